@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # Rooms with the extras that every target needs.
-ROOMS := -e ./shared -e './client[pandas,plot]' -e './collector[cluster,microdata,parquet,pdf,postgres,redis]' \
+ROOMS := -e ./shared -e './client[pandas,plot]' -e './collector[cluster,microdata,parquet,pdf,plot,postgres,redis]' \
   -e ./docs/studies
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Hundreds of processes start in the tests: what one has compiled is kept for the others, whatever
@@ -57,6 +57,7 @@ studies: .venv/.installed
 	$(BIN)/python docs/studies/run.py
 
 # Wheels of the four distributions, the npm package with types and a bundle, and that bundle for plain pages.
+# The same sources give the same bytes: what a clone's umask made of the files' modes is undone.
 DIST ?= dist
 dist: wheels npm
 
@@ -69,9 +70,12 @@ wheels: .venv/.installed
 npm: client/node_modules/.installed
 	mkdir -p $(DIST)
 	rm -rf client/dist $(DIST)/halftruth*.js $(DIST)/halftruth*.tgz
-	cd client && npm pack --silent --pack-destination $(abspath $(DIST))
+	find client -name node_modules -prune -o -type f -exec chmod 644 {} +
+	umask 022 && cd client && npm pack --silent --pack-destination $(abspath $(DIST))
 	cp client/dist/halftruth.js $(DIST)
-	@echo "halftruth.js: $$(gzip -9 -c $(DIST)/halftruth.js | wc -c) bytes compressed"
+	@echo "halftruth.js: $$(gzip -9 -c $(DIST)/halftruth.js | wc -c) bytes compressed," \
+	  "integrity=\"sha384-$$(node -p 'require("crypto").createHash("sha384") \
+	  .update(require("fs").readFileSync("$(DIST)/halftruth.js")).digest("base64")')\""
 
 clean:
 	rm -rf .venv client/node_modules client/dist dist

@@ -1,6 +1,8 @@
 """What ``make dist`` builds is installed from its files alone, and works there together."""
 
+import base64
 import gzip
+import hashlib
 import json
 import os
 import re
@@ -12,8 +14,10 @@ from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
+from halftruth_shared import Survey
 
 ROOT = Path(__file__).parents[2]
+WORK = ROOT / "docs" / "examples" / "work.toml"
 TOOLS = ROOT / "client" / "node_modules" / ".bin"
 ROOMS = ("halftruth_shared", "halftruth_client", "halftruth_collector")
 STUDIES = "halftruth_studies"
@@ -72,6 +76,59 @@ def test_the_rooms_need_each_other_in_this_version():
     assert needed == NEEDED
 
 
+#: Lets nothing be imported but what a room requires without an extra, and these again.
+ALONE = """\
+import re, sys
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+room, program, *words = sys.argv[1:]
+named = lambda line: re.sub("[-_.]+", "-", re.match(r"[\\w.-]+", line)[0]).lower()
+needed, left = set(), {room}
+while left:
+    needed.add(found := left.pop())
+    try:
+        lines = requires(found) or ()
+    except PackageNotFoundError:  # another system's
+        lines = ()
+    left |= {named(line) for line in lines if "extra ==" not in line} - needed
+class Missing:
+    installed = packages_distributions()
+    def find_spec(name, path=None, target=None):
+        of = Missing.installed.get(name)
+        if of and not {named(each) for each in of} & needed:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing)
+sys.argv[:] = ["halftruth", *words]
+exec(program)
+"""
+
+PERTURB = """\
+from pathlib import Path
+from halftruth_shared import Survey
+survey = Survey.from_json(Path(words[0]).read_bytes())
+record = [0] * len(survey.schema.shape)
+print(len(survey.mechanism.perturb(survey.schema, record)))
+"""
+CONNECT = "from halftruth_client import Analyst, Client\n" + PERTURB
+COMMAND = "from halftruth_collector.cli import main; main()"
+
+
+@pytest.mark.parametrize(
+    ("room", "program", "words", "said"),
+    [
+        ("halftruth-shared", PERTURB, ["work.json"], "2\n"),
+        ("halftruth-client", CONNECT, ["work.json"], "2\n"),
+        ("halftruth-collector", COMMAND, ["survey", "check", WORK], "work: "),
+        ("halftruth-collector", COMMAND, ["plan", WORK, "--respondents", "900"], "900 respondents"),
+    ],
+)
+def test_a_room_needs_nothing_but_what_it_requires(tmp_path, room, program, words, said):
+    survey = Survey.from_toml(WORK.read_text(encoding="utf-8"))
+    assert survey.mechanism.kind == "split-questionnaire"
+    (tmp_path / "work.json").write_bytes(survey.canonical_json)
+    printed = run(sys.executable, "-c", ALONE, room, program, *words, cwd=tmp_path)
+    assert printed.startswith(said)
+
+
 @pytest.fixture
 def tools():
     """Sources that build the npm package."""
@@ -82,9 +139,10 @@ def tools():
         pytest.skip(reason)
 
 
-def make(target, folder):
+def make(target, folder, root=ROOT):
     made = [word for file in MADE for word in ("--assume-old", file)]
-    return run("make", *made, target, f"DIST={folder}", cwd=ROOT)
+    pip = f"PIP={sys.executable} -m pip --disable-pip-version-check --quiet"
+    return run("make", *made, target, f"DIST={folder}", pip, cwd=root)
 
 
 def run(*command, cwd):
@@ -112,7 +170,7 @@ def test_the_wheels_work_together_without_this_repository(tmp_path):
     found = json.loads(run(python, "-c", program, cwd=tmp_path))
     assert [Path(file).parent for file in found] == [site / name for name in ROOMS]
     halftruth = tmp_path / "clean" / "bin" / "halftruth"
-    said = run(halftruth, "survey", "check", ROOT / "docs/examples/work.toml", cwd=tmp_path)
+    said = run(halftruth, "survey", "check", WORK, cwd=tmp_path)
     assert said.startswith("work: ")
     run(*install, studies, cwd=tmp_path)
     said = run(halftruth, "study", "--help", cwd=tmp_path)
@@ -137,7 +195,10 @@ def test_the_bundle_is_as_small_as_the_manual_says(tmp_path):
 @pytest.mark.usefixtures("tools")
 def test_the_npm_package_has_the_client_the_form_their_types_and_the_bundle(tmp_path):
     folder = tmp_path / "made"
-    assert re.search(r"halftruth\.js: \d+ bytes compressed", make("npm", folder))
+    said = make("npm", folder)
+    digest = hashlib.sha384((folder / "halftruth.js").read_bytes()).digest()
+    integrity = f'integrity="sha384-{base64.b64encode(digest).decode()}"'
+    assert re.search(rf"halftruth\.js: \d+ bytes compressed, {re.escape(integrity)}\n", said)
     [package] = folder.glob("*.tgz")
     (tmp_path / "package.json").write_text('{"type": "module"}', encoding="utf-8")
     quiet = ("--offline", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
@@ -153,3 +214,26 @@ def test_the_npm_package_has_the_client_the_form_their_types_and_the_bundle(tmp_
     assert said.split() == ["true"] * len(entries)
     installed = tmp_path / "node_modules" / "halftruth-client" / "dist" / "halftruth.js"
     assert installed.read_bytes() == (folder / "halftruth.js").read_bytes()
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("tools")
+def test_the_same_sources_give_the_same_bytes_whoever_builds_them(tmp_path):
+    made = [built(tmp_path / name, mask) for name, mask in (("one", 0o022), ("other", 0o077))]
+    assert len(made[0]) == 6
+    assert made[0] == made[1]
+
+
+def built(clone, mask):
+    """Build a copy of the sources, for whose files nobody but these may have rights."""
+    sources = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT)
+    before = os.umask(mask)
+    try:
+        for name in sources.splitlines():
+            (clone / name).parent.mkdir(parents=True, exist_ok=True)
+            (clone / name).write_bytes((ROOT / name).read_bytes())
+        (clone / "client" / "node_modules").symlink_to(TOOLS.parent)
+        make("dist", "dist", clone)
+    finally:
+        os.umask(before)
+    return {file.name: file.read_bytes() for file in (clone / "dist").iterdir()}

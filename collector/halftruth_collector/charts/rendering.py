@@ -12,10 +12,19 @@ import warnings
 from pathlib import Path
 from xml.dom import minidom
 
-import matplotlib as mpl
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.charts import Chart, shortened
-from halftruth_shared.analyses.charts.drawing import SETTINGS, figure_of
+
+from ..errors import NotAcceptable
+
+try:
+    import matplotlib as mpl
+    from halftruth_shared.analyses.charts.drawing import SETTINGS, figure_of
+except ImportError:
+    raise NotAcceptable(
+        "charts: expected Matplotlib, which is not installed here"
+        " (pip install 'halftruth-collector[plot]')"
+    ) from None
 
 __all__ = ["check_file", "picture", "render", "to_svg"]
 

@@ -54,15 +54,15 @@ def as_pdf(statement: Statement) -> bytes:
     Raises
     ------
     ParameterError
-        If the library that writes it is not installed.
+        If a library that writes it is not installed.
     """
-    import matplotlib as mpl
-
     try:
+        import matplotlib as mpl
         from fpdf import FPDF
     except ImportError:
         raise ParameterError(
-            "pdf: needs fpdf2; expected halftruth-collector[pdf] to be installed", field="pdf"
+            "pdf: needs fpdf2 and Matplotlib; expected halftruth-collector[pdf] to be installed",
+            field="pdf",
         ) from None
     document = FPDF(format="A4")
     document.set_title(statement.title)

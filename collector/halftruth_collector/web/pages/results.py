@@ -8,12 +8,11 @@ from urllib.parse import urlencode
 
 from flask import g, render_template, request
 from halftruth_shared import HalftruthError, Protection, Survey
-from halftruth_shared.analyses.charts import Chart
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.analyses.wording import number
-from markupsafe import Markup
 from werkzeug.wrappers import Response as AnyResponse
 
+from ... import charts
 from ...analyses import ANALYSES, Analysis
 from ...analyses.labels import labelled
 from ...analyses.sentences import basis
@@ -140,27 +139,18 @@ def _file(
 def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
     """Return the parts of a page that show a result."""
     grid = analysis.grid(result)
+    drawn = analysis.chart(result) if analysis.chart and grid.rows else None
     return {
         "result": result,
         "group": basis(result),
         "notices": analysis.warnings(result),
         "reading": analysis.interpretation(result),
-        "chart": _drawn(analysis.chart(result)) if analysis.chart and grid.rows else None,
-        "aside": _drawn(analysis.diagnostic(result)),
+        "chart": charts.part_of_page(drawn),
+        "aside": charts.part_of_page(analysis.diagnostic(result)),
+        "undrawn": charts.undrawn(),
         "grid": grid,
         "rows": rows_of(grid),
     }
-
-
-def _drawn(chart: Chart | None) -> Markup | None:
-    """A chart as part of a page."""
-    if chart is None:
-        return None
-    # Imported here: it takes a while, and most requests draw nothing.
-    from ...charts.rendering import to_svg
-
-    # It escapes what a survey says, and holds no script and no style.
-    return Markup(to_svg(chart))  # noqa: S704 (texts are escaped where it is drawn)
 
 
 def _facts(stored: StoredSurvey, survey: Survey) -> dict[str, Any]:

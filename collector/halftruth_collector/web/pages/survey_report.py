@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ... import charts
 from ...analyses.survey_report import SurveyReport
 from ..standalone import standalone
 
@@ -11,10 +12,8 @@ _STYLES = ("style.css", "report.css")
 
 def shown(report: SurveyReport) -> dict[str, Any]:
     """Return the variables of a report's template."""
-    # Imported here: it takes a while, and most requests draw nothing.
-    from ...charts.rendering import to_svg
-
-    return {"report": report, "drawn": [to_svg(chart) for chart in report.charts]}
+    drawn = [charts.part_of_page(chart) for chart in report.charts]
+    return {"report": report, "drawn": drawn, "undrawn": charts.undrawn()}
 
 
 def as_file(report: SurveyReport) -> bytes:

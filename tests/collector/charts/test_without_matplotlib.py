@@ -1,0 +1,69 @@
+"""A collector without the extra ``plot``: pages say charts in words, and once what draws them."""
+
+import re
+import subprocess
+import sys
+
+import halftruth_collector.charts
+import pytest
+from halftruth_collector.web.pages.session import COOKIE
+
+MISSING = (
+    "charts: expected Matplotlib, which is not installed here"
+    " (pip install 'halftruth-collector[plot]')"
+)
+
+#: A process in which none of the extras is installed.
+BARE = """\
+import sys
+for name in "distributed fpdf matplotlib pandas psycopg pyarrow pyreadstat redis".split():
+    sys.modules[name] = None
+from halftruth_collector.cli import main
+main()
+"""
+
+
+@pytest.fixture
+def bare(monkeypatch):
+    for name in ("collector.charts.rendering", "shared.analyses.charts.drawing"):
+        monkeypatch.delitem(sys.modules, f"halftruth_{name}", raising=False)
+    monkeypatch.delattr(halftruth_collector.charts, "rendering", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+@pytest.fixture
+def analysts(http, store, filled, bare):
+    http.set_cookie(COOKIE, store.tokens.create("analyst"), path="/results/")
+    return http
+
+
+@pytest.mark.parametrize("path", ["", "/report", "/itemsets?min_support=0.05"])
+def test_pages_say_charts_in_words_and_once_what_is_missing(analysts, path):
+    answer = analysts.get(f"/results/health{path}")
+    page = answer.get_data(as_text=True).replace("&#39;", "'")
+    assert answer.status_code == 200
+    assert page.count(MISSING) == 1
+    assert "<svg" not in page
+    assert "Chart as" not in page
+    [figure, *_] = re.findall("<figure.*?</figure>", page, re.DOTALL)
+    assert re.search(r"yes [\d.]+\u202f% \([\d.]+ to [\d.]+\)", figure)
+
+
+@pytest.mark.parametrize("format", ["svg", "png"])
+def test_a_chart_as_a_file_is_refused(analysts, format):
+    answer = analysts.get(f"/results/health?format={format}")
+    assert answer.status_code == 406
+    assert MISSING in answer.get_data(as_text=True).replace("&#39;", "'")
+
+
+@pytest.mark.usefixtures("filled")
+def test_commands_work_without_extras_and_say_which_one_draws(database, tmp_path):
+    def run(*words):
+        command = [sys.executable, "-c", BARE, *words, "--database", database]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        return ran.returncode, ran.stderr
+
+    assert run("report", "health") == (0, "")
+    page = (tmp_path / "health-report.html").read_text(encoding="utf-8")
+    assert MISSING in page.replace("&#39;", "'")
+    assert run("overview", "health", "--plot", "chart.svg") == (2, f"halftruth: {MISSING}\n")
