@@ -1,6 +1,7 @@
 """The compose files name only what exists, and its password opens a real PostgreSQL."""
 
 import configparser
+import json
 import os
 import pwd
 import re
@@ -24,11 +25,16 @@ from wire import PATIENCE, free_port, listening, wait_until
 
 
 def test_every_service_has_an_image_or_a_build_that_exists(composed, root):
+    manual = (root / "docs/operating.md").read_text(encoding="utf-8")
     for name, service in composed["services"].items():
         # A version is named; only what is built here has none.
         built = service["image"] in ("halftruth", "halftruth-cluster")
-        assert built != bool(re.search(r":(RELEASE\.)?\d", service["image"])), name
+        if not built:
+            # Another one, with its digest, may be named in its place.
+            assert re.search(r":\d", default_of(service["image"])), name
         assert ("build" in service) == (name == "collector")
+        # The manual says how to pin it.
+        assert built or f"$(digest {default_of(service['image'])})" in manual, name
     build = composed["services"]["collector"]["build"]
     context = (root / "docker" / build["context"]).resolve()
     assert context == root
@@ -61,6 +67,16 @@ def test_no_service_can_write_to_its_image_gain_rights_or_stay_down(composed):
         assert set(service.get("cap_add", [])) <= {"CHOWN", "NET_BIND_SERVICE"}
         once = {"password": "no", "store-key": "no", "bucket": "on-failure"}
         assert service["restart"] == once.get(name, "unless-stopped")
+
+
+def test_every_service_has_a_limit_of_memory_and_whatever_stays_says_whether_it_is_well(composed):
+    for name, service in composed["services"].items():
+        assert re.fullmatch(r"\d+[mg]", default_of(service["mem_limit"])), name
+        # The image of the collector asks by itself, on the port of a collector.
+        asks = "healthcheck" in service and "test" in service["healthcheck"]
+        assert asks == (service["restart"] == "unless-stopped" and name != "collector"), name
+        if service["image"] == "halftruth-cluster" and name != "collector":
+            assert "healthcheck" in service
 
 
 def test_only_the_proxy_is_reached_from_outside_and_only_it_reaches_out(compose):
@@ -136,7 +152,7 @@ def test_the_stores_key_is_private_agrees_with_the_credentials_and_is_made_once(
 ):
     make_password(with_cluster, root, tmp_path, os.getuid(), "store-key")
     made = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert set(made) == {"user", "key", "credentials", "cluster.pem"}
+    assert set(made) == {"store.json", "credentials", "cluster.pem"}
     context = ssl.create_default_context(cafile=tmp_path / "cluster.pem")
     context.load_cert_chain(tmp_path / "cluster.pem")
     said = with_cluster["services"]["worker"]["environment"]
@@ -144,11 +160,14 @@ def test_the_stores_key_is_private_agrees_with_the_credentials_and_is_made_once(
     assert tls == ["/run/store/cluster.pem"] * 4
     credentials = configparser.ConfigParser()
     credentials.read_string(made["credentials"])
+    [identity] = json.loads(made["store.json"])["identities"]
+    [key] = identity["credentials"]
     assert dict(credentials["default"]) == {
-        "aws_access_key_id": made["user"],
-        "aws_secret_access_key": made["key"],
+        "aws_access_key_id": key["accessKey"],
+        "aws_secret_access_key": key["secretKey"],
     }
-    assert re.fullmatch(r"[0-9a-f]{48}", made["key"])
+    assert re.fullmatch(r"[0-9a-f]{48}", key["secretKey"])
+    assert "-s3.config=/run/store/store.json" in with_cluster["services"]["store"]["command"]
     for path in tmp_path.iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o400
     make_password(with_cluster, root, tmp_path, os.getuid(), "store-key")
@@ -345,5 +364,5 @@ def database_url(compose) -> str:
 
 
 def default_of(text: str) -> str:
-    [default] = re.findall(r"^\$\{\w+:-(.*)\}$", text)
-    return default
+    """What stands for a variable that is not set, or the text itself."""
+    return re.sub(r"^\$\{\w+:-(.*)\}$", r"\1", text)

@@ -1,5 +1,6 @@
 """The numbers for Prometheus, in one process and across several."""
 
+import json
 import os
 import re
 import signal
@@ -66,25 +67,29 @@ def test_the_last_back_up_has_its_time(command, database, scrape, tmp_path):
     assert value(scrape(), "halftruth_last_backup_timestamp_seconds") >= before
 
 
-def test_rules_for_alarms_name_metrics_that_there_are(http, monitor):
-    file = Path(__file__).parents[3] / "docker" / "rules.yaml"
-    [group] = yaml.safe_load(file.read_text(encoding="utf-8"))["groups"]
-    there = http.get("/metrics", headers=monitor).get_data(as_text=True)
+#: What a rule or a panel may ask about.
+LABELS = {"instance", "job", "le", "outcome", "reason", "status", "survey", "version"}
+
+
+def test_rules_for_alarms_and_panels_name_metrics_that_there_are(http, monitor):
+    folder = Path(__file__).parents[3] / "docker"
+    [group] = yaml.safe_load((folder / "rules.yaml").read_text(encoding="utf-8"))["groups"]
+    asked = []
     for rule in group["rules"]:
         assert {"alert", "expr", "annotations"} <= rule.keys()
         assert rule["annotations"].keys() == {"summary", "description"}
-        for name in re.findall(r"halftruth_\w+", rule["expr"]):
-            assert f"# TYPE {re.sub('_(bucket|count)$', '', name)} " in there
-        for label in re.findall(r"by \((\w+)\)|{(\w+)=", rule["expr"]):
-            assert "".join(label) in {
-                "instance",
-                "job",
-                "le",
-                "outcome",
-                "reason",
-                "status",
-                "survey",
-            }
+        asked.append(rule["expr"])
+    panels = json.loads((folder / "dashboard.json").read_text(encoding="utf-8"))["panels"]
+    drawn = [target["expr"] for panel in panels for target in panel["targets"]]
+    there = http.get("/metrics", headers=monitor).get_data(as_text=True)
+    for expression in asked + drawn:
+        for name in re.findall(r"halftruth_\w+", expression):
+            assert f"# TYPE {re.sub('_(bucket|count|sum)$', '', name)} " in there
+        labels = re.findall(r"by \((\w+)\)|(\w+)=", expression)
+        assert {"".join(label) for label in labels} <= LABELS
+    # Nothing is measured that nobody sees.
+    for name in re.findall(r"# TYPE (halftruth_\w+) ", there):
+        assert name.removesuffix("_created") in " ".join(drawn)
 
 
 def test_requests_are_timed_by_the_template_of_their_path(http, scrape):
