@@ -10,24 +10,25 @@ from pathlib import Path
 from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.protocol.sealing import SealingKeys
 
-from ..store.surveys import StoredSurvey
+from ..store.states import SurveyState
 
 _log = logging.getLogger(__name__)
 
 
-def check_unused(key: str, surveys: Iterable[StoredSurvey]) -> None:
-    """Make sure that no report is sealed to a key any more.
+def check_unused(key: str, surveys: Iterable[SurveyState]) -> None:
+    """Make sure that no report is sealed to a key any more, nor will be.
 
     Raises
     ------
     ParameterError
-        If an open survey asks for it.
+        If a survey asks for it that takes reports, or may be reopened.
     """
-    for stored in surveys:
-        if stored.status == "open" and stored.terms.sealing_key == key:
+    for state in surveys:
+        ended = state.closed_at is not None and state.reports > 0
+        if state.terms.sealing_key == key and not ended:
             raise ParameterError(
-                f"key: the reports of '{stored.id}' are sealed to it; expected one that no open"
-                " survey uses",
+                f"key: the reports of '{state.id}' are sealed to it; expected one that no survey"
+                " uses which is open or has no report yet",
                 field="key",
             )
 

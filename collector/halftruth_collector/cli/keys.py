@@ -108,15 +108,15 @@ def retire_sealing(file: str, public: str, database: str) -> None:
     """Take the private key of the key PUBLIC out of FILE.
 
     No report sealed to it can be opened again, so first publish terms with another key and wait
-    until the reports under way have arrived. Refused as long as an open survey of the database is
-    sealed to it.
+    until the reports under way have arrived. Refused as long as a survey of the database is
+    sealed to it that is open, or can be reopened since it has no report.
     """
     from halftruth_shared.protocol.sealing import retire_sealing_key
 
     from ..access.sealing_keys import check_unused
 
     with Store(database) as store:
-        check_unused(public, store.surveys.all())
+        check_unused(public, store.states())
         retire_sealing_key(file, public)
         store.audit.note("sealing-key retire", public)
     click.echo(f"retired {public}")

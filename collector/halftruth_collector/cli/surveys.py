@@ -227,11 +227,16 @@ def _command(name: str, done: str, change: Callable[[SurveyStore, str], None], h
         click.echo(f"{done} {id}")
 
 
+def _reopen(surveys: SurveyStore, id: str) -> None:
+    _check_known(surveys.get(id).terms)
+    surveys.reopen(id)
+
+
 _command("close", "closed", SurveyStore.close, "Take no more reports for the survey ID.")
 _command(
     "reopen",
     "reopened",
-    SurveyStore.reopen,
+    _reopen,
     "Take reports again for the survey ID, which was closed before its first one.",
 )
 _command(

@@ -111,6 +111,13 @@ def test_reports_are_sealed_to_known_keys_alone_and_a_key_in_use_is_not_retired(
     status, _, complaint = halftruth("sealing-key", "retire", "sealing.pem", KEY)
     assert status == 2
     assert "the reports of 'health' are sealed to it" in complaint
+    # Nor while that survey could be reopened.
+    done("survey", "close", "health")
+    assert halftruth("sealing-key", "retire", "sealing.pem", KEY)[2] == complaint
+    monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", "")
+    assert "its private key is not here" in halftruth("survey", "reopen", "health")[2]
+    monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", "sealing.pem")
+    done("survey", "reopen", "health")
     done("survey", "terms", "health", "--sealed-to", new)
     assert done("sealing-key", "retire", "sealing.pem", KEY) == f"retired {KEY}\n"
     assert "sealing-key retire" in done("audit-log")

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from halftruth_collector.cli import main
 from halftruth_collector.web.invitations import as_document, cards, links
-from halftruth_shared.protocol.sealing import create_sealing_key
+from halftruth_shared.protocol.sealing import create_sealing_key, retire_sealing_key
 from halftruth_shared.protocol.terms import Terms
 
 FORM = {"survey": "", "confirm": "health", "count": "2", "role": "monitor", "closed_for": "0"}
@@ -123,6 +123,13 @@ def test_a_key_that_is_put_into_the_file_is_known_without_a_restart(
     retired = http.post(f"/v1/sealing-keys/{new}/retire", headers=operator)
     assert retired.status_code == 422
     assert "are sealed to it" in retired.get_json()["detail"]
+    # Nor once it is closed, when it could be reopened; and without the key it could not.
+    http.post("/v1/surveys/health/close", headers=operator)
+    assert http.post(f"/v1/sealing-keys/{new}/retire", headers=operator).status_code == 422
+    retire_sealing_key(key_file, new)
+    reopened = http.post("/v1/surveys/health/reopen", headers=operator)
+    assert (reopened.status_code, reopened.get_json()["field"]) == (422, "sealing_key")
+    found = [sealing_key]
     # A file that nobody can read any more takes no key away.
     key_file.write_bytes(b"nonsense")
     assert http.get("/v1/sealing-keys", headers=operator).get_json()["keys"] == found

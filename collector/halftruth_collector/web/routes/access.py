@@ -101,14 +101,14 @@ def retire_sealing_key(key: str) -> SealingKeyList:
     """Retire a sealing key.
 
     It is taken out of the file, and what is sealed to it can never be opened again. Refused as long
-    as an open survey is sealed to it.
+    as a survey is sealed to it that is open, or can be reopened since it has no report.
     """
     from halftruth_shared.protocol.sealing import retire_sealing_key as retire
 
     from ...access.sealing_keys import check_unused
 
     path, store = _key_file().path, collector().store
-    check_unused(key, store.surveys.all())
+    check_unused(key, store.states())
     retire(path, key)
     store.audit.note("sealing-key retire", key, actor=g.actor)
     return list_sealing_keys()

@@ -78,6 +78,7 @@ def reopen_survey(survey_id: str) -> PublishedSurvey:
     It takes reports again, unless it has some: then its end is final. Reopening an open survey
     changes nothing.
     """
+    _check_known(collector().store.surveys.get(survey_id).terms.sealing_key)
     collector().store.surveys.reopen(survey_id, actor=g.actor)
     return published(survey_id)
 
@@ -116,11 +117,7 @@ def set_terms(change: TermsChange, survey_id: str) -> PublishedSurvey:
     the operator's, of the survey's digest with all terms.
     """
     changes = change.changes()
-    if changes.get("sealing_key") not in (None, *list_sealing_keys().keys):
-        raise ParameterError(
-            "sealing_key: expected a public key of this collector's sealing keys, or null",
-            field="sealing_key",
-        )
+    _check_known(changes.get("sealing_key"))
     collector().store.surveys.set_terms(survey_id, changes, change.signature, actor=g.actor)
     return published(survey_id)
 
@@ -169,3 +166,12 @@ def purge(asked: PurgeRequest) -> Purged:
     counted.
     """
     return Purged(surveys=collector().store.retention.purge(asked.closed_for, actor=g.actor))
+
+
+def _check_known(key: object) -> None:
+    """Make sure that this collector opens what is sealed to a key."""
+    if key not in (None, *list_sealing_keys().keys):
+        raise ParameterError(
+            "sealing_key: expected a public key of this collector's sealing keys, or null",
+            field="sealing_key",
+        )
