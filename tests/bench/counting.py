@@ -131,7 +131,7 @@ def command(folder: Path, to: Path, *options: str) -> list[str]:
     """What counts the files."""
     survey = folder / "census.toml"
     survey.write_text(tomlkit.dumps(json.loads(_survey().canonical_json)))
-    words = Path(sys.executable).with_name("halftruth"), "count", _files(folder)
+    words = Path(sys.executable).with_name("halftruth"), "reports", "count", _files(folder)
     return [*map(str, words), "--survey", str(survey), "--to", str(to), *options]
 
 

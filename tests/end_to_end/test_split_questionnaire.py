@@ -152,7 +152,7 @@ def test_reports_are_shown_in_words_by_the_command_that_perturbs(tmp_path, capsy
         writer = csv.writer(out)
         writer.writerow(SCHEMA.names)
         writer.writerows(record.values() for record in as_asked(records))
-    main(["perturb", str(file), str(told)], standalone_mode=False)
+    main(["reports", "perturb", str(file), str(told)], standalone_mode=False)
     header, *rows = csv.reader(io.StringIO(capsys.readouterr().out))
     assert header == ["age", "(symbol)"]
     assert len(rows) == len(records)
@@ -168,10 +168,13 @@ def test_counts_are_exported_imported_and_backed_up(live, survey, records, tmp_p
     client.submit_many(client.survey("split"), as_asked(records))
     files = {name: str(tmp_path / name) for name in ("exported", "backup", "fresh")}
     fresh = ["--database", f"sqlite:///{files['fresh']}"]
-    main(["export", "split", files["exported"], "--database", database], standalone_mode=False)
-    main(["backup", files["backup"], "--database", database], standalone_mode=False)
-    main(["migrate", *fresh], standalone_mode=False)
-    main(["import", files["exported"], *fresh], standalone_mode=False)
+    main(
+        ["reports", "export", "split", files["exported"], "--database", database],
+        standalone_mode=False,
+    )
+    main(["admin", "backup", files["backup"], "--database", database], standalone_mode=False)
+    main(["admin", "migrate", *fresh], standalone_mode=False)
+    main(["reports", "import", files["exported"], *fresh], standalone_mode=False)
     _, here, _ = live.store.reports.counts("split")
     for address in (fresh[1], f"sqlite:///{files['backup']}"):
         with Store(address) as other:

@@ -274,7 +274,7 @@ def upgrade(setting: Setting) -> Figures:
                 trial.wait_for(_BETWEEN)
 
         def migrate() -> None:
-            run_command(following, database.url, "migrate", "--rolling")
+            run_command(following, database.url, "admin", "migrate", "--rolling")
             trial.wait_for(_BETWEEN)
             one.upgrade(following)
             other.upgrade(following)

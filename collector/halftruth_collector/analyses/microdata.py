@@ -159,8 +159,8 @@ def interpretation(result: MicrodataResult) -> list[str]:
         )
     return [
         *lines,
-        "halftruth microdata SURVEY --out FILE writes them for R, Stata, SPSS or Python, with a"
-        " codebook and a script.",
+        "halftruth analyse microdata SURVEY --out FILE writes them for R, Stata, SPSS or Python,"
+        " with a codebook and a script.",
     ]
 
 

@@ -2,60 +2,115 @@
 
 import os
 import sys
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import click
 from halftruth_shared import HalftruthError
 
-#: Where each command is that is more than an analysis. A command is imported when it is asked for,
-#: for what all of them need takes longer to load than most of them take.
-_PLACES = {
-    "audit": "audit:audit",
+#: Where each command is, by the path to it. A command is imported when it is asked for, for what
+#: all of them need takes longer to load than most of them take.
+_ADMIN = {
     "audit-log": "maintenance:audit_log",
     "backup": "maintenance:backup",
     "compact": "maintenance:compact",
-    "count": "campaign:count",
-    "demo": "demo:demo",
-    "export": "maintenance:export_reports",
-    "import": "maintenance:import_reports",
-    "invite": "invite:invite",
     "key": "keys:key",
-    "microdata": "microdata:microdata",
     "migrate": "maintenance:migrate",
-    "perturb": "perturb:perturb",
-    "plan": "plan:plan",
     "purge": "maintenance:purge",
-    "report": "report:report",
-    "reports": "campaign:reports",
     "restore": "maintenance:restore",
     "sealing-key": "keys:sealing_key",
+    "token": "tokens:token",
+}
+_ANALYSE = {
+    "every-table": "tables:tables",
+    "microdata": "microdata:microdata",
+    "page": "report:report",
+}
+_REPORTS = {
+    "count": "campaign:count",
+    "export": "maintenance:export_reports",
+    "import": "maintenance:import_reports",
+    "perturb": "perturb:perturb",
+    "write": "campaign:write",
+}
+_MAIN = {
+    "admin": ":admin",
+    "analyse": ":analyse",
+    "audit": "audit:audit",
+    "demo": "demo:demo",
+    "plan": "plan:plan",
+    "reports": ":reports",
     "serve": "serve:serve",
     "study": "study:study",
     "survey": "surveys:survey",
-    "tables": "tables:tables",
-    "token": "tokens:token",
 }
 
 
 class Commands(click.Group):
-    """Says what is wrong in one line on standard error, and ends with status 2."""
+    """Group of commands, of which some are imported when they are asked for.
+
+    Parameters
+    ----------
+    places : mapping of str to str
+        Module and name of each of these.
+    """
+
+    def __init__(self, *args: Any, places: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._places = places
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands."""
+        return sorted({*self.commands, *self._places})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name, if there is one."""
+        if cmd_name not in self._places:
+            return super().get_command(ctx, cmd_name)
+        module, _, name = self._places[cmd_name].partition(":")
+        found: click.Command = getattr(import_module(f"{__name__}.{module}".rstrip(".")), name)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, or say which of any group have a name nearly like it."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            wanted, root = error.command_name, ctx.find_root()
+            paths = {path: path.split()[-1] for path in _paths(main, root)}
+            near = get_close_matches(wanted, paths.values(), cutoff=0.75)
+            likely = [f"'halftruth {path}'" for path, name in paths.items() if name in near]
+            way_out = (
+                f"did you mean {' or '.join(likely)}?"
+                if likely
+                else f"expected one of: {', '.join(self.list_commands(ctx))}"
+            )
+            message = f"there is no command '{wanted}'; {way_out}"
+            raise click.NoSuchCommand(wanted, message, ctx=ctx) from None
+
+
+class Analyses(Commands):
+    """The group of all analyses, and of what is made of several."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands."""
         from .analyses import COMMANDS
 
-        return sorted({*_PLACES, *COMMANDS})
+        return sorted({*COMMANDS, *self._places})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a name, if there is one."""
-        if cmd_name in _PLACES:
-            module, _, name = _PLACES[cmd_name].partition(":")
-            command: click.Command = getattr(import_module(f"{__name__}.{module}"), name)
-            return command
         from .analyses import COMMANDS
 
-        return COMMANDS.get(cmd_name)
+        return super().get_command(ctx, cmd_name) or COMMANDS.get(cmd_name)
+
+
+class Main(Commands):
+    """Says what is wrong in one line on standard error, and ends with status 2."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command line; whatever it writes is for its user alone."""
@@ -80,10 +135,34 @@ class Commands(click.Group):
         sys.exit(2)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def _paths(group: click.Group, ctx: click.Context, path: str = "") -> Iterator[str]:
+    """Paths of all commands of a group and of those in it."""
+    for name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        yield f"{path}{name}"
+        if isinstance(command, click.Group):
+            yield from _paths(command, ctx, f"{path}{name} ")
+
+
+@click.group(cls=Main, places=_MAIN, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="halftruth-collector", prog_name="halftruth")
 def main() -> None:
     """Ask sensitive questions without ever learning anyone's answer."""
+
+
+@click.group(cls=Commands, places=_ADMIN)
+def admin() -> None:
+    """Keys, tokens, tables and back-ups of a collector."""
+
+
+@click.group(cls=Analyses, places=_ANALYSE)
+def analyse() -> None:
+    """Ask for results of a survey, one way or another."""
+
+
+@click.group(cls=Commands, places=_REPORTS)
+def reports() -> None:
+    """Perturb records, and count, export and import reports in files."""
 
 
 __all__ = ["main"]

@@ -1,4 +1,4 @@
-"""A command for each analysis, derived from its question: ``halftruth itemsets`` and the others."""
+"""A command for each analysis, derived from its question, in ``halftruth analyse``."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -15,6 +15,9 @@ from . import options
 from .output import show, table
 from .records import read_pilot
 from .sources import result_of
+
+#: Commands that are not called like their analysis, since another one nearly is.
+_CALLED = {"rule": "single-rule"}
 
 
 def command(analysis: Analysis[Any, Any]) -> click.Command:
@@ -33,7 +36,7 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
         show(result, form, partial(_lines, analysis), analysis.chart, plot)
 
     found = click.Command(
-        analysis.name,
+        _CALLED.get(analysis.name, analysis.name),
         callback=run,
         params=[
             click.Argument(["survey"]),
@@ -41,7 +44,8 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
         ],
         help=f"{cleandoc(analysis.query.__doc__ or '')}\n\nSURVEY is the id of a survey"
         + (", or with --pilot a TOML file." if analysis.of_people else "."),
-        short_help=analysis.summary,
+        # One line each: all of them fit on a screen.
+        short_help=analysis.summary.split(",")[0].rstrip(".") + ".",
     )
     for add in (
         options.source,
@@ -61,5 +65,5 @@ def _lines(analysis: Analysis[Any, Any], result: Any) -> Iterator[str]:
     yield from analysis.interpretation(result)
 
 
-#: The command of every analysis, by its name.
-COMMANDS = {name: command(analysis) for name, analysis in ANALYSES.items()}
+#: The command of every analysis, by its own name.
+COMMANDS = {str(each.name): each for each in map(command, ANALYSES.values())}

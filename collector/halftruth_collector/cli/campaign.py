@@ -1,4 +1,4 @@
-"""Reports in files: ``halftruth reports`` writes them, ``halftruth count`` counts them."""
+"""Reports in files: ``halftruth reports write`` and ``halftruth reports count``."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,12 +15,7 @@ from . import options
 from .output import print_table
 
 
-@click.group()
-def reports() -> None:
-    """Write reports into files, to be counted without a collector."""
-
-
-@reports.command("write")
+@click.command()
 @click.argument("batches", type=click.File("rb"), nargs=-1, required=True)
 @click.option(
     "--to",
@@ -91,7 +86,7 @@ def _batch(line: bytes, where: str) -> ReportBatch | SealedBatch:
     required=True,
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="New folder for counts, ids and where they come from; 'halftruth import' takes it.",
+    help="New folder for counts, ids and where they come from, for 'halftruth reports import'.",
 )
 @click.option(
     "--earlier",
@@ -99,7 +94,7 @@ def _batch(line: bytes, where: str) -> ReportBatch | SealedBatch:
     type=click.Path(path_type=Path),
     metavar="COUNTS",
     help="Counts of this campaign whose reports are not counted again: such a folder, or a file of"
-    " 'halftruth export'. May be given more than once.",
+    " 'halftruth reports export'. May be given more than once.",
 )
 @click.option(
     "--sealed-to",

@@ -1,4 +1,4 @@
-"""``halftruth invite``: issue, count and withdraw invitations."""
+"""``halftruth survey invite``: issue, count and withdraw invitations."""
 
 import re
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""``halftruth key`` and ``halftruth sealing-key``: files of private keys."""
+"""``halftruth admin key`` and ``halftruth admin sealing-key``: files of private keys."""
 
 import click
 

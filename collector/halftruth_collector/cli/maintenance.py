@@ -104,7 +104,7 @@ def audit_log(as_json: bool, database: str) -> None:
 def backup(file: Path, database: str) -> None:
     """Write everything into a new FILE, as it is at one moment, while the collector runs.
 
-    Tables of an earlier version are backed up, too: do so before 'halftruth migrate'.
+    Tables of an earlier version are backed up, too: do so before 'halftruth admin migrate'.
     """
     with closing(Database(database)) as opened, _bar("rows") as progress:
         rows = back_up(opened, file, progress)

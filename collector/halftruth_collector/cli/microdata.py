@@ -1,4 +1,4 @@
-"""``halftruth microdata``: weighted records, also as files of R, Stata and SPSS."""
+"""``halftruth analyse microdata``: weighted records, also as files of R, Stata and SPSS."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""``halftruth perturb``: perturb the records of a CSV file on this machine."""
+"""``halftruth reports perturb``: perturb the records of a CSV file on this machine."""
 
 import csv
 from typing import IO

@@ -1,4 +1,4 @@
-"""``halftruth report``: everything that a survey showed, to be read and printed."""
+"""``halftruth analyse page``: everything that a survey showed, to be read and printed."""
 
 import click
 

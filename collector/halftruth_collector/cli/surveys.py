@@ -1,4 +1,4 @@
-"""``halftruth survey``: import, check, publish, sign, list, open, close and delete surveys."""
+"""``halftruth survey``: what is done with surveys."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ from ..ops.settings import Config
 from ..store.closing import describe_limits
 from ..store.surveys import SurveyStore
 from ..store.terms import Changes
-from . import options
+from . import Commands, options
 from .output import json_text, print_table, write
 
 C = TypeVar("C", bound=Callable[..., Any] | click.Command)
@@ -54,7 +54,7 @@ def _chosen(command: C) -> C:
     return command
 
 
-@click.group()
+@click.group(cls=Commands, places={"invite": "invite:invite"})
 def survey() -> None:
     """Import, check, publish, sign, list, open, close and delete surveys."""
 
@@ -261,7 +261,7 @@ def delete(id: str, confirm: str | None, database: str) -> None:
     """Delete the survey ID with its reports, their ids and counts, its invitations and tokens.
 
     Nothing brings them back but a back-up, and back-ups that you have keep what they hold. To keep
-    the counts and delete only what tells who took part, see 'halftruth purge'.
+    the counts and delete only what tells who took part, see 'halftruth admin purge'.
     """
     with Store(database) as store:
         state = store.state(id)

@@ -1,4 +1,4 @@
-"""``halftruth tables``: every table of some lengths at once, for programs to go on with."""
+"""``halftruth analyse every-table``: all tables of some lengths at once, for programs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

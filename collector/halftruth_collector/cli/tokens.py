@@ -1,4 +1,4 @@
-"""``halftruth token``: create, list and revoke bearer tokens."""
+"""``halftruth admin token``: create, list and revoke bearer tokens."""
 
 from datetime import datetime
 from typing import get_args

@@ -73,7 +73,7 @@ class Metrics:
         self._answers: dict[tuple[str, str, str], Histogram] = {}
         self._backup = Gauge(
             "halftruth_last_backup_timestamp_seconds",
-            "When 'halftruth backup' wrote its last file; 0 before.",
+            "When 'halftruth admin backup' wrote its last file; 0 before.",
             multiprocess_mode="max",
             registry=registry,
         )

@@ -46,7 +46,7 @@ def compact_or_warn(database: Database, left: str) -> None:
     try:
         compact(database)
     except (SchemaOutdated, StoreUnavailable):
-        _log.warning("%s: run 'halftruth compact'", left)
+        _log.warning("%s: run 'halftruth admin compact'", left)
 
 
 def _compact_sqlite(database: Database) -> None:

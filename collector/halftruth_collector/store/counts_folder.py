@@ -164,12 +164,13 @@ def read(folder: Path) -> Provenance:
             if file_hash(folder / name) != sha256:
                 raise ParameterError(
                     f"file: {folder / name} is not as it was written; expected the whole folder"
-                    " that 'halftruth count' made",
+                    " that 'halftruth reports count' made",
                     field="file",
                 )
     except (OSError, msgspec.DecodeError):
         raise ParameterError(
-            f"file: {folder} is no folder that 'halftruth count' made, or not whole", field="file"
+            f"file: {folder} is no folder that 'halftruth reports count' made, or not whole",
+            field="file",
         ) from None
     return provenance
 

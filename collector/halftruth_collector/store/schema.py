@@ -70,7 +70,7 @@ def check(found: str | None, *, same: bool = False) -> None:
     if found is None or found < HEAD:
         raise SchemaOutdated(
             f"database: its tables are of version {found or 'none'}, expected {HEAD}; back it up,"
-            " then run 'halftruth migrate'",
+            " then run 'halftruth admin migrate'",
             field="database",
         )
     raise SchemaOutdated(

@@ -57,7 +57,7 @@ def option(path, name):
 
 
 def command(path, survey, asked):
-    words = [path, survey]
+    words = ["analyse", {"rule": "single-rule"}.get(path, path), survey]
     for name, value in asked.items():
         if isinstance(value, bool):
             words += [f"--{option(path, name)}"] if value else []

@@ -320,6 +320,8 @@ def test_without_pyarrow_parquet_is_one_line(study, halftruth, monkeypatch):
     headers = {"Authorization": f"Bearer {study.token}"}
     response = study.http.get("/v1/surveys/study/counts?format=parquet", headers=headers)
     assert (response.status_code, response.get_json()["field"]) == (406, "format")
-    status, printed, complaint = halftruth("counts", "study", "--parquet", "counts.parquet")
+    status, printed, complaint = halftruth(
+        "analyse", "counts", "study", "--parquet", "counts.parquet"
+    )
     assert (status, printed) == (2, "")
     assert complaint.startswith("halftruth: parquet: expected PyArrow")

@@ -54,7 +54,7 @@ def test_of_two_groups_the_first_is_the_reference(study):
 
 def test_a_command_says_what_the_page_says(study, halftruth):
     words = ("--answer", "vote=left", "--groups", "age", "--reference", "old", "--effect")
-    status, said, complaint = halftruth("comparison", "study", *words, "risk_ratio")
+    status, said, complaint = halftruth("analyse", "comparison", "study", *words, "risk_ratio")
     assert (status, complaint) == (0, "")
     asked = "answer=vote=left&groups=age&reference=old&effect=risk_ratio"
     page = html.unescape(study.browser.get(f"/results/study/comparison?{asked}").text)

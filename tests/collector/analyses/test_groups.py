@@ -155,7 +155,9 @@ def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, g
     q = study.analyst.survey("study").questions
     chosen = [q.age.young, q.age.old, q.smoker.yes]
     words = [word for name, text in where for word in (f"--{name}", text)]
-    status, printed, _ = halftruth("table", "study", "--attributes", "vote", *words, "--json")
+    status, printed, _ = halftruth(
+        "analyse", "table", "study", "--attributes", "vote", *words, "--json"
+    )
     assert status == 0
     found = study.analyst.table("study", ["vote"], where=either)
     assert found.cells == study.analyst.table("study", ["vote"], where=chosen).cells

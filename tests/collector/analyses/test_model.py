@@ -342,7 +342,7 @@ def test_what_is_assumed_is_said_on_every_surface(study, get, halftruth):
     rows = list(csv.DictReader(io.StringIO(study.browser.get(f"{address}&format=csv").text)))
     assert len(rows) == 9
     assert all(row["assumption"].startswith(said) for row in rows)
-    words = ("table", "study", "--attributes", "age,vote", "--estimate", "model")
+    words = ("analyse", "table", "study", "--attributes", "age,vote", "--estimate", "model")
     for elsewhere in (False, True):
         status, printed, _ = halftruth(*words, elsewhere=elsewhere)
         assert status == 0

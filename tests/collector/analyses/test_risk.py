@@ -85,7 +85,9 @@ def counted(pilot):
 
 
 def test_risk_of_a_pilot_is_that_of_the_formula(halftruth, survey_file, counted):
-    status, said, _ = halftruth("risk", survey_file, "--pilot", counted, *ASKED, "--json")
+    status, said, _ = halftruth(
+        "analyse", "risk", survey_file, "--pilot", counted, *ASKED, "--json"
+    )
     found = json.loads(said)
     assert status == 0
     assert (found["pilot"], found["reports"], found["uncertain"]) == (100, 0, None)
@@ -106,7 +108,7 @@ def test_risk_of_a_pilot_is_that_of_the_formula(halftruth, survey_file, counted)
 
 
 def test_a_line_is_a_person_unless_it_says_how_many(halftruth, survey_file, pilot, counted):
-    words = ("risk", survey_file, "--pilot", counted, *ASKED, "--csv")
+    words = ("analyse", "risk", survey_file, "--pilot", counted, *ASKED, "--csv")
     expected = halftruth(*words)[1]
     people = [[t, "blue", c] for (t, c), n in PEOPLE.items() for _ in range(n)]
     pilot(["town", "favourite colour", "coughs"], *people)
@@ -117,7 +119,9 @@ def test_a_line_is_a_person_unless_it_says_how_many(halftruth, survey_file, pilo
 
 
 def test_people_read_what_the_risk_is_and_is_not(halftruth, survey_file, counted):
-    status, said, _ = halftruth("risk", survey_file, "--pilot", counted, *ASKED, "--limit", "0.4")
+    status, said, _ = halftruth(
+        "analyse", "risk", survey_file, "--pilot", counted, *ASKED, "--limit", "0.4"
+    )
     said = said.replace("\N{NARROW NO-BREAK SPACE}", " ")
     assert status == 0
     assert said.startswith("100 people of a pilot\n")
@@ -146,7 +150,9 @@ def test_people_read_what_the_risk_is_and_is_not(halftruth, survey_file, counted
     ],
 )
 def test_a_bad_pilot_is_one_line_without_an_answer(halftruth, survey_file, pilot, lines, complaint):
-    status, said, found = halftruth("risk", survey_file, "--pilot", pilot(*lines), *ASKED)
+    status, said, found = halftruth(
+        "analyse", "risk", survey_file, "--pilot", pilot(*lines), *ASKED
+    )
     assert (status, said) == (2, "")
     assert complaint in found
     assert found.count("\n") == 1
@@ -158,7 +164,9 @@ def test_a_pilot_that_is_no_file_or_no_text_is_refused(halftruth, survey_file, t
         path = tmp_path / "pilot.csv"
         if content is not None:
             path.write_bytes(content)
-        status, _, complaint = halftruth("risk", survey_file, "--pilot", str(path), *ASKED)
+        status, _, complaint = halftruth(
+            "analyse", "risk", survey_file, "--pilot", str(path), *ASKED
+        )
         assert (status, complaint.count("\n")) == (2, 1)
         assert "pilot: " in complaint
 

@@ -79,7 +79,7 @@ def test_below_the_minimum_nothing_is_served_in_any_form(collector, store, datab
     start = client.get("/results/few")
     assert (start.status_code, LINE in html.unescape(start.text)) == (200, True)
     with pytest.raises(SystemExit) as end:
-        main(["overview", "few", "--database", database])
+        main(["analyse", "overview", "few", "--database", database])
     assert (end.value.code, *capsys.readouterr()) == (2, "", f"halftruth: {LINE}\n")
 
 
@@ -96,11 +96,11 @@ def test_the_minimum_of_a_command_is_the_setting(collector, database, capsys, mo
     monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "49")
     # Another setting is nothing to a command that does not need it.
     monkeypatch.setenv("HALFTRUTH_PROXIES", "many")
-    main(["overview", "few", "--database", database])
+    main(["analyse", "overview", "few", "--database", database])
     assert capsys.readouterr().out.startswith("49 reports, ")
     monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "few")
     with pytest.raises(SystemExit):
-        main(["overview", "few", "--database", database])
+        main(["analyse", "overview", "few", "--database", database])
     assert capsys.readouterr().err == (
         "halftruth: HALFTRUTH_MIN_REPORTS: expected a positive integer of at most 15 digits\n"
     )

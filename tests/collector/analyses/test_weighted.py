@@ -185,7 +185,9 @@ FILES = {
 def test_the_command_reads_margins_from_files(study, halftruth, tmp_path, file):
     path = tmp_path / file
     path.write_text(FILES[file])
-    status, printed, complaint = halftruth("weighted", "study", "--margins", str(path), "--json")
+    status, printed, complaint = halftruth(
+        "analyse", "weighted", "study", "--margins", str(path), "--json"
+    )
     assert (status, complaint) == (0, "")
     margins = {
         "smoker": {"no": 0.6, "yes": 0.4},
@@ -198,7 +200,7 @@ def test_the_command_reads_margins_from_files(study, halftruth, tmp_path, file):
     ] == [
         pytest.approx([found.value for found in question.answers]) for question in asked.questions
     ]
-    printed = halftruth("weighted", "study", "--margins", str(path), "--csv")[1]
+    printed = halftruth("analyse", "weighted", "study", "--margins", str(path), "--csv")[1]
     assert len(list(csv.reader(io.StringIO(printed)))) == 6
 
 
@@ -218,7 +220,7 @@ def test_a_file_that_is_none_of_margins_is_one_line(halftruth, tmp_path, file, t
     path = tmp_path / file
     if text is not None:
         path.write_text(text)
-    status, printed, complaint = halftruth("weighted", "study", "--margins", str(path))
+    status, printed, complaint = halftruth("analyse", "weighted", "study", "--margins", str(path))
     assert (status, printed, complaint.count("\n")) == (2, "", 1)
     assert complaint.startswith("halftruth: margins: expected ")
     assert said in complaint

@@ -95,9 +95,9 @@ def test_counts_of_another_survey_or_terms_are_refused(
 def test_a_damaged_folder_is_refused_as_a_whole(store, run, write, name):
     folder = run("counts", write(some(range(30))))
     (folder / name).write_bytes((folder / name).read_bytes()[:-1])
-    with pytest.raises(ParameterError, match="halftruth count"):
+    with pytest.raises(ParameterError, match="halftruth reports count"):
         store.import_reports(folder)
     (folder / name).unlink()
-    with pytest.raises(ParameterError, match="halftruth count"):
+    with pytest.raises(ParameterError, match="halftruth reports count"):
         store.import_reports(folder)
     assert not store.surveys.all()

@@ -46,23 +46,23 @@ def test_reports_go_from_messages_to_results(halftruth):
         status, said, _ = halftruth(*words, "--rows", 50)
         assert (status, said) == (0, "83 reports in 2 files\n")
     files = ("reports/*.parquet", "reports/*.ndjson")
-    counting = ("count", *files, "--survey", "health.toml", "--to")
+    counting = ("reports", "count", *files, "--survey", "health.toml", "--to")
     status, said, complaint = halftruth(*counting, "counts")
     assert (status, complaint) == (0, "")
     first, repeated, *refused = said.splitlines()
     assert first == "counted 60 of 166 reports in 4 files, into counts"
     assert repeated.startswith("100 had been counted before, ")
     assert refused[2].split()[:2] == ["stale-digest", "6"]
-    said = halftruth("import", "counts")[1]
+    said = halftruth("reports", "import", "counts")[1]
     assert said == "counted 60 reports; 0 had been counted before\n"
-    assert halftruth("overview", "health")[0] == 0
+    assert halftruth("analyse", "overview", "health")[0] == 0
     said = halftruth(*counting, "again", "--earlier", "counts")[1]
     assert said.startswith("counted 0 of 166 reports")
 
 
 def test_what_cannot_be_done_is_one_line(refused, tmp_path):
     (tmp_path / "wrong").write_text('\n{"digest": ""}\n')
-    counting = ("count", "reports/*", "--survey", "health.toml", "--to", "counts")
+    counting = ("reports", "count", "reports/*", "--survey", "health.toml", "--to", "counts")
     for words, said in [
         (("reports", "write", "wrong", "--to", "x"), "batches: wrong, line 2: expected a message"),
         (counting, "files: reports/*: nothing is there; expected files of reports"),

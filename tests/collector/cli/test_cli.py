@@ -2,14 +2,20 @@
 
 import csv
 import io
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from uuid import uuid4
 
+import click
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.cli import main
 from halftruth_shared import Protection, Survey
 from halftruth_shared.protocol.reports import Report
+
+ROOT = Path(__file__).resolve().parents[3]
 
 TOML = """
 id = "health"
@@ -60,14 +66,14 @@ def test_a_csv_file_is_perturbed(halftruth, survey_file, tmp_path):
     records = tmp_path / "records.csv"
     records.write_text("drinks,smoker\n" + "daily,yes\n" * 500, encoding="utf-8")
     target = tmp_path / "perturbed.csv"
-    assert halftruth("perturb", survey_file, str(records), "-o", str(target))[0] == 0
+    assert halftruth("reports", "perturb", survey_file, str(records), "-o", str(target))[0] == 0
     rows = list(csv.DictReader(io.StringIO(target.read_text(encoding="utf-8"))))
     assert len(rows) == 500
     assert list(rows[0]) == ["smoker", "drinks"]
     kept = sum(row == {"smoker": "yes", "drinks": "daily"} for row in rows)
     # Kept with 19/24, by the operating system's randomness: false alarm below 1e-9.
     assert 330 < kept < 455
-    assert halftruth("perturb", survey_file, str(records))[1].count("\n") == 501
+    assert halftruth("reports", "perturb", survey_file, str(records))[1].count("\n") == 501
 
 
 @pytest.mark.parametrize(
@@ -90,7 +96,7 @@ def test_a_record_that_does_not_fit_is_named_and_nothing_is_written(
     records = tmp_path / "records.csv"
     records.write_bytes(content.encode("utf-8", "surrogateescape"))
     target = tmp_path / "perturbed.csv"
-    complaint = refused("perturb", survey_file, records, "-o", target)
+    complaint = refused("reports", "perturb", survey_file, records, "-o", target)
     assert said in complaint
     assert "hush-hush" not in complaint
     assert not target.exists()
@@ -99,21 +105,33 @@ def test_a_record_that_does_not_fit_is_named_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("itemsets", "nothing", "--min-support", "0.1"), "there is no survey 'nothing'"),
-        (("itemsets", "health", "--min-support", "x"), "min_support: expected"),
-        (("itemsets", "health", "--min-support", "0.1", "--json", "--csv"), "one of them"),
-        (("table", "health", "--attributes", ","), "attributes: expected"),
-        (("itemsets", "health", "--min-support", "0.1", "--url", "http://x"), "--token"),
-        (("itemsets", "x", "--min-support", "0.1", "--url", "x", "--token", "y"), "url: expected"),
+        (
+            ("analyse", "itemsets", "nothing", "--min-support", "0.1"),
+            "there is no survey 'nothing'",
+        ),
+        (("analyse", "itemsets", "health", "--min-support", "x"), "min_support: expected"),
+        (
+            ("analyse", "itemsets", "health", "--min-support", "0.1", "--json", "--csv"),
+            "one of them",
+        ),
+        (("analyse", "table", "health", "--attributes", ","), "attributes: expected"),
+        (("analyse", "itemsets", "health", "--min-support", "0.1", "--url", "http://x"), "--token"),
+        (
+            ("analyse", "itemsets", "x", "--min-support", "0.1", "--url", "x", "--token", "y"),
+            "url: expected",
+        ),
         (("survey", "close", "nothing"), "there is no survey 'nothing'"),
         (("survey", "publish", __file__), "not valid TOML"),
-        (("token", "revoke", "nothing"), "there is none with the id 'nothing'"),
+        (("admin", "token", "revoke", "nothing"), "there is none with the id 'nothing'"),
         *(
-            (("table", "health", "--attributes", "smoker", "--plot", file), "plot: expected a file")
+            (
+                ("analyse", "table", "health", "--attributes", "smoker", "--plot", file),
+                "plot: expected a file",
+            )
             for file in ("picture.gif", "picture", "missing/picture.svg")
         ),
         (("serve", "--port", "70000"), "70000"),
-        (("nonsense",), "No such command 'nonsense'"),
+        (("nonsense",), "there is no command 'nonsense'; expected one of: admin, "),
     ],
 )
 def test_bad_input_gets_one_line_and_status_2(refused, filled, words, said):
@@ -141,7 +159,7 @@ def test_the_program_starts_without_what_takes_long_to_load():
     slow = {"flask", "matplotlib", "pandas", "pyarrow", "requests", "scipy.special"}
     for words, more in (
         (["survey", "list", "--help"], {"halftruth_collector.analyses"}),
-        (["overview", "--help"], set()),
+        (["analyse", "overview", "--help"], set()),
     ):
         code = f"""
 import sys
@@ -155,11 +173,73 @@ finally:
         assert (done.returncode, done.stderr.strip()) == (0, "set()")
 
 
-def test_help_names_every_command(halftruth):
-    said = halftruth("--help")[1]
-    for command in (*ANALYSES, "demo", "serve", "survey", "token", "perturb", "plan"):
-        assert f"  {command} " in said
-        assert halftruth(command, "--help")[0] == 0
+def test_help_names_every_command_on_a_screen(halftruth):
+    for path in [path for path in paths() if path in ("", "admin", "analyse", "reports", "survey")]:
+        said = halftruth(*path.split(), "--help")[1]
+        assert said.count("\n") <= 32
+        for name in paths()[path]:
+            assert f"  {name} " in said
+    # None is to be taken for another of the same group.
+    for names in paths().values():
+        assert not {f"{name}s" for name in names} & {*names}
+
+
+def paths():
+    """Names of the commands of every group, by its path."""
+    found = {}
+
+    def walk(group, path):
+        found[path] = group.list_commands(ctx)
+        for name in found[path]:
+            command = group.get_command(ctx, name)
+            if isinstance(command, click.Group):
+                walk(command, f"{path} {name}".strip())
+
+    ctx = click.Context(main)
+    walk(main, "")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["backup"], "there is no command 'backup'; did you mean 'halftruth admin backup'?"),
+        (["tabel"], "there is no command 'tabel'; did you mean 'halftruth analyse table'?"),
+        (["analyse", "overveiw"], "did you mean 'halftruth analyse overview'?"),
+        (["admin", "x"], "expected one of: audit-log, backup, "),
+        (["tokens"], "did you mean 'halftruth admin token'?"),
+    ],
+)
+def test_who_misspells_a_command_reads_which_one_is_meant(refused, words, said):
+    assert said in refused(*words)
+
+
+def test_a_shell_completes_commands_of_a_group():
+    given = {"COMP_WORDS": "halftruth analyse ov", "COMP_CWORD": "2"}
+    done = subprocess.run(
+        [Path(sys.executable).with_name("halftruth")],
+        env={**os.environ, **given, "_HALFTRUTH_COMPLETE": "bash_complete"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["plain,overview"]
+
+
+def test_every_command_of_the_manual_is_there():
+    known, written = paths(), 0
+    for file in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        if file.name == "protocol.md":  # Its labels begin with the name, too.
+            continue
+        code = "".join(re.findall(r"```.*?```|`[^`]+`", file.read_text(), re.DOTALL))
+        for words in re.findall(r"(?<![\w/.-])halftruth((?: [a-z][a-z-]*)+)", code):
+            path = ""
+            for word in words.split():
+                if path not in known:
+                    break
+                assert word in known[path], f"{file.name}: halftruth{words}"
+                path = f"{path} {word}".strip()
+                written += 1
+    assert written > 100
 
 
 def test_without_studies_the_command_says_what_to_install(halftruth, refused, monkeypatch):

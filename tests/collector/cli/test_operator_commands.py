@@ -60,7 +60,7 @@ def stored(store):
 
 @pytest.fixture
 def operator_key(done):
-    return done("key", "create", "operator.pem").strip()
+    return done("admin", "key", "create", "operator.pem").strip()
 
 
 @pytest.fixture
@@ -107,8 +107,8 @@ def test_reports_are_sealed_to_known_keys_alone_and_a_key_in_use_is_not_retired(
         assert stored() == (Terms(), None)
     monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", "sealing.pem")
     done("survey", "terms", "health", "--sealed-to", KEY)
-    new = done("sealing-key", "create", "sealing.pem").strip()
-    status, _, complaint = halftruth("sealing-key", "retire", "sealing.pem", KEY)
+    new = done("admin", "sealing-key", "create", "sealing.pem").strip()
+    status, _, complaint = halftruth("admin", "sealing-key", "retire", "sealing.pem", KEY)
     assert status == 2
     assert "the reports of 'health' are sealed to it" in complaint
     # Nor while that survey could be reopened.
@@ -119,8 +119,8 @@ def test_reports_are_sealed_to_known_keys_alone_and_a_key_in_use_is_not_retired(
     monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", "sealing.pem")
     done("survey", "reopen", "health")
     done("survey", "terms", "health", "--sealed-to", new)
-    assert done("sealing-key", "retire", "sealing.pem", KEY) == f"retired {KEY}\n"
-    assert "sealing-key retire" in done("audit-log")
+    assert done("admin", "sealing-key", "retire", "sealing.pem", KEY) == f"retired {KEY}\n"
+    assert "sealing-key retire" in done("admin", "audit-log")
 
 
 def test_what_sign_prints_publishes_a_signed_survey(done, stored, signed, operator_key):
@@ -171,22 +171,27 @@ def test_terms_are_changed_to_what_was_signed(done, stored, signed, published, o
 
 def test_invitations_are_issued_counted_and_withdrawn(done, store):
     done("survey", "publish", "health.toml", "--invitations")
-    made = done("invite", "create", "health", "5").splitlines()
+    made = done("survey", "invite", "create", "health", "5").splitlines()
     assert len(set(made)) == 5
     assert all(INVITATION.fullmatch(invitation) for invitation in made)
-    listed = done("invite", "list", "health")
+    listed = done("survey", "invite", "list", "health")
     assert listed.splitlines()[-1].split() == ["health", "5", "0", "0", "5"]
     assert not any(invitation in listed for invitation in made)
-    assert done("invite", "revoke", "health", made[0], made[1]) == "withdrawn 2\n"
-    assert done("invite", "revoke", "health", made[0]) == "withdrawn 0\n"
-    assert done("invite", "revoke", "health", "--all") == "withdrawn 3\n"
+    assert done("survey", "invite", "revoke", "health", made[0], made[1]) == "withdrawn 2\n"
+    assert done("survey", "invite", "revoke", "health", made[0]) == "withdrawn 0\n"
+    assert done("survey", "invite", "revoke", "health", "--all") == "withdrawn 3\n"
     assert store.invitations.count("health").unused == 0
-    assert done("invite", "list", "health").splitlines()[-1].split()[1:] == ["5", "0", "5", "0"]
-    assert not any(invitation in done("audit-log") for invitation in made)
+    assert done("survey", "invite", "list", "health").splitlines()[-1].split()[1:] == [
+        "5",
+        "0",
+        "5",
+        "0",
+    ]
+    assert not any(invitation in done("admin", "audit-log") for invitation in made)
 
 
 def test_invitations_to_a_survey_that_asks_for_none_are_issued_with_a_warning(halftruth, published):
-    status, said, complaint = halftruth("invite", "create", "health", "1")
+    status, said, complaint = halftruth("survey", "invite", "create", "health", "1")
     assert status == 0
     assert INVITATION.fullmatch(said.strip())
     assert complaint.count("\n") == 1
@@ -196,15 +201,15 @@ def test_invitations_to_a_survey_that_asks_for_none_are_issued_with_a_warning(ha
 def test_a_key_is_listed_with_its_surveys_and_revoked(done, stored, signed, operator_key):
     signed()
     done("survey", "publish", "health.toml", "--terms", "terms.json")
-    assert done("key", "list").splitlines()[-1].split() == [operator_key, "health", "no"]
-    said = done("key", "revoke", operator_key)
+    assert done("admin", "key", "list").splitlines()[-1].split() == [operator_key, "health", "no"]
+    said = done("admin", "key", "revoke", operator_key)
     assert said == f"revoked {operator_key}\nhealth is not signed any more\n"
     assert stored() == (Terms(), None)
-    listed = done("key", "list").splitlines()[-1].split()
+    listed = done("admin", "key", "list").splitlines()[-1].split()
     assert listed[0] == operator_key
     assert listed[-1] != "no"
     # Again is no harm.
-    assert done("key", "revoke", operator_key) == f"revoked {operator_key}\n"
+    assert done("admin", "key", "revoke", operator_key) == f"revoked {operator_key}\n"
 
 
 @pytest.mark.parametrize(
@@ -221,16 +226,25 @@ def test_a_key_is_listed_with_its_surveys_and_revoked(done, stored, signed, oper
         (("survey", "terms", "health", "--closes-at", "soon"), "closes_at: expected a moment with"),
         (("survey", "terms", "health", "--max-reports", "0"), "an integer of at least 1"),
         (("survey", "terms", "health", "no.json"), "no.json: cannot be read"),
-        (("invite", "create", "nothing", "1"), "there is no survey 'nothing'"),
-        (("invite", "create", "health", "0"), "count: expected 1 to 1000000"),
-        (("invite", "list", "nothing"), "there is no survey 'nothing'"),
-        (("invite", "revoke", "health"), "expected some of them, or --all"),
-        (("invite", "revoke", "health", "0" * 32, "--all"), "expected some of them, or --all"),
-        (("invite", "revoke", "health", "x"), "expected 32 hexadecimal digits"),
-        (("invite", "revoke", "nothing", "--all"), "there is no survey 'nothing'"),
-        (("token", "create", "--role", "analyst", "--survey", "nothing"), "no survey 'nothing'"),
-        (("token", "create", "--role", "operator", "--survey", "health"), "survey: expected none"),
-        (("key", "revoke", "x"), "key: expected a public key of 64 hexadecimal digits"),
+        (("survey", "invite", "create", "nothing", "1"), "there is no survey 'nothing'"),
+        (("survey", "invite", "create", "health", "0"), "count: expected 1 to 1000000"),
+        (("survey", "invite", "list", "nothing"), "there is no survey 'nothing'"),
+        (("survey", "invite", "revoke", "health"), "expected some of them, or --all"),
+        (
+            ("survey", "invite", "revoke", "health", "0" * 32, "--all"),
+            "expected some of them, or --all",
+        ),
+        (("survey", "invite", "revoke", "health", "x"), "expected 32 hexadecimal digits"),
+        (("survey", "invite", "revoke", "nothing", "--all"), "there is no survey 'nothing'"),
+        (
+            ("admin", "token", "create", "--role", "analyst", "--survey", "nothing"),
+            "no survey 'nothing'",
+        ),
+        (
+            ("admin", "token", "create", "--role", "operator", "--survey", "health"),
+            "survey: expected none",
+        ),
+        (("admin", "key", "revoke", "x"), "key: expected a public key of 64 hexadecimal digits"),
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else "",
 )

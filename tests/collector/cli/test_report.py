@@ -1,11 +1,11 @@
-"""``halftruth report``: the page of a survey's results as a file."""
+"""``halftruth analyse page``: the page of a survey's results as a file."""
 
 import pytest
 
 
 @pytest.fixture
 def report(halftruth, of_ninety_reports):
-    return lambda *words: halftruth("report", *words)
+    return lambda *words: halftruth("analyse", "page", *words)
 
 
 def test_the_page_is_written_where_it_was_asked_for(report, tmp_path):
@@ -26,4 +26,4 @@ def test_the_page_is_written_where_it_was_asked_for(report, tmp_path):
 )
 @pytest.mark.usefixtures("of_ninety_reports")
 def test_what_cannot_be_written_is_one_line(refused, words, said):
-    assert said in refused("report", *words)
+    assert said in refused("analyse", "page", *words)

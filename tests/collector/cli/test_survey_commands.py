@@ -121,17 +121,19 @@ def test_a_script_deletes_with_the_id_once_more(done, refused, filled, store):
 
 def test_closed_surveys_are_purged(done, filled, store):
     done("survey", "close", "health")
-    assert done("purge") == "no survey has been closed for 30 days and still has ids\n"
+    assert done("admin", "purge") == "no survey has been closed for 30 days and still has ids\n"
     said = "health: 3 ids and 0 unused invitations deleted\n"
-    assert done("purge", "--closed-for", "0") == said
+    assert done("admin", "purge", "--closed-for", "0") == said
 
 
 def test_a_token_has_a_name_and_a_last_day(done, store):
     day = (datetime.now(UTC) + timedelta(days=90)).date()
-    token = done("token", "create", "--role", "analyst", "--name", "Anna", "--expires", day).strip()
+    token = done(
+        "admin", "token", "create", "--role", "analyst", "--name", "Anna", "--expires", day
+    ).strip()
     known = store.tokens.bearer(token)
     assert (known.name, known.expires_at.date()) == ("Anna", day + timedelta(days=1))
-    *_, line = done("token", "list").splitlines()
+    *_, line = done("admin", "token", "list").splitlines()
     assert line.split()[:4] == [known.id, "Anna", "analyst", "all"]
     assert str(day + timedelta(days=1)) in line
 
@@ -145,10 +147,16 @@ def test_a_token_has_a_name_and_a_last_day(done, store):
         (("survey", "delete", "nothing"), "there is no survey 'nothing'"),
         (("survey", "check", "no.toml"), "no.toml: cannot be read"),
         (("survey", "check", "{file}", "--max-gamma", "x"), "max_gamma: "),
-        (("purge", "--closed-for", "-1"), "days: expected 0 to 36500 days"),
-        (("token", "create", "--role", "analyst", "--expires", "soon"), "'%Y-%m-%d'"),
-        (("token", "create", "--role", "analyst", "--expires", "2020-01-01"), "expected a day"),
-        (("token", "create", "--role", "analyst", "--name", "x" * 101), "name: expected a line"),
+        (("admin", "purge", "--closed-for", "-1"), "days: expected 0 to 36500 days"),
+        (("admin", "token", "create", "--role", "analyst", "--expires", "soon"), "'%Y-%m-%d'"),
+        (
+            ("admin", "token", "create", "--role", "analyst", "--expires", "2020-01-01"),
+            "expected a day",
+        ),
+        (
+            ("admin", "token", "create", "--role", "analyst", "--name", "x" * 101),
+            "name: expected a line",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_changes_nothing(refused, store, survey_file, words, said):

@@ -1,4 +1,4 @@
-"""``halftruth tables``: all tables of some lengths as one file."""
+"""``halftruth analyse every-table``: all tables of some lengths as one file."""
 
 import pandas as pd
 import pytest
@@ -9,7 +9,7 @@ from halftruth_collector.estimation.tables import Tables
 
 @pytest.fixture
 def tables(halftruth, of_ninety_reports):
-    return lambda *words: halftruth("tables", *words)
+    return lambda *words: halftruth("analyse", "every-table", *words)
 
 
 def test_a_row_of_the_file_is_a_cell_of_a_table(tables, store):

@@ -236,7 +236,7 @@ def test_the_command_writes_files_side_by_side(reports, tmp_path, monkeypatch, c
 
     def run(*words):
         try:
-            main(["microdata", "work", *words])
+            main(["analyse", "microdata", "work", *words])
             status = 0
         except SystemExit as end:
             status = int(end.code or 0)

@@ -63,7 +63,7 @@ def test_reports_are_counted_as_the_store_counts_them(http, batch, scrape, count
 
 def test_the_last_back_up_has_its_time(command, database, scrape, tmp_path):
     before = time.time()
-    assert command("backup", tmp_path / "all.db", "--database", database)[0] == 0
+    assert command("admin", "backup", tmp_path / "all.db", "--database", database)[0] == 0
     assert value(scrape(), "halftruth_last_backup_timestamp_seconds") >= before
 
 

@@ -127,7 +127,10 @@ def test_the_migrations_lead_to_the_tables_of_the_program(fresh_database, raw):
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        ("0000", f"version 0000, expected {schema.HEAD}; back it up, then run 'halftruth migrate'"),
+        (
+            "0000",
+            f"version 0000, expected {schema.HEAD}; back it up, then run 'halftruth admin migrate'",
+        ),
         ("9999", f"version 9999, which is newer than {schema.HEAD}; expected a newer halftruth"),
     ],
 )
@@ -138,9 +141,9 @@ def test_tables_of_another_version_are_refused_in_one_line_and_left_alone(
     with raw.writing() as connection:
         connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{version}'")
     before = all_rows(raw)
-    for words in (("serve", "--port", "0"), ("survey", "list"), ("backup", "never.db")):
+    for words in (("serve", "--port", "0"), ("survey", "list"), ("admin", "backup", "never.db")):
         assert halftruth(*words) == (2, "", f"halftruth: database: its tables are of {said}\n")
-    status, _, complaint = halftruth("migrate")
+    status, _, complaint = halftruth("admin", "migrate")
     assert status == 2
     assert complaint.count("\n") == 1
     assert all_rows(raw) == before
@@ -156,9 +159,16 @@ def test_a_database_that_is_changed_under_a_running_store_is_noticed(fresh_datab
 
 
 def test_a_fresh_database_can_be_migrated_before_it_is_used(fresh_database, raw, halftruth):
-    assert halftruth("migrate")[1] == f"migrated the tables from version none to {schema.HEAD}\n"
+    assert (
+        halftruth("admin", "migrate")[1]
+        == f"migrated the tables from version none to {schema.HEAD}\n"
+    )
     rows = all_rows(raw)
-    assert halftruth("migrate") == (0, f"the tables are of version {schema.HEAD} already\n", "")
+    assert halftruth("admin", "migrate") == (
+        0,
+        f"the tables are of version {schema.HEAD} already\n",
+        "",
+    )
     assert all_rows(raw) == rows
     Store(fresh_database).close()
 
@@ -185,13 +195,16 @@ def test_a_survey_of_the_first_version_stays_as_it_was(
             },
         )
     file = tmp_path / "before.backup"
-    status, said, _ = halftruth("backup", file)
+    status, said, _ = halftruth("admin", "backup", file)
     assert (status, said.split()[1]) == (0, "rows")
-    assert halftruth("migrate")[1] == f"migrated the tables from version 0001 to {schema.HEAD}\n"
+    assert (
+        halftruth("admin", "migrate")[1]
+        == f"migrated the tables from version 0001 to {schema.HEAD}\n"
+    )
     # Written before the migration, and read after it.
     content = file.read_bytes()
     restored = f"sqlite:///{tmp_path}/restored.db"
-    assert halftruth("restore", file, "--database", restored)[0] == 0
+    assert halftruth("admin", "restore", file, "--database", restored)[0] == 0
     assert file.read_bytes() == content
     for url in (fresh_database, restored):
         with Store(url) as store:

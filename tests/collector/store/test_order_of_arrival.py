@@ -249,11 +249,11 @@ def test_who_reads_for_long_puts_a_compaction_off(store, published, raw, monkeyp
             store.compact()
         # A survey ends all the same.
         store.surveys.close("health")
-        assert "run 'halftruth compact'" in caplog.text
+        assert "run 'halftruth admin compact'" in caplog.text
     assert store.surveys.get("health").status == "closed"
     assert store.reports.counts("health")[1].reports == 2
     store.compact()
 
 
 def test_the_command_compacts(store, published, halftruth):
-    assert halftruth("compact") == (0, "the files hold no order of arrival\n", "")
+    assert halftruth("admin", "compact") == (0, "the files hold no order of arrival\n", "")

@@ -559,16 +559,18 @@ def test_the_commands_move_everything(
     fill(store, survey)
     file, second = folder / "all.db", folder / "second.db"
     rows = sum(map(len, contents(store).values()))
-    assert halftruth("backup", file) == (0, f"{rows} rows in {file}\n", "")
-    assert halftruth("backup", file)[0] == 2
-    assert halftruth("export", "second", second) == (0, f"50 reports in {second}\n", "")
-    assert halftruth("import", second)[1] == ("counted 0 reports; 50 had been counted before\n")
-    assert halftruth("migrate")[1] == f"the tables are of version {schema.HEAD} already\n"
-    status, _, complaint = halftruth("restore", file)
+    assert halftruth("admin", "backup", file) == (0, f"{rows} rows in {file}\n", "")
+    assert halftruth("admin", "backup", file)[0] == 2
+    assert halftruth("reports", "export", "second", second) == (0, f"50 reports in {second}\n", "")
+    assert halftruth("reports", "import", second)[1] == (
+        "counted 0 reports; 50 had been counted before\n"
+    )
+    assert halftruth("admin", "migrate")[1] == f"the tables are of version {schema.HEAD} already\n"
+    status, _, complaint = halftruth("admin", "restore", file)
     assert status == 2
     assert complaint.count("\n") == 1
     url = elsewhere.database.engine.url.render_as_string(hide_password=False)
-    assert halftruth("restore", file, "--database", url)[1] == f"{rows} rows from {file}\n"
-    assert halftruth("export", "nothing", folder / "n.db")[2] == (
+    assert halftruth("admin", "restore", file, "--database", url)[1] == f"{rows} rows from {file}\n"
+    assert halftruth("reports", "export", "nothing", folder / "n.db")[2] == (
         "halftruth: there is no survey 'nothing'\n"
     )

@@ -170,7 +170,17 @@ def test_a_card_has_the_link_as_a_code_and_in_words():
 def test_links_and_cards_are_made_by_command(halftruth, store, survey, tmp_path):
     store.surveys.publish(survey)
     file = tmp_path / "cards.html"
-    words = ("invite", "create", "health", "2", "--links", "https://example.org/", "--cards", file)
+    words = (
+        "survey",
+        "invite",
+        "create",
+        "health",
+        "2",
+        "--links",
+        "https://example.org/",
+        "--cards",
+        file,
+    )
     status, said, _ = halftruth(*words)
     assert status == 0
     rows = list(csv.DictReader(StringIO(said)))
@@ -192,7 +202,7 @@ def test_links_and_cards_are_made_by_command(halftruth, store, survey, tmp_path)
 )
 def test_nothing_is_issued_where_it_cannot_be_shown(halftruth, store, survey, words, said):
     store.surveys.publish(survey)
-    status, printed, complaint = halftruth("invite", "create", "health", *words)
+    status, printed, complaint = halftruth("survey", "invite", "create", "health", *words)
     assert (status, printed) == (2, "")
     assert said in complaint
     assert complaint.count("\n") == 1

@@ -75,7 +75,7 @@ def test_the_lines_go_into_a_survey_file_that_meets_the_limit(
         assert planned.mechanism.attribute_amplification(attribute) <= 9
     for sentence in Protection.of(planned).sentences():
         assert sentence in said
-    risk = json.loads(command("risk", survey, "--pilot", files[1], *ASKED, "--json")[1])
+    risk = json.loads(command("analyse", "risk", survey, "--pilot", files[1], *ASKED, "--json")[1])
     assert 0.36 < risk[summary]["maximum"] <= 0.4
 
 

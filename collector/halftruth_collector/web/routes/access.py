@@ -128,7 +128,7 @@ def _key_file() -> SealingKeyFile:
     if file is None:
         raise ParameterError(
             "sealing_keys: this collector has no file for them; an operator creates one with"
-            " 'halftruth sealing-key create' and names it in HALFTRUTH_SEALING_KEYS",
+            " 'halftruth admin sealing-key create' and names it in HALFTRUTH_SEALING_KEYS",
             field="sealing_keys",
         )
     return file
