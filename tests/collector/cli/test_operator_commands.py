@@ -113,7 +113,7 @@ def test_reports_are_sealed_to_known_keys_alone_and_a_key_in_use_is_not_retired(
     assert "the reports of 'health' are sealed to it" in complaint
     # Nor while that survey could be reopened.
     done("survey", "close", "health")
-    assert halftruth("sealing-key", "retire", "sealing.pem", KEY)[2] == complaint
+    assert halftruth("admin", "sealing-key", "retire", "sealing.pem", KEY)[2] == complaint
     monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", "")
     assert "its private key is not here" in halftruth("survey", "reopen", "health")[2]
     monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", "sealing.pem")
