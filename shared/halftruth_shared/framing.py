@@ -20,8 +20,10 @@ from .texts import expected_text, frozen_text
 _TEXTS = {"asked_by": 256, "purpose": 10_000, "consent": 10_000, "thanks": 10_000}
 
 #: An address over https, or a path of the form's own site, without what browsers normalize.
-_REDIRECT = re.compile(r"(https://[^/]|/(?![/\\]))[!-\[\]-~]*", re.ASCII)
-_MAX_REDIRECT = 2_000
+_ADDRESS = re.compile(r"(https://[^/]|/(?![/\\]))[!-\[\]-~]*", re.ASCII)
+#: Nothing that would add a subject or another recipient to a message.
+_MAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+", re.ASCII)
+_MOST_CHARACTERS = 2_000
 _LEAST_SECONDS, _MOST_SECONDS = 5, 120
 
 
@@ -39,6 +41,18 @@ class Framing(
 
     asked_by: Annotated[TextDocument, Meta(description="Who asks.")] = ""
     purpose: Annotated[TextDocument, Meta(description="What for.")] = ""
+    contact: (
+        Annotated[
+            str, Meta(description="Whom to ask: a mail address, or an address with https://.")
+        ]
+        | None
+    ) = None
+    privacy_notice: (
+        Annotated[
+            str, Meta(description="The privacy notice: an address with https://, or a path.")
+        ]
+        | None
+    ) = None
     consent: Annotated[
         TextDocument, Meta(description="What has to be agreed to before the first question.")
     ] = ""
@@ -57,8 +71,12 @@ class Framing(
         for name, most in _TEXTS.items():
             if frozen_text(getattr(self, name), most) is None:
                 raise _fault(name, expected_text(most))
-        if self.redirect is not None and not _is_redirect(self.redirect):
-            raise _fault("redirect", "an address with https://, or a path of the form's own site")
+        if self.contact is not None and not _is_contact(self.contact):
+            raise _fault("contact", "a mail address, or an address with https://")
+        for name in ("privacy_notice", "redirect"):
+            address = getattr(self, name)
+            if address is not None and not _is_address(address):
+                raise _fault(name, "an address with https://, or a path of the form's own site")
         if self.redirect_after is None:
             return
         if not _LEAST_SECONDS <= self.redirect_after <= _MOST_SECONDS or self.redirect is None:
@@ -77,15 +95,15 @@ class Framing(
         return msgspec.structs.replace(self, **texts)
 
 
-def _is_redirect(text: str) -> bool:
+def _is_address(text: str) -> bool:
     """Return true for an address with https, or a path of the site where the form is.
 
-    >>> [_is_redirect(text) for text in ("https://example.org/a?b=c", "/thanks")]
+    >>> [_is_address(text) for text in ("https://example.org/a?b=c", "/thanks")]
     [True, True]
-    >>> [_is_redirect(text) for text in ("http://example.org", "//example.org", "javascript:0")]
+    >>> [_is_address(text) for text in ("http://example.org", "//example.org", "javascript:0")]
     [False, False, False]
     """
-    if len(text) > _MAX_REDIRECT or not _REDIRECT.fullmatch(text):
+    if len(text) > _MOST_CHARACTERS or not _ADDRESS.fullmatch(text):
         return False
     try:
         parts = urlsplit(text)
@@ -93,6 +111,19 @@ def _is_redirect(text: str) -> bool:
         return parts.port != 0 and "@" not in parts.netloc
     except ValueError:
         return False
+
+
+def _is_contact(text: str) -> bool:
+    """Return true for an address with https, or of mail.
+
+    >>> [_is_contact(text) for text in ("survey@example.org", "https://example.org/contact")]
+    [True, True]
+    >>> [_is_contact(text) for text in ("survey", "a@b.org?subject=c", "/contact")]
+    [False, False, False]
+    """
+    if _MAIL.fullmatch(text):
+        return len(text) <= _MOST_CHARACTERS
+    return text.startswith("https://") and _is_address(text)
 
 
 def _fault(name: str, expected: str) -> SurveyError:

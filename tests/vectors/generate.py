@@ -665,6 +665,8 @@ FRAMED = {
         "purpose": "Damit sich etwas ändert.",
         "consent": {"de": "Ich bin 16 oder älter.", "en": "I am 16 or older."},
         "thanks": WRITTEN,
+        "contact": "survey@example.org",
+        "privacy_notice": "https://example.org/privacy",
         "redirect": "/danke?a=b#c",
         "redirect_after": 20,
     },

@@ -286,7 +286,7 @@ def press(page, name):
 
 
 def send(page):
-    press(page, "Send a report")
+    page.get_by_role("button", name="Send", exact=True).click()
 
 
 def answer_and_send(page):
@@ -298,7 +298,9 @@ def answer_and_send(page):
 def shown_report(page):
     """What the page says was sent, to the person who sent it."""
     expect(heading(page, "This is what was sent")).to_be_visible()
-    return page.locator(".card.sent dd").all_text_contents()
+    *report, how_often = page.locator(".card.sent dd").all_text_contents()
+    assert how_often.startswith("with your answers: ")
+    return report
 
 
 def counted(live, survey="work"):

@@ -1,10 +1,9 @@
 // What the form rests on: nobody who reloads, leaves, comes back or answers again changes anything;
-// practice is the survey's own mechanism; one device may serve several people where that is meant.
+// one device may serve several people where that is meant.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { practiceOf } from "../../client/halftruth_client/js/form/practice.js";
 import { receipt } from "../../client/halftruth_client/js/form/receipt.js";
 import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { Client, Survey } from "../../client/halftruth_client/js/index.js";
@@ -151,46 +150,14 @@ test("no strategy moves the totals, nor counts anybody twice: whole records", ()
 test("no strategy moves the totals, nor counts anybody twice: drawn questions", () =>
   heldAgainstStrategies(SURVEYS["drawn questions"]));
 
-const WARNER = [["3/4", "1/4"], ["1/4", "3/4"]];
 const UNCHANGED = [["1", "0"], ["0", "1"]];
-const SPLIT = { prime: 5, direct: 2, views: [{ attributes: [["a0", "a1"]], weight: 1 }] };
 
-/** Mechanisms with the size of the question that is practised on, and the amplification there. */
-const PRACTICES = [
-  [{ kind: "gamma-diagonal", gamma: "19/2" }, 6, "19/2"],
-  // On average over what each client draws.
-  [{ kind: "randomized-gamma-diagonal", gamma: "19", alpha: "2/19", steps: 3 }, 6, "19"],
-  // 4/5 · 2 : 1/5 and 2/3 · 1 : 1/3; the larger one.
-  [{ kind: "randomized-response", keep: byName(["2/3", "4/5"]) }, 6, "8"],
-  [{ kind: "split-questionnaire", gamma: "7", ...SPLIT }, 6, "7"],
-];
-
-for (const [mechanism, size, gamma] of PRACTICES) {
-  test(`practice is as strong as the survey and exact: ${mechanism.kind}`, () => {
-    const survey = new Survey(surveyOf([2, 3], mechanism));
-    assert.equal(practiceOf(survey).size, size);
-    const counts = Array.from({ length: size }, () => 0);
-    let bound = 1n;
-    for (let draw = 0n; draw < bound; draw += 1n) {
-      const below = (k) => {
-        bound = k;
-        return draw;
-      };
-      counts[practiceOf(survey, below).draw(1)] += 1;
-    }
-    const [own, other] = [counts[1], counts[0]];
-    assert.ok(counts.every((count, code) => count === (code === 1 ? own : other)));
-    const [above, under = "1"] = gamma.split("/");
-    assert.equal(BigInt(own) * BigInt(under), BigInt(other) * BigInt(above));
-  });
-}
-
-test("practice on a matrix has as many answers as the question that it is of", () => {
-  const matrices = byName([UNCHANGED, WARNER]);
-  const practice = practiceOf(new Survey(surveyOf([2, 2], { kind: "distortion-matrices", matrices })));
-  assert.equal(practice.size, 2);
+test("nothing is practised where nothing is perturbed", () => {
   const kept = { kind: "randomized-response", keep: byName(["1"]) };
-  assert.equal(practiceOf(new Survey(surveyOf([2], kept))), null);
+  assert.equal(new Survey(surveyOf([2], kept)).mechanism.practice(), null);
+  const matrices = byName([UNCHANGED]);
+  const unchanged = surveyOf([2], { kind: "distortion-matrices", matrices });
+  assert.equal(new Survey(unchanged).mechanism.practice(), null);
 });
 
 test("another person on a device is a new one, once the report before was counted", async () => {
@@ -222,11 +189,19 @@ test("where one report is taken from each device, nobody forgets it", async () =
   assert.ok(client.report("health"));
 });
 
+const ADDRESSES = [
+  ["https://example.org/a?b=c#d", "/thanks"],
+  ["http://example.org", "//example.org", "/\\example.org", "javascript:alert(1)", "thanks", 7,
+    "https://user@example.org", "https:///x", "/a b", "", "https://[", "/\u00fc"],
+];
+
 const FRAMINGS = {
-  redirect: [
-    ["https://example.org/a?b=c#d", "/thanks"],
-    ["http://example.org", "//example.org", "/\\example.org", "javascript:alert(1)", "thanks", 7,
-      "https://user@example.org", "https:///x", "/a b", "", "https://[", "/\u00fc"],
+  redirect: ADDRESSES,
+  privacy_notice: ADDRESSES,
+  contact: [
+    ["survey@example.org", "a.b+c@mail.example.org", "https://example.org/contact"],
+    ["survey", "a@b", "a@b.org?subject=c", "mailto:a@b.org", "a b@c.org", "/contact", "", 7,
+      `${"a".repeat(2_000)}@b.org`],
   ],
   thanks: [["", "Danke", { en: "Thanks", de: "Danke" }], []],
   anything: [[], ["else"]],

@@ -178,7 +178,7 @@ export const fraction = (text) => {
 };
 
 /** Probability of each report of a record, by walking all outcomes of all draws. */
-function distribution(survey, record, first) {
+export function distribution(survey, record, first) {
   const found = new Map();
   const path = [];
   for (;;) {

@@ -272,9 +272,9 @@ test("a report is told in words: what was picked, the code, and whom it fits", (
   const survey = new Survey(one);
   assert.deepEqual(told(survey, [1, 4]), [
     { label: "a2", value: "c1" },
-    { label: "Your device picked 1 of the 2 questions at random", value: "How often?" },
+    { label: "Of 2 questions, your device reported on this one", value: "How often?" },
     { label: "It sent this code", value: "4" },
-    { label: "The code is 9.5 times likelier for this than for any other answer", value: "c2" },
+    { label: "The code fits these answers", value: "c2" },
   ]);
   const plane = new Survey(split([2, 3], [[1, [[0, 1]]]], { prime: 3 }));
   const { own, symbols } = responseOf(6, 3, 2);
@@ -294,7 +294,7 @@ test("options of a question are one question in what is told of a report", () =>
   document.mechanism.views[1].attributes = [["a1", "s.x", "s.y"]];
   // Behind the two symbols of the first view.
   const [about] = told(new Survey(document), [2]);
-  assert.equal(about.label, "Your device picked 2 of the 3 questions at random");
+  assert.equal(about.label, "Of 3 questions, your device reported on these 2");
   assert.equal(about.value.split("\n").length, 3);
 });
 

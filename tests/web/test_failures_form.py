@@ -98,10 +98,10 @@ FAILURES = {
     ),
     "another version": (kept(digest="00"), "", "Answered before", "Another version"),
     "waiting": (kept(sent=False), "", "Kept for later", "not confirmed your report yet"),
-    "late": (refused("closes_at"), "", "Your report does not count", "It came too late"),
-    "refused": (refused("values"), "", "Your report does not count", "refused it: it is so"),
+    "late": (refused("closes_at"), "", "You were too late", "Nothing was counted."),
+    "refused": (refused("values"), "", "Your report was not counted", "refused it: it is so"),
     "not let in": (
-        invited_only("invitation"), "", "Your report does not count", "was not let in",
+        invited_only("invitation"), "", "Your report was not counted", "was not let in",
     ),
 }  # fmt: skip
 

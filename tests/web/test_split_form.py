@@ -113,7 +113,7 @@ def test_what_is_drawn_is_asked_and_one_report_about_it_is_sent(live, visit, sur
     # It is named as people read it, and in the open.
     bare = f"Sent as answered, without protection: {LABELS['age']}"
     expect(page.get_by_text(bare, exact=True).first).to_be_visible()
-    expect(page.get_by_text("This survey has 11 questions, and you are asked")).to_be_visible()
+    expect(page.get_by_text("of the 11 questions, drawn on this device")).to_be_visible()
     anyone_can_use(found, "split-opening")
     asked = walk(page)
     assert asked[0] == LABELS["age"]
@@ -135,7 +135,8 @@ def test_what_is_drawn_is_asked_and_one_report_about_it_is_sent(live, visit, sur
     assert shown[:3] == ["40 or older", "\n".join(asked[1:]), str(symbol)]
     words = page.locator(".card.sent dt").all_text_contents()
     number = {3: 2, 7: 6}[len(asked)]
-    assert words[1] == f"Your device picked {number} of the 10 questions at random"
+    assert words[1] == f"Of 10 questions, your device reported on these {number}"
+    assert words[-1].endswith("people who report on the same questions, so many send just this")
     assert "hush" not in found.traffic()
     assert found.said == []
 

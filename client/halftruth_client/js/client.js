@@ -100,6 +100,15 @@ export class Client {
   }
 
   /**
+   * Number of what was drawn to be asked about; none where that is always everything.
+   *
+   * @param {Survey} survey
+   */
+  async view(survey) {
+    return this.#memory.view(await survey.digest()) ?? undefined;
+  }
+
+  /**
    * Ask the collector if an invitation is still unused.
    *
    * It is asked by the hash of the invitation, with which nobody could send a report, and neither

@@ -23,8 +23,8 @@ from .questions import (
 from .questions import fields_of as fields_of_question
 from .text import FORM, MECHANISM, QUESTIONS, Data, whole_number
 
-#: What comes after a report was counted.
-_AFTER = ("redirect", "redirect_after")
+#: Addresses around the questions, and how long people wait for the last of them.
+_ADDRESSES = ("contact", "privacy_notice", "redirect", "redirect_after")
 
 
 def add(data: Data, kind: str, name: str = "") -> Data:
@@ -98,7 +98,7 @@ def settings_of(data: Data) -> dict[str, list[str]]:
         "title": by_language(data.get("title", ""), spoken),
         "description": by_language(data.get("description", ""), spoken),
         **{what: by_language(around.get(what, ""), spoken) for what in AROUND},
-        **{what: [str(around.get(what, ""))] for what in _AFTER},
+        **{what: [str(around.get(what, ""))] for what in _ADDRESSES},
         **mechanism.fields_of(data),
     }
 
@@ -120,7 +120,7 @@ def update_settings(data: Data, given: Mapping[str, Sequence[str]]) -> Data:
     if "languages" in other:
         put(data, "languages", other["languages"][0].replace(",", " ").split())
     around = _around(data)
-    for what in [what for what in (*AROUND, *_AFTER) if what in other]:
+    for what in [what for what in (*AROUND, *_ADDRESSES) if what in other]:
         if what in AROUND:
             put(around, what, text_of(other[what], spoken))
         else:

@@ -33,22 +33,20 @@ const OUTCOMES = {
  * @param {Outcome} step.outcome
  * @param {number} step.moment Before which the report is not sent, if it waits for that; or 0.
  * @param {string} step.thanks The asker's own words, if there are any.
- * @param {readonly Line[]} step.answers Those that stayed, as far as they are this person's.
+ * @param {readonly Line[]} step.answers As far as they are this person's.
  * @param {readonly Line[] | null} step.report In words, once it is there.
- * @param {boolean} step.ofAll Whether no answer is sent as it is.
- * @param {boolean} step.proves Whether a report can prove an answer.
+ * @param {boolean} step.isHidden Whether nobody can be certain of any answer.
  * @param {Onward | null} step.onward
  * @param {(() => void) | null} step.again Sends the same report once more.
  * @param {(() => void) | null} step.another Lets another person answer.
  * @param {Wording} words
  */
 export function outcome(step, words) {
-  const { outcome, moment, thanks, answers, report, ofAll, proves, onward, again, another } = step;
+  const { outcome, moment, thanks, answers, report, isHidden, onward, again, another } = step;
   const [heading, text] = OUTCOMES[outcome];
   // Of somebody else nothing is promised here.
   const isOwn = outcome !== "before" && outcome !== "shared";
-  const holds = proves ? "nothingElse" : ofAll ? "neverLeft" : "othersNeverLeft";
-  const promise = isOwn ? ` ${words.say(holds)}` : "";
+  const promise = isOwn ? ` ${words.say("nothingElse")}` : "";
   const held = moment ? `${words.say("held", { moment: words.moment(moment) })} ` : "";
   return view(
     words.say(heading),
@@ -59,9 +57,9 @@ export function outcome(step, words) {
         "div",
         { class: "pair" },
         card(words.say("sent"), report, "card sent", words),
-        ofAll && answers.length > 0 ? card(words.say("stayed"), answers, "card", words) : null,
+        answers.length > 0 ? card(words.say("answers"), answers, "card", words) : null,
       ),
-    report && element("p", {}, words.say("receipt")),
+    report && element("p", {}, words.say(isHidden ? "receipt" : "receiptProving")),
     onward && further(onward, words),
     again && buttons(button(words.say("again"), again)),
     another && buttons(button(words.say("another"), another)),

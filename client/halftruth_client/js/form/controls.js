@@ -1,6 +1,7 @@
 /** Controls for each kind of question, and the answers entered. */
 
 import { element } from "./dom.js";
+import { entered, readNumber } from "./numbers.js";
 import { NO_NUMBER, offeredMissing, rangeOf } from "./questionnaire.js";
 import { ofSurvey } from "./views.js";
 
@@ -131,27 +132,33 @@ class Controls {
     const { id, answer = "", words } = this;
     const { name, categories, optional } = this.attribute;
     const isNumber = !categories.includes(answer) && answer !== NO_NUMBER;
+    const readAs = element("output", { for: id, class: "help", id: `${id}-read` });
+    const tell = (/** @type {string | null} */ number) => {
+      const isAnswer = number !== null && range.bin(number) >= 0;
+      readAs.textContent = isAnswer ? words.say("readAs", { number: words.point(number) }) : "";
+    };
     const field = /** @type {HTMLInputElement} */ (
-      element("input", {
-        type: "number",
+      entered({
         id,
         name,
-        value: isNumber ? answer : "",
-        min: String(range.minimum.toNumber()),
-        max: String(range.maximum.toNumber()),
-        step: range.whole ? "1" : "any",
-        inputmode: range.whole && range.minimum.sign() >= 0 ? "numeric" : "decimal",
+        value: isNumber ? words.point(answer) : "",
+        // Phones show neither a minus nor, everywhere, a decimal sign with these.
+        inputmode: range.minimum.sign() < 0 ? "text" : range.whole ? "numeric" : "decimal",
         required: !optional,
         // At once: what is under a pointer would move if it waited until the field is left.
         input: () => {
           for (const other of others) inputOf(other).checked = false;
-          this.change([[name, field.validity.badInput ? NO_NUMBER : field.value || null]]);
+          const number = readNumber(field.value, words.locale);
+          tell(number);
+          this.change([[name, field.value.trim() === "" ? null : (number ?? NO_NUMBER)]]);
         },
       })
     );
+    tell(isNumber ? answer : null);
     const others = this.missing.map((category) =>
       this.tick(`${name}-missing`, category, this.textOf(category), answer === category, (box) => {
         field.value = "";
+        tell(null);
         for (const other of others.map(inputOf)) if (other !== box) other.checked = false;
         this.change([[name, box.checked ? category : null]]);
       }),
@@ -160,6 +167,7 @@ class Controls {
     return [
       element("p", { class: "help", id: `${id}-hint` }, hint),
       field,
+      readAs,
       ...(others.length > 0 ? [element("div", { class: "options apart" }, ...others)] : []),
     ];
   }

@@ -6,15 +6,16 @@ import { inLanguage } from "../texts.js";
 import { anotherPerson, loading, outcome } from "./closing.js";
 import { checkAdmission, failure, hasReport, messageOf, refusal } from "./failures.js";
 import { chosen, wantedBy, wordingIn } from "./languages.js";
-import { opening, practiceRound } from "./opening.js";
-import { practiceOf } from "./practice.js";
+import { opening } from "./opening.js";
+import { practiceRound } from "./practice.js";
 import { ATTRIBUTES } from "./properties.js";
 import { Questionnaire } from "./questionnaire.js";
 import { questions } from "./questions.js";
-import { receipt } from "./receipt.js";
+import { deciding, receipt } from "./receipt.js";
 import { clientOf, invitationOf, readSettings } from "./settings.js";
 import { Localized } from "./localized.js";
 import { styleSheet } from "./style.js";
+import { Trail } from "./trail.js";
 import { review } from "./views.js";
 
 /**
@@ -30,7 +31,7 @@ let sheet;
 
 /**
  * Says who asks and how answers are protected, asks the questions of a survey, perturbs the answers
- * here, sends the report, and shows it beside the answers that stayed.
+ * here, sends the report, and shows it beside the answers. Leaving with answers is asked about once.
  *
  * The one draw of the answers is made on sending and remembered before anything is sent. What people
  * see before does not depend on it, so that nobody can choose a draw that suits them. Where a survey
@@ -43,7 +44,8 @@ let sheet;
  * `operator-keys`, public keys of which one must have signed the survey, all with blanks between
  * them; `invitation`, what lets the report in where the survey asks for one; `send-every`, minutes
  * after a whole multiple of which it is sent; `ask`, whether only what is `drawn` for this browser is
- * asked, by default, or `all`; `lang`, the language, which changes when a person chooses another one.
+ * asked, by default, or `all`; `history`, whether the browser's Back key goes a page back, for one form
+ * of a page; `lang`, the language, which changes when a person chooses another one.
  * Each has a property (`maxGamma` of `max-gamma`). When one is set anew, the form begins anew.
  * Events: `submitted` with `{id, status}`, `refused` with `{message}` and, after another language was
  * chosen, `language` with what a page around the form may show in it, as detail; none ever holds an
@@ -58,6 +60,9 @@ export class HalftruthForm extends Localized {
   #stayed = null;
   /** True once this person gave the consent that is asked for. */
   #agreed = false;
+  /** @type {number | undefined} What was drawn to be asked about. */
+  #view = undefined;
+  #trail = new Trail(() => this.hasAttribute("history"), () => this.hasAnswers());
   #timer = 0;
   #settings = { interval: 0, asksAll: false };
   #fetched = 0;
@@ -77,6 +82,7 @@ export class HalftruthForm extends Localized {
   connectedCallback() {
     addEventListener("pagehide", this.#leave);
     addEventListener("pageshow", this.#comeBack);
+    this.#trail.follow();
     this.#isPlaced = true;
     this.#startSoon();
   }
@@ -84,6 +90,7 @@ export class HalftruthForm extends Localized {
   disconnectedCallback() {
     removeEventListener("pagehide", this.#leave);
     removeEventListener("pageshow", this.#comeBack);
+    this.#trail.unfollow();
     clearInterval(this.#timer);
     this.#isPlaced = false;
     this.#run += 1;
@@ -114,6 +121,7 @@ export class HalftruthForm extends Localized {
   /** Leave nothing to be seen of whoever was in front of this page. */
   forgetPerson() {
     clearInterval(this.#timer);
+    this.#trail.letLeave();
     this.questionnaire?.clear();
     this.#stayed?.clear();
     this.#stayed = null;
@@ -128,12 +136,18 @@ export class HalftruthForm extends Localized {
     return clientOf(this);
   }
 
+  /** True if something was entered that leaving would lose. */
+  hasAnswers() {
+    return (this.questionnaire?.answers.size ?? 0) > 0;
+  }
+
   /** Fetch the survey, and show its opening or what became of an earlier report. */
   async start() {
     this.show(loading);
     this.#run += 1;
     const run = this.#run;
     const isOver = () => run !== this.#run;
+    this.#trail.clear();
     try {
       if (!this.current) await this.greet();
       if (isOver()) return;
@@ -150,9 +164,10 @@ export class HalftruthForm extends Localized {
       [this.current, this.words, this.#fetched] = [survey, words, fetched];
       if (before === null) {
         const asked = await this.#admitted(client, survey);
+        const view = await client.view(survey);
         if (isOver()) return;
-        this.questionnaire = new Questionnaire(survey.schema, asked);
-        this.#open();
+        [this.questionnaire, this.#view] = [new Questionnaire(survey.schema, asked), view];
+        this.#trail.go(() => this.#open());
       } else if (before.refused !== undefined) this.#refused(this.#invitedAgain(survey));
       else this.#done(before.sent ? "duplicate" : "waiting");
     } catch (error) {
@@ -175,17 +190,17 @@ export class HalftruthForm extends Localized {
   #open(missing = false) {
     const { current: survey, client, questionnaire } = this;
     if (!survey || !client || !questionnaire) return;
-    const { schema, framing, terms } = survey;
-    const practice = practiceOf(survey);
+    const { schema, framing, terms, mechanism } = survey;
+    const practice = mechanism.practice(this.#view);
     const practise = practice && (() => {
       const tried = { chosen: null, rounds: [] };
-      const back = () => this.#open();
-      this.show((words) => practiceRound({ practice, tried, back }, words));
+      this.#trail.go(() => this.show((words) => practiceRound({ practice, tried, back: this.#trail.back }, words)));
     });
     const [some, all] = [questionnaire.all.length, schema.questions.length];
     const step = {
       framing,
       protection: protection(survey, client.unprotected),
+      fit: mechanism.fit(this.#view),
       attributes: new Map(schema.attributes.map((attribute) => [attribute.name, attribute])),
       terms,
       lasts: client.remembers,
@@ -194,10 +209,16 @@ export class HalftruthForm extends Localized {
         this.#agreed = agreed;
       },
       practise,
-      begin: () => (framing.consent && !this.#agreed ? this.#open(true) : this.#askGroup(questionnaire)),
+      begin: () => {
+        if (framing.consent && !this.#agreed) this.#open(true);
+        else this.#trail.go(() => this.#askGroup(questionnaire));
+      },
     };
+    const reported = this.#view === undefined ? null : mechanism.asked?.(this.#view);
+    const only = some < all && reported ? deciding(schema, reported).length : 0;
     this.show((words) => {
-      const drawn = some < all ? words.say("drawn", { some, all }) : null;
+      const drawn = some < all ? [words.say("drawn", { some, all })] : [];
+      if (only > 0) drawn.push(words.say("decides", { count: only }));
       return opening({ ...step, agreed: this.#agreed, drawn }, words);
     });
     if (missing) {
@@ -220,17 +241,20 @@ export class HalftruthForm extends Localized {
    * @param {number} [group] By default the first one that is asked.
    */
   #askGroup(questionnaire, group = questionnaire.pages()[0]) {
-    const back = () => {
-      const before = questionnaire.pages().filter((page) => page < group);
-      if (before.length > 0) this.#askGroup(questionnaire, before[before.length - 1]);
-      else this.#open();
-    };
+    this.#trail.holdBack();
+    // Other answers may have taken this page away: the one before it is shown then.
+    const page = questionnaire.pages().filter((each) => each <= group).pop();
+    if (page === undefined) {
+      this.#open();
+      return;
+    }
     const next = () => {
-      const after = questionnaire.pages().find((page) => page > group);
-      if (after === undefined) this.#review(questionnaire);
-      else this.#askGroup(questionnaire, after);
+      const after = questionnaire.pages().find((each) => each > page);
+      this.#trail.go(() =>
+        after === undefined ? this.#review(questionnaire) : this.#askGroup(questionnaire, after),
+      );
     };
-    this.show((words) => questions({ questionnaire, group, back, next }, words));
+    this.show((words) => questions({ questionnaire, group: page, back: this.#trail.back, next }, words));
   }
 
   /** @param {Questionnaire} questionnaire */
@@ -238,9 +262,9 @@ export class HalftruthForm extends Localized {
     const { current: survey, client } = this;
     if (!survey || !client) return;
     const step = {
-      ...this.#promise(survey, client),
+      isHidden: this.#isHidden(survey, client),
       lasts: client.remembers,
-      back: () => this.#askGroup(questionnaire, questionnaire.pages().pop()),
+      back: this.#trail.back,
       send: () => void this.submit(questionnaire),
     };
     this.show((words) => review({ ...step, answers: questionnaire.lines(words) }, words));
@@ -271,6 +295,9 @@ export class HalftruthForm extends Localized {
   async #sent(send) {
     const { current: survey, client } = this;
     if (!survey || !client) return;
+    this.#trail.letLeave();
+    // From here on the Back key leaves the form.
+    this.#trail.clear();
     for (const control of this.root.querySelectorAll("button, select")) {
       /** @type {HTMLButtonElement} */ (control).disabled = true;
     }
@@ -316,7 +343,7 @@ export class HalftruthForm extends Localized {
     else if (isOwn || status === "accepted") state = "counted";
     const step = {
       outcome: state,
-      ...this.#promise(survey, client),
+      isHidden: this.#isHidden(survey, client),
       onward: isCounted && isOwn ? this.#onward() : null,
       moment,
       again: isCounted || moment ? null : () => void this.#resend(),
@@ -324,7 +351,7 @@ export class HalftruthForm extends Localized {
     };
     this.show((words) => {
       const answers = (isOwn && stayed?.lines(words)) || [];
-      const report = isOwn ? receipt(survey, client.report(survey.id), words) : null;
+      const report = isOwn ? receipt(survey, client.report(survey.id), words, stayed?.record()) : null;
       const thanks = isCounted && isOwn ? inLanguage(survey.framing.thanks, words.language) : "";
       return outcome({ ...step, thanks, answers, report }, words);
     });
@@ -400,14 +427,14 @@ export class HalftruthForm extends Localized {
   }
 
   /**
-   * Whether no answer is sent as it is, and whether a report can prove one.
+   * True if no answer is sent as it is, and no report can prove one.
    *
    * @param {Survey} survey
    * @param {Client} client
    */
-  #promise(survey, client) {
-    const ofAll = unperturbed(survey, client.unprotected).length === 0;
-    return { ofAll, proves: (survey.mechanism.provable?.().size ?? 0) > 0 };
+  #isHidden(survey, client) {
+    const provable = survey.mechanism.provable?.().size ?? 0;
+    return unperturbed(survey, client.unprotected).length + provable === 0;
   }
 
   /** @type {(error: unknown, retry: (() => void) | null) => void} */

@@ -70,10 +70,10 @@ export function failure(error, left, isInvited, retry, words) {
  * @param {Wording} words
  */
 export function refusal({ refused, about }, survey, retry, words) {
-  const heading = words.say("refused");
   if (about === "closes_at" || about === "max_reports") {
-    return problem(heading, words.say("refusedLate"), retry, words);
+    return problem(words.say("late"), words.say("lateText"), retry, words);
   }
+  const heading = words.say("refused");
   const text =
     about === "invitation" && survey.terms.invitations
       ? words.say("invitationRefusedText")

@@ -1,26 +1,25 @@
-/** Views before the first question: who asks, how answers are protected, and a practice round. */
+/** View before the first question: who asks, what others can learn, and what happens. */
 
 import { inLanguage } from "../texts.js";
 import { element } from "./dom.js";
-import { button, buttons, ofSurvey, view } from "./views.js";
+import { happening, inHundred, outlook } from "./outlook.js";
+import { button, buttons, ofSurvey } from "./views.js";
 
 /**
  * @import { Protection } from "../protection.js"
  * @import { Attributes, Key, Wording } from "./wording.js"
  */
 
-/** Tries of the practice round that are listed. */
-const LISTED = 10;
-
 /**
- * Who asks and why, how answers are protected, and what has to be agreed to.
+ * Who asks and why, what a report can tell others, and what has to be agreed to.
  *
  * @param {object} step
  * @param {import("../framing.js").Framing} step.framing
  * @param {Protection} step.protection
+ * @param {import("../mechanisms/base.js").Fit} step.fit
  * @param {Attributes} step.attributes
  * @param {import("../terms.js").Terms} step.terms
- * @param {string | null} step.drawn Why only some questions are asked.
+ * @param {readonly string[]} step.drawn Why only some questions are asked.
  * @param {boolean} step.lasts Whether the report is still known after the page was closed.
  * @param {boolean} step.agreed
  * @param {boolean} step.missing Whether consent was passed over.
@@ -30,118 +29,107 @@ const LISTED = 10;
  * @param {Wording} words
  */
 export function opening(step, words) {
-  const { framing, protection, terms, drawn, lasts, practise, begin } = step;
-  const [askedBy, purpose, agreement] = [framing.askedBy, framing.purpose, framing.consent].map(
-    (text) => inLanguage(text, words.language),
-  );
+  const { framing, protection, terms, lasts, practise } = step;
+  const agreement = inLanguage(framing.consent, words.language);
+  const exact = words.promises(protection, step.attributes).map((text) => element("p", {}, text));
+  const isBounded = protection.hidden > 0 && protection.whole !== null;
+  // What a report can prove, and what no bound covers, is said where nobody has to open anything.
+  const isOpen = protection.provable.length > 0 || protection.timed;
+  const details =
+    isBounded &&
+    element("details", { open: isOpen }, element("summary", {}, words.say("exactly")), ...exact);
+  const notes = [
+    step.drawn.join(" "),
+    terms.closesAt && words.say("closesAt", { moment: words.moment(terms.closesAt) }),
+    terms.maxReports && words.say("maxReports", { count: terms.maxReports }),
+    lasts ? null : words.say("forgetful"),
+  ].map((note) => (note ? element("p", { class: "muted" }, note) : null));
+  const begin = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    step.begin();
+  };
   return element(
     "form",
-    {
-      method: "dialog",
-      novalidate: true,
-      autocomplete: "off",
-      submit: (event) => {
-        event.preventDefault();
-        begin();
-      },
-    },
+    { method: "dialog", novalidate: true, autocomplete: "off", class: "opening", submit: begin },
     element("h2", { tabindex: "-1" }, words.say("opening")),
-    askedBy || purpose
-      ? element(
-          "dl",
-          { class: "asker" },
-          ...defined(words.say("askedBy"), askedBy, words),
-          ...defined(words.say("purpose"), purpose, words),
-        )
-      : null,
-    ...protectionSection(protection, step.attributes, practise, words),
-    ...[
-      drawn,
-      terms.closesAt && words.say("closesAt", { moment: words.moment(terms.closesAt) }),
-      terms.maxReports && words.say("maxReports", { count: terms.maxReports }),
-      lasts ? null : words.say("forgetful"),
-    ].map((note) => (note ? element("p", { class: "muted" }, note) : null)),
+    asker(framing, words),
+    ...(isBounded
+      ? consequences(step, words)
+      : [element("h3", {}, words.say("protection")), ...exact]),
+    isOpen ? details : null,
+    ...notes,
     agreement ? consent(agreement, step, words) : null,
-    buttons(element("button", { class: "main" }, words.say("begin"))),
+    buttons(
+      element("button", { class: "main" }, words.say("begin")),
+      practise && isBounded && button(words.say("practise"), practise),
+    ),
+    isOpen ? null : details,
   );
 }
 
-/** @type {(term: string, text: string, words: Wording) => HTMLElement[]} */
-function defined(term, text, words) {
-  return text ? [element("dt", {}, term), element("dd", {}, ofSurvey(text, words))] : [];
+/** @type {(framing: import("../framing.js").Framing, words: Wording) => HTMLElement | null} */
+function asker({ askedBy, purpose, contact, privacyNotice }, words) {
+  /** @type {[Key, import("../texts.js").Text][]} */
+  const texts = [["askedBy", askedBy], ["purpose", purpose]];
+  const defined = texts.flatMap(([key, text]) => {
+    const said = inLanguage(text, words.language);
+    return said
+      ? [element("div", {}, element("dt", {}, words.say(key)), element("dd", {}, ofSurvey(said, words)))]
+      : [];
+  });
+  const address = contact && !contact.startsWith("https:") ? `mailto:${contact}` : contact;
+  /** @type {[Key, string | null][]} */
+  const links = [["contact", address], ["privacyNotice", privacyNotice]];
+  const shown = links.flatMap(([key, href]) =>
+    href ? [element("a", { href, target: "_blank", rel: "noopener noreferrer" }, words.say(key))] : [],
+  );
+  if (defined.length + shown.length === 0) return null;
+  return element(
+    "div",
+    { class: "asker" },
+    defined.length > 0 ? element("dl", {}, ...defined) : null,
+    shown.length > 0 ? element("p", { class: "links" }, ...shown) : null,
+  );
 }
 
 /**
- * @param {Protection} protection
- * @param {Attributes} attributes
- * @param {(() => void) | null} practise
+ * What others can learn, in natural frequencies, and what can and cannot happen.
+ *
+ * @param {Parameters<typeof opening>[0]} step
  * @param {Wording} words
  */
-function protectionSection(protection, attributes, practise, words) {
-  const { bare, provable, hidden, whole, timed } = protection;
-  const exact = words.promises(protection, attributes).map((text) => element("p", {}, text));
-  const heading = element("h3", {}, words.say("protection"));
-  if (hidden === 0 || whole === null) return [heading, ...exact];
-  /** @type {Key[]} */
-  const plainly = [
-    bare.length > 0 ? "staysMostly" : "stays",
-    "chance",
-    provable.length > 0 ? "togetherProving" : "together",
-  ];
+function consequences({ protection, fit }, words) {
+  const { bare, prior } = protection;
   return [
-    heading,
-    element(
-      "ol",
-      { class: "steps" },
-      ...plainly.map((key) => element("li", {}, words.say(key))),
-    ),
-    // What is not protected is said where nobody has to open anything.
+    // What is not protected is said first.
     bare.length > 0 ? element("p", {}, words.bare(bare)) : null,
-    practise && buttons(button(words.say("practise"), practise)),
     element("h3", {}, words.say("learn")),
-    element("p", {}, words.say("suppose", { prior: words.percent(protection.prior) })),
+    element("p", {}, words.say("suppose", { count: inHundred(prior) })),
     figures(protection, words),
     element(
-      "details",
-      { open: provable.length > 0 || timed },
-      element("summary", {}, words.say("exactly")),
-      ...exact,
+      "ul",
+      { class: "happens" },
+      ...happening(protection, fit, words).map((text) => element("li", {}, text)),
     ),
   ];
 }
 
 /** @type {(protection: Protection, words: Wording) => HTMLElement} */
-function figures({ prior, hidden, whole, single }, words) {
-  const { known, unknown } = single;
-  /** @type {[Key, number | undefined][]} */
-  const lines = [["before", prior], ["afterWhole", whole?.posterior]];
-  if (hidden > 1 && known?.posterior === unknown?.posterior) {
-    lines.push(["afterSingle", known?.posterior]);
-  } else if (hidden > 1) {
-    lines.push(["afterKnown", known?.posterior], ["afterUnknown", unknown?.posterior]);
-  }
+function figures(protection, words) {
   return element(
     "ul",
     { class: "figures" },
-    ...lines.map(([key, tenths]) =>
-      tenths === undefined
-        ? null
-        : element(
-            "li",
-            {},
-            element("strong", {}, words.percent(tenths)),
-            element("span", {}, words.say(key)),
-            bar(tenths),
-          ),
+    ...outlook(protection, words).map(({ label, value, count }) =>
+      element("li", {}, element("span", {}, label), element("strong", {}, value), bar(count)),
     ),
   );
 }
 
-/** @param {number} tenths Of a percent. */
-function bar(tenths) {
+/** @param {number} count Of a hundred. */
+function bar(count) {
   const length = element("span");
   // A strict policy for styles forbids the attribute, and allows this.
-  length.style.inlineSize = `${tenths / 10}%`;
+  length.style.inlineSize = `${count}%`;
   return element("span", { class: "bar", "aria-hidden": "true" }, length);
 }
 
@@ -170,75 +158,5 @@ function consent(text, { agreed, missing, agree }, words) {
       ? element("p", { class: "problem", id: "consent-problem" }, words.say("consentMissing"))
       : null,
     element("label", { class: "option" }, box, element("span", {}, ofSurvey(text, words))),
-  );
-}
-
-/**
- * A harmless question, on which chance works as it will on the answers.
- *
- * @param {object} step
- * @param {import("./practice.js").Practice} step.practice
- * @param {{chosen: number | null, rounds: [own: number, sent: number][]}} step.tried
- *   The answer that is chosen, and of each round so far the answer and its report.
- * @param {() => void} step.back
- * @param {Wording} words
- */
-export function practiceRound({ practice: { size, draw }, tried, back }, words) {
-  const { rounds } = tried;
-  const answers = words.list(size === 2 ? "practiceYesNoAnswers" : "practiceAnswers");
-  const result = element("div", { role: "status" });
-  const listed = element("ol", { class: "tries", reversed: true });
-  const tell = () => {
-    if (rounds.length === 0) return;
-    const [own, sent] = rounds[rounds.length - 1];
-    const fits = rounds.filter((round) => round[0] === round[1]).length;
-    result.replaceChildren(
-      element(
-        "p",
-        { class: "result" },
-        words.say(own === sent ? "practiceFits" : "practiceDiffers", { sent: answers[sent] }),
-      ),
-      element("p", {}, words.say("practiceTally", { fits, tries: rounds.length })),
-    );
-    listed.setAttribute("start", String(rounds.length));
-    listed.replaceChildren(
-      ...rounds
-        .slice(-LISTED)
-        .map((round) => element("li", {}, round.map((code) => answers[code]).join(" → ")))
-        .reverse(),
-    );
-  };
-  const work = () => {
-    if (tried.chosen === null) {
-      result.replaceChildren(element("p", { class: "problem" }, words.say("missing")));
-      return;
-    }
-    rounds.push([tried.chosen, draw(tried.chosen)]);
-    tell();
-  };
-  tell();
-  return view(
-    words.say("practice"),
-    element("p", {}, words.say("practiceLead")),
-    element(
-      "fieldset",
-      { class: "inline" },
-      element("legend", {}, words.say(size === 2 ? "practiceYesNo" : "practiceQuestion")),
-      ...answers.slice(0, size).map((answer, code) => {
-        const change = () => {
-          tried.chosen = code;
-        };
-        const checked = tried.chosen === code;
-        const button = element("input", { type: "radio", name: "practice", checked, change });
-        return element("label", { class: "option" }, button, element("span", {}, answer));
-      }),
-    ),
-    buttons(
-      button(words.say("practiceDraw"), work, "main"),
-      button(words.say("back"), back),
-    ),
-    result,
-    listed,
-    element("p", { class: "muted" }, words.say("practiceLesson")),
   );
 }

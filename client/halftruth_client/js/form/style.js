@@ -52,7 +52,7 @@ progress { display: block; inline-size: 100%; block-size: 0.4rem; margin: -0.4em
   .scale:not(.tiny) .option { flex-direction: column; text-align: center; gap: 0.4em; padding: 0.6em 0.3em; margin: 0; line-height: 1.25; }
 }
 .ends { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1.5em; margin: 0.4em 0 0; max-inline-size: none; color: var(--muted); font-size: 0.9em; }
-input[type="number"] {
+input.number {
   font: inherit; color: inherit; background: var(--surface); inline-size: 100%; max-inline-size: 12rem;
   min-block-size: 2.75rem; padding: 0.4em 0.8em; border: 1px solid var(--line); border-radius: var(--radius);
 }
@@ -72,7 +72,7 @@ legend, .label { display: block; font-weight: 600; margin: 0 0 0.25em; padding: 
 }
 input[type="radio"], input[type="checkbox"] { accent-color: var(--accent); inline-size: 1.2em; block-size: 1.2em; flex: none; margin: 0; }
 input:focus-visible { outline: none; }
-input[type="number"]:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+input.number:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 select {
   font: inherit; color: inherit; background: var(--surface); inline-size: 100%;
   min-block-size: 2.75rem; padding: 0.4em 0.8em; border: 1px solid var(--line); border-radius: var(--radius);
@@ -87,16 +87,24 @@ button[disabled] { opacity: 0.6; cursor: progress; }
 .card { margin: 0 0 1.25em; border: 1px solid var(--line); border-radius: var(--radius); padding: 1rem 1.1rem; background: var(--surface); }
 .card.sent { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); background: var(--quiet); }
 fieldset[aria-invalid] .option, fieldset [aria-invalid], .option:has([aria-invalid]) { border-color: var(--alarm); }
-.asker { margin: 0 0 1.5em; }
-.asker dd { font-weight: inherit; max-inline-size: 62ch; }
 h3 { margin-block-start: 1.5em; }
 .card h3 { margin-block-start: 0; }
-.steps, .tries { margin: 0 0 1em; padding-inline-start: 1.6em; max-inline-size: 60ch; }
-.steps li { margin: 0 0 0.5em; }
-.figures { list-style: none; margin: 0 0 1em; padding: 0; max-inline-size: 40rem; }
-.figures li { display: grid; grid-template-columns: 5rem 1fr; column-gap: 0.5em; align-items: baseline; margin: 0 0 0.7em; }
-.figures strong { font-size: 1.2em; font-variant-numeric: tabular-nums; }
-.bar { grid-column: 1 / -1; block-size: 0.5rem; border-radius: 0.25rem; background: var(--quiet); border: 1px solid var(--line); overflow: hidden; }
+.opening { line-height: 1.4; }
+@media (max-width: 30rem) { .opening { font-size: 0.94em; } }
+.opening h2 { margin-block-end: 0.4em; }
+.opening h3 { margin-block: 0.8em 0.2em; }
+.opening p { margin-block: 0 0.5em; }
+.opening .buttons { margin-block-start: 0.8em; }
+.asker dt, .asker dd { display: inline; margin: 0; font: inherit; }
+.asker dt::after { content: ": "; }
+.links { display: flex; flex-wrap: wrap; gap: 0 1.2em; }
+.happens { margin: 0 0 0.5em; padding-inline-start: 1.1em; max-inline-size: 60ch; }
+.happens li { margin: 0 0 0.25em; }
+.tries { margin: 0 0 1em; padding-inline-start: 1.6em; max-inline-size: 60ch; }
+.figures { list-style: none; margin: 0 0 0.6em; padding: 0; max-inline-size: 40rem; }
+.figures li { display: flex; flex-wrap: wrap; justify-content: space-between; column-gap: 0.5em; margin: 0 0 0.3em; }
+.figures strong { font-variant-numeric: tabular-nums; }
+.bar { flex-basis: 100%; block-size: 0.4rem; border-radius: 0.25rem; background: var(--quiet); border: 1px solid var(--line); overflow: hidden; }
 .bar span { display: block; block-size: 100%; background: var(--accent); }
 details { margin: 0 0 1.25em; }
 summary { cursor: pointer; padding: 0.6em 0; color: var(--accent); }

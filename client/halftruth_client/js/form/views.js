@@ -49,18 +49,17 @@ export function button(text, click, style = false) {
 /**
  * @param {object} step
  * @param {readonly Line[]} step.answers
- * @param {boolean} step.ofAll Whether no answer is sent as it is.
- * @param {boolean} step.proves Whether a report can prove an answer.
+ * @param {boolean} step.isHidden Whether nobody can be certain of any answer.
  * @param {boolean} step.lasts Whether the report is still known after the page was closed.
  * @param {() => void} step.back
  * @param {() => void} step.send
  * @param {Wording} words
  */
-export function review({ answers, ofAll, proves, lasts, back, send }, words) {
+export function review({ answers, isHidden, lasts, back, send }, words) {
   return view(
     words.say("review"),
-    card(words.say(ofAll ? "stayHere" : "answers"), answers, "card", words),
-    element("p", {}, words.say(proves ? "drawProving" : "draw")),
+    card(words.say("answers"), answers, "card", words),
+    element("p", {}, words.say(isHidden ? "draw" : "drawProving")),
     lasts ? null : element("p", {}, words.say("forgetful")),
     buttons(button(words.say("back"), back), button(words.say("send"), send, "main")),
   );

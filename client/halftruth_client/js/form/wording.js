@@ -7,6 +7,9 @@ import { ENGLISH } from "./words.js";
 
 const GAP = "\u202f";
 
+/** People of whom frequencies are told at most. */
+const MOST_PEOPLE = 10n ** 9n;
+
 const RIGHT_TO_LEFT = /^(ar|ckb|dv|fa|he|ps|sd|ug|ur|yi)(?!.*-latn)(-|$)|-(arab|hebr|thaa)(-|$)/i;
 
 /** @param {string} language */
@@ -134,6 +137,46 @@ export class Wording {
     if (!ends) return category;
     const [low, high] = [this.point(ends.low), this.point(ends.high)];
     return low === high ? low : this.say(ends.isOpen ? "fromUnder" : "fromTo", { low, high });
+  }
+
+  /**
+   * Shares of people in natural frequencies: of a hundred, or of as many more as make the smallest of
+   * them one.
+   *
+   * @param {readonly import("../rational.js").Rational[]} shares
+   */
+  frequencies(shares) {
+    const parts = shares.filter((share) => share.sign() > 0 && share.compare(ONE) < 0);
+    const smallest = parts.flatMap((share) => [share, ONE.minus(share)]);
+    let base = 100n;
+    const isFew = (/** @type {import("../rational.js").Rational} */ { numerator, denominator }) =>
+      numerator * base < denominator;
+    while (base < MOST_PEOPLE && smallest.some(isFew)) base *= 10n;
+    const figures = shares.map((share) => {
+      if (share.sign() === 0) return this.say("noneOf");
+      if (share.compare(ONE) === 0) return this.say("allOf");
+      if (isFew(share)) return this.say("fewerThan", { count: 1 });
+      if (isFew(ONE.minus(share))) return this.say("moreThan", { count: Number(base) - 1 });
+      const { numerator, denominator } = share;
+      const rounded = (2n * numerator * base + denominator) / (2n * denominator);
+      return this.say("about", { count: Number(rounded) });
+    });
+    return { base: Number(base), figures };
+  }
+
+  /**
+   * The same of two shares, at least and at most.
+   *
+   * @param {import("../mechanisms/base.js").Fit} shares
+   */
+  frequency({ least, most }) {
+    const { base, figures } = this.frequencies([least, most]);
+    return this.say("ofBase", { base, figure: this.between(figures) });
+  }
+
+  /** @param {readonly string[]} figures Of the least and the most. */
+  between([least, most]) {
+    return least === most ? least : this.say("range", { least, most });
   }
 
   /** @param {number} tenths Of a percent. */

@@ -24,14 +24,31 @@ export const ENGLISH = {
   wasNotAsked: "Not asked",
   fromTo: "{low} to {high}",
   fromUnder: "{low} to less than {high}",
-  picked: "Your device picked {some} of the {all} questions at random",
-  reportedOn: "Your device reported on",
-  code: "It sent this code",
-  likelier: {
-    one: "The code is {gamma} times likelier for this than for any other answer",
-    other: "The code is {gamma} times likelier for these than for other answers",
+  picked: {
+    one: "Of {all} questions, your device reported on this one",
+    other: "Of {all} questions, your device reported on these {some}",
   },
-  likelierSome: "The code is {gamma} times likelier for these and some more than for other answers",
+  reportedOn: "Your device reported on",
+  decides: {
+    one: "One more question is only there to decide what is asked.",
+    other: "{count} more questions are only there to decide what is asked.",
+  },
+  decided: "Asked only to decide what else is asked",
+  code: "It sent this code",
+  fits: "The code fits these answers",
+  fitsSome: "The code fits these answers and some more",
+  sendThis: "Of {base} people, so many send just this",
+  sendThisDrawn: "Of {base} people who report on the same questions, so many send just this",
+  withYours: "with your answers: {figure}",
+  withOthers: "with any other answers: {figure}",
+  withOthersProtected: "with any other protected answers: {figure}",
+  about: "about {count}",
+  fewerThan: "fewer than {count}",
+  moreThan: "more than {count}",
+  noneOf: "not one",
+  allOf: "all",
+  range: "from {least} to {most}",
+  ofBase: "{figure} of {base}",
 
   loading: "Loading the questions …",
   back: "Back",
@@ -42,29 +59,26 @@ export const ENGLISH = {
   opening: "Before you begin",
   askedBy: "Asked by",
   purpose: "What for",
+  contact: "Contact",
+  privacyNotice: "Privacy notice",
   protection: "How your answers are protected",
-  stays: "What you answer stays on this device. Nobody else gets to see it, not even those who ask.",
-  staysMostly:
-    "What you answer stays on this device, except what is named below. Nobody else gets to see it," +
-    " not even those who ask.",
   chance:
-    "When you send, this device lets chance change your answers, as if it rolled dice. Only what" +
-    " comes out is sent. It may be what you answered, or something else.",
-  togetherProving:
-    "Mostly nobody can know which; what can be proved is named below. But from what many people" +
-    " send it can be worked out how many answered what.",
-  together:
-    "Whoever sees it cannot know which. But from what many people send it can be worked out how" +
-    " many answered what.",
-  learn: "How much can someone learn about you?",
-  suppose:
-    "Say that someone guesses something about you, and thinks it {prior} likely. Once they have" +
-    " seen what you send, they can think it at most this likely:",
-  before: "what they guessed before",
-  afterWhole: "about all your answers together",
-  afterSingle: "about a single answer",
-  afterKnown: "about a single answer, if they know all the others",
-  afterUnknown: "about a single answer, if they know none of the others",
+    "Chance on this device makes a report of your answers. Only that is sent. Reports that fit:" +
+    " {figure}.",
+  chanceOthers:
+    "Chance on this device makes a report of your other answers. Reports that fit: {figure}.",
+  certain: "Nobody who asks for, steals or demands the data can be certain what you answered.",
+  certainMostly:
+    "But for what is named here, nobody who asks for, steals or demands the data can be certain" +
+    " what you answered.",
+  lasting: "What is sent cannot be taken back. That you took part is not hidden.",
+  learn: "What can others learn about you?",
+  suppose: "Suppose that {count} of 100 people have a secret. How many of 100 have it …",
+  atMost: "at most {count}",
+  before: "before anybody answers",
+  after: "if they send the same as you",
+  afterSingle: "the same, of a single answer",
+  ordinary: "if they admit it in an ordinary survey",
   exactly: "The same in exact words",
   bare: "Sent as answered, without protection: {labels}.",
   provable:
@@ -96,7 +110,7 @@ export const ENGLISH = {
     " please do not answer again after you closed it, for a second report would tell more of you.",
   consent: "Your consent",
   consentMissing: "Please tick this if you agree; nothing is asked before.",
-  practise: "Try it on a harmless question",
+  practise: "Try it first",
   begin: "Begin",
 
   // The practice round.
@@ -108,21 +122,28 @@ export const ENGLISH = {
   practiceAnswers: ["red", "blue", "green", "yellow", "black", "white", "pink", "brown"],
   practiceYesNo: "Do you like rain?",
   practiceYesNoAnswers: ["no", "yes"],
+  practiceNumber: "Which number from 1 to {size} do you like best?",
+  practiceCode: "code {code}",
   practiceDraw: "Let chance work",
-  practiceFits: "This would be sent: {sent}. It is what you chose.",
-  practiceDiffers: "This would be sent: {sent}. It is not what you chose.",
-  practiceTally: "So far, {fits} of {tries} were what you chose.",
+  practiceFits: "This would be sent: {sent}. It fits what you chose.",
+  practiceDiffers: "This would be sent: {sent}. It does not fit what you chose.",
+  practiceTally:
+    "Tries that fit what you chose: {fits}. Others: {others}. Whoever sees just one of them" +
+    " cannot be certain which kind it is.",
+  practiceChance: "On average, tries that fit: {figure}, as in the survey itself.",
+  practiceChanceOne:
+    "On average, tries that fit: {figure}, as with a question of the survey. That all answers of" +
+    " a person fit is rarer.",
   practiceLesson:
-    "Whoever sees one of these cannot know whether it is what you chose. Many together would give" +
-    " you away: so in the survey there is only one, by the same rules and just as much left to" +
-    " chance, and you will see it once it was sent.",
+    "Many tries with one answer would give it away, so everybody sends only one report. From the" +
+    " reports of many people it is worked out how many answered what.",
 
   // The questions.
   answers: "Your answers",
   place: "{title} ({number} of {count})",
   drawn:
-    "This survey has {all} questions, and you are asked {some} of them. This device drew which, at" +
-    " random, before you answered anything; nothing is sent about the others.",
+    "You answer {some} of the {all} questions, drawn on this device; nothing is sent about the" +
+    " others.",
   optional: "(you may leave this out)",
   takeBack: "Take my answer back",
   choose: "Choose …",
@@ -130,6 +151,7 @@ export const ENGLISH = {
   none: "None of these",
   wholeNumber: "A whole number from {minimum} to {maximum}.",
   number: "A number from {minimum} to {maximum}.",
+  readAs: "Read as {number}.",
   missing: "Please choose an answer.",
   missingSeveral: "Please choose what applies, or that none does.",
   missingWhole: "Please enter a whole number from {minimum} to {maximum}.",
@@ -137,14 +159,13 @@ export const ENGLISH = {
 
   // Before sending.
   review: "Nothing has been sent yet",
-  stayHere: "Your answers stay here",
   draw:
-    "When you send, a random draw on this device makes a report of your answers. It may fit them" +
-    " or not, and nobody who sees it can tell. Only the report is sent, and you will see it.",
+    "When you send, chance makes a report of your answers on this device. It may fit them or not," +
+    " and nobody who sees it can be certain which. Only the report is sent, and you will see it.",
   drawProving:
-    "When you send, a random draw on this device makes a report of your answers. It may fit them" +
-    " or not. Only the report is sent, and you will see it.",
-  send: "Send a report",
+    "When you send, chance makes a report of your answers on this device. Only the report is" +
+    " sent, and you will see it.",
+  send: "Send",
 
   // After sending.
   thanks: "Thank you",
@@ -158,19 +179,18 @@ export const ENGLISH = {
     " somebody else's, you can answer here now.",
   keptForLater: "Kept for later",
   waiting:
-    "The collector has not confirmed your report yet. It is kept in this browser and sent as" +
-    " soon as it can be, at the latest when you open this page again.",
+    "The survey’s server has not confirmed your report yet. It is kept in this browser and sent" +
+    " as soon as it can be, at the latest when you open this page again.",
   open:
-    "The collector has not confirmed your report yet. It is sent as soon as it can be while" +
+    "The survey’s server has not confirmed your report yet. It is sent as soon as it can be while" +
     " this page is open. This browser keeps nothing for it: please leave the page open.",
   held: "So that less shows of how long you took, your report is not sent before {moment}.",
-  neverLeft: "What you really answered never left this device.",
   nothingElse: "Nothing but the report left this device.",
-  othersNeverLeft: "Your other answers never left this device.",
-  stayed: "This stayed here",
   sent: "This is what was sent",
   receipt:
-    "Chance made it from your answers, and it may not fit them. It is shown this once, to you alone.",
+    "Whoever sees the report can guess what you answered, but not be certain. This page shows it" +
+    " only now.",
+  receiptProving: "This page shows it only now.",
   again: "Send the same report again",
   another: "Answer as another person",
   anotherHeading: "Are you somebody else?",
@@ -196,9 +216,10 @@ export const ENGLISH = {
     "Another version of this survey was answered in this browser. A second report about the same" +
     " answers would tell more of you, so nothing more is asked or sent.",
   unforeseen: "something unforeseen went wrong",
-  refused: "Your report does not count",
-  refusedText: "The collector refused it: {message}.",
-  refusedLate: "It came too late, and was not counted. Thank you all the same.",
+  refused: "Your report was not counted",
+  refusedText: "The survey’s server refused it: {message}.",
+  late: "You were too late",
+  lateText: "Nothing was counted. Thank you all the same.",
   invitationMissing: "An invitation is needed",
   invitationMissingText:
     "This survey is by invitation only. Please open the link that you were sent.",

@@ -1,8 +1,9 @@
 /** Interface of mechanisms, and the base of those whose report is a record. */
 
-import { ONE, Rational } from "../rational.js";
+import { ONE } from "../rational.js";
 
 /**
+ * @import { Rational } from "../rational.js"
  * @import { RandomBelow } from "../sampling.js"
  *
  * Columns of a report: a name and a number of values for each of its columns.
@@ -21,6 +22,26 @@ import { ONE, Rational } from "../rational.js";
  * @property {readonly (readonly [position: number, code: number])[]} codes
  * @property {{code: number, gamma: Rational, positions: readonly number[],
  *   likelier: readonly (readonly number[])[]}} [symbol]
+ *
+ * Chances of a report: under some answers, and at least and at most under any others that agree with
+ * these in what is sent as it is; null where there are no others.
+ *
+ * @typedef {{own: Rational, others: {least: Rational, most: Rational} | null}} Likelihoods
+ *
+ * Chance that a report fits the answers that it was made of, by these at least and at most.
+ *
+ * @typedef {{least: Rational, most: Rational}} Fit
+ *
+ * What the mechanism does to one harmless question with so many answers, exactly as to a survey's
+ * own: what would be sent for an answer, whether that fits it, and the chance that it does.
+ *
+ * @typedef {object} Practice
+ * @property {number} size
+ * @property {(code: number, below: RandomBelow) => number} draw
+ * @property {(code: number, sent: number) => boolean} fits
+ * @property {(code: number) => Rational} chance
+ * @property {boolean} isCode Whether what is sent is a symbol of its own, and no answer.
+ * @property {boolean} isOne Whether it stands for one of several questions, perturbed each by itself.
  *
  * A way to perturb one record of a schema.
  *
@@ -44,9 +65,11 @@ import { ONE, Rational } from "../rational.js";
  *   Draws what to ask about, before anything is answered; without it, that is always everything.
  * @property {(view: number) => readonly string[]} [asked]
  *   Names of the attributes that a report about a view tells of.
- * @property {(size: number) => Rational[][] | null} single
- *   The channel of a single question with so many answers that is as strong, a row for each reported
- *   answer; null where there is none of this size.
+ * @property {(values: readonly number[], codes: readonly number[]) => Likelihoods} likelihoods
+ *   Of a report, given what was drawn to be asked about.
+ * @property {(view?: number) => Fit} fit With a view, of its reports.
+ * @property {(view?: number) => Practice | null} practice
+ *   Null where nothing is perturbed, or there are too many answers for one question.
  */
 
 /** A mechanism whose report is itself a record of the schema. */
@@ -65,15 +88,28 @@ export class RecordMechanism {
 }
 
 /**
- * The channel of one answer that is γ times as likely to be reported as each other one.
+ * Likelihoods of a report that is γ times as likely under some answers as under the others.
  *
- * @param {number} size Number of answers.
+ * @param {boolean} fits Whether it is under the own ones.
+ * @param {readonly boolean[]} kinds What it is under others: likelier, or not, or either.
  * @param {Rational} gamma
+ * @param {Rational} chance Of the report under answers that it is not likelier under.
+ * @returns {Likelihoods}
  */
-export function uniformChannel(size, gamma) {
-  const other = ONE.over(gamma.plus(new Rational(BigInt(size - 1))));
-  const codes = Array.from({ length: size }, (_, code) => code);
-  return codes.map((v) => codes.map((u) => (u === v ? gamma.times(other) : other)));
+export function twoLikelihoods(fits, kinds, gamma, chance) {
+  const of = (/** @type {boolean} */ isLikelier) => (isLikelier ? gamma.times(chance) : chance);
+  const others = kinds.map(of);
+  return { own: of(fits), others: others.length > 0 ? { least: least(others), most: most(others) } : null };
+}
+
+/** @param {readonly Rational[]} numbers At least one. */
+export function least(numbers) {
+  return numbers.reduce((smallest, next) => (next.compare(smallest) < 0 ? next : smallest));
+}
+
+/** @param {readonly Rational[]} numbers At least one. */
+export function most(numbers) {
+  return numbers.reduce((greatest, next) => (next.compare(greatest) > 0 ? next : greatest));
 }
 
 /**

@@ -59,24 +59,21 @@ export class DistortionMatrices extends AttributeMechanism {
     return largest(ratios);
   }
 
-  /**
-   * The matrix of the first question that has as many answers and is not sent as it is.
-   *
-   * @param {number} size
-   */
-  single(size) {
-    const isPerturbed = (/** @type {Rational[][]} */ rows) =>
-      rows.some((row, v) => row[v].compare(ONE) !== 0);
-    return this.matrices.find((rows) => rows.length === size && isPerturbed(rows)) ?? null;
+  /** @type {AttributeMechanism["chance"]} */
+  chance(j, reported, code) {
+    return this.matrices[j][reported][code];
+  }
+
+  /** @type {AttributeMechanism["draw"]} */
+  draw(j, code, below) {
+    const { total, bounds } = this.cumulative[j];
+    const draw = below(total);
+    return bounds[code].findIndex((bound) => draw < bound);
   }
 
   /** @type {import("./base.js").Mechanism["perturb"]} */
   perturb(codes, below) {
-    return codes.map((code, j) => {
-      const { total, bounds } = this.cumulative[j];
-      const draw = below(total);
-      return bounds[code].findIndex((bound) => draw < bound);
-    });
+    return codes.map((code, j) => this.draw(j, code, below));
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { SurveyError } from "../errors.js";
 import { ONE, Rational } from "../rational.js";
-import { largest, RecordMechanism, uniformChannel } from "./base.js";
+import { largest, RecordMechanism, twoLikelihoods } from "./base.js";
 import { sampleColumns } from "./columns.js";
 
 export class GammaDiagonal extends RecordMechanism {
@@ -38,14 +38,51 @@ export class GammaDiagonal extends RecordMechanism {
     return { known: this.amplification(known), unknown: largest(alone) };
   }
 
-  /** @param {number} size */
-  single(size) {
-    return uniformChannel(size, this.gamma);
+  /** Chance of each record but the true one; expected, where devices draw versions of their own. */
+  get #chance() {
+    return ONE.over(this.gamma.plus(new Rational(this.schema.size - 1n)));
+  }
+
+  /** @type {import("./base.js").Mechanism["likelihoods"]} */
+  likelihoods(values, codes) {
+    const fits = values.every((code, j) => code === codes[j]);
+    // The record that is reported is the only one that it is likelier under.
+    const kinds = fits ? [false] : this.schema.size > 2n ? [true, false] : [true];
+    return twoLikelihoods(fits, kinds, this.gamma, this.#chance);
+  }
+
+  fit() {
+    const kept = this.gamma.times(this.#chance);
+    return { least: kept, most: kept };
+  }
+
+  /** @returns {import("./base.js").Practice | null} */
+  practice() {
+    const { size } = this.schema;
+    if (size > BigInt(Number.MAX_SAFE_INTEGER)) return null;
+    return {
+      size: Number(size),
+      draw: (code, below) => this.columns([code], [size], below)[0],
+      fits: (code, sent) => code === sent,
+      chance: () => this.fit().least,
+      isCode: false,
+      isOne: false,
+    };
   }
 
   /** @type {import("./base.js").Mechanism["perturb"]} */
   perturb(codes, below) {
+    return this.columns(codes, this.schema.shape, below);
+  }
+
+  /**
+   * @param {readonly number[]} codes
+   * @param {readonly bigint[]} shape
+   * @param {import("../sampling.js").RandomBelow} below
+   * @returns {number[]}
+   */
+  columns(codes, shape, below) {
     const { numerator, denominator } = this.gamma;
-    return sampleColumns(codes, this.schema.shape, numerator, denominator, below);
+    return sampleColumns(codes, shape, numerator, denominator, below);
   }
 }

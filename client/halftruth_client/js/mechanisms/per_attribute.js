@@ -3,7 +3,7 @@
 import { SurveyError } from "../errors.js";
 import { membersOf } from "../members.js";
 import { ONE } from "../rational.js";
-import { largest, RecordMechanism } from "./base.js";
+import { largest, least, most, RecordMechanism } from "./base.js";
 
 /**
  * Read one parameter for each attribute, and no other.
@@ -39,6 +39,79 @@ export class AttributeMechanism extends RecordMechanism {
     throw new TypeError(`attribute ${j}: expected a mechanism that says its amplification`);
   }
 
+  /**
+   * Chance that an answer to one attribute is reported as another.
+   *
+   * @param {number} j
+   * @param {number} reported
+   * @param {number} code
+   * @returns {import("../rational.js").Rational}
+   */
+  chance(j, reported, code) {
+    throw new TypeError(`attribute ${j}: expected a mechanism that says ${reported} of ${code}`);
+  }
+
+  /** @type {import("./base.js").Mechanism["likelihoods"]} */
+  likelihoods(values, codes) {
+    const rows = this.#perturbed().map((j) => {
+      const row = Array.from(this.schema.attributes[j].categories, (_, u) => this.chance(j, values[j], u));
+      return { own: row[codes[j]], rest: row.filter((_, u) => u !== codes[j]) };
+    });
+    const own = product(rows.map((row) => row.own));
+    if (rows.length === 0) return { own, others: null };
+    const extreme = (/** @type {typeof least} */ pick) => {
+      const best = rows.map((row) => pick([row.own, ...row.rest]));
+      // At least one answer is another one.
+      return pick(rows.map(({ rest }, j) => product(best.map((share, i) => (i === j ? pick(rest) : share)))));
+    };
+    return { own, others: { least: extreme(least), most: extreme(most) } };
+  }
+
+  /** @type {import("./base.js").Mechanism["fit"]} */
+  fit() {
+    const kept = this.#perturbed().map((j) =>
+      this.schema.attributes[j].categories.map((_, code) => this.chance(j, code, code)),
+    );
+    return { least: product(kept.map(least)), most: product(kept.map(most)) };
+  }
+
+  /**
+   * With the first attribute that is perturbed.
+   *
+   * @returns {import("./base.js").Practice | null}
+   */
+  practice() {
+    const [j, ...more] = this.#perturbed();
+    if (j === undefined) return null;
+    return {
+      size: this.schema.attributes[j].categories.length,
+      draw: (code, below) => this.draw(j, code, below),
+      fits: (code, sent) => code === sent,
+      chance: (code) => this.chance(j, code, code),
+      isCode: false,
+      isOne: more.length > 0,
+    };
+  }
+
+  /**
+   * Reported answer to one attribute.
+   *
+   * @param {number} j
+   * @param {number} code
+   * @param {import("../sampling.js").RandomBelow} below
+   * @returns {number}
+   */
+  draw(j, code, below) {
+    throw new TypeError(`attribute ${j}: expected a mechanism that draws ${code} by ${below}`);
+  }
+
+  /** Positions of the attributes that are not sent as they are. */
+  #perturbed() {
+    return this.schema.attributes.flatMap(({ categories }, j) =>
+      categories.every((_, code) => this.chance(j, code, code).compare(ONE) === 0) ? [] : [j],
+    );
+  }
+
   /** @param {ReadonlySet<string>} known */
   amplification(known) {
     return this.hidden(known).reduce(
@@ -71,4 +144,9 @@ export class AttributeMechanism extends RecordMechanism {
     const { names } = this.schema;
     return names.flatMap((name, j) => (known.has(name) ? [] : [this.amplificationOf(j)]));
   }
+}
+
+/** @param {readonly import("../rational.js").Rational[]} factors */
+function product(factors) {
+  return factors.reduce((all, factor) => all.times(factor), ONE);
 }

@@ -3,7 +3,6 @@
 import { SurveyError } from "../errors.js";
 import { gcd, ONE, Rational } from "../rational.js";
 import { another } from "./columns.js";
-import { largest, uniformChannel } from "./base.js";
 import { AttributeMechanism, byAttribute } from "./per_attribute.js";
 
 /**
@@ -43,14 +42,15 @@ export class RandomizedResponse extends AttributeMechanism {
     return p.compare(ONE) === 0 ? null : p.times(others).over(ONE.minus(p));
   }
 
-  /**
-   * With the amplification of the answer that is protected least, of those that are.
-   *
-   * @param {number} size
-   */
-  single(size) {
-    const gamma = largest(this.hidden(new Set()).filter((finite) => finite !== null));
-    return gamma === null || gamma.compare(ONE) <= 0 ? null : uniformChannel(size, gamma);
+  /** @type {AttributeMechanism["chance"]} */
+  chance(j, reported, code) {
+    const others = new Rational(this.schema.shape[j] - 1n);
+    return reported === code ? this.keep[j] : ONE.minus(this.keep[j]).over(others);
+  }
+
+  /** @type {AttributeMechanism["draw"]} */
+  draw(j, code, below) {
+    return reportedOf(this.weights[j], code, below(this.weights[j].total));
   }
 
   /** @type {import("./base.js").Mechanism["perturb"]} */
@@ -59,13 +59,17 @@ export class RandomizedResponse extends AttributeMechanism {
     let draws = below(this.outcomes);
     const report = [...codes];
     for (let j = codes.length - 1; j >= 0; j -= 1) {
-      const { same, other, total } = this.weights[j];
-      const draw = draws % total;
+      const { total } = this.weights[j];
+      report[j] = reportedOf(this.weights[j], codes[j], draws % total);
       draws /= total;
-      if (draw >= same) report[j] = another(Number((draw - same) / other), codes[j]);
     }
     return report;
   }
+}
+
+/** @type {(weights: Weights, code: number, draw: bigint) => number} */
+function reportedOf({ same, other }, code, draw) {
+  return draw < same ? code : another(Number((draw - same) / other), code);
 }
 
 /** @type {(p: Rational, size: bigint) => Weights} */

@@ -5,7 +5,7 @@
 
 import { ParameterError, SurveyError } from "../errors.js";
 import { ONE, Rational } from "../rational.js";
-import { largest, uniformChannel } from "./base.js";
+import { largest, least, most, twoLikelihoods } from "./base.js";
 import { another } from "./columns.js";
 import { extremes } from "./extremes.js";
 import {
@@ -170,9 +170,9 @@ export class SplitQuestionnaire {
 
   /** @type {Mechanism["perturb"]} */
   perturb(codes, below, view = this.drawView(below)) {
-    const { positions, shape, first, response } = this.#viewOf(view);
-    const cell = positions.reduce((sum, j, i) => sum * shape[i] + codes[j], 0);
-    const symbol = this.#symbolFor(cell, response, below);
+    const drawn = this.#viewOf(view);
+    const { first, response } = drawn;
+    const symbol = this.#symbolFor(cellOf(codes, drawn), response, below);
     return [...this.public.map((j) => codes[j]), first + symbol];
   }
 
@@ -195,16 +195,65 @@ export class SplitQuestionnaire {
     return pointOf(solved(point, others, isOwn ? 0 : 1, this.prime), this.prime);
   }
 
-  /** @param {number} size */
-  single(size) {
-    return uniformChannel(size, this.gamma);
+  /** @type {Mechanism["likelihoods"]} */
+  likelihoods(values, codes) {
+    const code = values[values.length - 1];
+    const view = this.#viewWith(code);
+    const { first, response } = view;
+    const own = cellOf(codes, view);
+    /** @type {Set<boolean>} */
+    const kinds = new Set();
+    for (let cell = 0; cell < response.cells && kinds.size < 2; cell += 1) {
+      if (cell !== own) kinds.add(this.#isOwn(code - first, cell, response));
+    }
+    const fits = this.#isOwn(code - first, own, response);
+    return twoLikelihoods(fits, [...kinds], this.gamma, this.#chance(response));
+  }
+
+  /**
+   * Chance of each symbol that is not a cell's own.
+   *
+   * @param {Response} response
+   */
+  #chance({ symbols, inside }) {
+    const own = this.gamma.times(new Rational(BigInt(inside)));
+    return ONE.over(own.plus(new Rational(BigInt(symbols - inside))));
+  }
+
+  /** @type {Mechanism["fit"]} */
+  fit(view) {
+    const views = view === undefined ? this.views : [this.#viewOf(view)];
+    const responses = [...new Set(views.map(({ response }) => response))];
+    const chances = responses.map((response) =>
+      this.gamma.times(new Rational(BigInt(response.inside))).times(this.#chance(response)),
+    );
+    return { least: least(chances), most: most(chances) };
+  }
+
+  /** @type {Mechanism["practice"]} */
+  practice(view = 0) {
+    const { response } = this.#viewOf(view);
+    return {
+      size: response.cells,
+      draw: (code, below) => this.#symbolFor(code, response, below),
+      fits: (code, sent) => this.#isOwn(sent, code, response),
+      chance: () => this.fit(view).least,
+      isCode: response.dimension > 0,
+      isOne: false,
+    };
+  }
+
+  /** @param {number} code Of a symbol. */
+  #viewWith(code) {
+    const view = this.views.find(({ first, response }) => code < first + response.symbols);
+    if (view === undefined) throw new ParameterError("values: expected a report", "values");
+    return view;
   }
 
   /** @type {Mechanism["contents"]} */
   contents(values, most) {
     const code = values[values.length - 1];
-    const view = this.views.find(({ first, response }) => code < first + response.symbols);
-    if (view === undefined) throw new ParameterError("values: expected a report", "values");
+    const view = this.#viewWith(code);
     const { positions, shape, first } = view;
     const likelier = this.#cellsOf(code - first, view, most).map((cell) => codesOf(cell, shape));
     return {
@@ -220,14 +269,24 @@ export class SplitQuestionnaire {
    * @param {View} view
    * @param {number} most How many at most.
    */
-  #cellsOf(symbol, { response: { cells, symbols, dimension } }, most) {
-    if (dimension === 0) return [symbol];
+  #cellsOf(symbol, { response }, most) {
+    if (response.dimension === 0) return [symbol];
     const likelier = [];
-    const own = coordinates(symbol, this.prime, dimension);
-    for (let cell = 0; cell < cells && likelier.length < most; cell += 1) {
-      const point = coordinates(placed(cell, symbols), this.prime, dimension);
-      if (scalar(point, own) % this.prime === 0) likelier.push(cell);
+    for (let cell = 0; cell < response.cells && likelier.length < most; cell += 1) {
+      if (this.#isOwn(symbol, cell, response)) likelier.push(cell);
     }
     return likelier;
   }
+
+  /** @type {(symbol: number, cell: number, response: Response) => boolean} */
+  #isOwn(symbol, cell, { symbols, dimension }) {
+    if (dimension === 0) return symbol === cell;
+    const point = coordinates(placed(cell, symbols), this.prime, dimension);
+    return scalar(point, coordinates(symbol, this.prime, dimension)) % this.prime === 0;
+  }
+}
+
+/** @type {(codes: readonly number[], view: View) => number} */
+function cellOf(codes, { positions, shape }) {
+  return positions.reduce((sum, j, i) => sum * shape[i] + codes[j], 0);
 }

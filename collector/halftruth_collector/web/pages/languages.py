@@ -13,7 +13,6 @@ WORDS = {
         " device before anything is sent. If no questions appear here, scripts are blocked or could"
         " not be loaded; nothing is asked then, and nothing is sent.",
         "closed": "This survey is closed. Thank you for your interest.",
-        "motto": "Every record is half true; the totals are true.",
     },
     "de": {
         "scripts": "Dieses Formular braucht Skripte, weil Ihre Antworten auf Ihrem eigenen Gerät"
@@ -21,7 +20,6 @@ WORDS = {
         " sind Skripte gesperrt oder konnten nicht geladen werden; dann wird nichts gefragt und"
         " nichts gesendet.",
         "closed": "Diese Umfrage ist beendet. Vielen Dank für Ihr Interesse.",
-        "motto": "Jeder Datensatz ist halb wahr; die Summen sind wahr.",
     },
     "fr": {
         "scripts": "Ce formulaire a besoin de scripts, car vos réponses sont changées au hasard sur"
@@ -29,14 +27,12 @@ WORDS = {
         " sont bloqués ou n’ont pas pu être chargés\u202f; dans ce cas, rien n’est demandé"
         " et rien n’est envoyé.",
         "closed": "Cette enquête est terminée. Merci de votre intérêt.",
-        "motto": "Chaque fiche est à moitié vraie\u202f; les totaux sont vrais.",
     },
     "es": {
         "scripts": "Este formulario necesita scripts, porque sus respuestas se cambian al azar en"
         " su propio dispositivo antes de enviar nada. Si aquí no aparecen preguntas, los scripts"
         " están bloqueados o no se pudieron cargar; entonces no se pregunta ni se envía nada.",
         "closed": "Esta encuesta ha terminado. Gracias por su interés.",
-        "motto": "Cada registro es verdad a medias; los totales son verdad.",
     },
 }
 

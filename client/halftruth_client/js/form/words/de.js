@@ -9,15 +9,32 @@ export default {
   wasNotAsked: "Nicht gefragt",
   fromTo: "{low} bis {high}",
   fromUnder: "{low} bis unter {high}",
-  picked: "Ihr Gerät hat {some} der {all} Fragen zufällig ausgewählt",
-  reportedOn: "Ihr Gerät hat hierzu etwas gemeldet",
-  code: "Es hat diesen Code gesendet",
-  likelier: {
-    one: "Der Code ist hierbei {gamma}-mal so wahrscheinlich wie bei jeder anderen Antwort",
-    other: "Der Code ist hierbei {gamma}-mal so wahrscheinlich wie bei anderen Antworten",
+  picked: {
+    one: "Von {all} Fragen hat Ihr Gerät diese eine gemeldet",
+    other: "Von {all} Fragen hat Ihr Gerät diese {some} gemeldet",
   },
-  likelierSome:
-    "Der Code ist hierbei und bei einigen mehr {gamma}-mal so wahrscheinlich wie bei anderen Antworten",
+  reportedOn: "Ihr Gerät hat hierzu etwas gemeldet",
+  decides: {
+    one: "Eine weitere Frage entscheidet nur, was gefragt wird.",
+    other: "{count} weitere Fragen entscheiden nur, was gefragt wird.",
+  },
+  decided: "Nur gefragt, um zu entscheiden, was sonst gefragt wird",
+  code: "Es hat diesen Code gesendet",
+  fits: "Der Code passt zu diesen Antworten",
+  fitsSome: "Der Code passt zu diesen und einigen weiteren Antworten",
+  sendThis: "Von {base} Menschen senden so viele genau das",
+  sendThisDrawn:
+    "Von {base} Menschen, bei denen dieselben Fragen gemeldet werden, senden so viele genau das",
+  withYours: "mit Ihren Antworten: {figure}",
+  withOthers: "mit anderen Antworten: {figure}",
+  withOthersProtected: "mit anderen geschützten Antworten: {figure}",
+  about: "etwa {count}",
+  fewerThan: "weniger als {count}",
+  moreThan: "mehr als {count}",
+  noneOf: "niemand",
+  allOf: "alle",
+  range: "von {least} bis {most}",
+  ofBase: "{figure} von {base}",
 
   loading: "Die Fragen werden geladen …",
   back: "Zurück",
@@ -28,33 +45,29 @@ export default {
   opening: "Bevor Sie beginnen",
   askedBy: "Wer fragt",
   purpose: "Wozu",
+  contact: "Kontakt",
+  privacyNotice: "Datenschutzhinweise",
   protection: "So werden Ihre Antworten geschützt",
-  stays:
-    "Was Sie antworten, bleibt auf diesem Gerät. Niemand sonst bekommt es zu sehen, auch nicht die," +
-    " die Sie fragen.",
-  staysMostly:
-    "Was Sie antworten, bleibt auf diesem Gerät, außer dem, was unten genannt ist. Niemand sonst" +
-    " bekommt es zu sehen, auch nicht die, die Sie fragen.",
   chance:
-    "Wenn Sie absenden, lässt dieses Gerät den Zufall Ihre Antworten verändern, als ob es würfelt." +
-    " Nur was dabei herauskommt, wird gesendet. Das kann sein, was Sie geantwortet haben, oder" +
-    " etwas anderes.",
-  togetherProving:
-    "Meistens kann niemand wissen, was von beidem es ist; was sich beweisen lässt, ist unten" +
-    " genannt. Aber aus dem, was viele Menschen senden, lässt sich ausrechnen, wie viele was" +
+    "Der Zufall macht auf diesem Gerät aus Ihren Antworten einen Bericht. Nur der wird gesendet." +
+    " Berichte, die passen: {figure}.",
+  chanceOthers:
+    "Aus Ihren übrigen Antworten macht der Zufall auf diesem Gerät einen Bericht. Berichte, die" +
+    " passen: {figure}.",
+  certain:
+    "Niemand, der die Daten erfragt, stiehlt oder verlangt, kann sicher wissen, was Sie" +
     " geantwortet haben.",
-  together:
-    "Wer es sieht, kann nicht wissen, was von beidem es ist. Aber aus dem, was viele Menschen" +
-    " senden, lässt sich ausrechnen, wie viele was geantwortet haben.",
-  learn: "Wie viel kann jemand über Sie erfahren?",
-  suppose:
-    "Angenommen, jemand vermutet etwas über Sie und hält es zu {prior} für wahrscheinlich. Wer dann" +
-    " sieht, was Sie senden, kann es höchstens für so wahrscheinlich halten:",
-  before: "was vorher vermutet wurde",
-  afterWhole: "über alle Ihre Antworten zusammen",
-  afterSingle: "über eine einzelne Antwort",
-  afterKnown: "über eine einzelne Antwort, wenn alle anderen bekannt sind",
-  afterUnknown: "über eine einzelne Antwort, wenn keine der anderen bekannt ist",
+  certainMostly:
+    "Außer dem, was hier genannt ist, kann niemand, der die Daten erfragt, stiehlt oder verlangt," +
+    " sicher wissen, was Sie geantwortet haben.",
+  lasting: "Gesendetes lässt sich nicht zurücknehmen. Dass Sie teilnehmen, wird nicht verborgen.",
+  learn: "Was erfahren andere über Sie?",
+  suppose: "Angenommen, {count} von 100 Menschen haben ein Geheimnis. Von 100 haben es …",
+  atMost: "höchstens {count}",
+  before: "bevor jemand antwortet",
+  after: "wenn sie dasselbe senden wie Sie",
+  afterSingle: "ebenso bei einer einzelnen Antwort",
+  ordinary: "wenn sie es in Umfragen zugeben",
   exactly: "Dasselbe genau gesagt",
   bare: "Wird ohne Schutz so gesendet, wie Sie antworten: {labels}.",
   provable:
@@ -89,34 +102,41 @@ export default {
   consent: "Ihre Einwilligung",
   consentMissing:
     "Bitte kreuzen Sie das an, wenn Sie einverstanden sind; vorher wird nichts gefragt.",
-  practise: "An einer harmlosen Frage ausprobieren",
+  practise: "Erst ausprobieren",
   begin: "Beginnen",
 
   // The practice round.
   practice: "Eine Übungsrunde",
   practiceLead:
-    "Das ist nur zum Ausprobieren: Nichts davon wird gesendet oder behalten, und mit Ihren Antworten" +
-    " hat es nichts zu tun. Wählen Sie eine Antwort und lassen Sie den Zufall wirken, so oft Sie" +
-    " möchten.",
+    "Das ist nur zum Ausprobieren: Nichts davon wird gesendet oder behalten, und mit Ihren" +
+    " Antworten hat es nichts zu tun. Wählen Sie eine Antwort und lassen Sie den Zufall wirken," +
+    " so oft Sie möchten.",
   practiceQuestion: "Welche Farbe mögen Sie am liebsten?",
   practiceAnswers: ["Rot", "Blau", "Grün", "Gelb", "Schwarz", "Weiß", "Rosa", "Braun"],
   practiceYesNo: "Mögen Sie Regen?",
   practiceYesNoAnswers: ["nein", "ja"],
+  practiceNumber: "Welche Zahl von 1 bis {size} mögen Sie am liebsten?",
+  practiceCode: "Code {code}",
   practiceDraw: "Den Zufall wirken lassen",
-  practiceFits: "Das würde gesendet: {sent}. Es ist das, was Sie gewählt haben.",
-  practiceDiffers: "Das würde gesendet: {sent}. Es ist nicht das, was Sie gewählt haben.",
-  practiceTally: "Bisher kam {fits} von {tries} Mal heraus, was Sie gewählt hatten.",
+  practiceFits: "Das würde gesendet: {sent}. Es passt zu dem, was Sie gewählt haben.",
+  practiceDiffers: "Das würde gesendet: {sent}. Es passt nicht zu dem, was Sie gewählt haben.",
+  practiceTally:
+    "Versuche, die zu Ihrer Wahl passen: {fits}. Andere: {others}. Wer nur einen davon sieht," +
+    " kann nicht sicher wissen, welcher Art er ist.",
+  practiceChance: "Im Durchschnitt passen: {figure}, wie in der Umfrage selbst.",
+  practiceChanceOne:
+    "Im Durchschnitt passen: {figure}, wie bei einer Frage der Umfrage. Dass alle Antworten eines" +
+    " Menschen passen, ist seltener.",
   practiceLesson:
-    "Wer eines davon sieht, kann nicht wissen, ob es das ist, was Sie gewählt haben. Viele zusammen" +
-    " würden Sie verraten: Deshalb gibt es in der Umfrage nur eines, nach denselben Regeln und" +
-    " genauso sehr dem Zufall überlassen, und Sie sehen es, sobald es gesendet ist.",
+    "Viele Versuche mit einer Antwort würden sie verraten, deshalb sendet jeder nur einen" +
+    " Bericht. Aus den Berichten vieler Menschen wird errechnet, wie viele was geantwortet haben.",
 
   // The questions.
   answers: "Ihre Antworten",
   place: "{title} ({number} von {count})",
   drawn:
-    "Diese Umfrage hat {all} Fragen, und Ihnen werden {some} davon gestellt. Welche, hat dieses" +
-    " Gerät ausgelost, bevor Sie irgendetwas geantwortet haben; über die anderen wird nichts gesendet.",
+    "Sie beantworten {some} der {all} Fragen, auf diesem Gerät ausgelost; über die anderen wird" +
+    " nichts gesendet.",
   optional: "(Sie können das auslassen)",
   takeBack: "Meine Antwort zurücknehmen",
   choose: "Bitte wählen …",
@@ -124,6 +144,7 @@ export default {
   none: "Nichts davon",
   wholeNumber: "Eine ganze Zahl von {minimum} bis {maximum}.",
   number: "Eine Zahl von {minimum} bis {maximum}.",
+  readAs: "Gelesen als {number}.",
   missing: "Bitte wählen Sie eine Antwort.",
   missingSeveral: "Bitte wählen Sie, was zutrifft, oder dass nichts davon zutrifft.",
   missingWhole: "Bitte geben Sie eine ganze Zahl von {minimum} bis {maximum} ein.",
@@ -131,15 +152,14 @@ export default {
 
   // Before sending.
   review: "Noch ist nichts gesendet",
-  stayHere: "Ihre Antworten bleiben hier",
   draw:
-    "Wenn Sie absenden, macht dieses Gerät mit Hilfe des Zufalls aus Ihren Antworten einen Bericht." +
-    " Er kann zu ihnen passen oder nicht, und niemand, der ihn sieht, kann das erkennen. Nur der" +
-    " Bericht wird gesendet, und Sie werden ihn sehen.",
+    "Wenn Sie absenden, macht der Zufall auf diesem Gerät aus Ihren Antworten einen Bericht. Er" +
+    " kann zu ihnen passen oder nicht, und niemand, der ihn sieht, kann das sicher wissen. Nur" +
+    " der Bericht wird gesendet, und Sie werden ihn sehen.",
   drawProving:
-    "Wenn Sie absenden, macht dieses Gerät mit Hilfe des Zufalls aus Ihren Antworten einen Bericht." +
-    " Er kann zu ihnen passen oder nicht. Nur der Bericht wird gesendet, und Sie werden ihn sehen.",
-  send: "Einen Bericht senden",
+    "Wenn Sie absenden, macht der Zufall auf diesem Gerät aus Ihren Antworten einen Bericht. Nur" +
+    " der Bericht wird gesendet, und Sie werden ihn sehen.",
+  send: "Absenden",
 
   // After sending.
   thanks: "Vielen Dank",
@@ -158,18 +178,16 @@ export default {
     " aufgehoben und gesendet, sobald es geht, spätestens wenn Sie diese Seite wieder öffnen.",
   open:
     "Der Server der Umfrage hat Ihren Bericht noch nicht bestätigt. Er wird gesendet, sobald es" +
-    " geht, solange diese Seite offen ist. Dieser Browser merkt sich nichts dafür: Bitte lassen Sie" +
-    " die Seite offen.",
+    " geht, solange diese Seite offen ist. Dieser Browser merkt sich nichts dafür: Bitte lassen" +
+    " Sie die Seite offen.",
   held:
     "Damit weniger davon zu sehen ist, wie lange Sie brauchten, wird Ihr Bericht frühestens am {moment} gesendet.",
-  neverLeft: "Was Sie wirklich geantwortet haben, hat dieses Gerät nie verlassen.",
   nothingElse: "Nichts außer dem Bericht hat dieses Gerät verlassen.",
-  othersNeverLeft: "Ihre anderen Antworten haben dieses Gerät nie verlassen.",
-  stayed: "Das ist hier geblieben",
   sent: "Das wurde gesendet",
   receipt:
-    "Der Zufall hat es aus Ihren Antworten gemacht, und es muss nicht zu ihnen passen. Es wird nur" +
-    " dieses eine Mal gezeigt, und nur Ihnen.",
+    "Wer den Bericht sieht, kann vermuten, was Sie geantwortet haben, es aber nicht sicher" +
+    " wissen. Diese Seite zeigt ihn nur jetzt.",
+  receiptProving: "Diese Seite zeigt das nur jetzt.",
   again: "Denselben Bericht noch einmal senden",
   another: "Als andere Person antworten",
   anotherHeading: "Sind Sie jemand anderes?",
@@ -197,9 +215,10 @@ export default {
     " über dieselben Antworten würde mehr über Sie verraten, deshalb wird nichts weiter gefragt" +
     " oder gesendet.",
   unforeseen: "etwas Unvorhergesehenes ist schiefgegangen",
-  refused: "Ihr Bericht zählt nicht",
+  refused: "Ihr Bericht wurde nicht gezählt",
   refusedText: "Der Server der Umfrage hat ihn abgelehnt. Der Grund, auf Englisch: {message}.",
-  refusedLate: "Er kam zu spät und wurde nicht gezählt. Trotzdem vielen Dank.",
+  late: "Sie waren zu spät",
+  lateText: "Es wurde nichts gezählt. Trotzdem vielen Dank.",
   invitationMissing: "Sie brauchen eine Einladung",
   invitationMissingText:
     "An dieser Umfrage kann man nur mit einer Einladung teilnehmen. Bitte öffnen Sie den Link, der" +

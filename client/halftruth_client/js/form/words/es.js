@@ -9,15 +9,32 @@ export default {
   wasNotAsked: "No se preguntó",
   fromTo: "{low} a {high}",
   fromUnder: "{low} a menos de {high}",
-  picked: "Su dispositivo eligió al azar {some} de las {all} preguntas",
-  reportedOn: "Su dispositivo envió algo sobre",
-  code: "Envió este código",
-  likelier: {
-    one: "El código es {gamma} veces más probable con esto que con cualquier otra respuesta",
-    other: "El código es {gamma} veces más probable con esto que con otras respuestas",
+  picked: {
+    one: "De {all} preguntas, su dispositivo informó sobre esta",
+    other: "De {all} preguntas, su dispositivo informó sobre estas {some}",
   },
-  likelierSome:
-    "El código es {gamma} veces más probable con esto y algunas más que con las demás respuestas",
+  reportedOn: "Su dispositivo envió algo sobre",
+  decides: {
+    one: "Una pregunta más solo sirve para decidir qué se pregunta.",
+    other: "{count} preguntas más solo sirven para decidir qué se pregunta.",
+  },
+  decided: "Preguntado solo para decidir qué más se pregunta",
+  code: "Envió este código",
+  fits: "El código corresponde a estas respuestas",
+  fitsSome: "El código corresponde a estas respuestas y a algunas más",
+  sendThis: "De {base} personas, cuántas envían exactamente esto",
+  sendThisDrawn:
+    "De {base} personas con las mismas preguntas sorteadas, cuántas envían exactamente esto",
+  withYours: "con sus respuestas: {figure}",
+  withOthers: "con otras respuestas: {figure}",
+  withOthersProtected: "con otras respuestas protegidas: {figure}",
+  about: "unas {count}",
+  fewerThan: "menos de {count}",
+  moreThan: "más de {count}",
+  noneOf: "ninguna",
+  allOf: "todas",
+  range: "de {least} a {most}",
+  ofBase: "{figure} de {base}",
 
   loading: "Cargando las preguntas…",
   back: "Atrás",
@@ -28,31 +45,28 @@ export default {
   opening: "Antes de empezar",
   askedBy: "Quién pregunta",
   purpose: "Para qué",
+  contact: "Contacto",
+  privacyNotice: "Aviso de privacidad",
   protection: "Cómo se protegen sus respuestas",
-  stays:
-    "Lo que usted responde se queda en este dispositivo. Nadie más llega a verlo, ni siquiera quienes" +
-    " le preguntan.",
-  staysMostly:
-    "Lo que usted responde se queda en este dispositivo, salvo lo que se indica más abajo. Nadie más" +
-    " llega a verlo, ni siquiera quienes le preguntan.",
   chance:
-    "Al enviar, este dispositivo deja que el azar cambie sus respuestas, como si tirara unos dados. Solo" +
-    " se envía lo que sale. Puede ser lo que usted respondió, u otra cosa.",
-  togetherProving:
-    "Casi siempre nadie puede saber cuál de las dos es; lo que se puede demostrar se indica más abajo." +
-    " Pero con lo que envían muchas personas se puede calcular cuántas respondieron qué.",
-  together:
-    "Quien lo ve no puede saber cuál de las dos es. Pero con lo que envían muchas personas se puede" +
-    " calcular cuántas respondieron qué.",
-  learn: "¿Cuánto puede alguien saber de usted?",
+    "En este dispositivo, el azar hace un informe con sus respuestas. Solo se envía ese informe." +
+    " Informes que corresponden: {figure}.",
+  chanceOthers:
+    "En este dispositivo, el azar hace un informe con sus demás respuestas. Informes que" +
+    " corresponden: {figure}.",
+  certain: "Nadie que pida, robe o reclame los datos puede saber con certeza qué respondió usted.",
+  certainMostly:
+    "Salvo lo que aquí se indica, nadie que pida, robe o reclame los datos puede saber con" +
+    " certeza qué respondió usted.",
+  lasting: "Lo que se envía no se puede retirar. Que usted participa no se oculta.",
+  learn: "¿Qué pueden saber otros de usted?",
   suppose:
-    "Supongamos que alguien sospecha algo de usted y lo cree probable en un {prior}. Después de ver lo" +
-    " que usted envía, puede creerlo probable, como mucho, en un:",
-  before: "lo que sospechaba antes",
-  afterWhole: "sobre todas sus respuestas juntas",
-  afterSingle: "sobre una sola respuesta",
-  afterKnown: "sobre una sola respuesta, si conoce todas las demás",
-  afterUnknown: "sobre una sola respuesta, si no conoce ninguna de las demás",
+    "Supongamos que {count} de cada 100 personas tienen un secreto. Cuántas de 100 lo tienen…",
+  atMost: "como mucho {count}",
+  before: "antes de que nadie responda",
+  after: "si envían lo mismo que usted",
+  afterSingle: "igualmente para una sola respuesta",
+  ordinary: "si lo admiten en otra encuesta",
   exactly: "Lo mismo con palabras exactas",
   bare: "Se envía tal como usted responde, sin protección: {labels}.",
   provable:
@@ -84,33 +98,40 @@ export default {
     " por favor, no responda otra vez después de cerrarla, porque un segundo informe diría más de usted.",
   consent: "Su consentimiento",
   consentMissing: "Marque esta casilla si está de acuerdo; antes no se pregunta nada.",
-  practise: "Probarlo con una pregunta sin importancia",
+  practise: "Probarlo antes",
   begin: "Empezar",
 
   // The practice round.
   practice: "Una ronda de prueba",
   practiceLead:
-    "Esto es solo para probar: no se envía ni se guarda nada, y no tiene nada que ver con sus respuestas." +
-    " Elija una respuesta y deje actuar al azar, tantas veces como quiera.",
+    "Esto es solo para probar: no se envía ni se guarda nada, y no tiene nada que ver con sus" +
+    " respuestas. Elija una respuesta y deje actuar al azar, tantas veces como quiera.",
   practiceQuestion: "¿Qué color le gusta más?",
   practiceAnswers: ["rojo", "azul", "verde", "amarillo", "negro", "blanco", "rosa", "marrón"],
   practiceYesNo: "¿Le gusta la lluvia?",
   practiceYesNoAnswers: ["no", "sí"],
+  practiceNumber: "¿Qué número de 1 a {size} le gusta más?",
+  practiceCode: "código {code}",
   practiceDraw: "Dejar actuar al azar",
-  practiceFits: "Se enviaría esto: {sent}. Es lo que usted eligió.",
-  practiceDiffers: "Se enviaría esto: {sent}. No es lo que usted eligió.",
-  practiceTally: "Hasta ahora, {fits} de {tries} veces salió lo que usted había elegido.",
+  practiceFits: "Se enviaría esto: {sent}. Corresponde a lo que usted eligió.",
+  practiceDiffers: "Se enviaría esto: {sent}. No corresponde a lo que usted eligió.",
+  practiceTally:
+    "Intentos que corresponden a lo que eligió: {fits}. Otros: {others}. Quien ve solo uno de" +
+    " ellos no puede saber con certeza de qué clase es.",
+  practiceChance: "En promedio, intentos que corresponden: {figure}, como en la propia encuesta.",
+  practiceChanceOne:
+    "En promedio, intentos que corresponden: {figure}, como en una pregunta de la encuesta. Es" +
+    " más raro que correspondan todas las respuestas de una persona.",
   practiceLesson:
-    "Quien ve uno de estos resultados no puede saber si es lo que usted eligió. Muchos juntos le" +
-    " delatarían: por eso en la encuesta hay solo uno, con las mismas reglas y la misma parte de azar, y" +
-    " usted lo verá en cuanto se haya enviado.",
+    "Muchos intentos con una misma respuesta la delatarían, así que cada persona envía un solo" +
+    " informe. Con los informes de muchas personas se calcula cuántas respondieron qué.",
 
   // The questions.
   answers: "Sus respuestas",
   place: "{title} ({number} de {count})",
   drawn:
-    "Esta encuesta tiene {all} preguntas, y a usted se le hacen {some}. Este dispositivo sorteó cuáles," +
-    " antes de que usted respondiera nada; de las demás no se envía nada.",
+    "Usted responde a {some} de las {all} preguntas, sorteadas en este dispositivo; de las demás" +
+    " no se envía nada.",
   optional: "(puede dejarla sin responder)",
   takeBack: "Retirar mi respuesta",
   choose: "Elija…",
@@ -118,6 +139,7 @@ export default {
   none: "Nada de esto",
   wholeNumber: "Un número entero de {minimum} a {maximum}.",
   number: "Un número de {minimum} a {maximum}.",
+  readAs: "Se lee como {number}.",
   missing: "Por favor, elija una respuesta.",
   missingSeveral: "Por favor, elija lo que corresponda, o que nada corresponde.",
   missingWhole: "Por favor, escriba un número entero de {minimum} a {maximum}.",
@@ -125,14 +147,14 @@ export default {
 
   // Before sending.
   review: "Todavía no se ha enviado nada",
-  stayHere: "Sus respuestas se quedan aquí",
   draw:
-    "Al enviar, un sorteo en este dispositivo hace un informe a partir de sus respuestas. Puede coincidir" +
-    " con ellas o no, y nadie que lo vea puede saberlo. Solo se envía el informe, y usted lo verá.",
+    "Al enviar, el azar hace en este dispositivo un informe a partir de sus respuestas. Puede" +
+    " corresponder a ellas o no, y nadie que lo vea puede saberlo con certeza. Solo se envía el" +
+    " informe, y usted lo verá.",
   drawProving:
-    "Al enviar, un sorteo en este dispositivo hace un informe a partir de sus respuestas. Puede coincidir" +
-    " con ellas o no. Solo se envía el informe, y usted lo verá.",
-  send: "Enviar un informe",
+    "Al enviar, el azar hace en este dispositivo un informe a partir de sus respuestas. Solo se" +
+    " envía el informe, y usted lo verá.",
+  send: "Enviar",
 
   // After sending.
   thanks: "Gracias",
@@ -146,20 +168,20 @@ export default {
     " persona, usted puede responder aquí ahora.",
   keptForLater: "Guardado para más tarde",
   waiting:
-    "El servidor de la encuesta todavía no ha confirmado su informe. Queda guardado en este navegador" +
-    " y se enviará en cuanto se pueda, como muy tarde cuando vuelva a abrir esta página.",
+    "El servidor de la encuesta todavía no ha confirmado su informe. Queda guardado en este" +
+    " navegador y se enviará en cuanto se pueda, como muy tarde cuando vuelva a abrir esta" +
+    " página.",
   open:
-    "El servidor de la encuesta todavía no ha confirmado su informe. Se enviará en cuanto se pueda," +
-    " mientras esta página esté abierta. Este navegador no lo guarda: por favor, deje la página abierta.",
+    "El servidor de la encuesta todavía no ha confirmado su informe. Se enviará en cuanto se" +
+    " pueda, mientras esta página esté abierta. Este navegador no lo guarda: por favor, deje la" +
+    " página abierta.",
   held: "Para que se note menos cuánto tardó, su informe no se enviará antes del {moment}.",
-  neverLeft: "Lo que usted respondió de verdad nunca salió de este dispositivo.",
   nothingElse: "De este dispositivo no salió nada más que el informe.",
-  othersNeverLeft: "Sus demás respuestas nunca salieron de este dispositivo.",
-  stayed: "Esto se quedó aquí",
   sent: "Esto es lo que se envió",
   receipt:
-    "Lo hizo el azar a partir de sus respuestas, y puede no coincidir con ellas. Se muestra esta única" +
-    " vez, y solo a usted.",
+    "Quien vea el informe puede suponer qué respondió usted, pero no saberlo con certeza. Esta" +
+    " página lo muestra solo ahora.",
+  receiptProving: "Esta página lo muestra solo ahora.",
   again: "Enviar otra vez el mismo informe",
   another: "Responder como otra persona",
   anotherHeading: "¿Es usted otra persona?",
@@ -185,9 +207,10 @@ export default {
     "En este navegador se respondió a otra versión de esta encuesta. Un segundo informe sobre las mismas" +
     " respuestas diría más de usted, así que no se pregunta ni se envía nada más.",
   unforeseen: "ha ocurrido un problema imprevisto",
-  refused: "Su informe no cuenta",
+  refused: "Su informe no se contó",
   refusedText: "El servidor de la encuesta lo rechazó. El motivo, en inglés: {message}.",
-  refusedLate: "Llegó demasiado tarde y no se contó. Gracias de todos modos.",
+  late: "Llegó demasiado tarde",
+  lateText: "No se contó nada. Gracias de todos modos.",
   invitationMissing: "Hace falta una invitación",
   invitationMissingText:
     "A esta encuesta solo se responde con invitación. Por favor, abra el enlace que le enviaron.",

@@ -9,15 +9,32 @@ export default {
   wasNotAsked: "Question non posée",
   fromTo: "{low} à {high}",
   fromUnder: "{low} à moins de {high}",
-  picked: "Votre appareil a choisi au hasard {some} des {all} questions",
-  reportedOn: "Votre appareil a envoyé quelque chose sur",
-  code: "Il a envoyé ce code",
-  likelier: {
-    one: "Ce code est {gamma} fois plus probable avec ceci qu’avec toute autre réponse",
-    other: "Ce code est {gamma} fois plus probable avec ceci qu’avec d’autres réponses",
+  picked: {
+    one: "Sur {all} questions, votre appareil a envoyé quelque chose sur celle-ci",
+    other: "Sur {all} questions, votre appareil a envoyé quelque chose sur ces {some}",
   },
-  likelierSome:
-    "Ce code est {gamma} fois plus probable avec ceci et quelques autres qu’avec le reste des réponses",
+  reportedOn: "Votre appareil a envoyé quelque chose sur",
+  decides: {
+    one: "Une question de plus sert seulement à décider ce qui est demandé.",
+    other: "{count} questions de plus servent seulement à décider ce qui est demandé.",
+  },
+  decided: "Demandé seulement pour décider de la suite",
+  code: "Il a envoyé ce code",
+  fits: "Le code correspond à ces réponses",
+  fitsSome: "Le code correspond à ces réponses et à quelques autres",
+  sendThis: "Combien de personnes sur {base} envoient exactement cela",
+  sendThisDrawn:
+    "Combien de personnes sur {base}, avec les mêmes questions tirées, envoient exactement cela",
+  withYours: "avec vos réponses : {figure}",
+  withOthers: "avec d’autres réponses : {figure}",
+  withOthersProtected: "avec d’autres réponses protégées : {figure}",
+  about: "environ {count}",
+  fewerThan: "moins de {count}",
+  moreThan: "plus de {count}",
+  noneOf: "aucune",
+  allOf: "toutes",
+  range: "de {least} à {most}",
+  ofBase: "{figure} sur {base}",
 
   loading: "Chargement des questions…",
   back: "Retour",
@@ -28,33 +45,27 @@ export default {
   opening: "Avant de commencer",
   askedBy: "Qui vous interroge",
   purpose: "Dans quel but",
+  contact: "Nous écrire",
+  privacyNotice: "Protection des données",
   protection: "Comment vos réponses sont protégées",
-  stays:
-    "Ce que vous répondez reste sur cet appareil. Personne d’autre ne le voit, pas même les personnes" +
-    " qui vous interrogent.",
-  staysMostly:
-    "Ce que vous répondez reste sur cet appareil, sauf ce qui est indiqué plus bas. Personne d’autre" +
-    " ne le voit, pas même les personnes qui vous interrogent.",
   chance:
-    "Au moment de l’envoi, cet appareil laisse le hasard changer vos réponses, comme s’il lançait des" +
-    " dés. Seul le résultat est envoyé. C’est peut-être ce que vous avez répondu, peut-être autre" +
-    " chose.",
-  togetherProving:
-    "Le plus souvent, personne ne peut savoir lequel des deux ; ce qui peut être prouvé est indiqué" +
-    " plus bas. Mais avec les envois de beaucoup de personnes, on peut calculer combien ont répondu" +
-    " quoi.",
-  together:
-    "Quand on voit ce résultat, on ne peut pas savoir lequel des deux c’est. Mais avec les envois de" +
-    " beaucoup de personnes, on peut calculer combien ont répondu quoi.",
+    "Sur cet appareil, le hasard fait un rapport de vos réponses. Lui seul est envoyé. Rapports" +
+    " qui correspondent : {figure}.",
+  chanceOthers:
+    "Sur cet appareil, le hasard fait un rapport de vos autres réponses. Rapports qui" +
+    " correspondent : {figure}.",
+  certain: "Quiconque demande, vole ou exige les données ne peut être certain de vos réponses.",
+  certainMostly:
+    "Sauf pour ce qui est indiqué ici, quiconque demande, vole ou exige les données ne peut être" +
+    " certain de vos réponses.",
+  lasting: "Ce qui est envoyé ne peut pas être repris. Votre participation n’est pas cachée.",
   learn: "Que peut-on apprendre sur vous ?",
-  suppose:
-    "Imaginons que quelqu’un devine quelque chose sur vous et le juge probable à {prior}. Après avoir" +
-    " vu ce que vous envoyez, cette personne peut le juger probable, au maximum, à :",
-  before: "ce qu’elle pensait avant",
-  afterWhole: "sur toutes vos réponses ensemble",
-  afterSingle: "sur une seule réponse",
-  afterKnown: "sur une seule réponse, si elle connaît toutes les autres",
-  afterUnknown: "sur une seule réponse, si elle n’en connaît aucune autre",
+  suppose: "Supposons que {count} personnes sur 100 aient un secret. Sur 100, combien l’ont…",
+  atMost: "au plus {count}",
+  before: "avant toute réponse",
+  after: "si elles envoient la même chose",
+  afterSingle: "de même pour une seule réponse",
+  ordinary: "si elles l’avouent ailleurs",
   exactly: "La même chose en termes exacts",
   bare: "Envoyé tel que vous répondez, sans protection : {labels}.",
   provable:
@@ -88,7 +99,7 @@ export default {
     " dirait plus sur vous.",
   consent: "Votre accord",
   consentMissing: "Cochez ceci si vous êtes d’accord ; rien n’est demandé avant.",
-  practise: "Essayer avec une question sans importance",
+  practise: "Essayer d’abord",
   begin: "Commencer",
 
   // The practice round.
@@ -100,21 +111,30 @@ export default {
   practiceAnswers: ["rouge", "bleu", "vert", "jaune", "noir", "blanc", "rose", "marron"],
   practiceYesNo: "Aimez-vous la pluie ?",
   practiceYesNoAnswers: ["non", "oui"],
+  practiceNumber: "Quel nombre de 1 à {size} préférez-vous ?",
+  practiceCode: "le code {code}",
   practiceDraw: "Laisser faire le hasard",
-  practiceFits: "Ceci serait envoyé : {sent}. C’est ce que vous avez choisi.",
-  practiceDiffers: "Ceci serait envoyé : {sent}. Ce n’est pas ce que vous avez choisi.",
-  practiceTally: "Jusqu’ici, {fits} fois sur {tries}, c’était ce que vous aviez choisi.",
+  practiceFits: "Ceci serait envoyé : {sent}. Cela correspond à votre choix.",
+  practiceDiffers: "Ceci serait envoyé : {sent}. Cela ne correspond pas à votre choix.",
+  practiceTally:
+    "Essais qui correspondent à votre choix : {fits}. Autres : {others}. Quand on n’en voit qu’un" +
+    " seul, on ne peut pas être certain de quelle sorte il est.",
+  practiceChance:
+    "En moyenne, essais qui correspondent : {figure}, comme dans l’enquête elle-même.",
+  practiceChanceOne:
+    "En moyenne, essais qui correspondent : {figure}, comme pour une question de l’enquête. Il" +
+    " est plus rare que toutes les réponses d’une personne correspondent.",
   practiceLesson:
-    "Quand on en voit un seul, on ne peut pas savoir si c’est ce que vous avez choisi. Beaucoup" +
-    " ensemble vous trahiraient : c’est pourquoi il n’y en a qu’un dans l’enquête, avec les mêmes" +
-    " règles et la même part de hasard, et vous le verrez dès qu’il sera envoyé.",
+    "Beaucoup d’essais avec une même réponse la trahiraient, donc chaque personne n’envoie qu’un" +
+    " seul rapport. Avec les rapports de beaucoup de personnes, on calcule combien ont répondu" +
+    " quoi.",
 
   // The questions.
   answers: "Vos réponses",
   place: "{title} ({number} sur {count})",
   drawn:
-    "Cette enquête a {all} questions, et on vous en pose {some}. Cet appareil a tiré au sort lesquelles," +
-    " avant toute réponse de votre part ; rien n’est envoyé sur les autres.",
+    "Vous répondez à {some} des {all} questions, tirées au sort sur cet appareil ; rien n’est" +
+    " envoyé sur les autres.",
   optional: "(vous pouvez laisser vide)",
   takeBack: "Retirer ma réponse",
   choose: "Choisir…",
@@ -122,6 +142,7 @@ export default {
   none: "Rien de tout cela",
   wholeNumber: "Un nombre entier de {minimum} à {maximum}.",
   number: "Un nombre de {minimum} à {maximum}.",
+  readAs: "Lu comme {number}.",
   missing: "Veuillez choisir une réponse.",
   missingSeveral: "Veuillez choisir ce qui convient, ou que rien ne convient.",
   missingWhole: "Veuillez saisir un nombre entier de {minimum} à {maximum}.",
@@ -129,15 +150,14 @@ export default {
 
   // Before sending.
   review: "Rien n’a encore été envoyé",
-  stayHere: "Vos réponses restent ici",
   draw:
-    "Au moment de l’envoi, un tirage au sort sur cet appareil fait un rapport de vos réponses. Il peut" +
-    " leur correspondre ou non, et personne ne peut le savoir en le voyant. Seul le rapport est envoyé," +
-    " et vous le verrez.",
+    "Au moment de l’envoi, le hasard fait sur cet appareil un rapport de vos réponses. Il peut" +
+    " leur correspondre ou non, et personne ne peut en être certain en le voyant. Seul le rapport" +
+    " est envoyé, et vous le verrez.",
   drawProving:
-    "Au moment de l’envoi, un tirage au sort sur cet appareil fait un rapport de vos réponses. Il peut" +
-    " leur correspondre ou non. Seul le rapport est envoyé, et vous le verrez.",
-  send: "Envoyer un rapport",
+    "Au moment de l’envoi, le hasard fait sur cet appareil un rapport de vos réponses. Seul le" +
+    " rapport est envoyé, et vous le verrez.",
+  send: "Envoyer",
 
   // After sending.
   thanks: "Merci",
@@ -152,22 +172,20 @@ export default {
     " celui de quelqu’un d’autre, vous pouvez maintenant répondre ici.",
   keptForLater: "Gardé pour plus tard",
   waiting:
-    "Le serveur de l’enquête n’a pas encore confirmé votre rapport. Il est gardé dans ce navigateur et" +
-    " sera envoyé dès que possible, au plus tard quand vous rouvrirez cette page.",
+    "Le serveur de l’enquête n’a pas encore confirmé votre rapport. Il est gardé dans ce" +
+    " navigateur et sera envoyé dès que possible, au plus tard quand vous rouvrirez cette page.",
   open:
-    "Le serveur de l’enquête n’a pas encore confirmé votre rapport. Il sera envoyé dès que possible," +
-    " tant que cette page est ouverte. Ce navigateur ne garde rien pour elle : merci de laisser la page" +
-    " ouverte.",
+    "Le serveur de l’enquête n’a pas encore confirmé votre rapport. Il sera envoyé dès que" +
+    " possible, tant que cette page est ouverte. Ce navigateur n’en garde rien : merci de laisser" +
+    " la page ouverte.",
   held:
     "Pour que le temps que vous avez pris se voie moins, votre rapport ne sera pas envoyé avant le {moment}.",
-  neverLeft: "Ce que vous avez vraiment répondu n’a jamais quitté cet appareil.",
   nothingElse: "Rien d’autre que le rapport n’a quitté cet appareil.",
-  othersNeverLeft: "Vos autres réponses n’ont jamais quitté cet appareil.",
-  stayed: "Ceci est resté ici",
   sent: "Voici ce qui a été envoyé",
   receipt:
-    "Le hasard l’a fait à partir de vos réponses, et cela peut ne pas leur correspondre. C’est montré" +
-    " cette seule fois, et à vous seulement.",
+    "Quand on voit ce rapport, on peut deviner vos réponses, sans en être certain. Cette page ne" +
+    " le montre que maintenant.",
+  receiptProving: "Cette page ne le montre que maintenant.",
   again: "Envoyer de nouveau le même rapport",
   another: "Répondre pour une autre personne",
   anotherHeading: "Êtes-vous quelqu’un d’autre ?",
@@ -193,9 +211,10 @@ export default {
     "On a répondu dans ce navigateur à une autre version de cette enquête. Un second rapport sur les" +
     " mêmes réponses en dirait plus sur vous, donc rien d’autre n’est demandé ni envoyé.",
   unforeseen: "un problème imprévu est survenu",
-  refused: "Votre rapport ne compte pas",
+  refused: "Votre rapport n’a pas été compté",
   refusedText: "Le serveur de l’enquête l’a refusé. La raison, en anglais : {message}.",
-  refusedLate: "Il est arrivé trop tard et n’a pas été compté. Merci quand même.",
+  late: "C’était trop tard",
+  lateText: "Rien n’a été compté. Merci quand même.",
   invitationMissing: "Il faut une invitation",
   invitationMissingText:
     "On ne peut répondre à cette enquête que sur invitation. Veuillez ouvrir le lien qui vous a été" +

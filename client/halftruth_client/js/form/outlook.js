@@ -1,0 +1,54 @@
+/** What a report can tell others, in natural frequencies, and what happens once it was sent. */
+
+/**
+ * @import { Fit } from "../mechanisms/base.js"
+ * @import { Protection } from "../protection.js"
+ * @import { Wording } from "./wording.js"
+ */
+
+/**
+ * A share that may be held for more than it is, never for less: nothing is promised that does not hold.
+ *
+ * @param {number} tenths Of a percent.
+ */
+export function inHundred(tenths) {
+  return Math.ceil(tenths / 10);
+}
+
+/**
+ * Of 100 people, how many have a secret that 5 of 100 have: before anything was sent, after what this
+ * survey sends, and after answers that are sent as they are.
+ *
+ * The largest share holds for every secret, and for whoever knows whatever else; where a single answer
+ * is protected better, so does the one below it.
+ *
+ * @param {Protection} protection With a bound.
+ * @param {Wording} words
+ * @returns {{label: string, value: string, count: number}[]}
+ */
+export function outlook({ prior, hidden, whole, single: { known, unknown } }, words) {
+  const before = inHundred(prior);
+  const after = inHundred(whole?.posterior ?? 1_000);
+  const single = inHundred(Math.max(known?.posterior ?? 1_000, unknown?.posterior ?? 1_000));
+  const line = (/** @type {"after" | "afterSingle"} */ key, /** @type {number} */ count) => ({
+    label: words.say(key),
+    value: words.say("atMost", { count }),
+    count,
+  });
+  return [
+    { label: words.say("before"), value: String(before), count: before },
+    line("after", after),
+    ...(hidden > 1 && single < after ? [line("afterSingle", single)] : []),
+    { label: words.say("ordinary"), value: "100", count: 100 },
+  ];
+}
+
+/** @type {(protection: Protection, fit: Fit, words: Wording) => string[]} */
+export function happening({ bare, provable }, fit, words) {
+  const isAll = bare.length + provable.length === 0;
+  return [
+    words.say(isAll ? "chance" : "chanceOthers", { figure: words.frequency(fit) }),
+    words.say(isAll ? "certain" : "certainMostly"),
+    words.say("lasting"),
+  ];
+}

@@ -1,0 +1,78 @@
+/** Pages of a form behind each other, which the browser's own Back key leaves one by one. */
+
+export class Trail {
+  /** @type {(() => void)[]} Pages so far, each as it is shown once more. */
+  #steps = [];
+  #isKept;
+  #hasAnswers;
+
+  /**
+   * @param {() => boolean} isKept Whether the browser's history has a place for each page.
+   * @param {() => boolean} hasAnswers Whether leaving would lose something.
+   */
+  constructor(isKept, hasAnswers) {
+    this.#isKept = isKept;
+    this.#hasAnswers = hasAnswers;
+  }
+
+  follow() {
+    addEventListener("popstate", this.#travelled);
+  }
+
+  unfollow() {
+    removeEventListener("popstate", this.#travelled);
+    this.letLeave();
+  }
+
+  /** Ask whoever leaves with answers; browsers keep copies of pages only where nobody may have to. */
+  holdBack() {
+    addEventListener("beforeunload", this.#ask);
+  }
+
+  letLeave() {
+    removeEventListener("beforeunload", this.#ask);
+  }
+
+  /** Forget all pages; what was loaded anew begins anew, wherever it was left. */
+  clear() {
+    this.#steps = [];
+    const place = this.#isKept() ? (history.state?.halftruth ?? 0) : 0;
+    if (place > 0) history.go(-place);
+  }
+
+  /** @param {() => void} step Shows a further page. */
+  go(step) {
+    const place = this.#steps.push(step) - 1;
+    if (this.#isKept()) {
+      // Beside what a router of the page has written there.
+      const state = { ...history.state, halftruth: place };
+      if (place === 0) history.replaceState(state, "");
+      else history.pushState(state, "");
+    }
+    step();
+  }
+
+  back = () => {
+    if (this.#isKept()) history.back();
+    else this.#return(this.#steps.length - 2);
+  };
+
+  /** @param {number} place Of a page that was shown before. */
+  #return(place) {
+    this.#steps.length = place + 1;
+    this.#steps[place]();
+  }
+
+  #travelled = (/** @type {PopStateEvent} */ { state }) => {
+    const place = state?.halftruth;
+    const last = this.#steps.length - 1;
+    if (place === undefined || place === last || last < 0) return;
+    // Forward goes by the form's own buttons, which look at the answers.
+    if (place > last) history.go(last - place);
+    else this.#return(place);
+  };
+
+  #ask = (/** @type {BeforeUnloadEvent} */ event) => {
+    if (this.#hasAnswers()) event.preventDefault();
+  };
+}

@@ -1,0 +1,205 @@
+// Every number that people are told before, while and after they answer is what walking all draws of
+// the mechanism gives: none is taken from a formula of the code that says it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { wordingIn } from "../../client/halftruth_client/js/form/languages.js";
+import { happening, outlook } from "../../client/halftruth_client/js/form/outlook.js";
+import { deciding, receipt } from "../../client/halftruth_client/js/form/receipt.js";
+import { LANGUAGES } from "../../client/halftruth_client/js/form/words.js";
+import { Survey } from "../../client/halftruth_client/js/index.js";
+import { protection } from "../../client/halftruth_client/js/protection.js";
+import { Rational } from "../../client/halftruth_client/js/rational.js";
+import { byName, cells, distribution, surveyOf } from "./helpers.mjs";
+
+const KEPT = { sensitive: false };
+const WARNER = [["3/4", "1/4"], ["1/4", "3/4"]];
+const THREE = [["7/10", "1/10", "1/5"], ["1/5", "4/5", "1/5"], ["1/10", "1/10", "3/5"]];
+const split = (more) => ({ kind: "split-questionnaire", gamma: "19", prime: 3, direct: 6, ...more });
+const public_ = surveyOf([2, 3], split({ public: ["a0"], views: [{ attributes: [["a1"]], weight: 1 }] }));
+Object.assign(public_.attributes[0], KEPT);
+const pair = [{ attributes: [["a0", "a1"]], weight: 1 }];
+const single = [{ attributes: [["a0", "a1"]], choose: [1], weight: 1 }];
+const partly = surveyOf([2, 3], { kind: "randomized-response", keep: byName(["1", "1/2"]) });
+Object.assign(partly.attributes[0], KEPT);
+
+/** Surveys, with the first draw that leads to each of their views, and what is sent as it is. */
+const SURVEYS = {
+  "gamma-diagonal": [surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "19/2" })],
+  "gamma-diagonal, two answers": [surveyOf([2], { kind: "gamma-diagonal", gamma: "3" })],
+  "randomized-gamma-diagonal": [
+    surveyOf([2, 3], { kind: "randomized-gamma-diagonal", gamma: "9", alpha: "1/3", steps: 2 }),
+  ],
+  "randomized-response": [surveyOf([2, 3], { kind: "randomized-response", keep: byName(["3/4", "1/2"]) })],
+  "randomized-response, in part": [partly, { bare: [0] }],
+  "distortion-matrices": [
+    surveyOf([2, 3], { kind: "distortion-matrices", matrices: byName([WARNER, THREE]) }),
+  ],
+  "split, one view": [surveyOf([2, 3], split({ views: pair })), { views: [0n] }],
+  "split, two views": [surveyOf([2, 3], split({ views: single })), { views: [0n, 1n] }],
+  "split, a plane": [surveyOf([2, 3], split({ direct: 2, gamma: "5", views: pair })), { views: [0n] }],
+  "split, in part": [public_, { views: [0n], bare: [0] }],
+};
+
+const rational = ([a, b]) => new Rational(a, b);
+const sum = (shares) => shares.reduce((a, b) => a.plus(b), new Rational(0n));
+const extremes = (shares) => {
+  const sorted = [...shares].sort((a, b) => a.compare(b));
+  return { least: sorted[0], most: sorted.at(-1) };
+};
+const text = (object) => JSON.stringify(object, (_, each) => (each instanceof Rational ? String(each) : each));
+
+/** Chance of each report of each record, by walking every outcome of every draw. */
+function walk(document, first) {
+  const survey = new Survey(document);
+  const records = cells(document.attributes.map(({ categories }) => categories.length));
+  const rows = records.map((codes) => {
+    const walked = distribution(survey, byName(codes.map((code) => `c${code}`)), first);
+    return new Map([...walked].map(([report, share]) => [report, rational(share)]));
+  });
+  return { survey, records, rows, reports: [...new Set(rows.flatMap((row) => [...row.keys()]))] };
+}
+
+/** Shares of the text, as a reader takes them: 0.45 of "about 45", and 0 to 0.01 of "fewer than 1". */
+function read(figure, base) {
+  const number = Number(figure.match(/[\d.,\u202f\u00a0 ]*\d/)[0].replace(/\D/g, ""));
+  if (figure.startsWith("fewer")) return [0, number / base];
+  if (figure.startsWith("more")) return [number / base, 1];
+  return [(number - 0.5) / base, (number + 0.5) / base];
+}
+
+const within = (share, [low, high], what) =>
+  assert.ok(low - 1e-12 <= share.toNumber() && share.toNumber() <= high + 1e-12, `${what}: ${share} in ${low}–${high}`);
+
+for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object.entries(SURVEYS)) {
+  test(`how many people send the same is what its draws give: ${name}`, async () => {
+    const words = await wordingIn("en");
+    for (const first of views) {
+      const { survey, records, rows, reports } = walk(document, first);
+      const { mechanism } = survey;
+      for (const report of reports) {
+        const values = report.split(",").map(Number);
+        const shares = rows.map((row) => row.get(report) ?? new Rational(0n));
+        // Who answers otherwise what the report is not about has the same answers to it.
+        const { symbol } = mechanism.contents(values, 0);
+        const about = symbol?.positions ?? records[0].map((_, j) => j);
+        for (const [i, codes] of records.entries()) {
+          if (shares[i].sign() === 0) continue;
+          const others = shares.filter(
+            (_, k) => about.some((j) => records[k][j] !== codes[j]) && bare.every((j) => records[k][j] === codes[j]),
+          );
+          const said = mechanism.likelihoods(values, codes);
+          const truth = { own: shares[i], others: others.length > 0 ? extremes(others) : null };
+          assert.equal(text(said), text(truth), `${report} of ${codes}`);
+          const record = byName(codes.map((code) => `c${code}`));
+          const { label, value } = receipt(survey, { values, sent: true }, words, record).at(-1);
+          const base = Number(label.match(/\d[\d,]*/)[0].replaceAll(",", ""));
+          const [yours, other] = value.split("\n").map((line) => line.split(": ")[1]);
+          within(truth.own, read(yours, base), value);
+          const figures = other.replace(/^from /, "").split(" to ");
+          within(truth.others.least, read(figures[0], base), value);
+          within(truth.others.most, read(figures.at(-1), base), value);
+          assert.equal(value.includes("protected"), bare.length > 0);
+        }
+      }
+    }
+  });
+
+  test(`how many reports fit the answers, and what others learn at most, is what its draws give: ${name}`, async () => {
+    const words = await wordingIn("en");
+    for (const [view, first] of views.entries()) {
+      const { survey, records, rows, reports } = walk(document, first);
+      const drawn = first === undefined ? undefined : view;
+      const most = extremes(rows.flatMap((row) => [...row.values()])).most;
+      const kept = rows.map((row, i) => {
+        const fits = ([report, share]) =>
+          drawn === undefined ? report === records[i].join() : share.compare(most) === 0;
+        return sum([...row].filter(fits).map(([, share]) => share));
+      });
+      assert.equal(text(survey.mechanism.fit(drawn)), text(extremes(kept)));
+      const promised = protection(survey, new Set(bare.map((j) => `a${j}`)));
+      const [sentence] = happening(promised, survey.mechanism.fit(drawn), words);
+      const [, figure, base] = sentence.match(/fit: (.*) of ([\d,]+)\.$/);
+      const [low, high = low] = figure.replace("from ", "").split(" to ");
+      within(extremes(kept).least, read(low, Number(base)), sentence);
+      within(extremes(kept).most, read(high, Number(base)), sentence);
+      // Whatever 5 of 100 have, it is at most so many of those who send the same.
+      const after = reports.map((report) => {
+        const alike = rows.filter((_, i) => bare.every((j) => records[i][j] === Number(report.split(",")[j])));
+        const { least, most } = extremes(alike.map((row) => row.get(report)));
+        const [some, none] = [most.times(new Rational(5n)), least.times(new Rational(95n))];
+        return some.over(some.plus(none)).toNumber() * 100;
+      });
+      const lines = outlook(promised, words);
+      assert.deepEqual([lines[0].count, lines.at(-1).count], [5, 100]);
+      const said = Number(lines[1].value.match(/\d+/)[0]);
+      assert.equal(said, Math.ceil(Math.max(...after) - 1e-9), name);
+    }
+  });
+
+  test(`practice is what the survey does to as many answers: ${name}`, async () => {
+    for (const [view, first] of views.entries()) {
+      const survey = new Survey(document);
+      const practice = survey.mechanism.practice(first === undefined ? undefined : view);
+      for (let code = 0; code < practice.size; code += 1) {
+        const one = { perturb: (_, below) => [practice.draw(code, below)] };
+        const walked = [...distribution(one, null)].map(([sent, share]) => [Number(sent), rational(share)]);
+        const fits = walked.filter(([sent]) => practice.fits(code, sent)).map(([, share]) => share);
+        assert.equal(String(sum(fits)), String(practice.chance(code)));
+        const { least, most } = survey.mechanism.fit(first === undefined ? undefined : view);
+        // One of several questions fits more often than all of them.
+        if (practice.isOne) assert.ok(most.compare(practice.chance(code)) < 0);
+        else assert.ok(least.compare(sum(fits)) <= 0 && sum(fits).compare(most) <= 0);
+      }
+    }
+  });
+}
+
+test("a single answer that is protected better than all together has a line of its own", async () => {
+  const words = await wordingIn("en");
+  const survey = new Survey(SURVEYS["randomized-response"][0]);
+  // 3/4 : 1/4 and 1/2 : 1/4, so 3 for one answer and 6 for both: 15/110 and 30/125.
+  const counts = outlook(protection(survey, new Set()), words).map(({ count }) => count);
+  assert.deepEqual(counts, [5, 24, 14, 100]);
+});
+
+const ROUNDED = [
+  [["1/2", "1/4"], 100, ["about 50", "about 25"]],
+  [["94/10000", "5/10000"], 10_000, ["about 94", "about 5"]],
+  [["1/3", "0"], 100, ["about 33", "not one"]],
+  [["1", "1/100"], 100, ["all", "about 1"]],
+  [["999/1000", "1/1000"], 1_000, ["about 999", "about 1"]],
+  [["1/2", "1/10000000000"], 1_000_000_000, ["about 500,000,000", "fewer than 1"]],
+  [["9999999999/10000000000", "1/2"], 1_000_000_000, ["more than 999,999,999", "about 500,000,000"]],
+  [["5/1000", "1/2"], 1_000, ["about 5", "about 500"]],
+];
+
+for (const [shares, base, figures] of ROUNDED) {
+  test(`frequencies are rounded to what is true of them: ${shares}`, async () => {
+    const words = await wordingIn("en");
+    const said = words.frequencies(shares.map((share) => Rational.parse(share, "share")));
+    assert.deepEqual(said, { base, figures });
+  });
+}
+
+test("the receipt has the same numbers in every language", async () => {
+  const [document] = SURVEYS["split, two views"];
+  const survey = new Survey(document);
+  const numbers = (lines) => lines.map(({ label, value }) => `${label} ${value}`.replace(/c\d/g, "").match(/\d+/g));
+  const told = async (language) =>
+    numbers(receipt(survey, { values: [4], sent: true }, await wordingIn(language), byName(["c0", "c1"])));
+  for (const language of LANGUAGES) assert.deepEqual(await told(language), await told("en"), language);
+});
+
+test("questions that are asked for the sake of others alone are named as such", async () => {
+  const document = surveyOf([2, 2, 2], split({ views: [{ attributes: [["a1"]], weight: 1 }, { attributes: [["a0", "a2"]], weight: 1 }] }));
+  document.attributes[1].ask_if = { a0: ["c1"] };
+  const survey = new Survey(document);
+  assert.deepEqual(deciding(survey.schema, survey.mechanism.asked(0)).map(({ name }) => name), ["a0"]);
+  const lines = receipt(survey, { values: [1], sent: true }, await wordingIn("en"), { a0: "c1", a1: "c0" });
+  assert.deepEqual(lines.slice(0, 2), [
+    { label: "Of 3 questions, your device reported on this one", value: "a1" },
+    { label: "Asked only to decide what else is asked", value: "a0" },
+  ]);
+});
