@@ -48,9 +48,7 @@ class Framing(
         | None
     ) = None
     privacy_notice: (
-        Annotated[
-            str, Meta(description="The privacy notice: an address with https://, or a path.")
-        ]
+        Annotated[str, Meta(description="The privacy notice: an address with https://, or a path.")]
         | None
     ) = None
     consent: Annotated[

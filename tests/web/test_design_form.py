@@ -5,7 +5,7 @@ from halftruth_shared import Attribute, DistortionMatrices, Schema, Survey
 from halftruth_shared.protection import Protection
 from playwright.sync_api import expect
 
-from .conftest import PHONE, anyone_can_use, counted, heading, press, send
+from .conftest import PHONE, anyone_can_use, counted, heading, press, send, shown_report
 
 LABELS = {
     "cheated": {

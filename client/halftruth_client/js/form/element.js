@@ -62,7 +62,7 @@ export class HalftruthForm extends Localized {
   #agreed = false;
   /** @type {number | undefined} What was drawn to be asked about. */
   #view = undefined;
-  #trail = new Trail(() => this.hasAttribute("history"), () => this.hasAnswers());
+  #trail = new Trail(this);
   #timer = 0;
   #settings = { interval: 0, asksAll: false };
   #fetched = 0;

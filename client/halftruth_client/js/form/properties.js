@@ -15,6 +15,7 @@ export const ATTRIBUTES = Object.freeze({
   invitation: "invitation",
   "send-every": "sendEvery",
   ask: "ask",
+  history: "history",
 });
 
 /** A server that renders pages has no elements; nothing is made of this there. */

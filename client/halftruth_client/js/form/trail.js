@@ -3,16 +3,16 @@
 export class Trail {
   /** @type {(() => void)[]} Pages so far, each as it is shown once more. */
   #steps = [];
-  #isKept;
-  #hasAnswers;
+  #form;
 
-  /**
-   * @param {() => boolean} isKept Whether the browser's history has a place for each page.
-   * @param {() => boolean} hasAnswers Whether leaving would lose something.
-   */
-  constructor(isKept, hasAnswers) {
-    this.#isKept = isKept;
-    this.#hasAnswers = hasAnswers;
+  /** @param {HTMLElement & {hasAnswers: () => boolean}} form */
+  constructor(form) {
+    this.#form = form;
+  }
+
+  /** True if the browser's history has a place for each page. */
+  #isKept() {
+    return (this.#form.getAttribute("history") ?? "false") !== "false";
   }
 
   follow() {
@@ -73,6 +73,6 @@ export class Trail {
   };
 
   #ask = (/** @type {BeforeUnloadEvent} */ event) => {
-    if (this.#hasAnswers()) event.preventDefault();
+    if (this.#form.hasAnswers()) event.preventDefault();
   };
 }

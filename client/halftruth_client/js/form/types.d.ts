@@ -22,6 +22,8 @@ export interface FormAttributes {
   "send-every"?: string | number;
   /** Whether only what was drawn for this browser is asked, or all. */
   ask?: "drawn" | "all";
+  /** Whether the browser's Back key goes a page back, for one form of a page. */
+  history?: boolean | "" | "true" | "false";
 }
 
 /** Properties that reflect the attributes; null takes an attribute away. */
@@ -44,6 +46,8 @@ export interface Properties {
   set sendEvery(value: string | number | null | undefined);
   get ask(): string;
   set ask(value: "drawn" | "all" | null | undefined);
+  get history(): string;
+  set history(value: boolean | "" | "true" | "false" | null | undefined);
 }
 
 /** FormEvents; none ever holds an answer. */

@@ -1,0 +1,194 @@
+"""The way through the form: one screen before it begins, numbers, the Back key, and leaving."""
+
+import pytest
+from halftruth_shared import Attribute, Schema, SplitQuestionnaire, Survey
+from halftruth_shared.framing import Framing
+from halftruth_shared.mechanisms.split_questionnaire.views import ViewClass
+from halftruth_shared.number import NumberRange
+from playwright.sync_api import expect
+
+from .conftest import begin, element, heading, posted, press, script, send
+
+SCREEN = {"width": 390, "height": 844}
+NARROW = {"width": 320, "height": 700}
+SCHEMA = Schema(
+    [
+        Attribute("sleep", ["no-hush", "yes-hush"], label="Do you sleep badly?", page="Nights"),
+        Attribute(
+            "hours", number=NumberRange("0", "14", "3.5"), label="Hours of sleep?", page="Nights"
+        ),
+        Attribute("quit", ["no-hush", "yes-hush"], label="Do you want to quit?", page="Work"),
+    ]
+)
+FRAMING = Framing(
+    asked_by="Works council of the Nordstadt hospital",
+    purpose="To find out where shifts have to change. Results are published in March.",
+    contact="council@nordstadt.example",
+    privacy_notice="https://nordstadt.example/privacy",
+)
+
+
+@pytest.fixture
+def survey():
+    view = ViewClass(attributes=(SCHEMA.names,), choose=(3,), weight=1)
+    return Survey("work", "Nights", SCHEMA, SplitQuestionnaire(19, [view]), framing=FRAMING)
+
+
+def answer_first(page):
+    begin(page)
+    page.get_by_label("yes-hush").check()
+    page.get_by_label("Hours of sleep?").fill("7.5")
+    press(page, "Continue")
+    expect(heading(page, "Work (2 of 2)")).to_be_visible()
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
+def test_all_that_is_said_before_the_first_question_is_on_one_screen(live, visit, language):
+    found = visit(f"{live.url}/s/work?lang={language}", viewport=SCREEN)
+    page = found.page
+    main = page.locator("halftruth-form button.main")
+    expect(main).to_be_visible()
+    assert main.bounding_box()["y"] + main.bounding_box()["height"] <= SCREEN["height"]
+    links = page.locator(".links a")
+    addresses = [link.get_attribute("href") for link in links.all()]
+    assert addresses == ["mailto:council@nordstadt.example", "https://nordstadt.example/privacy"]
+    # Of 100 with a secret that 5 have: at most 50, for γ = 19.
+    figures = page.locator(".figures strong").all_text_contents()
+    assert [figures[0], figures[1].split()[-1], figures[2]] == ["5", "50", "100"]
+    assert page.locator("footer").inner_text() == ""
+
+
+def test_everyone_can_use_each_step_on_the_narrowest_screen_and_by_keyboard(live, visit):
+    found = visit(f"{live.url}/s/work", viewport=NARROW)
+    page, keyboard = found.page, found.page.keyboard
+
+    def looks_right(step):
+        assert found.violations() == [], step
+        assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], step
+
+    expect(heading(page, "Before you begin")).to_be_visible()
+    looks_right("opening")
+    page.get_by_role("button", name="Try it first").focus()
+    keyboard.press("Enter")
+    expect(heading(page, "A practice round")).to_be_focused()
+    keyboard.press("Tab")
+    keyboard.type("9")
+    keyboard.press("Tab")
+    keyboard.press("Enter")
+    expect(page.get_by_text("This would be sent: ")).to_be_visible()
+    looks_right("practice")
+    keyboard.press("Tab")
+    keyboard.press("Enter")
+    expect(heading(page, "Before you begin")).to_be_focused()
+    answer_first(page)
+    page.get_by_label("no-hush").check()
+    press(page, "Continue")
+    looks_right("review")
+    send(page)
+    expect(heading(page, "Thank you")).to_be_focused()
+    # 16 cells: 19/34 and 1/34.
+    how_often = page.locator(".card.sent dd").last.text_content()
+    assert how_often.startswith("with your answers: about ")
+    assert {*how_often.replace("\n", " ").split()} & {"56", "3"}
+    looks_right("receipt")
+    assert found.said == []
+
+
+@pytest.mark.parametrize(
+    ("language", "written", "read"),
+    [
+        ("de", "7,5", "Gelesen als 7,5."),
+        ("de", "7.5", "Gelesen als 7,5."),
+        ("en", "7.5", "Read as 7.5."),
+    ],
+)
+def test_a_number_is_read_as_its_reader_writes_it(live, visit, language, written, read):
+    page = visit(f"{live.url}/s/work?lang={language}").page
+    page.locator("halftruth-form button.main").click()
+    page.get_by_label("Hours of sleep?").fill(written)
+    expect(page.locator("output")).to_have_text(read)
+    # What could mean two things is asked for once more, and nothing is said to have been read.
+    page.get_by_label("Hours of sleep?").fill("1,234" if language == "en" else "1.234")
+    expect(page.locator("output")).to_have_text("")
+    page.get_by_label("yes-hush").check()
+    page.locator("halftruth-form button.main").click()
+    expect(page.locator(".problem:not([hidden])")).to_contain_text("14")
+
+
+def test_the_back_key_goes_a_page_back_and_keeps_the_answers(live, visit):
+    found = visit(f"{live.url}/")
+    page = found.page
+    page.goto(f"{live.url}/s/work")
+    answer_first(page)
+    page.get_by_label("no-hush").check()
+    press(page, "Continue")
+    expect(heading(page, "Nothing has been sent yet")).to_be_visible()
+    page.go_back()
+    expect(heading(page, "Work (2 of 2)")).to_be_visible()
+    expect(page.get_by_label("no-hush")).to_be_checked()
+    page.go_back()
+    expect(page.get_by_label("Hours of sleep?")).to_have_value("7.5")
+    # Forward goes by the form's own button, which looks at the answers.
+    page.get_by_label("Hours of sleep?").fill("")
+    page.evaluate("history.forward()")
+    press(page, "Continue")
+    expect(page.get_by_text("Please enter a number from 0 to 14.")).to_be_visible()
+    page.get_by_label("Hours of sleep?").fill("8")
+    press(page, "Continue")
+    press(page, "Continue")
+    send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+    page.go_back()
+    expect(page).to_have_url(f"{live.url}/")
+    assert len(posted(found)) == 1
+    assert "hush" not in found.traffic()
+
+
+def test_what_is_loaded_anew_in_the_middle_begins_anew(live, visit):
+    page = visit(f"{live.url}/").page
+    page.goto(f"{live.url}/s/work")
+    answer_first(page)
+    page.reload()
+    expect(heading(page, "Before you begin")).to_be_visible()
+    page.wait_for_function("history.state.halftruth === 0")
+    page.go_back()
+    expect(page).to_have_url(f"{live.url}/")
+
+
+def test_leaving_with_answers_is_asked_about_and_without_any_is_not(live, visit):
+    found = visit(f"{live.url}/s/work")
+    page = found.page
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    begin(page)
+    page.reload()
+    begin(page)
+    assert asked == []
+    page.get_by_label("yes-hush").check()
+    page.reload()
+    assert asked == ["beforeunload"]
+    answer_first(page)
+    page.get_by_label("no-hush").check()
+    press(page, "Continue")
+    send(page)
+    expect(heading(page, "Thank you")).to_be_visible()
+    page.reload()
+    assert asked == ["beforeunload"]
+
+
+def test_a_form_in_a_page_leaves_its_history_alone_unless_it_is_asked_to(live, origin, visit):
+    page = visit(origin.add(element(live), script(live))).page
+    places = page.evaluate("history.length")
+    answer_first(page)
+    assert page.evaluate("[history.length, history.state]") == [places, None]
+    press(page, "Back")
+    expect(page.get_by_label("Hours of sleep?")).to_have_value("7.5")
+    address = origin.add(element(live, more='max-gamma="19" history'), script(live))
+    # Another one, as what a browser has of this one may be a second old.
+    page.goto(f"{address}?history")
+    page.evaluate("history.replaceState({router: 1}, '')")
+    answer_first(page)
+    assert page.evaluate("history.state") == {"router": 1, "halftruth": 2}
+    press(page, "Back")
+    expect(page.get_by_label("Hours of sleep?")).to_have_value("7.5")
+    assert page.evaluate("history.state") == {"router": 1, "halftruth": 1}
