@@ -36,6 +36,15 @@ form.ask = "some";
 // @ts-expect-error There is no such setting.
 form.gamma = 19;
 """,
+    "surveyjs.ts": """\
+import { connect } from "halftruth-client/surveyjs";
+import { Model } from "survey-core";
+const map = { smoker: { name: "smoker", answers: { 1: "yes" } } };
+const settings = { collector: "", survey: "", map };
+connect(new Model({}), { ...settings, maxGamma: 19 }).then((survey) => survey.schema.names);
+// @ts-expect-error No limit.
+connect(new Model({}), settings);
+""",
     "react.tsx": """\
 /** @jsxImportSource react */
 import "halftruth-client/react";
@@ -103,7 +112,11 @@ def test_types_of_the_element_hold_in_scripts_and_in_every_framework(tmp_path):
     for name, source in SOURCES.items():
         wrong = WRONG_JSX if name.endswith("x") else WRONG_PROPS
         more = wrong.replace("LISTENER", LISTENERS.get(name, "onsubmitted"))
-        more = "" if name == "plain.ts" else more.replace("PEEK", "({ detail }) => detail.answers")
+        more = (
+            ""
+            if name in ("plain.ts", "surveyjs.ts")
+            else more.replace("PEEK", "({ detail }) => detail.answers")
+        )
         (tmp_path / name).write_text(source + more, encoding="utf-8")
     frameworks = {
         f"halftruth-client/{file.name.split('.')[0]}": [str(file)]
@@ -121,7 +134,11 @@ def test_types_of_the_element_hold_in_scripts_and_in_every_framework(tmp_path):
         "lib": ["ES2022", "DOM", "DOM.Iterable"],
         "types": [],
         "skipLibCheck": True,
-        "paths": {"halftruth-client/form": [str(FORM / "index.js")], **frameworks},
+        "paths": {
+            "halftruth-client/form": [str(FORM / "index.js")],
+            "halftruth-client/surveyjs": [str(FORM.parent / "surveyjs/index.js")],
+            **frameworks,
+        },
     }
     config = {"compilerOptions": options, "files": list(SOURCES)}
     (tmp_path / "tsconfig.json").write_text(json.dumps(config), encoding="utf-8")

@@ -229,6 +229,8 @@ class _Reader:
         texts, missing = question["answers"], question["missing"]
         if "other" in extra:
             values["other"] = extra.pop("other")
+        # These are said of each option.
+        extra |= {value: "no" for value in extra if value == "none"}
         options: dict[str, Element] = {}
         known: Known = {}
         for value, category in values.items():
@@ -236,9 +238,7 @@ class _Reader:
             if option != category:
                 self.draft.say(f"question '{called}': option '{category}' is named '{option}'")
             options[option] = {"name": option, "label": texts.get(category, category)}
-            known[f"{called}[{value}]"] = (f".{option}", {value: "yes"})
-        # Of all options at once; no condition has this name.
-        known[f"{called}[]"] = ("", extra | ({"none": "no"} if "none" in extra else {}))
+            known[f"{called}[{value}]"] = (f".{option}", {value: "yes"} | extra)
         made = {
             "kind": "several",
             "options": [*options.values()],

@@ -198,10 +198,8 @@ def test_what_of_surveyjs_is_left_out_is_said(imported):
 def test_the_map_names_each_question_option_row_and_value_of_surveyjs(imported):
     made = imported(SURVEYJS)
     asked = attributes(made)
-    singles = {name for name in made.names if not name.endswith("[]")}
-    assert {made.names[name]["name"] for name in singles} == set(asked)
-    for name in singles:
-        entry = made.names[name]
+    assert {entry["name"] for entry in made.names.values()} == set(asked)
+    for entry in made.names.values():
         assert set(entry["answers"].values()) <= set(asked[entry["name"]].categories)
     assert made.names["how many"] == {
         "name": "how-many",
@@ -216,7 +214,7 @@ def test_the_map_names_each_question_option_row_and_value_of_surveyjs(imported):
     assert made.names["mood.night"]["name"] == "mood-night"
 
 
-def test_answers_besides_those_of_a_list_are_options_or_of_all_options_at_once(imported):
+def test_answers_besides_those_of_a_list_are_options_or_said_of_each_option(imported):
     more = ["showOtherItem", "showNoneItem", "showRefuseItem", "showDontKnowItem"]
     element = {"type": "checkbox", "name": "pets", "choices": ["cat", 2.0], "noneText": "None"}
     picker = {"type": "imagepicker", "name": "home", "choices": [{"value": "flat"}, "house"]}
@@ -226,11 +224,9 @@ def test_answers_besides_those_of_a_list_are_options_or_of_all_options_at_once(i
         *("pets.cat", "pets.q-2.0", "pets.other", "home", "seen.a", "seen.b")
     ]
     assert by_name(made)["pets"].attributes[0].missing == ("refused", "don't know", "no answer")
-    assert made.names["pets[2]"] == {"name": "pets.q-2.0", "answers": {"2": "yes"}}
-    assert made.names["pets[]"] == {
-        "name": "pets",
-        "answers": {"none": "no", "refused": "refused", "dontknow": "don't know"},
-    }
+    said = {"none": "no", "refused": "refused", "dontknow": "don't know"}
+    assert made.names["pets[2]"] == {"name": "pets.q-2.0", "answers": {"2": "yes"} | said}
+    assert made.names["pets[other]"] == {"name": "pets.other", "answers": {"other": "yes"} | said}
     assert made.names["home"]["answers"] == {"flat": "flat", "house": "house"}
 
 

@@ -1,0 +1,221 @@
+/** SurveyJS's own pages: their answers are perturbed in the browser and sent as one report. */
+
+import { Client } from "../client.js";
+import { HalftruthError, RequestRefused } from "../errors.js";
+import { outcome } from "../form/closing.js";
+import { element } from "../form/dom.js";
+import { checkAdmission, failure, hasReport, refusal } from "../form/failures.js";
+import { chosen, wordingIn } from "../form/languages.js";
+import { Questionnaire } from "../form/questionnaire.js";
+import { receipt } from "../form/receipt.js";
+import { Wording } from "../form/wording.js";
+import { protection, unperturbed } from "../protection.js";
+import { inLanguage, isLanguage } from "../texts.js";
+import { Fields } from "./fields.js";
+
+/**
+ * @import { Survey } from "../survey.js"
+ *
+ * What is used of a `Model` of survey-core.
+ *
+ * @typedef {object} Model
+ * @property {readonly any[]} pages
+ * @property {string} locale
+ * @property {() => void} beginLoading
+ * @property {() => void} endLoading
+ *
+ * @typedef {object} Settings
+ * @property {string} survey Its id.
+ * @property {string} collector Address of the collector.
+ * @property {import("./fields.js").Names} map
+ *   Names and values of the questionnaire with ours, as `halftruth survey import --map` writes them.
+ * @property {string | number} maxGamma Largest amplification to accept.
+ * @property {readonly string[]} [unprotected] Attributes that may be sent as they are.
+ * @property {readonly string[]} [digests] Of the surveys that may be answered.
+ * @property {readonly string[]} [operatorKeys]
+ *   Public keys of operators: a survey that none of them signed is refused.
+ * @property {string} [invitation] What lets the report in where the survey asks for one.
+ *
+ * @typedef {{client: Client, survey: Survey, words: Wording, isInvited: boolean}} Parts
+ */
+
+/**
+ * Let a questionnaire of SurveyJS ask, and send a report in the place of its answers.
+ *
+ * From the call on nothing is shown until the survey was fetched and found to protect enough; if it
+ * does not, or anything else is wrong, the model shows why, and asks nothing. Then it shows what is
+ * promised, the questions that were drawn for this browser and, after sending, the report. The
+ * answers are taken out of the model before its `onComplete` is raised.
+ *
+ * @param {Model} model Of survey-core.
+ * @param {Settings} settings
+ * @returns {Promise<Survey>} The survey that is asked, or was answered here before.
+ * @throws {HalftruthError} If nothing is asked; connecting the model again tries again.
+ */
+export async function connect(model, settings) {
+  // Whoever renders the model meanwhile sees no question.
+  model.beginLoading();
+  const { survey: id = "", collector, map, invitation, ...policy } = settings ?? {};
+  const isInvited = invitation !== undefined;
+  let words = new Wording();
+  /** @type {Client | undefined} */
+  let client;
+  /** @param {HTMLElement} view In the place of questions. */
+  const show = (view) => {
+    Object.assign(model, { loadingHtml: view.outerHTML });
+    /** @type {any} */ (model).renderCallback?.();
+  };
+  try {
+    client = new Client(collector, { ...policy, retries: 2, patience: 2_000 });
+    await client.flush();
+    const survey = await client.survey(id);
+    const named = [model.locale].filter(isLanguage);
+    words = await wordingIn(chosen(survey.languages, { named, preferred: [] }));
+    const parts = { client, survey, words, isInvited };
+    const before = client.before(id, await survey.digest());
+    if (before !== null) {
+      const { refused } = before;
+      if (refused === undefined) show(closing(before.sent ? "before" : "waiting", [], parts));
+      else show(refusal({ ...before, refused }, survey, null, words));
+      return survey;
+    }
+    await checkAdmission(client, survey, invitation);
+    const asked = await client.asked(survey);
+    const fields = new Fields(model, map, survey.schema, asked);
+    const questionnaire = new Questionnaire(survey.schema, asked);
+    prepare(model, questionnaire, parts);
+    listen(model, fields, questionnaire, { ...parts, asked, invitation });
+    model.endLoading();
+    return survey;
+  } catch (error) {
+    show(failure(error, hasReport(client, id), isInvited, null, words));
+    throw error;
+  }
+}
+
+/**
+ * Switch off whatever else would keep, send or show answers, and put the promise first.
+ *
+ * @param {any} model
+ * @param {Questionnaire} questionnaire
+ * @param {Parts} parts
+ */
+function prepare(model, questionnaire, { client, survey, words }) {
+  Object.assign(model, { surveyPostId: "", cookieName: "", partialSendEnabled: false, triggers: [] });
+  Object.assign(model, { completedHtmlOnCondition: [], completedHtml: " ", showCompletePage: true });
+  // A text with an answer in it may be an address that the browser fetches.
+  model.onProcessDynamicText.add((/** @type {any} */ _, /** @type {any} */ text) => {
+    Object.assign(text, { isExists: false, value: undefined });
+  });
+  const { schema, framing, terms } = survey;
+  const [some, all] = [questionnaire.all.length, schema.questions.length];
+  const attributes = new Map(schema.attributes.map((attribute) => [attribute.name, attribute]));
+  const [askedBy, purpose, consent] = [framing.askedBy, framing.purpose, framing.consent].map(
+    (text) => inLanguage(text, words.language),
+  );
+  const said = [
+    askedBy && `${words.say("askedBy")}: ${askedBy}`,
+    purpose && `${words.say("purpose")}: ${purpose}`,
+    words.say("stays"),
+    words.say("chance"),
+    ...words.promises(protection(survey, client.unprotected), attributes),
+    some < all && words.say("drawn", { some, all }),
+    terms.closesAt && words.say("closesAt", { moment: words.moment(terms.closesAt) }),
+    client.remembers ? null : words.say("forgetful"),
+  ];
+  const promise = element("div", {}, ...said.map((text) => text ? element("p", {}, text) : null));
+  const page = model.addNewPage("halftruth", 0);
+  page.title = words.say("protection");
+  page.addNewQuestion("html", "halftruth-promise").html = promise.outerHTML;
+  if (consent) {
+    Object.assign(page.addNewQuestion("checkbox", "halftruth-consent"), {
+      title: words.say("consent"),
+      choices: [{ value: "agreed", text: consent }],
+      isRequired: true,
+      requiredErrorText: words.say("consentMissing"),
+    });
+  }
+  Object.assign(model, { firstPageIsStartPage: true, startSurveyText: words.say("begin") });
+}
+
+/**
+ * Ask as the survey does, and send.
+ *
+ * @param {any} model
+ * @param {Fields} fields
+ * @param {Questionnaire} questionnaire
+ * @param {Parts & {asked: readonly string[], invitation: string | undefined}} parts
+ */
+function listen(model, fields, questionnaire, { asked, invitation, ...parts }) {
+  const { client, survey, words, isInvited } = parts;
+  /** @type {import("../schema.js").PersonRecord | null} Answers, once they are taken out. */
+  let record = null;
+  const update = () => {
+    if (record === null) fields.update(questionnaire);
+  };
+  update();
+  /** @typedef {(sender: any, options: any) => void} Handler */
+  model.onValueChanged.add(update);
+  model.onValidateQuestion.add(/** @type {Handler} */ (_, options) => {
+    options.error ||= fields.problem(options.question, words);
+  });
+  model.onCompleting.add(/** @type {Handler} */ (_, options) => {
+    update();
+    try {
+      survey.schema.encode(questionnaire.record(), asked);
+    } catch (error) {
+      options.allow = false;
+      options.message = error instanceof HalftruthError ? error.message : words.say("unforeseen");
+    }
+    if (!options.allow) return;
+    record = questionnaire.record();
+    model.data = {};
+  });
+  const send = async () => {
+    try {
+      return (await client.submit(survey, record ?? {}, { invitation })).status;
+    } catch (error) {
+      // An answer that is none of a collector: the report may have arrived, and is sent again.
+      if (error instanceof RequestRefused && client.isWaiting(survey.id)) return "waiting";
+      const report = client.report(survey.id);
+      return report?.refused === undefined
+        ? failure(error, report !== null, isInvited, null, words)
+        : refusal({ ...report, refused: report.refused }, survey, null, words);
+    }
+  };
+  // SurveyJS raises it again for whoever wants to send again: the report that was drawn is sent.
+  model.onComplete.add(async (/** @type {any} */ _, /** @type {any} */ options) => {
+    options.showSaveInProgress(`${words.say("send")} …`);
+    const sent = await send();
+    const isSent = sent === "accepted" || sent === "duplicate";
+    const state = isSent ? "counted" : "waiting";
+    const view = typeof sent === "string" ? closing(state, questionnaire.lines(words), parts) : sent;
+    model.completedHtml = view.outerHTML;
+    if (isSent) options.showSaveSuccess(words.say("counted"));
+    else options.showSaveError(view.querySelector("h2")?.textContent);
+  });
+}
+
+/**
+ * The page after sending, with the report once it is counted.
+ *
+ * @param {"counted" | "before" | "waiting"} state
+ * @param {readonly import("../form/views.js").Line[]} answers That stayed.
+ * @param {Parts} parts
+ */
+function closing(state, answers, { client, survey, words }) {
+  const isOwn = state === "counted";
+  const step = {
+    outcome: state === "waiting" && !client.remembers ? /** @type {const} */ ("open") : state,
+    moment: 0,
+    thanks: isOwn ? inLanguage(survey.framing.thanks, words.language) : "",
+    answers,
+    report: isOwn ? receipt(survey, client.report(survey.id), words) : null,
+    ofAll: unperturbed(survey, client.unprotected).length === 0,
+    proves: (survey.mechanism.provable?.().size ?? 0) > 0,
+    onward: null,
+    again: null,
+    another: null,
+  };
+  return outcome(step, words);
+}

@@ -1,0 +1,353 @@
+"""Questionnaires of SurveyJS, asked by its own pages: what is counted and what is not."""
+
+import json
+import os
+import random
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from halftruth_client import Analyst
+from halftruth_collector.importing import import_questionnaire
+from halftruth_shared import Survey
+from playwright.sync_api import expect
+
+from .conftest import PICTURES, counted, heading, posted, press
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+QUESTIONNAIRE = json.loads((HERE / "surveyjs.json").read_text("utf-8"))
+IMPORTED = import_questionnaire(str(HERE / "surveyjs.json"), id="health")
+MODULES = ROOT / "client" / "node_modules"
+
+
+def bundle(folder, entry):
+    """A page's script with SurveyJS and the client in it."""
+    if not (MODULES / "survey-core").exists():
+        if os.environ.get("CI"):
+            pytest.fail("survey-core is missing in client/node_modules", pytrace=False)
+        pytest.skip("survey-core is missing in client/node_modules; make test installs it")
+    client = ROOT / "client/halftruth_client/js/surveyjs/index.js"
+    options = ["--bundle", "--format=esm", f"--outfile={folder / 'app.js'}", "--log-level=warning"]
+    subprocess.run(
+        [MODULES / ".bin/esbuild", entry, *options, f"--alias:halftruth-client/surveyjs={client}"],
+        cwd=folder,
+        env={**os.environ, "NODE_PATH": str(MODULES)},
+        check=True,
+    )
+
+
+@pytest.fixture(scope="session")
+def scripted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("surveyjs")
+    bundle(folder, HERE / "surveyjs.mjs")
+    return (folder / "app.js").read_text("utf-8")
+
+
+@pytest.fixture
+def people(live, origin, visit, scripted):
+    """A page in which people answer by the model; the value is how that ended for each."""
+    (origin.folder / "app.js").write_text(scripted, "utf-8")
+    found = visit(origin.add("", '<script type="module" src="app.js"></script>'))
+    settings = {"collector": live.url, "survey": "health", "map": IMPORTED.names, "maxGamma": "19"}
+
+    def answer(*records, **more):
+        arguments = [QUESTIONNAIRE, settings | more, records]
+        return found.page.evaluate("(given) => answerAll(...given)", arguments)
+
+    answer.visit = found
+    answer.settings = settings
+    return answer
+
+
+def person(draw):
+    """Answers of SurveyJS's own values, as if everything was asked."""
+    smoker = draw.choices([0, 1, "refused"], [6, 3, 1])[0]
+    record = {
+        "smoker": smoker,
+        "how many": draw.choice(["1 to 10", "11 to 20", "other"]),
+        "symptoms": draw.choice(
+            [["cough"], ["cough", "sore throat"], ["other"], ["none"], ["dontknow"], None]
+        ),
+        "shift": draw.choice(["early", "late", None]),
+        "helpers": draw.choice([["family"], ["friends"], ["family", "friends"], None]),
+        "nights?": draw.choices("YN", [1, 3])[0],
+        "content": draw.choice([1, 2, 3, None]),
+        "mood": {"in the morning": draw.choice([1, 2]), "night": draw.choice([1, 2])},
+        "hours": draw.randrange(80),
+        "pain": draw.choice([0, 3, 8, 10, None]),
+        "home": draw.choice(["flat", "house", None]),
+        "pets": draw.choice([["cat"], ["dog"], ["cat", "dog"], None]),
+    }
+    return {name: answer for name, answer in record.items() if answer is not None}
+
+
+def truth(record):
+    """The same in the categories of the survey, written by hand."""
+    several = {
+        "symptoms": {"cough": "cough", "sore-throat": "sore throat", "other": "other"},
+        "helpers": {"family": "family", "friends": "friends"},
+        "pets": {"cat": "cat", "dog": "dog"},
+    }
+    options = {
+        f"{name}.{ours}": "no answer"
+        if name not in record
+        else "don't know"
+        if record[name] == ["dontknow"]
+        else "yes"
+        if theirs in record[name]
+        else "no"
+        for name, all in several.items()
+        for ours, theirs in all.items()
+    }
+    hours, pain = record["hours"] // 16 * 16, record.get("pain")
+    return options | {
+        "smoker": str(record["smoker"]),
+        "how-many": record["how many"] if record["smoker"] == 1 else "not asked",
+        "shift": record.get("shift", "no answer"),
+        "nights": {"Y": "yes", "N": "no"}[record["nights?"]],
+        "content": str(record.get("content", "no answer")),
+        "mood-in-the-morning": str(record["mood"]["in the morning"]),
+        "mood-night": str(record["mood"]["night"]),
+        "hours": f"{hours} to {hours + 15}",
+        "pain": {None: "no answer", 0: "0 to 2", 3: "3 to 5", 8: "6 to 8", 10: "9 to 10"}[pain],
+        "home": record.get("home", "no answer"),
+    }
+
+
+def with_mechanism(keep):
+    """The same survey with another mechanism, by which everybody is asked everything."""
+    names = ", ".join(f'"{name}" = "{keep}"' for name in IMPORTED.survey.schema.names)
+    mechanism = f'kind = "randomized-response"\nkeep = {{{names}}}'
+    text = re.sub(r'kind = "split-q[^\[]*', f"{mechanism}\n\n", IMPORTED.text)
+    if keep == "1":
+        text = re.sub("(?m)^(name = .*)$", r"\1\nsensitive = false", text)
+    return Survey.from_toml(text)
+
+
+def test_every_type_of_question_is_counted_as_it_was_answered(live, people):
+    asked = with_mechanism("1")
+    live.store.surveys.publish(asked)
+    draw = random.Random(4)
+    records = [person(draw) for _ in range(40)]
+    names = list(asked.schema.names)
+    ends = people(*records, unprotected=names, digests=[asked.digest])
+    assert {end["state"] for end in ends} == {"success"}, ends[0]
+    # Whoever does not smoke is not asked how much.
+    assert [("how many" in end["asked"]) for end in ends] == [r["smoker"] == 1 for r in records]
+    expected = Counter(tuple(truth(record)[name] for name in names) for record in records)
+    assert Counter(map(tuple, counted(live, "health"))) == expected
+
+
+@pytest.mark.nightly
+def test_shares_of_two_hundred_people_lie_in_their_intervals(live, people):
+    """Of 57 intervals of 99.999 % all hold but in one of 5 000 runs (400 000 were simulated)."""
+    asked = with_mechanism("0.75")
+    live.store.surveys.publish(asked)
+    draw = random.Random(7)
+    records = [person(draw) for _ in range(200)]
+    ends = people(*records, maxGamma="1" + "0" * 30)
+    assert {end["state"] for end in ends} == {"success"}, ends[0]
+    truths = [truth(record) for record in records]
+    analyst = Analyst(live.url, live.store.tokens.create("analyst"))
+    outside = []
+    for question in analyst.overview("health", confidence=0.99999).questions:
+        for share in [*question.answers, *question.missing]:
+            true = sum(each[question.attribute] == share.answer for each in truths) / 200
+            low, high = share.interval
+            line = f"{question.attribute:20} {share.answer:10} {true:6.1%} {share.value:6.1%}"
+            if PICTURES:
+                print(f"{line}  {low:6.1%} to {high:6.1%}")
+            if not low <= true <= high:
+                outside.append(line)
+    assert outside == []
+
+
+def test_only_what_was_drawn_is_asked_and_only_reports_leave_the_page(live, people):
+    live.store.surveys.publish(IMPORTED.survey)
+    draw = random.Random(7)
+    ends = people(*[person(draw) for _ in range(30)])
+    assert {end["state"] for end in ends} == {"success"}, ends[0]
+    # Each report is about two questions, options or rows, which may depend on one more each.
+    assert max(len(end["asked"]) for end in ends) <= 4
+    assert {name for end in ends for name in end["asked"]} > {"symptoms", "mood", "hours"}
+    # What SurveyJS would hand to a page's own handler is empty, and so is what it keeps.
+    assert {end["seen"][0] for end in ends} == {"{}"}
+    assert [end["data"] for end in ends] == [{}] * 30
+    bodies = [json.loads(line[line.index('{"digest"') :]) for line in posted(people.visit)]
+    assert len(bodies) == 30
+    for body in bodies:
+        [report] = body["reports"]
+        assert (body.keys(), report.keys()) == ({"digest", "reports"}, {"id", "values"})
+    addresses = {line.split()[1] for line in people.visit.requests}
+    assert {address.removeprefix(live.url) for address in addresses if live.url in address} == {
+        "/v1/surveys/health",
+        "/v1/surveys/health/reports",
+    }
+    assert people.visit.page.context.cookies() == []
+    kept = people.visit.page.evaluate("Object.keys(localStorage)")
+    assert {key.split(":")[0] for key in kept} == {"halftruth", "halftruth-view"}
+
+
+def changed(**entries):
+    return {"map": {**IMPORTED.names, **entries}}
+
+
+#: Settings that ask nothing, and what is to be read in the place of the first question.
+WRONG = {
+    "a map of another questionnaire": ({"map": {}}, "expected a question of the model for"),
+    "no map": ({"map": None}, "map: expected names and values"),
+    "a question of another survey": (
+        changed(shift={"name": "shifts", "answers": {}}),
+        "expected a question of the survey for 'shift'",
+    ),
+    "a question twice": (
+        changed(shift=IMPORTED.names["content"]),
+        "expected an answer of the survey for 'early' of 'shift'",
+    ),
+    "a value less": (
+        changed(shift={"name": "shift", "answers": {"early": "early"}}),
+        "expected an answer of the survey for 'late' of 'shift'",
+    ),
+    "an option less": (
+        {"map": {k: v for k, v in IMPORTED.names.items() if k != "pets[dog]"}},
+        "expected a question of the survey for 'pets[dog]'",
+    ),
+    "a weaker survey": ({"maxGamma": "18"}, "amplification"),
+    "no limit": ({"maxGamma": None}, "maxGamma"),
+    "no such survey": ({"survey": "none"}, "there is no survey 'none'"),
+    "no collector": ({"collector": "http://127.0.0.1:1"}, "cannot be reached"),
+    "no address": ({"collector": None}, "url: expected"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_does_not_fit_is_said_in_the_place_of_the_questions(live, people, wrong):
+    settings, said = WRONG[wrong]
+    live.store.surveys.publish(IMPORTED.survey)
+    [end] = people(person(random.Random(1)), **settings)
+    assert end["state"] == "loading"
+    assert said in re.sub("<[^>]*>", "", end["html"])
+    assert end["failed"]
+    assert posted(people.visit) == []
+    assert counted(live, "health") == []
+
+
+def test_a_report_that_does_not_arrive_is_no_success_and_the_same_is_sent_again(live, people):
+    live.store.surveys.publish(IMPORTED.survey)
+    page = people.visit.page
+    page.route("**/reports", lambda route: route.abort())
+    [end] = people(person(random.Random(1)))
+    assert (end["state"], end["text"], end["seen"]) == (
+        "error", "Kept for later", ["{}"],
+    )  # fmt: skip
+    assert "Thank" not in end["html"]
+    assert "kept in this browser" in end["html"]
+    page.unroute("**/reports")
+    # What the button "Try again" of SurveyJS does.
+    page.evaluate("model.saveDataOnComplete()")
+    page.wait_for_function("model.completedState === 'success'")
+    assert "was counted" in page.evaluate("model.completedHtml")
+    assert len({line[line.index('{"digest"') :] for line in posted(people.visit)}) == 1
+    assert live.store.reports.counts("health")[1].reports == 1
+    # Whoever comes back is asked no second time.
+    arguments = [QUESTIONNAIRE, people.settings, {}]
+    again = page.evaluate("(given) => answer(...given)", arguments)
+    assert again["state"] == "loading"
+    assert "Answered in this browser already" in again["html"]
+
+
+def test_a_survey_that_changed_meanwhile_counts_nothing_and_says_so(live, people):
+    live.store.surveys.publish(IMPORTED.survey)
+    page = people.visit.page
+
+    def change(route):
+        text = IMPORTED.text.replace('title = "Work', 'title = "Sleep')
+        live.store.surveys.publish(Survey.from_toml(text))
+        route.continue_()
+
+    page.route("**/reports", change, times=1)
+    [end] = people(person(random.Random(1)))
+    assert (end["state"], end["text"]) == ("error", "Your report does not count")
+    assert "Thank" not in end["html"]
+    assert live.store.reports.counts("health")[1].reports == 0
+
+
+def test_required_questions_and_numbers_outside_of_their_range_are_asked_for(live, people):
+    live.store.surveys.publish(with_mechanism("1"))
+    names = list(IMPORTED.survey.schema.names)
+    more = {"unprotected": names, "digests": [with_mechanism("1").digest]}
+    record = person(random.Random(1))
+    [end] = people({name: record[name] for name in record if name != "smoker"}, **more)
+    assert (end["state"], end["wrong"]) == ("running", ["Response required."])
+    [end] = people(record | {"hours": 3.5}, **more)
+    assert end["wrong"] == ["Please enter a whole number from 0 to 79."]
+    assert posted(people.visit) == []
+
+
+def test_the_lines_of_the_manual_ask_by_the_pages_of_surveyjs(live, origin, visit, command):
+    """A person reads the promise, answers, sees the report, and is asked no second time."""
+    file, toml = origin.folder / "health.json", origin.folder / "health.toml"
+    file.write_bytes((ROOT / "docs/examples/health.json").read_bytes())
+    names = origin.folder / "health.map.json"
+    assert command("survey", "import", file, "--toml", toml, "--map", names)[0] == 0
+    # All is asked of everybody, so that the same pages are seen each time.
+    text = toml.read_text("utf-8").replace("max_length = 2\n", "")
+    text = text.replace("split-questionnaire", "gamma-diagonal")
+    text = text.replace("[form]", '[form]\nasked_by = "A university"\nconsent = "I agree."')
+    live.store.surveys.publish(Survey.from_toml(text))
+    # An address with an answer in it, such as browsers fetch.
+    questionnaire = json.loads(file.read_text("utf-8"))
+    picture = {"type": "html", "name": "note", "html": '<img src="/smoker-{smoker}.png" alt="">'}
+    questionnaire["pages"][1]["elements"].append(picture)
+    file.write_text(json.dumps(questionnaire), "utf-8")
+    [lines] = re.findall(r"```js\n(.*?)```", (ROOT / "docs/surveyjs.md").read_text("utf-8"), re.S)
+    lines = lines.replace("https://collector.example", live.url)
+    (origin.folder / "own.js").write_text(lines, "utf-8")
+    bundle(origin.folder, "own.js")
+    style = (MODULES / "survey-core/survey-core.min.css").read_bytes()
+    (origin.folder / "survey.css").write_bytes(style)
+    head = '<link rel="stylesheet" href="survey.css"><script type="module" src="app.js"></script>'
+    found = visit(origin.add('<div id="survey"></div>', head))
+    page = found.page
+
+    def choose(text):
+        page.get_by_text(text, exact=True).first.click()
+
+    expect(page.get_by_text("How your answers are protected")).to_be_visible()
+    expect(page.get_by_text("Asked by: A university")).to_be_visible()
+    expect(page.get_by_text("a report can at most make 50")).to_be_visible()
+    look(page, "surveyjs-promise")
+    press(page, "Begin")
+    expect(page.get_by_text("Please tick this if you agree")).to_be_visible()
+    choose("I agree.")
+    press(page, "Begin")
+    expect(page.get_by_text("Do you smoke?")).to_be_visible()
+    expect(page.get_by_text("How strong")).to_have_count(0)
+    choose("yes")
+    choose("2")
+    press(page, "Next")
+    expect(page.get_by_text("Why?")).to_have_count(0)
+    choose("a sore throat")
+    choose("Other (describe)")
+    expect(page.locator("textarea")).to_have_count(0)
+    look(page, "surveyjs-questions")
+    press(page, "Complete")
+    expect(heading(page, "This is what was sent")).to_be_visible()
+    expect(page.get_by_text("a sore throat, other")).to_be_visible()
+    look(page, "surveyjs-receipt")
+    assert len(counted(live, "health")) == 1
+    assert len(posted(found)) == 1
+    [fetched] = {each for each in origin.asked if "smoker" in each}
+    assert fetched == "GET /smoker-%7Bsmoker%7D.png"
+    page.reload()
+    expect(heading(page, "Answered in this browser already")).to_be_visible()
+    expect(page.get_by_text("Do you smoke?")).to_have_count(0)
+    assert len(posted(found)) == 1
+
+
+def look(page, name):
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)
