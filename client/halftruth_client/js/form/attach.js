@@ -1,20 +1,30 @@
 /** An existing HTML form whose answers are perturbed before anything is sent. */
 
 import { Client } from "../client.js";
-import { ParameterError } from "../errors.js";
+import { ParameterError, RecordError } from "../errors.js";
 import { element } from "./dom.js";
 import { because, checkAdmission, hasReport } from "./failures.js";
 import { chosen, wantedBy, wordingIn } from "./languages.js";
 import { Questionnaire } from "./questionnaire.js";
 import { Wording } from "./wording.js";
 
+/** @import { Schema } from "../schema.js" */
+
+/**
+ * Answers by the values that a form has for them, by attribute or question; what is not listed is the
+ * answer itself. The empty value is that of what is left empty or unchecked.
+ *
+ * @typedef {Readonly<Record<string, Readonly<Record<string, string>>>>} Values
+ */
+
 /**
  * Send what people enter into a form as a report of a survey, and never as it is.
  *
  * The form has one control for each attribute, of the attribute's name, with the categories or a
  * number as values; options of a question with several answers may be boxes of the question's name,
- * with the options as values. It must have `method="dialog"` and no `action`, so that a browser
- * without this script sends nothing.
+ * with the options as values. Where a form has values of its own, `values` says which answers they
+ * are. It must have `method="dialog"` and no `action`, so that a browser without this script sends
+ * nothing.
  *
  * From the call on, whatever goes wrong, the browser sends nothing that is entered into the form, or
  * into any form of the page if this is none, and people read there what is wrong. Once a report is
@@ -30,6 +40,7 @@ import { Wording } from "./wording.js";
  * @param {readonly string[]} [options.operatorKeys]
  *   Public keys of operators: a survey that none of them signed is refused.
  * @param {string} [options.invitation] What lets the report in where the survey asks for one.
+ * @param {Values} [options.values]
  * @returns {Promise<import("../survey.js").Survey>} The survey; the form dispatches `submitted` and
  *   `refused` as `<halftruth-form>` does.
  */
@@ -65,6 +76,8 @@ class Held {
     this.isReading = false;
     this.couldSend = false;
     this.hasReport = () => false;
+    /** @type {Values} */
+    this.values = {};
     /** @type {(() => Promise<void>) | null} */
     this.send = null;
     this.notice = element("div", { role: "alert" });
@@ -82,16 +95,18 @@ class Held {
   }
 
   /** @param {Parameters<typeof attach>[1]} options */
-  async open({ survey: id, collector, maxGamma, unprotected, digests, operatorKeys, invitation }) {
+  async open({ survey: id, collector, invitation, values = {}, ...policy }) {
     this.disarm();
     this.isAttached = true;
+    this.values = values;
     try {
-      const client = new Client(collector, { maxGamma, unprotected, digests, operatorKeys });
+      const client = new Client(collector, policy);
       const fetch = async () => {
         await client.flush();
         const survey = await client.survey(id);
         const before = client.before(id, await survey.digest());
         if (before === null || survey.isClosed) await checkAdmission(client, survey, invitation);
+        this.check(survey.schema);
         return survey;
       };
       let fetched = fetch();
@@ -145,20 +160,50 @@ class Held {
   }
 
   /**
+   * Make sure that the form asks what the survey does, and that its values are answers.
+   *
+   * @param {Schema} schema
+   */
+  check(schema) {
+    const controls = [...this.controls()];
+    const isThere = new Set(controls.map((control) => control.getAttribute("name")));
+    for (const { name, attributes, optional } of schema.questions) {
+      if (isThere.has(name) || attributes.every((attribute) => isThere.has(attribute.name))) continue;
+      if (optional || attributes[0].askIf.size > 0) continue;
+      throw new ParameterError(`form: expected a control of the name '${name}'`, "form");
+    }
+    for (const name of Object.keys(this.values)) {
+      const answers = Object.values(this.values[name]);
+      if (answers.some((answer) => !isAnswer(schema, name, answer))) {
+        throw new ParameterError(`values: '${name}': expected answers of the survey`, "values");
+      }
+    }
+    for (const control of controls) {
+      const name = control.getAttribute("name") ?? "";
+      const offered = valuesOf(control).map((value) => this.answerOf(name, value));
+      if (offered.some((answer) => isAnswer(schema, name, answer) === false)) {
+        throw new ParameterError(`form: '${name}': expected answers of the survey as values`, "form");
+      }
+    }
+  }
+
+  /**
    * The record that the form holds: what is empty is left out, and so is what is not asked of such a
    * person, whatever still stands in its controls.
    *
-   * @param {import("../schema.js").Schema} schema
+   * @param {Schema} schema
    */
   read(schema) {
     const data = this.entered();
     const controls = this.controls();
     const questionnaire = new Questionnaire(schema);
+    const answersTo = (/** @type {string} */ name) =>
+      data.getAll(name).map((value) => (typeof value === "string" ? this.answerOf(name, value) : ""));
     for (const { name, attributes, optional } of schema.questions) {
-      const chosen = data.getAll(name);
+      const chosen = answersTo(name);
       for (const attribute of attributes) {
-        const value = data.get(attribute.name);
-        if (typeof value === "string" && value !== "") questionnaire.set([[attribute.name, value]]);
+        const [value = this.answerOf(attribute.name, "")] = answersTo(attribute.name);
+        if (value !== "") questionnaire.set([[attribute.name, value]]);
         else if (attribute.question && controls.namedItem(name) !== null) {
           const none = attribute.missing.find((category) => chosen.includes(category));
           const answer = chosen.includes(attribute.option) ? "yes" : "no";
@@ -168,6 +213,12 @@ class Held {
       }
     }
     return questionnaire.record();
+  }
+
+  /** @type {(name: string, value: string) => string} */
+  answerOf(name, value) {
+    const answers = Object.hasOwn(this.values, name) ? this.values[name] : {};
+    return Object.hasOwn(answers, value) ? answers[value] : value;
   }
 
   entered() {
@@ -187,9 +238,13 @@ class Held {
   /** Take the answers out of the form. */
   clear() {
     HTMLFormElement.prototype.reset.call(this.form);
-    // What a script entered there stays when a form is reset.
+    // What scripts entered, or frameworks wrote into the markup, stays when a form is reset.
     for (const control of this.controls()) {
-      if (control.matches("[type=hidden i]")) control.removeAttribute("value");
+      if (control.matches("[type=radio i], [type=checkbox i]")) {
+        Object.assign(control, { defaultChecked: false, checked: false });
+      } else if (!control.matches("button, fieldset, [type=submit i], [type=button i], [type=reset i]")) {
+        Object.assign(control, { defaultValue: "", value: "" });
+      }
     }
   }
 
@@ -199,6 +254,43 @@ class Held {
     const words = await wordingIn(chosen([], wanted)).catch(() => new Wording());
     const text = because(this.hasReport() ? "mayHaveLeft" : "nothingSent", error, words);
     this.notice.replaceChildren(element("p", { lang: words.locale }, ...text));
+  }
+}
+
+/**
+ * Values that a control lets people choose from.
+ *
+ * @param {Element} control
+ */
+function valuesOf(control) {
+  if (control.matches("[type=radio i], [type=checkbox i]")) {
+    return [/** @type {HTMLInputElement} */ (control).value];
+  }
+  const { options = [] } = /** @type {Partial<HTMLSelectElement>} */ (control);
+  return [...options].filter(({ disabled }) => !disabled).map(({ value }) => value);
+}
+
+/**
+ * True if an answer is one to an attribute, or a question with several; undefined if the survey has
+ * neither of that name. What is empty is left out.
+ *
+ * @param {Schema} schema
+ * @param {string} name
+ * @param {string} answer
+ */
+function isAnswer({ attributes, questions }, name, answer) {
+  const attribute = attributes.find((each) => each.name === name);
+  const question = questions.find((each) => each.kind === "several" && each.name === name);
+  if (question) {
+    const [{ missing }] = question.attributes;
+    const options = question.attributes.map(({ option }) => option);
+    return answer === "" || [...missing, ...options].includes(answer);
+  }
+  try {
+    return attribute && (answer === "" || attribute.code(answer) >= 0);
+  } catch (error) {
+    if (!(error instanceof RecordError)) throw error;
+    return false;
   }
 }
 
