@@ -297,7 +297,10 @@ def folder_in_memory() -> str | None:
 
 def main() -> None:
     """Serve with the options of the first argument, as JSON; started by ``halftruth serve``."""
-    Server(Config.from_environment(), **json.loads(sys.argv[1])).run()
+    options = sys.argv[1]
+    # As gunicorn starts this program once more when it is sent SIGUSR2.
+    sys.argv = ["-m", "halftruth_collector.server.serve", options]
+    Server(Config.from_environment(), **json.loads(options)).run()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import ParameterError
 from serving import is_well
-from wire import PATIENCE, REPORTS, answers, connect, get, post, rest, taken, wait_until
+from wire import PATIENCE, REPORTS, answers, children, connect, get, post, rest, taken, wait_until
 
 
 @pytest.fixture
@@ -28,6 +28,15 @@ def writer(tmp_path) -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(tmp_path / "test.db", isolation_level=None)
     yield connection
     connection.close()
+
+
+def refuses(url: str) -> bool:
+    """Whether nobody listens there."""
+    try:
+        connect(url).close()
+    except ConnectionRefusedError:
+        return True
+    return False
 
 
 def test_a_server_that_is_told_to_stop_finishes_what_it_has_begun(
@@ -45,15 +54,7 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_has_begun(
             collector.process.send_signal(signal.SIGTERM)
             # Nobody waits for those who ask for nothing.
             assert rest(idle) == b""
-
-            def refuses() -> bool:
-                try:
-                    connect(collector.url).close()
-                except ConnectionRefusedError:
-                    return True
-                return False
-
-            wait_until(refuses)
+            wait_until(lambda: refuses(collector.url))
             assert collector.process.poll() is None
             writer.execute("ROLLBACK")
             assert answers(open_connection, 1) == [202]
@@ -80,6 +81,39 @@ def test_a_server_that_is_told_to_reload_has_other_workers_and_loses_nothing(
                 sent = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
                 statuses.append(sent.status_code)
         assert is_well(collector.url)
+    assert set(statuses) == {202}
+    assert counted() == len(statuses)
+
+
+def test_a_server_is_followed_by_another_program_on_its_socket_and_loses_nothing(
+    published, running, body, counted
+):
+    """As gunicorn does it: SIGUSR2 starts the next one, SIGTERM ends the one before."""
+    statuses = []
+
+    def send() -> None:
+        # A connection of its own, so that none is closed under a request.
+        sent = requests.post(
+            collector.url + REPORTS, data=body(), headers={"Connection": "close"}, timeout=PATIENCE
+        )
+        statuses.append(sent.status_code)
+
+    with running() as collector:
+        before = set(collector.workers())
+        collector.process.send_signal(signal.SIGUSR2)
+        wait_until(lambda: set(collector.workers()) - before)
+        [following] = set(collector.workers()) - before
+        try:
+            wait_until(lambda: children(following))
+            send()
+            collector.process.terminate()
+            while collector.process.poll() is None:
+                send()
+            send()
+        finally:
+            os.kill(following, signal.SIGTERM)
+            wait_until(lambda: refuses(collector.url))
+    assert collector.said().count(" starting, version ") == 2
     assert set(statuses) == {202}
     assert counted() == len(statuses)
 
