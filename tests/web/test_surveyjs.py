@@ -270,7 +270,7 @@ def test_a_survey_that_changed_meanwhile_counts_nothing_and_says_so(live, people
 
     page.route("**/reports", change, times=1)
     [end] = people(person(random.Random(1)))
-    assert (end["state"], end["text"]) == ("error", "Your report does not count")
+    assert (end["state"], end["text"]) == ("error", "Your report was not counted")
     assert "Thank" not in end["html"]
     assert live.store.reports.counts("health")[1].reports == 0
 
@@ -316,9 +316,9 @@ def test_the_lines_of_the_manual_ask_by_the_pages_of_surveyjs(live, origin, visi
     def choose(text):
         page.get_by_text(text, exact=True).first.click()
 
-    expect(page.get_by_text("How your answers are protected")).to_be_visible()
-    expect(page.get_by_text("Asked by: A university")).to_be_visible()
-    expect(page.get_by_text("a report can at most make 50")).to_be_visible()
+    expect(page.get_by_text("Before you begin")).to_be_visible()
+    expect(page.get_by_text("A university")).to_be_visible()
+    expect(page.get_by_text("at most 50", exact=True)).to_be_visible()
     look(page, "surveyjs-promise")
     press(page, "Begin")
     expect(page.get_by_text("Please tick this if you agree")).to_be_visible()

@@ -3,11 +3,11 @@
 import { Client } from "../client.js";
 import { HalftruthError, RequestRefused } from "../errors.js";
 import { outcome } from "../form/closing.js";
-import { element } from "../form/dom.js";
 import { checkAdmission, failure, hasReport, refusal } from "../form/failures.js";
 import { chosen, wordingIn } from "../form/languages.js";
+import { opening } from "../form/opening.js";
 import { Questionnaire } from "../form/questionnaire.js";
-import { receipt } from "../form/receipt.js";
+import { deciding, receipt } from "../form/receipt.js";
 import { Wording } from "../form/wording.js";
 import { protection, unperturbed } from "../protection.js";
 import { inLanguage, isLanguage } from "../texts.js";
@@ -75,7 +75,7 @@ export async function connect(model, settings) {
     const before = client.before(id, await survey.digest());
     if (before !== null) {
       const { refused } = before;
-      if (refused === undefined) show(closing(before.sent ? "before" : "waiting", [], parts));
+      if (refused === undefined) show(closing(before.sent ? "before" : "waiting", null, parts));
       else show(refusal({ ...before, refused }, survey, null, words));
       return survey;
     }
@@ -83,7 +83,7 @@ export async function connect(model, settings) {
     const asked = await client.asked(survey);
     const fields = new Fields(model, map, survey.schema, asked);
     const questionnaire = new Questionnaire(survey.schema, asked);
-    prepare(model, questionnaire, parts);
+    prepare(model, promised(questionnaire, await client.view(survey), parts), parts);
     listen(model, fields, questionnaire, { ...parts, asked, invitation });
     model.endLoading();
     return survey;
@@ -97,36 +97,20 @@ export async function connect(model, settings) {
  * Switch off whatever else would keep, send or show answers, and put the promise first.
  *
  * @param {any} model
- * @param {Questionnaire} questionnaire
+ * @param {HTMLElement} promise
  * @param {Parts} parts
  */
-function prepare(model, questionnaire, { client, survey, words }) {
+function prepare(model, promise, { survey, words }) {
   Object.assign(model, { surveyPostId: "", cookieName: "", partialSendEnabled: false, triggers: [] });
   Object.assign(model, { completedHtmlOnCondition: [], completedHtml: " ", showCompletePage: true });
   // A text with an answer in it may be an address that the browser fetches.
   model.onProcessDynamicText.add((/** @type {any} */ _, /** @type {any} */ text) => {
     Object.assign(text, { isExists: false, value: undefined });
   });
-  const { schema, framing, terms } = survey;
-  const [some, all] = [questionnaire.all.length, schema.questions.length];
-  const attributes = new Map(schema.attributes.map((attribute) => [attribute.name, attribute]));
-  const [askedBy, purpose, consent] = [framing.askedBy, framing.purpose, framing.consent].map(
-    (text) => inLanguage(text, words.language),
-  );
-  const said = [
-    askedBy && `${words.say("askedBy")}: ${askedBy}`,
-    purpose && `${words.say("purpose")}: ${purpose}`,
-    words.say("stays"),
-    words.say("chance"),
-    ...words.promises(protection(survey, client.unprotected), attributes),
-    some < all && words.say("drawn", { some, all }),
-    terms.closesAt && words.say("closesAt", { moment: words.moment(terms.closesAt) }),
-    client.remembers ? null : words.say("forgetful"),
-  ];
-  const promise = element("div", {}, ...said.map((text) => text ? element("p", {}, text) : null));
   const page = model.addNewPage("halftruth", 0);
-  page.title = words.say("protection");
-  page.addNewQuestion("html", "halftruth-promise").html = promise.outerHTML;
+  page.title = words.say("opening");
+  page.addNewQuestion("html", "halftruth-promise").html = promise.innerHTML;
+  const consent = inLanguage(survey.framing.consent, words.language);
   if (consent) {
     Object.assign(page.addNewQuestion("checkbox", "halftruth-consent"), {
       title: words.say("consent"),
@@ -136,6 +120,34 @@ function prepare(model, questionnaire, { client, survey, words }) {
     });
   }
   Object.assign(model, { firstPageIsStartPage: true, startSurveyText: words.say("begin") });
+}
+
+/**
+ * The first page of our own form, without what SurveyJS has its own of.
+ *
+ * @param {Questionnaire} questionnaire
+ * @param {number | undefined} view What was drawn to be asked about.
+ * @param {Parts} parts
+ */
+function promised(questionnaire, view, { client, survey, words }) {
+  const { schema, mechanism, framing, terms } = survey;
+  const [some, all] = [questionnaire.all.length, schema.questions.length];
+  const reported = view === undefined ? schema.names : (mechanism.asked?.(view) ?? schema.names);
+  const { length: count } = deciding(schema, reported);
+  const drawn = some < all ? [words.say("drawn", { some, all })] : [];
+  const step = {
+    framing: { ...framing, consent: "" },
+    protection: protection(survey, client.unprotected),
+    fit: mechanism.fit(view),
+    attributes: new Map(schema.attributes.map((attribute) => [attribute.name, attribute])),
+    terms,
+    drawn: some < all && count > 0 ? [...drawn, words.say("decides", { count })] : drawn,
+    lasts: client.remembers,
+    ...{ agreed: false, missing: false, agree: () => {}, practise: null, begin: () => {} },
+  };
+  const made = opening(step, words);
+  for (const part of made.querySelectorAll("h2, .bar, .buttons")) part.remove();
+  return made;
 }
 
 /**
@@ -189,7 +201,7 @@ function listen(model, fields, questionnaire, { asked, invitation, ...parts }) {
     const sent = await send();
     const isSent = sent === "accepted" || sent === "duplicate";
     const state = isSent ? "counted" : "waiting";
-    const view = typeof sent === "string" ? closing(state, questionnaire.lines(words), parts) : sent;
+    const view = typeof sent === "string" ? closing(state, questionnaire, parts) : sent;
     model.completedHtml = view.outerHTML;
     if (isSent) options.showSaveSuccess(words.say("counted"));
     else options.showSaveError(view.querySelector("h2")?.textContent);
@@ -200,19 +212,19 @@ function listen(model, fields, questionnaire, { asked, invitation, ...parts }) {
  * The page after sending, with the report once it is counted.
  *
  * @param {"counted" | "before" | "waiting"} state
- * @param {readonly import("../form/views.js").Line[]} answers That stayed.
+ * @param {Questionnaire | null} questionnaire With the answers that stayed.
  * @param {Parts} parts
  */
-function closing(state, answers, { client, survey, words }) {
+function closing(state, questionnaire, { client, survey, words }) {
   const isOwn = state === "counted";
+  const provable = survey.mechanism.provable?.().size ?? 0;
   const step = {
     outcome: state === "waiting" && !client.remembers ? /** @type {const} */ ("open") : state,
     moment: 0,
     thanks: isOwn ? inLanguage(survey.framing.thanks, words.language) : "",
-    answers,
-    report: isOwn ? receipt(survey, client.report(survey.id), words) : null,
-    ofAll: unperturbed(survey, client.unprotected).length === 0,
-    proves: (survey.mechanism.provable?.().size ?? 0) > 0,
+    answers: questionnaire?.lines(words) ?? [],
+    report: isOwn ? receipt(survey, client.report(survey.id), words, questionnaire?.record()) : null,
+    isHidden: unperturbed(survey, client.unprotected).length + provable === 0,
     onward: null,
     again: null,
     another: null,
