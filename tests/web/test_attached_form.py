@@ -1,5 +1,6 @@
 """A form of a page's own sends one report; set up wrongly, nothing, and the page says why."""
 
+import re
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +12,7 @@ from wire import PATIENCE, running
 
 from .conftest import (
     ATTACH,
+    CLIENT,
     RECORD,
     REGIONS,
     SCHEMA,
@@ -278,6 +280,23 @@ def test_a_form_with_values_of_its_own_says_which_answers_they_are(live, origin,
     assert counted(live) == [["yes-hush" if checked else "no-hush", "weekly-hush", REGIONS[1]]]
     assert page.locator("input:checked").count() == 0
     expect(page.get_by_label("region")).to_have_value("")
+
+
+def test_what_the_manual_has_for_promise_and_receipt_shows_both(live, origin, visit):
+    manual = (CLIENT.parent / "docs" / "embedding.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"```js\n(import \{ attach, promiseOf(?:(?!```).*\n)+)```", manual)
+    block = block.replace("https://collector.example", live.url)
+    block = block.replace("#health", "#own").replace('"health"', '"work"')
+    page = visit(origin.add(f'{controls()}<script type="module">{block}</script>')).page
+    # γ = 19: of 100 people, five before, at most fifty after.
+    expect(page.get_by_text("if they send the same as you: at most 50")).to_be_visible()
+    press(page, "Send")
+    expect(page.get_by_text("Where do you live?: ")).to_be_visible()
+    [report] = counted(live)
+    shown = page.locator("main").inner_text()
+    labels = [attribute.label for attribute in SCHEMA.attributes]
+    for label, answer in zip(labels, report, strict=True):
+        assert f"{label}: {answer}." in shown
 
 
 def test_a_form_is_attached_once_and_what_was_attached_first_goes_on(live, origin, visit):

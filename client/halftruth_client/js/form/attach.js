@@ -41,8 +41,9 @@ import { Wording } from "./wording.js";
  *   Public keys of operators: a survey that none of them signed is refused.
  * @param {string} [options.invitation] What lets the report in where the survey asks for one.
  * @param {Values} [options.values]
- * @returns {Promise<import("../survey.js").Survey>} The survey; the form dispatches `submitted` and
- *   `refused` as `<halftruth-form>` does.
+ * @returns {Promise<{client: Client, survey: import("../survey.js").Survey}>}
+ *   What is sent by and asked, as `promiseOf` and `receiptOf` take them; the form dispatches
+ *   `submitted` and `refused` as `<halftruth-form>` does.
  */
 export async function attach(form, options) {
   const isForm = Object.prototype.toString.call(form) === "[object HTMLFormElement]";
@@ -127,7 +128,7 @@ class Held {
           tell(this.form, "refused", { message });
         }
       };
-      return await fetched;
+      return { client, survey: await fetched };
     } catch (error) {
       this.isAttached = false;
       throw error;

@@ -3,6 +3,7 @@
 import { HalftruthForm } from "./element.js";
 
 export { attach } from "./attach.js";
+export { promiseOf, readingOf, receiptOf } from "./statements.js";
 export { HalftruthForm };
 
 /**
@@ -11,7 +12,7 @@ export { HalftruthForm };
  */
 
 /**
- * FormListeners as attributes, under what a framework puts before an event's name.
+ * Listeners as attributes, under what a framework puts before an event's name.
  *
  * @template {string} Prefix
  * @typedef {import("./types.d.ts").FormListeners<Prefix>} FormListeners

@@ -2,7 +2,7 @@
 
 import type { Submission } from "../client.js";
 
-/** FormAttributes as pages and templates write them. */
+/** Attributes as pages and templates write them. */
 export interface FormAttributes {
   /** Id of the survey. */
   survey: string;
@@ -10,7 +10,7 @@ export interface FormAttributes {
   collector?: string;
   /** The largest amplification to accept: a survey that protects less is refused. */
   "max-gamma": string | number;
-  /** FormAttributes that may be sent as they are, with blanks between them. */
+  /** Attributes that may be sent as they are, with blanks between them. */
   unprotected?: string;
   /** Digests of the surveys that may be answered, with blanks between them. */
   digests?: string;
@@ -50,7 +50,7 @@ export interface Properties {
   set history(value: boolean | "" | "true" | "false" | null | undefined);
 }
 
-/** FormEvents; none ever holds an answer. */
+/** Events; none ever holds an answer. */
 export interface FormEvents {
   /** A report was counted now or before, or waits until the collector is back. */
   submitted: CustomEvent<Submission>;
@@ -65,7 +65,7 @@ export interface FormEvents {
   }>;
 }
 
-/** FormListeners that know what an event holds. */
+/** Listeners that know what an event holds. */
 export interface TypedEvents {
   addEventListener<K extends keyof FormEvents>(
     type: K,
@@ -79,7 +79,7 @@ export interface TypedEvents {
   ): void;
 }
 
-/** FormListeners as attributes, under what a framework puts before an event's name. */
+/** Listeners as attributes, under what a framework puts before an event's name. */
 export type FormListeners<Prefix extends string> = {
   [K in keyof FormEvents as `${Prefix}${K}`]?: (event: FormEvents[K]) => void;
 };

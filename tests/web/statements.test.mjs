@@ -1,0 +1,104 @@
+// What the form says of a survey, answers and a report, for pages that ask by themselves.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { promiseOf, readingOf, receiptOf } from "../../client/halftruth_client/js/form/index.js";
+import { Survey } from "../../client/halftruth_client/js/index.js";
+import { byName, setUp, surveyOf } from "./helpers.mjs";
+
+const GAMMA = surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "9" });
+
+const SYMPTOMS = {
+  id: "health",
+  title: "Health",
+  languages: ["en", "de"],
+  attributes: [
+    {
+      name: "smoker",
+      categories: ["no", "yes"],
+      label: { en: "Do you smoke?", de: "Rauchen Sie?" },
+      answers: { no: { en: "No", de: "Nein" }, yes: { en: "Yes", de: "Ja" } },
+    },
+    { kind: "several", name: "symptoms", label: "Symptoms", options: [{ name: "cough" }, { name: "ache" }] },
+  ],
+  mechanism: { kind: "gamma-diagonal", gamma: "9" },
+};
+
+/** Sentences and lines as one text, to look for words in. */
+const text = (said) => JSON.stringify(said, (_, value) => (value instanceof Map ? [...value] : value));
+
+test("the promise has the figures of the survey and sentences with them", async () => {
+  const { client } = await setUp(GAMMA);
+  const said = await promiseOf(client, await client.survey("health"), { language: "en" });
+  // γ = 9: from 5 % to 9 · 0.05 / (9 · 0.05 + 0.95) = 32.1…, rounded up.
+  assert.equal(said.figures.whole.gamma, "9");
+  assert.equal(said.figures.whole.posterior, 322);
+  const [before, after] = said.outlook;
+  assert.deepEqual([before.count, after.count], [5, 33]);
+  assert.match(said.suppose, /\b5\b/);
+  assert.match(said.exactly.join(" "), /32\.2/);
+  assert.ok(said.happening.length > 1);
+});
+
+test("a promise without a bound says so, and nothing else", async () => {
+  const matrices = { a0: [["1", "0"], ["0", "1"]] };
+  const open = { unprotected: ["a0"] };
+  const { client } = await setUp(surveyOf([2], { kind: "distortion-matrices", matrices }), open);
+  const said = await promiseOf(client, await client.survey("health"), { language: "en" });
+  assert.deepEqual([said.suppose, said.outlook, said.happening], ["", [], []]);
+  assert.equal(said.exactly.length, 1);
+  assert.match(said.exactly[0], /a0/);
+});
+
+test("promise and reading are in the language that is asked for", async () => {
+  const { client } = await setUp(SYMPTOMS);
+  const survey = await client.survey("health");
+  const [english, german] = await Promise.all(
+    ["en", "de-AT"].map((language) => promiseOf(client, survey, { language })),
+  );
+  assert.match(text(german.exactly), /Antwort/);
+  assert.doesNotMatch(text(english), /Antwort/);
+  assert.deepEqual(await readingOf(survey, { smoker: "yes" }, { language: "de" }), [
+    { label: "Rauchen Sie?", value: "Ja" },
+  ]);
+});
+
+test("answers are read as the form shows them, lists of options too", async () => {
+  const survey = new Survey(SYMPTOMS);
+  assert.deepEqual(await readingOf(survey, { smoker: "no", symptoms: ["ache"] }, { language: "en" }), [
+    { label: "Do you smoke?", value: "No" },
+    { label: "Symptoms", value: "ache" },
+  ]);
+});
+
+test("what is no answer is not read, and not quoted", async () => {
+  const survey = new Survey(SYMPTOMS);
+  for (const record of [{ smoker: "sometimes" }, { symptoms: ["sometimes"] }, { sometimes: "yes" }]) {
+    await assert.rejects(readingOf(survey, record), (error) => {
+      assert.equal(error.name, "RecordError");
+      assert.doesNotMatch(error.message, /sometimes/);
+      return true;
+    });
+  }
+});
+
+test("a receipt is there for its owner once it is counted, and for nobody else", async () => {
+  const { client, collector, open } = await setUp(GAMMA);
+  const survey = await client.survey("health");
+  const record = byName(["c1", "c2"]);
+  assert.equal(await receiptOf(client, survey), null);
+  collector.trouble = [() => { throw new TypeError("fetch failed"); }];
+  const { status } = await client.submit(survey, record);
+  assert.equal(status, "waiting");
+  assert.equal(await receiptOf(client, survey), null);
+  await client.flush();
+  const lines = await receiptOf(client, survey, { language: "en" });
+  assert.equal(lines.length, 2);
+  const [{ values }] = collector.posted[collector.posted.length - 1].reports;
+  assert.deepEqual(lines, values.map((code, j) => ({ label: `a${j}`, value: `c${code}` })));
+  const more = await receiptOf(client, survey, { language: "en", record });
+  assert.deepEqual(more.slice(0, 2), lines);
+  assert.equal(more.length, 3);
+  assert.equal(await receiptOf(open(), survey), null);
+});
