@@ -1,4 +1,4 @@
-# install · demo · serve · test · nightly · check · bench · soak · studies · dist — each sets up what it needs in .venv.
+# install · demo · serve · test · nightly · check · docs · bench · soak · studies · dist — each sets up what it needs in .venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export PYTHONDONTWRITEBYTECODE :=
 PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,shared client collector docs/studies)
 
-.PHONY: install demo test nightly check bench soak studies serve dist wheels npm clean
+.PHONY: install demo test nightly check docs bench soak studies serve dist wheels npm clean
 
 install: .venv/.installed
 
@@ -39,7 +39,15 @@ check: .venv/.developed client/node_modules/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	git ls-files '*.md' | xargs $(BIN)/codespell
+	$(SITE) -b dummy docs docs/_build/check
 	if [ -x client/node_modules/.bin/tsc ]; then cd client && node_modules/.bin/tsc -p jsconfig.json; fi
+
+# The manual as a site, in docs/_build/html; a link to nowhere fails it.
+SITE := $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going
+docs: .venv/.developed
+	$(SITE) -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 # Throughput is measured with wrk, Debian's package of that name; without it this says so and stops.
 bench: .venv/.benched

@@ -80,19 +80,19 @@ class Channel(ABC):
 
     @abstractmethod
     def forward(self, x: ArrayLike) -> Array:
-        """A x, shape (…, *shape)."""
+        """A x, shape ``(…, *shape)``."""
 
     @abstractmethod
     def solve(self, y: ArrayLike) -> Array:
-        """W y, shape (…, *shape)."""
+        """W y, shape ``(…, *shape)``."""
 
     @abstractmethod
     def adjoint(self, y: ArrayLike) -> Array:
-        """Aᵀ y, shape (…, *shape)."""
+        """Aᵀ y, shape ``(…, *shape)``."""
 
     @abstractmethod
     def solve_squared(self, y: ArrayLike) -> Array:
-        """(W∘W) y, second moments of the weights, shape (…, *shape)."""
+        """(W∘W) y, second moments of the weights, shape ``(…, *shape)``."""
 
     @abstractmethod
     def margins(self, y: ArrayLike) -> MarginMoments:

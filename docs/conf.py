@@ -1,0 +1,36 @@
+"""The manual as a site: ``make docs`` builds it into docs/_build."""
+
+import json
+from importlib import metadata
+from pathlib import Path
+
+import halftruth_collector.web.app  # noqa: F401 (declares the calls)
+from halftruth_collector.web.openapi import document
+
+project, html_title = "halftruth", "halftruth"
+release = metadata.version("halftruth-collector")
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "numpydoc",
+    "sphinx_click",
+    "sphinxcontrib.openapi",
+]
+exclude_patterns = ["_build", "examples"]
+html_theme = "furo"
+# Links to headings are those of the files themselves.
+html_show_copyright = html_show_sphinx = False
+myst_heading_anchors = 4
+# Classes list their methods once.
+numpydoc_show_class_members = False
+autodoc_default_options = {"members": True}
+autodoc_typehints = "none"
+html_use_index = html_copy_source = False
+# Pages are read as files, too, where tables of tables begin at the third level; and examples of
+# frameworks are in languages that nothing here colours.
+suppress_warnings = ["myst.header", "misc.highlighting_failure"]
+
+# The description that a collector serves.
+build = Path(__file__).parent / "_build"
+build.mkdir(exist_ok=True)
+(build / "openapi.json").write_text(json.dumps(document()))
