@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from processes import Broken, children, members, send, until
+from processes import Broken, children, halt, members, send, until
 from wire import free_port
 
 _WORKERS = 2
@@ -96,6 +96,11 @@ class Collector:
         os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
         until(lambda: not members(self.pid), "the collector to be dead")
+
+    def halt(self) -> None:
+        """Let every process of it stand still for good."""
+        halt([self.pid])
+        halt(members(self.pid))
 
     def kill_first(self) -> None:
         """End the process that started the workers, which then finish and go by themselves."""

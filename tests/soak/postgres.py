@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import psycopg
-from processes import Broken, NotRun, children, running, send, until
+from processes import Broken, NotRun, children, halt, running, send, until
 from reading import Reading, read
 from wire import free_port
 
@@ -20,7 +20,6 @@ _USER = "postgres"
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
-    "fsync": "on",
     "shared_buffers": "16MB",
     "max_connections": "60",
     # Everything it leaves when it is killed is in its folder, and goes with it.
@@ -37,7 +36,8 @@ class Cluster:
 
     name = "PostgreSQL"
 
-    def __init__(self, folder: Path, log: Path) -> None:
+    def __init__(self, folder: Path, log: Path, *, synced: bool = True) -> None:
+        self._settings = {**_SETTINGS, "fsync": "on" if synced else "off"}
         self._programs = _programs()
         self._data = folder / "data"
         self._log = log
@@ -67,7 +67,7 @@ class Cluster:
 
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
-        settings = [part for k, v in _SETTINGS.items() for part in ("-c", f"{k}={v}")]
+        settings = [part for k, v in self._settings.items() for part in ("-c", f"{k}={v}")]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [self._programs / "postgres", "-D", self._data, "-p", str(self._port), *settings],
@@ -97,7 +97,7 @@ class Cluster:
     def kill(self) -> None:
         """End every process of it at once, without a chance to write anything more."""
         assert self._process is not None
-        pids = self._halted()
+        pids = self.halt()
         send(pids, signal.SIGKILL)
         self._process.wait()
         until(lambda: not running(pids), "PostgreSQL to be dead")
@@ -110,7 +110,7 @@ class Cluster:
 
     def pause(self, seconds: float) -> None:
         """Let every process of it stand still for so long."""
-        pids = self._halted()
+        pids = self.halt()
         try:
             time.sleep(seconds)
         finally:
@@ -166,13 +166,13 @@ class Cluster:
             return False
         return True
 
-    def _halted(self) -> list[int]:
-        """All processes, halted: the first one first, so that it starts no other meanwhile."""
+    def halt(self) -> list[int]:
+        """Halt all processes, which are returned: the first first, so that it starts no other."""
         assert self._process is not None
         first = self._process.pid
-        send([first], signal.SIGSTOP)
+        halt([first])
         pids = [first, *children(first)]
-        send(pids, signal.SIGSTOP)
+        halt(pids)
         return pids
 
     def _forget(self) -> None:

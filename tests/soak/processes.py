@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,9 +65,24 @@ def send(pids: list[int], number: signal.Signals) -> None:
             continue
 
 
+def halt(pids: list[int]) -> None:
+    """Let none of these processes do anything more but finish what it asked the system for."""
+    send(pids, signal.SIGSTOP)
+    until(lambda: all(state in "TDZX" for pid in pids for state in _threads(pid)), "them to halt")
+
+
 def running(pids: list[int]) -> bool:
     """Whether any of these processes still runs."""
     return any(found.pid in pids and found.state not in "ZX" for found in _processes())
+
+
+def _threads(pid: int) -> list[str]:
+    """States of the threads of a process."""
+    states = []
+    for file in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            states.append(file.read_text().rpartition(")")[2].split()[0])
+    return states
 
 
 def _processes() -> Iterator[_Process]:

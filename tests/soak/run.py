@@ -45,13 +45,14 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="few rounds of everything")
     parser.add_argument("--only", action="append", choices=names, help="one scenario; repeatable")
     parser.add_argument("--database", choices=["SQLite", "PostgreSQL"], help="one database")
+    parser.add_argument("--unsynced", action="store_true", help="a power cut has to be noticed")
     parser.add_argument("--seed", type=int, default=1, help="of all that is drawn at random")
     asked = parser.parse_args()
     # Whoever is told to stop leaves every block, and with it every process and mount.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     logging.getLogger("halftruth_client").setLevel(logging.ERROR)
     results = [
-        _run(scenario, kind, quick=asked.quick, seed=asked.seed)
+        _run(scenario, kind, asked)
         for scenario in SCENARIOS
         if not asked.only or scenario.name in asked.only
         for kind in scenario.kinds
@@ -65,14 +66,14 @@ def main() -> int:
     return BROKEN if BROKEN in statuses else max(statuses, default=0)
 
 
-def _run(scenario: Scenario, kind: Kind, *, quick: bool, seed: int) -> Result:
+def _run(scenario: Scenario, kind: Kind, asked: argparse.Namespace) -> Result:
     """Run one scenario on one database, whatever becomes of it."""
-    rng = random.Random(f"{seed} {scenario.name} {kind}")
+    rng = random.Random(f"{asked.seed} {scenario.name} {kind}")
     began = time.monotonic()
     print(f"{scenario.title}, {kind} …", end=" ", flush=True, file=sys.stderr)
     with _folder() as folder:
         try:
-            figures = scenario.run(Setting(kind, rng, folder, quick))
+            figures = scenario.run(Setting(kind, rng, folder, asked.quick, not asked.unsynced))
         except NotRun as reason:
             result = Result(_row(scenario, kind, "NOT RUN"), (f"NOT RUN: {reason}",), NOT_RUN)
         except Exception as error:

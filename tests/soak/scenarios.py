@@ -1,5 +1,6 @@
 """The faults, each on its databases."""
 
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from halftruth_shared.protocol.key_files import create_key_file
 from ledger import Ledger
 from load import PlainClient, sending
 from postgres import Cluster
+from power import CuttableDisk
 from processes import Broken, resident, until
 from promise import check_after_retries
 from rolling import Proxy, next_version, run_command, version_of
@@ -26,11 +28,16 @@ from trial import Figures, Trial, publish
 
 Kind = Literal["SQLite", "PostgreSQL"]
 
+_HERE = Path(__file__).parent
+
 #: Bytes of a small disk: enough for an empty database and some reports.
 _SQLITE_DISK, _POSTGRES_DISK = 12_000_000, 96_000_000
 
 #: Most space left on a disk when it is filled up; the load takes it.
 _LEFT = 300_000
+
+#: What a collector imports that waits for no disk.
+_UNSYNCED = (_HERE / "unsynced", _HERE.parent / "support")
 
 #: Requests answered with 503 that make a fault one that was noticed.
 _NOTICED = 10
@@ -46,13 +53,15 @@ _GROWTH, _GROWN_BYTES = 0.10, 10_000_000
 class Setting:
     """What one run of a scenario gets.
 
-    `quick` asks for few rounds; `folder` is empty and its own.
+    `quick` asks for few rounds; `folder` is empty and its own. Databases that are not `synced`
+    acknowledge a commit before it is on the disk, so that a power cut has to break the promise.
     """
 
     kind: Kind
     rng: random.Random
     folder: Path
     quick: bool
+    synced: bool = True
 
     @contextmanager
     def database(self, folder: Path | None = None) -> Iterator[SqliteFile | Cluster]:
@@ -63,7 +72,7 @@ class Setting:
             publish(file)
             yield file
         else:
-            with Cluster(where, self.folder / "postgres.log") as cluster:
+            with Cluster(where, self.folder / "postgres.log", synced=self.synced) as cluster:
                 publish(cluster)
                 yield cluster
 
@@ -73,6 +82,8 @@ class Setting:
         if not keys.exists():
             create_key_file(keys, KEYS.to_pem())
         environment = {"HALFTRUTH_SEALING_KEYS": str(keys), **(clock.environment if clock else {})}
+        if not self.synced:
+            environment["PYTHONPATH"] = os.pathsep.join(map(str, _UNSYNCED))
         return Collector(database.url, self.folder, environment)
 
     def trial(self, database: SqliteFile | Cluster, *collectors: Collector | Proxy) -> Trial:
@@ -132,6 +143,36 @@ def kill_postgres(setting: Setting) -> Figures:
 
         for _ in range(2 if setting.quick else 20):
             trial.round(kill)
+        return _with_reports_in_flight(trial)
+
+
+def cut_power(setting: Setting) -> Figures:
+    """Cut the power: all processes end, and with them what the disk was not asked to sync."""
+    with (
+        CuttableDisk(setting.folder / "disk.img", setting.subfolder("disk")) as disk,
+        setting.database(disk.folder) as database,
+        setting.collector(database) as collector,
+    ):
+        # What was set up for the trial is not in question.
+        disk.sync()
+        trial = setting.trial(database, collector)
+
+        def cut() -> None:
+            # A sync that ext4's end overtakes may say that all is written: nobody is to be told.
+            collector.halt()
+            if isinstance(database, Cluster):
+                database.halt()
+            disk.cut(setting.rng)
+            collector.kill()
+            if isinstance(database, Cluster):
+                database.kill()
+            disk.restore()
+            if isinstance(database, Cluster):
+                database.start()
+            collector.start()
+
+        for _ in range(2 if setting.quick else 50):
+            trial.round(cut)
         return _with_reports_in_flight(trial)
 
 
@@ -341,6 +382,7 @@ _POSTGRESQL: tuple[Kind, ...] = ("PostgreSQL",)
 SCENARIOS = (
     Scenario("kill-collector", "kill -9 of the collector", _BOTH, kill_collector),
     Scenario("kill-postgres", "kill -9 of PostgreSQL", _POSTGRESQL, kill_postgres),
+    Scenario("power-cut", "power cut", _BOTH, cut_power),
     Scenario("full-disk", "disk full", _BOTH, fill_disk),
     Scenario("outage", "database away and back", _BOTH, leave_and_return),
     Scenario("clock", "clock jumps", _BOTH, jump_in_time),

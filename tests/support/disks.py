@@ -1,4 +1,4 @@
-"""What a test need not wait for: commits survive everything but a power cut, which is not tried."""
+"""What a test need not wait for: commits survive everything but a power cut."""
 
 from sqlalchemy import Connection, Engine, event
 
