@@ -20,7 +20,7 @@ from load import PlainClient, sending
 from postgres import Cluster
 from power import CuttableDisk
 from processes import Broken, resident, until
-from promise import check_after_retries
+from promise import check_acknowledged, check_after_retries
 from rolling import Proxy, next_version, run_command, version_of
 from sealed import KEYS
 from sqlite import SqliteFile
@@ -169,7 +169,9 @@ def cut_power(setting: Setting) -> Figures:
             disk.restore()
             if isinstance(database, Cluster):
                 database.start()
+            acknowledged = trial.ledger.acknowledged_now()
             collector.start()
+            check_acknowledged(database.read(), acknowledged)
 
         for _ in range(2 if setting.quick else 50):
             trial.round(cut)

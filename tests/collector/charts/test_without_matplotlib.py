@@ -63,7 +63,8 @@ def test_commands_work_without_extras_and_say_which_one_draws(database, tmp_path
         ran = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
         return ran.returncode, ran.stderr
 
-    assert run("report", "health") == (0, "")
+    assert run("analyse", "page", "health") == (0, "")
     page = (tmp_path / "health-report.html").read_text(encoding="utf-8")
     assert MISSING in page.replace("&#39;", "'")
-    assert run("overview", "health", "--plot", "chart.svg") == (2, f"halftruth: {MISSING}\n")
+    asked = ("analyse", "overview", "health", "--plot", "chart.svg")
+    assert run(*asked) == (2, f"halftruth: {MISSING}\n")
