@@ -235,9 +235,23 @@ def test_what_does_not_fit_is_said_in_the_place_of_the_questions(live, people, w
     assert counted(live, "health") == []
 
 
+def test_what_is_wrong_is_said_in_the_language_of_the_questionnaire(live, people):
+    live.store.surveys.publish(IMPORTED.survey)
+    settings = people.settings | {"maxGamma": "18"}
+    arguments = [QUESTIONNAIRE, settings, {}, {"locale": "de"}]
+    end = people.visit.page.evaluate("(given) => answer(...given)", arguments)
+    assert "Diese Umfrage kann hier nicht beantwortet werden" in end["html"]
+    assert end["state"] == "loading"
+
+
+#: What is tried every few seconds is tried at once, so that nobody waits for it.
+SOON = "const every = setInterval; window.setInterval = (action) => every(action, 50);"
+
+
 def test_a_report_that_does_not_arrive_is_no_success_and_the_same_is_sent_again(live, people):
     live.store.surveys.publish(IMPORTED.survey)
     page = people.visit.page
+    page.evaluate(SOON)
     page.route("**/reports", lambda route: route.abort())
     [end] = people(person(random.Random(1)))
     assert (end["state"], end["text"], end["seen"]) == (
@@ -246,8 +260,7 @@ def test_a_report_that_does_not_arrive_is_no_success_and_the_same_is_sent_again(
     assert "Thank" not in end["html"]
     assert "kept in this browser" in end["html"]
     page.unroute("**/reports")
-    # What the button "Try again" of SurveyJS does.
-    page.evaluate("model.saveDataOnComplete()")
+    # By itself, after a while.
     page.wait_for_function("model.completedState === 'success'")
     assert "was counted" in page.evaluate("model.completedHtml")
     assert len({line[line.index('{"digest"') :] for line in posted(people.visit)}) == 1
@@ -334,18 +347,30 @@ def test_the_lines_of_the_manual_ask_by_the_pages_of_surveyjs(live, origin, visi
     choose("Other (describe)")
     expect(page.locator("textarea")).to_have_count(0)
     look(page, "surveyjs-questions")
+    # The first one is lost; SurveyJS offers to send again.
+    page.route("**/reports", lambda route: route.abort())
     press(page, "Complete")
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    expect(page.get_by_text("Thank")).to_have_count(0)
+    look(page, "surveyjs-error")
+    page.unroute("**/reports")
+    press(page, "Try again")
     expect(heading(page, "This is what was sent")).to_be_visible()
     expect(page.get_by_text("a sore throat, other")).to_be_visible()
     look(page, "surveyjs-receipt")
     assert len(counted(live, "health")) == 1
-    assert len(posted(found)) == 1
+    assert len({line[line.index('{"digest"') :] for line in posted(found)}) == 1
     [fetched] = {each for each in origin.asked if "smoker" in each}
     assert fetched == "GET /smoker-%7Bsmoker%7D.png"
-    page.reload()
+    # The browser's own copy of the page, which somebody else may go back to.
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
+    expect(page.get_by_text("a sore throat")).to_have_count(0)
+    with page.expect_navigation():
+        page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
     expect(heading(page, "Answered in this browser already")).to_be_visible()
     expect(page.get_by_text("Do you smoke?")).to_have_count(0)
-    assert len(posted(found)) == 1
+    look(page, "surveyjs-before")
+    assert len(counted(live, "health")) == 1
 
 
 def look(page, name):

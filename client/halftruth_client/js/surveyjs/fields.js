@@ -27,7 +27,7 @@ const OFF = Object.entries({
   ...{ visibleIf: "", enableIf: "", requiredIf: "", resetValueIf: "", setValueIf: "" },
   ...{ choicesVisibleIf: "", choicesEnableIf: "", rowsVisibleIf: "", columnsVisibleIf: "" },
   ...{ minSelectedChoices: 0, maxSelectedChoices: 0, showSelectAllItem: false, readOnly: false },
-  validators: [],
+  ...{ showCommentArea: false, validators: [] },
 });
 
 export class Fields {

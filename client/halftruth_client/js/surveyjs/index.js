@@ -1,8 +1,9 @@
 /** SurveyJS's own pages: their answers are perturbed in the browser and sent as one report. */
 
 import { Client } from "../client.js";
-import { HalftruthError, RequestRefused } from "../errors.js";
+import { HalftruthError, ParameterError, RequestRefused } from "../errors.js";
 import { outcome } from "../form/closing.js";
+import { element } from "../form/dom.js";
 import { checkAdmission, failure, hasReport, refusal } from "../form/failures.js";
 import { chosen, wordingIn } from "../form/languages.js";
 import { opening } from "../form/opening.js";
@@ -39,6 +40,21 @@ import { Fields } from "./fields.js";
  * @typedef {{client: Client, survey: Survey, words: Wording, isInvited: boolean}} Parts
  */
 
+/** Milliseconds between tries while a report waits. */
+const RETRY = 5_000;
+
+/** Models that ask. */
+const connected = new WeakSet();
+
+const sheet = globalThis.document && new CSSStyleSheet();
+sheet?.replace(`
+  .halftruth { text-align: start; }
+  section.halftruth { inline-size: fit-content; max-inline-size: 62ch; margin: 0 auto; padding: 0 1em; }
+  .halftruth :is(h2, h3) { font-size: 1.2em; margin: 1.2em 0 0.5em; }
+  .halftruth dd { margin: 0 0 0.5em; font-weight: 600; white-space: pre-line; }
+  .halftruth .figures span::after { content: ": "; }
+`);
+
 /**
  * Let a questionnaire of SurveyJS ask, and send a report in the place of its answers.
  *
@@ -53,6 +69,7 @@ import { Fields } from "./fields.js";
  * @throws {HalftruthError} If nothing is asked; connecting the model again tries again.
  */
 export async function connect(model, settings) {
+  if (connected.has(model)) throw new ParameterError("model: expected one to connect once", "model");
   // Whoever renders the model meanwhile sees no question.
   model.beginLoading();
   const { survey: id = "", collector, map, invitation, ...policy } = settings ?? {};
@@ -62,14 +79,15 @@ export async function connect(model, settings) {
   let client;
   /** @param {HTMLElement} view In the place of questions. */
   const show = (view) => {
-    Object.assign(model, { loadingHtml: view.outerHTML });
+    Object.assign(model, { loadingHtml: htmlOf(view) });
     /** @type {any} */ (model).renderCallback?.();
   };
   try {
+    const named = [model.locale].filter(isLanguage);
+    words = await wordingIn(chosen([], { named, preferred: [] }));
     client = new Client(collector, { ...policy, retries: 2, patience: 2_000 });
     await client.flush();
     const survey = await client.survey(id);
-    const named = [model.locale].filter(isLanguage);
     words = await wordingIn(chosen(survey.languages, { named, preferred: [] }));
     const parts = { client, survey, words, isInvited };
     const before = client.before(id, await survey.digest());
@@ -85,6 +103,7 @@ export async function connect(model, settings) {
     const questionnaire = new Questionnaire(survey.schema, asked);
     prepare(model, promised(questionnaire, await client.view(survey), parts), parts);
     listen(model, fields, questionnaire, { ...parts, asked, invitation });
+    connected.add(model);
     model.endLoading();
     return survey;
   } catch (error) {
@@ -109,7 +128,7 @@ function prepare(model, promise, { survey, words }) {
   });
   const page = model.addNewPage("halftruth", 0);
   page.title = words.say("opening");
-  page.addNewQuestion("html", "halftruth-promise").html = promise.innerHTML;
+  page.addNewQuestion("html", "halftruth-promise").html = htmlOf(promise);
   const consent = inLanguage(survey.framing.consent, words.language);
   if (consent) {
     Object.assign(page.addNewQuestion("checkbox", "halftruth-consent"), {
@@ -147,7 +166,7 @@ function promised(questionnaire, view, { client, survey, words }) {
   };
   const made = opening(step, words);
   for (const part of made.querySelectorAll("h2, .bar, .buttons")) part.remove();
-  return made;
+  return element("div", {}, ...made.childNodes);
 }
 
 /**
@@ -195,17 +214,31 @@ function listen(model, fields, questionnaire, { asked, invitation, ...parts }) {
         : refusal({ ...report, refused: report.refused }, survey, null, words);
     }
   };
+  // Nobody who goes back to the browser's copy of the page sees what was answered or sent.
+  addEventListener("pagehide", () => {
+    Object.assign(model, { data: {}, completedHtml: " ", loadingHtml: " " });
+    model.beginLoading();
+  });
+  addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
+  let timer = 0;
   // SurveyJS raises it again for whoever wants to send again: the report that was drawn is sent.
-  model.onComplete.add(async (/** @type {any} */ _, /** @type {any} */ options) => {
+  const deliver = async (/** @type {any} */ options) => {
+    clearInterval(timer);
     options.showSaveInProgress(`${words.say("send")} …`);
     const sent = await send();
-    const isSent = sent === "accepted" || sent === "duplicate";
-    const state = isSent ? "counted" : "waiting";
+    const isCounted = sent === "accepted" || sent === "duplicate";
+    const state = isCounted ? "counted" : "waiting";
     const view = typeof sent === "string" ? closing(state, questionnaire, parts) : sent;
-    model.completedHtml = view.outerHTML;
-    if (isSent) options.showSaveSuccess(words.say("counted"));
+    model.completedHtml = htmlOf(view);
+    if (isCounted) options.showSaveSuccess(words.say("counted"));
     else options.showSaveError(view.querySelector("h2")?.textContent);
-  });
+    if (sent !== "waiting") return;
+    timer = setInterval(async () => {
+      await client.flush();
+      if (!client.isWaiting(survey.id)) void deliver(options);
+    }, RETRY);
+  };
+  model.onComplete.add((/** @type {any} */ _, /** @type {any} */ options) => void deliver(options));
 }
 
 /**
@@ -230,4 +263,11 @@ function closing(state, questionnaire, { client, survey, words }) {
     another: null,
   };
   return outcome(step, words);
+}
+
+/** @type {(view: HTMLElement) => string} What SurveyJS shows, in the style that it has here. */
+function htmlOf(view) {
+  if (sheet && !document.adoptedStyleSheets.includes(sheet)) document.adoptedStyleSheets.push(sheet);
+  view.classList.add("halftruth");
+  return view.outerHTML;
 }
