@@ -216,6 +216,7 @@ class Origin:
     folder: Path
     headers: dict[str, str] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
+    bodies: list[bytes] = field(default_factory=list)
 
     def add(self, body, head=""):
         """Serve a page; the value is its address."""
@@ -239,6 +240,7 @@ def origin(tmp_path):
             super().end_headers()
 
         def do_POST(self):
+            made.bodies.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
             self.do_GET()
 
         def log_message(self, *_):

@@ -1,0 +1,86 @@
+"""From opening to receipt, and a form that is set up wrongly, in Firefox and in WebKit."""
+
+import pytest
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared.protocol.signing import OperatorKey, sign
+from halftruth_shared.protocol.terms import Terms
+from wire import wait_until
+
+from .conftest import counted, element, script
+from .other_browsers import firefox, webkit
+
+BROWSERS = {"Firefox": firefox, "WebKit": webkit}
+
+
+@pytest.fixture(params=BROWSERS, scope="module")
+def driven(request, tmp_path_factory):
+    with BROWSERS[request.param](tmp_path_factory.mktemp("browser")) as driven:
+        yield driven
+
+
+#: What a person does; controls come and go inside the form.
+JOURNEY = """
+  const root = document.querySelector("halftruth-form").shadowRoot;
+  const until = async (selector, text) => {
+    for (let tries = 0; tries < 1000; tries += 1) {
+      const shown = [...root.querySelectorAll(selector)];
+      const found = shown.find((each) => each.textContent.includes(text));
+      if (found) return found;
+      await new Promise((go) => setTimeout(go, 20));
+    }
+    throw new Error(`${selector} with ${text} is missing: ${root.textContent}`);
+  };
+  window.heard = [];
+  addEventListener("submitted", ({ detail }) => heard.push(detail.status));
+  for (const [selector, text] of [
+    ["button", "Begin"], ["label", "Yes"], ["button", "Continue"], ["button", "Send"],
+  ]) (await until(selector, text)).click();
+  await until("h2", "Thank you");
+  const sent = [...root.querySelectorAll(".card.sent dd")].map((each) => each.textContent);
+  return [heard, sent[0], getComputedStyle(root.querySelector(".card.sent")).backgroundColor];
+"""
+
+
+def test_a_signed_and_sealed_survey_is_answered_from_opening_to_receipt(
+    driven, live, origin, sealing_key
+):
+    schema = Schema([Attribute("smoker", ["No", "Yes"], label="Do you smoke?")])
+    survey = Survey("own", "Own", schema, GammaDiagonal(7))
+    terms, operator = Terms(sealing_key=sealing_key), OperatorKey.create()
+    live.store.surveys.publish(survey, terms, sign(operator, survey.digest, terms))
+    pinned = f'max-gamma="19" operator-keys="{operator.public}"'
+    driven.go(origin.add(element(live, "own", pinned), script(live)))
+    heard, sent, colour = driven.run(JOURNEY)
+    assert heard == ["accepted"]
+    assert counted(live, "own") == [[sent]]
+    # The style sheet was understood, with `light-dark()` in it.
+    assert colour not in ("rgba(0, 0, 0, 0)", "transparent")
+
+
+ATTACHED = """
+  const { attach } = await import(args[0] + "/js/form/index.js");
+  const attached = attach(document.forms[0], { survey: "work", maxGamma: 19, collector: args[0] });
+  const outcome = await attached.then(() => "attached", (error) => error.message);
+  for (const button of document.querySelectorAll("form button")) button.click();
+  document.forms[0].requestSubmit();
+  await new Promise((go) => setTimeout(go, 50));
+  const { textContent } = document.querySelector("[role=alert]");
+  // A script that makes the form one that is sent.
+  setTimeout(() => {
+    Object.assign(document.forms[0], { method: "post", action: "/page.html" });
+    document.forms[0].submit();
+  });
+  return [outcome, textContent];
+"""
+
+
+def test_a_form_that_is_attached_wrongly_sends_no_answer(driven, live, origin):
+    field = '<input name="smoker" value="yes-hush"><button>Send</button>'
+    address = origin.add(f'<form method="post" action="/page.html">{field}</form>')
+    driven.go(address)
+    outcome, said = driven.run(ATTACHED, live.url)
+    assert 'method="dialog"' in outcome
+    assert outcome in said
+    wait_until(lambda: origin.bodies)
+    assert origin.asked == {"GET /page.html", "POST /page.html"}
+    assert origin.bodies == [b""]
