@@ -160,6 +160,12 @@ test("nothing is practised where nothing is perturbed", () => {
   assert.equal(new Survey(unchanged).mechanism.practice(), null);
 });
 
+test("where views have different chances, only what was drawn can be practised", () => {
+  const { mechanism } = new Survey(SURVEYS["drawn questions"]);
+  assert.equal(mechanism.practice(), null);
+  assert.deepEqual([0, 1].map((view) => mechanism.practice(view).size), [2, 3]);
+});
+
 test("another person on a device is a new one, once the report before was counted", async () => {
   const document = SURVEYS["drawn questions"];
   const { collector, client, storage } = await setUp(document, {

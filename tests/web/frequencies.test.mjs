@@ -120,7 +120,7 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
       assert.equal(text(survey.mechanism.fit(drawn)), text(extremes(kept)));
       const promised = protection(survey, new Set(bare.map((j) => `a${j}`)));
       const [sentence] = happening(promised, survey.mechanism.fit(drawn), words);
-      const [, figure, base] = sentence.match(/fit: (.*) of ([\d,]+)\.$/);
+      const [, figure, base] = sentence.match(/fit \w+(?: answers)?: (.*) of ([\d,]+)\.$/);
       const [low, high = low] = figure.replace("from ", "").split(" to ");
       within(extremes(kept).least, read(low, Number(base)), sentence);
       within(extremes(kept).most, read(high, Number(base)), sentence);

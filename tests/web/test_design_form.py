@@ -60,7 +60,9 @@ def test_people_read_how_reports_are_drawn_and_what_one_can_prove(live, visit, s
     assert page.get_by_text("can be certain which").count() == 0
     send(page)
     expect(heading(page, "Thank you")).to_be_visible()
-    expect(page.get_by_text("Nothing but the report left this device.")).to_be_visible()
+    expect(
+        page.get_by_text("Of your answers, nothing but the report left this device.")
+    ).to_be_visible()
     [report] = counted(live)
     said = [ANSWERS[code]["en"] for code in report]
     assert shown_report(page) == said

@@ -46,7 +46,7 @@ export function receipt(survey, report, words, record = null) {
       value: positions.map(labelOf).join("\n"),
     });
     const reported = [...positions, ...apart].map((j) => survey.schema.names[j]);
-    const decided = deciding(survey.schema, reported).map((attribute) => words.label(attribute));
+    const decided = deciding(survey.schema, reported).map((question) => question.labelIn(words.language));
     if (decided.length > 0) lines.push({ label: words.say("decided"), value: decided.join("\n") });
     lines.push({ label: words.say("code"), value: String(code) });
     if (likelier.length > 0) {
@@ -91,12 +91,15 @@ function frequencies(survey, values, record, isDrawn, words) {
 }
 
 /**
- * Attributes that are asked about for the sake of others alone: nothing is reported on them.
+ * Questions that are asked for the sake of others alone: nothing is reported on them.
  *
  * @param {import("../schema.js").Schema} schema
- * @param {readonly string[]} reported Names of those that a report is about.
+ * @param {readonly string[]} reported Names of the attributes that a report is about.
  */
 export function deciding(schema, reported) {
   const needed = schema.withConditions(reported);
-  return schema.attributes.filter(({ name }) => needed.includes(name) && !reported.includes(name));
+  return schema.questions.filter(({ attributes }) => {
+    const names = attributes.map(({ name }) => name);
+    return names.some((name) => needed.includes(name)) && !names.some((name) => reported.includes(name));
+  });
 }

@@ -97,13 +97,14 @@ h3 { margin-block-start: 1.5em; }
 .opening .buttons { margin-block-start: 0.8em; }
 .asker dt, .asker dd { display: inline; margin: 0; font: inherit; }
 .asker dt::after { content: ": "; }
+.asker dt:lang(fr)::after { content: "\\202f: "; }
 .links { display: flex; flex-wrap: wrap; gap: 0 1.2em; }
 .happens { margin: 0 0 0.5em; padding-inline-start: 1.1em; max-inline-size: 60ch; }
 .happens li { margin: 0 0 0.25em; }
-.tries { margin: 0 0 1em; padding-inline-start: 1.6em; max-inline-size: 60ch; }
+.tries { margin: 0 0 1em; padding-inline-start: 2.4em; max-inline-size: 60ch; }
 .figures { list-style: none; margin: 0 0 0.6em; padding: 0; max-inline-size: 40rem; }
 .figures li { display: flex; flex-wrap: wrap; justify-content: space-between; column-gap: 0.5em; margin: 0 0 0.3em; }
-.figures strong { font-variant-numeric: tabular-nums; }
+.figures strong { margin-inline-start: auto; font-variant-numeric: tabular-nums; }
 .bar { flex-basis: 100%; block-size: 0.4rem; border-radius: 0.25rem; background: var(--quiet); border: 1px solid var(--line); overflow: hidden; }
 .bar span { display: block; block-size: 100%; background: var(--accent); }
 details { margin: 0 0 1.25em; }

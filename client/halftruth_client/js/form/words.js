@@ -30,8 +30,8 @@ export const ENGLISH = {
   },
   reportedOn: "Your device reported on",
   decides: {
-    one: "One more question is only there to decide what is asked.",
-    other: "{count} more questions are only there to decide what is asked.",
+    one: "One of those that you answer is only there to decide what else is asked.",
+    other: "{count} of those that you answer are only there to decide what else is asked.",
   },
   decided: "Asked only to decide what else is asked",
   code: "It sent this code",
@@ -63,21 +63,24 @@ export const ENGLISH = {
   privacyNotice: "Privacy notice",
   protection: "How your answers are protected",
   chance:
-    "Chance on this device makes a report of your answers. Only that is sent. Reports that fit:" +
-    " {figure}.",
+    "Chance on this device makes a report of your answers. Only that is sent. Reports that fit" +
+    " your answers: {figure}.",
   chanceOthers:
-    "Chance on this device makes a report of your other answers. Reports that fit: {figure}.",
-  certain: "Nobody who asks for, steals or demands the data can be certain what you answered.",
+    "Chance on this device makes a report of your other answers. Reports that fit these:" +
+    " {figure}.",
+  certain:
+    "Nobody who collects, steals or demands the data can tell from it for certain what you" +
+    " answered.",
   certainMostly:
-    "But for what is named here, nobody who asks for, steals or demands the data can be certain" +
-    " what you answered.",
-  lasting: "What is sent cannot be taken back. That you took part is not hidden.",
+    "But for what is named here, nobody who collects, steals or demands the data can tell from it" +
+    " for certain what you answered.",
+  lasting: "What is sent cannot be taken back. That you take part is not hidden.",
   learn: "What can others learn about you?",
   suppose: "Suppose that {count} of 100 people have a secret. How many of 100 have it …",
   atMost: "at most {count}",
   before: "before anybody answers",
   after: "if they send the same as you",
-  afterSingle: "the same, of a single answer",
+  afterSingle: "the same, if it is a single answer",
   ordinary: "if they admit it in an ordinary survey",
   exactly: "The same in exact words",
   bare: "Sent as answered, without protection: {labels}.",
@@ -185,7 +188,7 @@ export const ENGLISH = {
     "The survey’s server has not confirmed your report yet. It is sent as soon as it can be while" +
     " this page is open. This browser keeps nothing for it: please leave the page open.",
   held: "So that less shows of how long you took, your report is not sent before {moment}.",
-  nothingElse: "Nothing but the report left this device.",
+  nothingElse: "Of your answers, nothing but the report left this device.",
   sent: "This is what was sent",
   receipt:
     "Whoever sees the report can guess what you answered, but not be certain. This page shows it" +

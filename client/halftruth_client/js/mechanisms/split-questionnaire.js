@@ -231,8 +231,12 @@ export class SplitQuestionnaire {
   }
 
   /** @type {Mechanism["practice"]} */
-  practice(view = 0) {
-    const { response } = this.#viewOf(view);
+  practice(view) {
+    // Before anything is drawn, views of several sizes have several chances.
+    if (view === undefined && this.views.some(({ response }) => response !== this.views[0].response)) {
+      return null;
+    }
+    const { response } = this.#viewOf(view ?? 0);
     return {
       size: response.cells,
       draw: (code, below) => this.#symbolFor(code, response, below),

@@ -10,21 +10,21 @@ export default {
   fromTo: "{low} bis {high}",
   fromUnder: "{low} bis unter {high}",
   picked: {
-    one: "Von {all} Fragen hat Ihr Gerät diese eine gemeldet",
-    other: "Von {all} Fragen hat Ihr Gerät diese {some} gemeldet",
+    one: "Von {all} Fragen betrifft der Bericht diese eine",
+    other: "Von {all} Fragen betrifft der Bericht diese {some}",
   },
-  reportedOn: "Ihr Gerät hat hierzu etwas gemeldet",
+  reportedOn: "Der Bericht betrifft",
   decides: {
-    one: "Eine weitere Frage entscheidet nur, was gefragt wird.",
-    other: "{count} weitere Fragen entscheiden nur, was gefragt wird.",
+    one: "Eine der gestellten Fragen entscheidet nur, was sonst gefragt wird.",
+    other: "{count} der gestellten Fragen entscheiden nur, was sonst gefragt wird.",
   },
   decided: "Nur gefragt, um zu entscheiden, was sonst gefragt wird",
-  code: "Es hat diesen Code gesendet",
+  code: "Gesendeter Code",
   fits: "Der Code passt zu diesen Antworten",
   fitsSome: "Der Code passt zu diesen und einigen weiteren Antworten",
   sendThis: "Von {base} Menschen senden so viele genau das",
   sendThisDrawn:
-    "Von {base} Menschen, bei denen dieselben Fragen gemeldet werden, senden so viele genau das",
+    "Von {base} Menschen, deren Bericht dieselben Fragen betrifft, senden so viele genau das",
   withYours: "mit Ihren Antworten: {figure}",
   withOthers: "mit anderen Antworten: {figure}",
   withOthersProtected: "mit anderen geschützten Antworten: {figure}",
@@ -50,24 +50,24 @@ export default {
   protection: "So werden Ihre Antworten geschützt",
   chance:
     "Der Zufall macht auf diesem Gerät aus Ihren Antworten einen Bericht. Nur der wird gesendet." +
-    " Berichte, die passen: {figure}.",
+    " Berichte, die zu Ihren Antworten passen: {figure}.",
   chanceOthers:
-    "Aus Ihren übrigen Antworten macht der Zufall auf diesem Gerät einen Bericht. Berichte, die" +
-    " passen: {figure}.",
+    "Der Zufall macht auf diesem Gerät aus Ihren übrigen Antworten einen Bericht. Berichte, die" +
+    " dazu passen: {figure}.",
   certain:
-    "Niemand, der die Daten erfragt, stiehlt oder verlangt, kann sicher wissen, was Sie" +
+    "Niemand, der die Daten sammelt, stiehlt oder verlangt, kann daraus sicher erkennen, was Sie" +
     " geantwortet haben.",
   certainMostly:
-    "Außer dem, was hier genannt ist, kann niemand, der die Daten erfragt, stiehlt oder verlangt," +
-    " sicher wissen, was Sie geantwortet haben.",
+    "Außer dem, was hier genannt ist, kann niemand, der die Daten sammelt, stiehlt oder verlangt," +
+    " daraus sicher erkennen, was Sie geantwortet haben.",
   lasting: "Gesendetes lässt sich nicht zurücknehmen. Dass Sie teilnehmen, wird nicht verborgen.",
   learn: "Was erfahren andere über Sie?",
   suppose: "Angenommen, {count} von 100 Menschen haben ein Geheimnis. Von 100 haben es …",
   atMost: "höchstens {count}",
   before: "bevor jemand antwortet",
   after: "wenn sie dasselbe senden wie Sie",
-  afterSingle: "ebenso bei einer einzelnen Antwort",
-  ordinary: "wenn sie es in Umfragen zugeben",
+  afterSingle: "ebenso, wenn es eine einzelne Antwort ist",
+  ordinary: "wenn sie es in gewöhnlichen Umfragen zugeben",
   exactly: "Dasselbe genau gesagt",
   bare: "Wird ohne Schutz so gesendet, wie Sie antworten: {labels}.",
   provable:
@@ -182,7 +182,7 @@ export default {
     " Sie die Seite offen.",
   held:
     "Damit weniger davon zu sehen ist, wie lange Sie brauchten, wird Ihr Bericht frühestens am {moment} gesendet.",
-  nothingElse: "Nichts außer dem Bericht hat dieses Gerät verlassen.",
+  nothingElse: "Von Ihren Antworten hat nichts außer dem Bericht dieses Gerät verlassen.",
   sent: "Das wurde gesendet",
   receipt:
     "Wer den Bericht sieht, kann vermuten, was Sie geantwortet haben, es aber nicht sicher" +

@@ -10,25 +10,26 @@ export default {
   fromTo: "{low} a {high}",
   fromUnder: "{low} a menos de {high}",
   picked: {
-    one: "De {all} preguntas, su dispositivo informó sobre esta",
-    other: "De {all} preguntas, su dispositivo informó sobre estas {some}",
+    one: "De {all} preguntas, el informe trata de esta",
+    other: "De {all} preguntas, el informe trata de estas {some}",
   },
-  reportedOn: "Su dispositivo envió algo sobre",
+  reportedOn: "El informe trata de",
   decides: {
-    one: "Una pregunta más solo sirve para decidir qué se pregunta.",
-    other: "{count} preguntas más solo sirven para decidir qué se pregunta.",
+    one: "Una de las preguntas que se le hacen solo sirve para decidir qué más se pregunta.",
+    other: "{count} de las preguntas que se le hacen solo sirven para decidir qué más se pregunta.",
   },
   decided: "Preguntado solo para decidir qué más se pregunta",
-  code: "Envió este código",
+  code: "Código enviado",
   fits: "El código corresponde a estas respuestas",
   fitsSome: "El código corresponde a estas respuestas y a algunas más",
   sendThis: "De {base} personas, cuántas envían exactamente esto",
   sendThisDrawn:
-    "De {base} personas con las mismas preguntas sorteadas, cuántas envían exactamente esto",
+    "De {base} personas cuyo informe trata de las mismas preguntas, cuántas envían exactamente" +
+    " esto",
   withYours: "con sus respuestas: {figure}",
   withOthers: "con otras respuestas: {figure}",
   withOthersProtected: "con otras respuestas protegidas: {figure}",
-  about: "unas {count}",
+  about: "aproximadamente {count}",
   fewerThan: "menos de {count}",
   moreThan: "más de {count}",
   noneOf: "ninguna",
@@ -50,14 +51,16 @@ export default {
   protection: "Cómo se protegen sus respuestas",
   chance:
     "En este dispositivo, el azar hace un informe con sus respuestas. Solo se envía ese informe." +
-    " Informes que corresponden: {figure}.",
+    " Informes que corresponden a sus respuestas: {figure}.",
   chanceOthers:
     "En este dispositivo, el azar hace un informe con sus demás respuestas. Informes que" +
-    " corresponden: {figure}.",
-  certain: "Nadie que pida, robe o reclame los datos puede saber con certeza qué respondió usted.",
+    " corresponden a ellas: {figure}.",
+  certain:
+    "Nadie que recoja, robe o reclame los datos puede deducir de ellos con certeza qué respondió" +
+    " usted.",
   certainMostly:
-    "Salvo lo que aquí se indica, nadie que pida, robe o reclame los datos puede saber con" +
-    " certeza qué respondió usted.",
+    "Salvo lo que aquí se indica, nadie que recoja, robe o reclame los datos puede deducir de" +
+    " ellos con certeza qué respondió usted.",
   lasting: "Lo que se envía no se puede retirar. Que usted participa no se oculta.",
   learn: "¿Qué pueden saber otros de usted?",
   suppose:
@@ -65,8 +68,8 @@ export default {
   atMost: "como mucho {count}",
   before: "antes de que nadie responda",
   after: "si envían lo mismo que usted",
-  afterSingle: "igualmente para una sola respuesta",
-  ordinary: "si lo admiten en otra encuesta",
+  afterSingle: "igualmente, si es una sola respuesta",
+  ordinary: "si lo admiten en una encuesta corriente",
   exactly: "Lo mismo con palabras exactas",
   bare: "Se envía tal como usted responde, sin protección: {labels}.",
   provable:
@@ -176,7 +179,7 @@ export default {
     " pueda, mientras esta página esté abierta. Este navegador no lo guarda: por favor, deje la" +
     " página abierta.",
   held: "Para que se note menos cuánto tardó, su informe no se enviará antes del {moment}.",
-  nothingElse: "De este dispositivo no salió nada más que el informe.",
+  nothingElse: "De sus respuestas, de este dispositivo no salió nada más que el informe.",
   sent: "Esto es lo que se envió",
   receipt:
     "Quien vea el informe puede suponer qué respondió usted, pero no saberlo con certeza. Esta" +

@@ -10,21 +10,22 @@ export default {
   fromTo: "{low} à {high}",
   fromUnder: "{low} à moins de {high}",
   picked: {
-    one: "Sur {all} questions, votre appareil a envoyé quelque chose sur celle-ci",
-    other: "Sur {all} questions, votre appareil a envoyé quelque chose sur ces {some}",
+    one: "Sur {all} questions, le rapport porte sur celle-ci",
+    other: "Sur {all} questions, le rapport porte sur ces {some}",
   },
-  reportedOn: "Votre appareil a envoyé quelque chose sur",
+  reportedOn: "Le rapport porte sur",
   decides: {
-    one: "Une question de plus sert seulement à décider ce qui est demandé.",
-    other: "{count} questions de plus servent seulement à décider ce qui est demandé.",
+    one: "Une des questions posées sert seulement à décider de la suite.",
+    other: "{count} des questions posées servent seulement à décider de la suite.",
   },
   decided: "Demandé seulement pour décider de la suite",
-  code: "Il a envoyé ce code",
+  code: "Code envoyé",
   fits: "Le code correspond à ces réponses",
   fitsSome: "Le code correspond à ces réponses et à quelques autres",
   sendThis: "Combien de personnes sur {base} envoient exactement cela",
   sendThisDrawn:
-    "Combien de personnes sur {base}, avec les mêmes questions tirées, envoient exactement cela",
+    "Combien de personnes sur {base} dont le rapport porte sur les mêmes questions envoient" +
+    " exactement cela",
   withYours: "avec vos réponses : {figure}",
   withOthers: "avec d’autres réponses : {figure}",
   withOthersProtected: "avec d’autres réponses protégées : {figure}",
@@ -45,27 +46,29 @@ export default {
   opening: "Avant de commencer",
   askedBy: "Qui vous interroge",
   purpose: "Dans quel but",
-  contact: "Nous écrire",
+  contact: "Nous contacter",
   privacyNotice: "Protection des données",
   protection: "Comment vos réponses sont protégées",
   chance:
     "Sur cet appareil, le hasard fait un rapport de vos réponses. Lui seul est envoyé. Rapports" +
-    " qui correspondent : {figure}.",
+    " qui correspondent à vos réponses : {figure}.",
   chanceOthers:
-    "Sur cet appareil, le hasard fait un rapport de vos autres réponses. Rapports qui" +
+    "Sur cet appareil, le hasard fait un rapport de vos autres réponses. Rapports qui leur" +
     " correspondent : {figure}.",
-  certain: "Quiconque demande, vole ou exige les données ne peut être certain de vos réponses.",
+  certain:
+    "Nul ne peut, en recueillant, volant ou exigeant les données, en déduire vos réponses avec" +
+    " certitude.",
   certainMostly:
-    "Sauf pour ce qui est indiqué ici, quiconque demande, vole ou exige les données ne peut être" +
-    " certain de vos réponses.",
+    "Sauf pour ce qui est indiqué ici, nul ne peut, en recueillant, volant ou exigeant les" +
+    " données, en déduire vos réponses avec certitude.",
   lasting: "Ce qui est envoyé ne peut pas être repris. Votre participation n’est pas cachée.",
   learn: "Que peut-on apprendre sur vous ?",
   suppose: "Supposons que {count} personnes sur 100 aient un secret. Sur 100, combien l’ont…",
   atMost: "au plus {count}",
   before: "avant toute réponse",
-  after: "si elles envoient la même chose",
-  afterSingle: "de même pour une seule réponse",
-  ordinary: "si elles l’avouent ailleurs",
+  after: "si elles envoient la même chose que vous",
+  afterSingle: "de même, si c’est une seule réponse",
+  ordinary: "si elles l’avouent dans une enquête ordinaire",
   exactly: "La même chose en termes exacts",
   bare: "Envoyé tel que vous répondez, sans protection : {labels}.",
   provable:
@@ -180,7 +183,7 @@ export default {
     " la page ouverte.",
   held:
     "Pour que le temps que vous avez pris se voie moins, votre rapport ne sera pas envoyé avant le {moment}.",
-  nothingElse: "Rien d’autre que le rapport n’a quitté cet appareil.",
+  nothingElse: "De vos réponses, rien d’autre que le rapport n’a quitté cet appareil.",
   sent: "Voici ce qui a été envoyé",
   receipt:
     "Quand on voit ce rapport, on peut deviner vos réponses, sans en être certain. Cette page ne" +
