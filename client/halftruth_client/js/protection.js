@@ -34,6 +34,17 @@ export function unperturbed({ schema, mechanism }, unprotected) {
   );
 }
 
+/**
+ * True if no answer is sent as it is, and no report can prove one.
+ *
+ * @param {Survey} survey
+ * @param {ReadonlySet<string>} unprotected
+ */
+export function hidesAll(survey, unprotected) {
+  const proofs = survey.mechanism.provable?.().size ?? 0;
+  return unperturbed(survey, unprotected).length + proofs === 0;
+}
+
 /** @type {(mechanism: Mechanism, unprotected: ReadonlySet<string>) => [string, Provable][]} */
 function allowedProofs(mechanism, unprotected) {
   return [...(mechanism.provable?.() ?? [])].filter(([name]) => unprotected.has(name));

@@ -1,17 +1,18 @@
 /** The element `<halftruth-form survey="…" collector="…" max-gamma="…">`. */
 
 import { CollectorUnavailable, RequestRefused } from "../errors.js";
-import { unperturbed, protection } from "../protection.js";
+import { hidesAll, protection } from "../protection.js";
 import { inLanguage } from "../texts.js";
 import { anotherPerson, loading, outcome } from "./closing.js";
 import { checkAdmission, failure, hasReport, messageOf, refusal } from "./failures.js";
 import { chosen, wantedBy, wordingIn } from "./languages.js";
 import { opening } from "./opening.js";
+import { selection } from "./outlook.js";
 import { practiceRound } from "./practice.js";
 import { ATTRIBUTES } from "./properties.js";
 import { Questionnaire } from "./questionnaire.js";
 import { questions } from "./questions.js";
-import { deciding, receipt } from "./receipt.js";
+import { receipt } from "./receipt.js";
 import { clientOf, invitationOf, readSettings } from "./settings.js";
 import { Localized } from "./localized.js";
 import { styleSheet } from "./style.js";
@@ -196,7 +197,6 @@ export class HalftruthForm extends Localized {
       const tried = { chosen: null, rounds: [] };
       this.#trail.go(() => this.show((words) => practiceRound({ practice, tried, back: this.#trail.back }, words)));
     });
-    const [some, all] = [questionnaire.all.length, schema.questions.length];
     const step = {
       framing,
       protection: protection(survey, client.unprotected),
@@ -214,11 +214,8 @@ export class HalftruthForm extends Localized {
         else this.#trail.go(() => this.#askGroup(questionnaire));
       },
     };
-    const reported = this.#view === undefined ? null : mechanism.asked?.(this.#view);
-    const only = some < all && reported ? deciding(schema, reported).length : 0;
     this.show((words) => {
-      const drawn = some < all ? [words.say("drawn", { some, all })] : [];
-      if (only > 0) drawn.push(words.say("decides", { count: only }));
+      const drawn = selection(survey, questionnaire, this.#view, words);
       return opening({ ...step, agreed: this.#agreed, drawn }, words);
     });
     if (missing) {
@@ -262,7 +259,7 @@ export class HalftruthForm extends Localized {
     const { current: survey, client } = this;
     if (!survey || !client) return;
     const step = {
-      isHidden: this.#isHidden(survey, client),
+      isHidden: hidesAll(survey, client.unprotected),
       lasts: client.remembers,
       back: this.#trail.back,
       send: () => void this.submit(questionnaire),
@@ -343,7 +340,7 @@ export class HalftruthForm extends Localized {
     else if (isOwn || status === "accepted") state = "counted";
     const step = {
       outcome: state,
-      isHidden: this.#isHidden(survey, client),
+      isHidden: hidesAll(survey, client.unprotected),
       onward: isCounted && isOwn ? this.#onward() : null,
       moment,
       again: isCounted || moment ? null : () => void this.#resend(),
@@ -424,17 +421,6 @@ export class HalftruthForm extends Localized {
     const { refused: message = "", about } = client.report(survey.id) ?? {};
     this.show((words) => refusal({ refused: message, about }, survey, retry, words));
     this.tell("refused", { message });
-  }
-
-  /**
-   * True if no answer is sent as it is, and no report can prove one.
-   *
-   * @param {Survey} survey
-   * @param {Client} client
-   */
-  #isHidden(survey, client) {
-    const provable = survey.mechanism.provable?.().size ?? 0;
-    return unperturbed(survey, client.unprotected).length + provable === 0;
   }
 
   /** @type {(error: unknown, retry: (() => void) | null) => void} */

@@ -1,5 +1,7 @@
 /** What a report can tell others, in natural frequencies, and what happens once it was sent. */
 
+import { deciding } from "./receipt.js";
+
 /**
  * @import { Fit } from "../mechanisms/base.js"
  * @import { Protection } from "../protection.js"
@@ -51,4 +53,21 @@ export function happening({ bare, provable }, fit, words) {
     words.say(isAll ? "certain" : "certainMostly"),
     words.say("lasting"),
   ];
+}
+
+/**
+ * Why only some questions are asked, if so.
+ *
+ * @param {import("../survey.js").Survey} survey
+ * @param {import("./questionnaire.js").Questionnaire} questionnaire
+ * @param {number | undefined} view As it was drawn.
+ * @param {Wording} words
+ * @returns {string[]}
+ */
+export function selection({ schema, mechanism }, { all: asked }, view, words) {
+  const [some, all] = [asked.length, schema.questions.length];
+  if (some === all) return [];
+  const { length: count } = deciding(schema, mechanism.asked?.(view ?? 0) ?? schema.names);
+  const drawn = words.say("drawn", { some, all });
+  return count > 0 ? [drawn, words.say("decides", { count })] : [drawn];
 }

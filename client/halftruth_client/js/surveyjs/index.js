@@ -7,10 +7,11 @@ import { element } from "../form/dom.js";
 import { checkAdmission, failure, hasReport, refusal } from "../form/failures.js";
 import { chosen, wordingIn } from "../form/languages.js";
 import { opening } from "../form/opening.js";
+import { selection } from "../form/outlook.js";
 import { Questionnaire } from "../form/questionnaire.js";
-import { deciding, receipt } from "../form/receipt.js";
+import { receipt } from "../form/receipt.js";
 import { Wording } from "../form/wording.js";
-import { protection, unperturbed } from "../protection.js";
+import { hidesAll, protection } from "../protection.js";
 import { inLanguage, isLanguage } from "../texts.js";
 import { Fields } from "./fields.js";
 
@@ -150,17 +151,13 @@ function prepare(model, promise, { survey, words }) {
  */
 function promised(questionnaire, view, { client, survey, words }) {
   const { schema, mechanism, framing, terms } = survey;
-  const [some, all] = [questionnaire.all.length, schema.questions.length];
-  const reported = view === undefined ? schema.names : (mechanism.asked?.(view) ?? schema.names);
-  const { length: count } = deciding(schema, reported);
-  const drawn = some < all ? [words.say("drawn", { some, all })] : [];
   const step = {
     framing: { ...framing, consent: "" },
     protection: protection(survey, client.unprotected),
     fit: mechanism.fit(view),
     attributes: new Map(schema.attributes.map((attribute) => [attribute.name, attribute])),
     terms,
-    drawn: some < all && count > 0 ? [...drawn, words.say("decides", { count })] : drawn,
+    drawn: selection(survey, questionnaire, view, words),
     lasts: client.remembers,
     ...{ agreed: false, missing: false, agree: () => {}, practise: null, begin: () => {} },
   };
@@ -250,14 +247,13 @@ function listen(model, fields, questionnaire, { asked, invitation, ...parts }) {
  */
 function closing(state, questionnaire, { client, survey, words }) {
   const isOwn = state === "counted";
-  const provable = survey.mechanism.provable?.().size ?? 0;
   const step = {
     outcome: state === "waiting" && !client.remembers ? /** @type {const} */ ("open") : state,
     moment: 0,
     thanks: isOwn ? inLanguage(survey.framing.thanks, words.language) : "",
     answers: questionnaire?.lines(words) ?? [],
     report: isOwn ? receipt(survey, client.report(survey.id), words, questionnaire?.record()) : null,
-    isHidden: unperturbed(survey, client.unprotected).length + provable === 0,
+    isHidden: hidesAll(survey, client.unprotected),
     onward: null,
     again: null,
     another: null,
