@@ -75,7 +75,12 @@ class PrivacyPolicy:
                 for name in schema.names
                 if name not in self._unprotected and mechanism.reveals(schema, name)
             ]
-            reason = f"; a report can reveal '{revealed[0]}'" if revealed else ""
+            reason = (
+                f"; a report can reveal '{revealed[0]}'; expected a survey that protects it, or a"
+                f" caller who allows it (unprotected=['{revealed[0]}'])"
+                if revealed
+                else "; expected a survey that protects more, or a caller who accepts it"
+            )
             raise SurveyRefused(
                 f"survey '{survey.id}': its amplification {approximately(amplification)} exceeds"
                 f" max_gamma {approximately(self._max_gamma)}{reason}",

@@ -1,5 +1,6 @@
 """HTTP with retries: one request, one decoded message or one clear error."""
 
+import logging
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
@@ -12,12 +13,18 @@ from halftruth_shared.protocol.base import Message, Request
 from halftruth_shared.protocol.problems import Problem
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
+from urllib3.response import BaseHTTPResponse
 from urllib3.util.retry import Retry
 
 from .errors import CollectorUnavailable, RequestRefused
 
 _RETRIED = (429, 502, 503, 504)
 _MAX_PAUSE = 60
+
+#: A pause of so many seconds is logged.
+_WORTH_SAYING = 2
+
+_log = logging.getLogger(__name__)
 
 #: Bytes of an answer, decompressed, that are read at most.
 MAX_ANSWER = 64 << 20
@@ -151,8 +158,20 @@ class _Bearer(AuthBase):
         return request
 
 
+class _Retry(Retry):
+    """Retries that say for how long they wait."""
+
+    def sleep(self, response: BaseHTTPResponse | None = None) -> None:
+        asked = self.get_retry_after(response) if response else None
+        seconds = asked or self.get_backoff_time()
+        if seconds >= _WORTH_SAYING:
+            answered = f"the collector answered {response.status}" if response else "no answer"
+            _log.warning("%s: waiting for %.0f seconds", answered, seconds)
+        super().sleep(response)
+
+
 def _retrying_session(retries: int, backoff: float) -> requests.Session:
-    policy = Retry(
+    policy = _Retry(
         total=retries,
         backoff_factor=backoff,
         backoff_jitter=backoff,

@@ -1,7 +1,12 @@
 """One collector's store: what it keeps, who may use it, and how reports come in."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
+
+from halftruth_shared import ParameterError
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 from .access.keys import KeyStore
 from .access.tokens import TokenStore
@@ -134,3 +139,23 @@ class Store:
             schema.migrate(self.database)
         else:
             schema.check(version)
+
+
+def existing(database: str) -> Store:
+    """Open a database that is there; that of a mistyped file would be made without a word.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such file.
+    """
+    with suppress(ArgumentError):
+        url = make_url(database)
+        file = url.database if url.get_backend_name() == "sqlite" else None
+        if file and not file.startswith(("file:", ":memory:")) and not Path(file).exists():
+            raise ParameterError(
+                f"database: there is no file {file}; expected one that 'halftruth serve' or"
+                " 'halftruth survey publish' made",
+                field="database",
+            )
+    return Store(database)

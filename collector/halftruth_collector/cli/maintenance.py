@@ -8,7 +8,7 @@ import click
 import msgspec
 from tqdm import tqdm
 
-from ..collector_store import Store
+from ..collector_store import Store, existing
 from ..store.audit import ACTOR, BACKUP, AuditLog
 from ..store.backups import back_up
 from ..store.database import Database
@@ -42,7 +42,7 @@ def compact(database: str) -> None:
 
     Closing a survey does it, too. Reports that arrive meanwhile wait for it.
     """
-    with Store(database) as store:
+    with existing(database) as store:
         store.compact()
     click.echo("the files hold no order of arrival")
 
@@ -64,7 +64,7 @@ def purge(days: int, database: str) -> None:
     Ids tell who took part, to whoever has a person's device as well. They serve to count no report
     twice, so let the last retries arrive first. Reports of a purged survey can be exported no more.
     """
-    with Store(database) as store:
+    with existing(database) as store:
         done = store.retention.purge(days)
     for each in done:
         click.echo(f"{each.id}: {each.ids} ids and {each.invitations} unused invitations deleted")
@@ -77,7 +77,7 @@ def purge(days: int, database: str) -> None:
 @options.database
 def audit_log(as_json: bool, database: str) -> None:
     """Print what operators did, the first thing first."""
-    with Store(database) as store:
+    with existing(database) as store:
         entries = store.audit.all()
     if as_json:
         for entry in entries:
@@ -128,7 +128,7 @@ def restore(file: Path, database: str) -> None:
 @options.database
 def export_reports(survey: str, file: Path, database: str) -> None:
     """Write SURVEY and its perturbed reports into a new FILE, for another collector."""
-    with Store(database) as store, _bar("reports") as progress:
+    with existing(database) as store, _bar("reports") as progress:
         reports = store.export_reports(survey, file, progress)
     click.echo(f"{reports} reports in {file}")
 

@@ -4,13 +4,13 @@ from halftruth_shared import ParameterError
 
 from ..analyses import Analysis, Counted
 from ..analyses.base import Q, R
-from ..collector_store import Store
+from ..collector_store import existing
 from ..ops.settings import Config
 
 
 def counted_in(database: str, survey: str) -> Counted:
     """Read the counts of a survey from a database."""
-    with Store(database) as store:
+    with existing(database) as store:
         stored, counts, as_of, days = store.reports.snapshot(survey)
     # Whoever has the database can read all of it: this keeps them from concluding.
     least = Config.from_environment(only=["min_reports"]).min_reports

@@ -4,6 +4,7 @@ import re
 import stat
 
 import pytest
+from halftruth_collector.collector_store import Store
 from halftruth_shared.protocol.sealing import SealingKeys
 from halftruth_shared.protocol.signing import OperatorKey
 
@@ -44,18 +45,15 @@ def test_sealing_keys_are_created_listed_and_retired(halftruth, tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     _, said, _ = halftruth("admin", "sealing-key", "list", path)
     assert re.findall(r"[0-9a-f]{64}", said) == [third, second, first]
-    # A database that is made just now has no survey that could use the key.
     status, _, complaint = halftruth("admin", "sealing-key", "retire", path, second)
     assert (status, complaint.count("\n")) == (2, 1)
     assert "--database" in complaint
-    retire = (
-        "admin",
-        "sealing-key",
-        "retire",
-        path,
-        "--database",
-        f"sqlite:///{tmp_path}/collector.db",
-    )
+    database = f"sqlite:///{tmp_path}/collector.db"
+    retire = ("admin", "sealing-key", "retire", path, "--database", database)
+    # A mistyped database has no survey that could use the key.
+    complaint = halftruth(*retire, second)[2]
+    assert complaint.startswith(f"halftruth: database: there is no file {tmp_path}/collector.db; ")
+    Store(database).close()
     assert halftruth(*retire, second) == (0, f"retired {second}\n", "")
     assert SealingKeys.read(path).public == (third, first)
     status, said, complaint = halftruth(*retire, second)
