@@ -246,15 +246,18 @@ class Schema:
         RecordError
             For an unknown or missing attribute, an answer that is none of its own, or one to what
             is not asked. The message names attributes of this schema and never an answer, nor a key
-            from outside, which may be an answer in the wrong place.
+            from outside, which may be an answer in the wrong place; only what it may have meant.
         """
         if not isinstance(record, Mapping):
             raise RecordError("record: expected a mapping of attribute names to answers")
-        unknown = sum(name not in self._positions and name not in self._options for name in record)
+        unknown = [n for n in record if n not in self._positions and n not in self._options]
         if unknown:
+            keys = {_folded(key) for key in unknown if isinstance(key, str)}
+            meant = [n for n in (*self._positions, *self._options) if _folded(n) in keys]
             raise RecordError(
-                f"record: {unknown} unknown attribute{'s' if unknown > 1 else ''}; the survey has:"
-                f" {listing(self.names)}",
+                f"record: {len(unknown)} unknown attribute{'s' if len(unknown) > 1 else ''}"
+                f"{f', perhaps {listing(meant)}' if meant else ''};"
+                f" the survey has: {listing(self.names)}",
                 field="record",
             )
         answers = self._by_attribute(record)
@@ -339,6 +342,11 @@ def _question(group: Sequence[Attribute]) -> Question:
         return Question(first.name, first.label, first.help, first.kind, tuple(group))
     several = first.question
     return Question(several.name, several.label, several.help, "several", tuple(group))
+
+
+def _folded(name: str) -> str:
+    """Leave out case, blanks and marks, which are easily written in another way."""
+    return "".join(filter(str.isalnum, name)).casefold()
 
 
 def _code(attribute: Attribute, answers: Mapping[str, object], asked: bool) -> int:

@@ -136,7 +136,9 @@ WHOLE = {"smoker": "yes", "age": "old"}
 BAD_RECORDS = [
     ({"smoker": "yes"}, "age", ["'age'", "missing", "young, old, older"]),
     # The first line of a file without a header, for instance: names may be answers.
-    (WHOLE | {SECRET: "yes", "x": SECRET}, "record", ["2 unknown attributes", "smoker, age"]),
+    (WHOLE | {SECRET: "yes", "x": SECRET}, "record", ["2 unknown attributes; the", "smoker, age"]),
+    # Only what is the survey's own is named, where it can be told what was meant.
+    ({"Smoker ": SECRET, "AGE": "old", SECRET: ""}, "record", ["3 unknown", "perhaps smoker, age;"]),
     *(
         (WHOLE | {key: SECRET}, "record", ["unknown", "smoker, age"])
         for key in (1, None, ("smoker",), b"smoker", "", "Smoker", "smoker ")

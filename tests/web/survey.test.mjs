@@ -83,6 +83,13 @@ test("a record is encoded in the order of the schema, not its own", () => {
   assert.deepEqual(schema.encode({ drinks: "weekly", smoker: "yes" }), [1, 1]);
 });
 
+test("of names that are unknown, those of the survey that may be meant are named", () => {
+  const schema = new Schema(ATTRIBUTES);
+  const message = /^record: 3 unknown attribute\(s\), perhaps smoker, drinks; expected only: smoker/;
+  assert.throws(() => schema.encode({ Smoker: "no", "drinks ": "no", [SECRET]: "no" }), { message });
+  assert.throws(() => schema.encode({ [SECRET]: "no" }), { message: /^record: 1 unknown attribute\(s\); / });
+});
+
 test("no error about a record holds an answer, wherever it stands", () => {
   const schema = new Schema(ATTRIBUTES);
   const records = [

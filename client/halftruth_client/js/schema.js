@@ -118,11 +118,13 @@ export class Schema {
    */
   encode(record, asked = this.names) {
     const known = new Set([...this.names, ...this.questions.map(({ name }) => name)]);
-    const unknown = Object.keys(record).filter((key) => !known.has(key)).length;
-    if (unknown > 0) {
-      // An unknown key may be an answer in the wrong place.
+    const unknown = Object.keys(record).filter((key) => !known.has(key));
+    if (unknown.length > 0) {
+      // An unknown key may be an answer in the wrong place: only what it may have meant is named.
+      const meant = [...known].filter((name) => unknown.some((key) => folded(key) === folded(name)));
+      const perhaps = meant.length > 0 ? `, perhaps ${meant.join(", ")}` : "";
       throw new RecordError(
-        `record: ${unknown} unknown attribute(s); expected only: ${this.names.join(", ")}`,
+        `record: ${unknown.length} unknown attribute(s)${perhaps}; expected only: ${this.names.join(", ")}`,
       );
     }
     const answers = this.byAttribute(record);
@@ -196,6 +198,15 @@ export class Schema {
     }
     return answers;
   }
+}
+
+/**
+ * A name without case, blanks and marks, which are easily written in another way.
+ *
+ * @param {string} name
+ */
+function folded(name) {
+  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }
 
 /**
