@@ -138,7 +138,11 @@ BAD_RECORDS = [
     # The first line of a file without a header, for instance: names may be answers.
     (WHOLE | {SECRET: "yes", "x": SECRET}, "record", ["2 unknown attributes; the", "smoker, age"]),
     # Only what is the survey's own is named, where it can be told what was meant.
-    ({"Smoker ": SECRET, "AGE": "old", SECRET: ""}, "record", ["3 unknown", "perhaps smoker, age;"]),
+    (
+        {"Smoker ": SECRET, "AGE": "old", SECRET: ""},
+        "record",
+        ["3 unknown attributes, perhaps", "smoker, age;"],
+    ),
     *(
         (WHOLE | {key: SECRET}, "record", ["unknown", "smoker, age"])
         for key in (1, None, ("smoker",), b"smoker", "", "Smoker", "smoker ")
