@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
@@ -116,6 +116,13 @@ class Attribute:
     shuffle: bool = field(default=False, kw_only=True)
     answers: Mapping[str, Text] = field(default_factory=dict, kw_only=True)
     question: Several | None = field(default=None, kw_only=True)
+
+    def __repr__(self) -> str:
+        """Return what is not as it is by default."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        usual = {each.name: each.default for each in fields(self)}
+        shown = [f"{n}={x!r}" for n, x in given.items() if x != usual[n] and x != {}]
+        return f"Attribute({', '.join(shown)})"
 
     def __post_init__(self) -> None:
         _check_name(self.name, "attribute name")

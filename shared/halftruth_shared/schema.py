@@ -68,6 +68,10 @@ class Schema:
         # Samplers look their prepared weights up by schema, so its hash is computed once.
         object.__setattr__(self, "_hash", hash(self.attributes))
 
+    def __repr__(self) -> str:
+        sizes = [f"{each.name} ({len(each.categories)})" for each in self.attributes]
+        return f"<Schema {', '.join(sizes)}>"
+
     def __hash__(self) -> int:
         return self._hash
 

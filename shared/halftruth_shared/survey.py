@@ -80,6 +80,9 @@ class Survey:
     languages: tuple[str, ...] = ()
     framing: Framing = field(default=Framing(), hash=False)
 
+    def __repr__(self) -> str:
+        return f"<Survey {self.id!r}, {self.mechanism.kind}: {self.schema!r}>"
+
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not _ID.fullmatch(self.id):
             raise SurveyError(

@@ -383,3 +383,13 @@ def test_a_survey_that_can_be_published_can_be_read(kind):
     attributes = '[[attributes]]\nname = "a"\ncategories = ["x", "y"]'
     survey = Survey.from_toml(toml(f'kind = "{kind}"\n{breach}', attributes=attributes))
     assert Survey.from_json(survey.canonical_json) == survey
+
+
+def test_a_survey_is_shown_on_a_line():
+    smoker = Attribute("smoker", ("no", "yes"), label="Do you smoke?")
+    survey = Survey(
+        "s", "S", Schema([smoker, Attribute("age", ("a", "b", "c"))]), GammaDiagonal(19)
+    )
+    assert repr(survey) == "<Survey 's', gamma-diagonal: <Schema smoker (2), age (3)>>"
+    assert eval(repr(smoker)) == smoker
+    assert repr(smoker).endswith("categories=('no', 'yes'), label='Do you smoke?')")
