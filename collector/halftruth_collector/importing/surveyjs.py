@@ -266,8 +266,10 @@ class _Reader:
     def rating(self, element: Element, called: str) -> list[Made] | None:
         """Return a scale; None if it has too many answers, which is noted."""
         low, step = element.get("rateMin", 1), element.get("rateStep", 1)
-        high = element.get("rateMax", low + (element.get("rateCount", 5) - 1) * step)
-        listed = element.get("rateValues") or range(low, high + 1, step)
+        count = element.get("rateCount")
+        high = element.get("rateMax", 5 if count is None else low + (count - 1) * step)
+        generated = element.get("autoGenerate") is True
+        listed = (not generated and element.get("rateValues")) or range(low, high + 1, step)
         # Of a range of billions even the length is an overflow.
         if any(True for _ in islice(listed, _MOST_ANSWERS, None)):
             self.draft.refuse(called, f"a scale has at most {_MOST_ANSWERS} answers here")

@@ -214,6 +214,23 @@ def test_the_map_names_each_question_option_row_and_value_of_surveyjs(imported):
     assert made.names["mood.night"]["name"] == "mood-night"
 
 
+@pytest.mark.parametrize(
+    ("members", "shown"),
+    [
+        ({"rateMin": 2}, "2345"),
+        ({"rateMin": 0, "rateCount": 3}, "012"),
+        ({"rateCount": 7, "rateMax": 7}, "1234567"),
+        ({"rateMax": 4, "rateStep": 2}, "13"),
+        ({"rateValues": [1, 2], "autoGenerate": True}, "12345"),
+        ({"rateValues": [1, 2], "autoGenerate": False}, "12"),
+    ],
+)
+def test_scales_have_the_answers_that_surveyjs_shows(imported, members, shown):
+    """As version 2.5.38 of survey-core shows them."""
+    made = imported({"elements": [{"type": "rating", "name": "r", "isRequired": True} | members]})
+    assert attributes(made)["r"].categories == tuple(shown)
+
+
 def test_answers_besides_those_of_a_list_are_options_or_said_of_each_option(imported):
     more = ["showOtherItem", "showNoneItem", "showRefuseItem", "showDontKnowItem"]
     element = {"type": "checkbox", "name": "pets", "choices": ["cat", 2.0], "noneText": "None"}
