@@ -38,13 +38,13 @@ import { Fields } from "./fields.js";
  *   Public keys of operators: a survey that none of them signed is refused.
  * @property {string} [invitation] What lets the report in where the survey asks for one.
  *
- * @typedef {{client: Client, survey: Survey, words: Wording, isInvited: boolean}} Parts
+ * @typedef {{client: Client, survey: Survey, words: Wording, invitation?: string}} Parts
  */
 
 /** Milliseconds between tries while a report waits. */
 const RETRY = 5_000;
 
-/** Models that ask. */
+/** Models that ask, or will once their survey is there. */
 const connected = new WeakSet();
 
 const sheet = globalThis.document && new CSSStyleSheet();
@@ -71,10 +71,10 @@ sheet?.replace(`
  */
 export async function connect(model, settings) {
   if (connected.has(model)) throw new ParameterError("model: expected one to connect once", "model");
+  connected.add(model);
   // Whoever renders the model meanwhile sees no question.
   model.beginLoading();
   const { survey: id = "", collector, map, invitation, ...policy } = settings ?? {};
-  const isInvited = invitation !== undefined;
   let words = new Wording();
   /** @type {Client | undefined} */
   let client;
@@ -90,12 +90,13 @@ export async function connect(model, settings) {
     await client.flush();
     const survey = await client.survey(id);
     words = await wordingIn(chosen(survey.languages, { named, preferred: [] }));
-    const parts = { client, survey, words, isInvited };
+    const parts = { client, survey, words, invitation };
     const before = client.before(id, await survey.digest());
     if (before !== null) {
       const { refused } = before;
       if (refused === undefined) show(closing(before.sent ? "before" : "waiting", null, parts));
       else show(refusal({ ...before, refused }, survey, null, words));
+      if (!before.sent) setInterval(() => void client?.flush(), RETRY);
       return survey;
     }
     await checkAdmission(client, survey, invitation);
@@ -103,12 +104,12 @@ export async function connect(model, settings) {
     const fields = new Fields(model, map, survey.schema, asked);
     const questionnaire = new Questionnaire(survey.schema, asked);
     prepare(model, promised(questionnaire, await client.view(survey), parts), parts);
-    listen(model, fields, questionnaire, { ...parts, asked, invitation });
-    connected.add(model);
+    listen(model, fields, questionnaire, asked, parts);
     model.endLoading();
     return survey;
   } catch (error) {
-    show(failure(error, hasReport(client, id), isInvited, null, words));
+    show(failure(error, hasReport(client, id), invitation !== undefined, null, words));
+    connected.delete(model);
     throw error;
   }
 }
@@ -172,10 +173,11 @@ function promised(questionnaire, view, { client, survey, words }) {
  * @param {any} model
  * @param {Fields} fields
  * @param {Questionnaire} questionnaire
- * @param {Parts & {asked: readonly string[], invitation: string | undefined}} parts
+ * @param {readonly string[]} asked
+ * @param {Parts} parts
  */
-function listen(model, fields, questionnaire, { asked, invitation, ...parts }) {
-  const { client, survey, words, isInvited } = parts;
+function listen(model, fields, questionnaire, asked, parts) {
+  const { client, survey, words, invitation } = parts;
   /** @type {import("../schema.js").PersonRecord | null} Answers, once they are taken out. */
   let record = null;
   const update = () => {
@@ -207,7 +209,7 @@ function listen(model, fields, questionnaire, { asked, invitation, ...parts }) {
       if (error instanceof RequestRefused && client.isWaiting(survey.id)) return "waiting";
       const report = client.report(survey.id);
       return report?.refused === undefined
-        ? failure(error, report !== null, isInvited, null, words)
+        ? failure(error, report !== null, invitation !== undefined, null, words)
         : refusal({ ...report, refused: report.refused }, survey, null, words);
     }
   };
