@@ -184,5 +184,9 @@ def test_the_manifest_for_editors_and_the_manual_name_what_the_element_has(node)
     typed = re.findall(r"^  (\w+): CustomEvent", types, re.M)
     assert sorted(typed) == sorted(told)
     manual = (CLIENT.parent / "docs" / "embedding.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| `([\w-]+)` \|", manual.split("\n\n| attribute")[1], re.M)
+    assert sorted(table) == sorted(names["attributes"])
+    typed = re.findall(r"^  \"?([\w-]+)\"?\??: ", types.partition("interface Properties")[0], re.M)
+    assert sorted(["lang", *typed]) == sorted(names["attributes"])
     for name in [*observed, *told, *parts, *(name.removeprefix("--halftruth") for name in themed)]:
         assert re.search(rf"`(--halftruth)?{name}`", manual), name
