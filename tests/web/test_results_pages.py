@@ -44,6 +44,17 @@ def analyst(filled, visit):
 KINDS = ("overview", "weighted", "comparison", "distribution", "rules", "counts")
 
 
+def go_to(page, analysis):
+    """Go to an analysis by the part of the results that it is in."""
+    places = page.get_by_role("navigation", name="Results")
+    places.get_by_role("link", name=analysis.place, exact=True).click()
+    heading = page.get_by_role("heading", level=2, name=analysis.title, exact=True)
+    if heading.count() == 0:
+        beside = page.get_by_role("navigation", name=analysis.place, exact=True)
+        beside.get_by_role("link", name=analysis.title, exact=True).click()
+    expect(heading).to_be_visible()
+
+
 def test_pages_of_every_kind_are_looked_at_by_day():
     def kinds(names):
         return {field.kind for name in names for field in fields(ANALYSES[name].query).values()}
@@ -62,7 +73,7 @@ def test_everyone_can_read_every_analysis_on_a_phone_too(analyst, looked_at):
     # All pages have one menu, and all further rows of a table are like its first ones.
     without = ["nav[aria-label=Results]", "tbody tr:nth-child(n+8)"]
     for place, (name, analysis) in enumerate(ANALYSES.items()):
-        page.get_by_role("link", name=analysis.title, exact=True).click()
+        go_to(page, analysis)
         expect(page.get_by_role("heading", name=analysis.title, exact=True)).to_be_visible()
         assert page.locator("tbody tr").count() > 0
         if analysis.chart:
@@ -79,16 +90,16 @@ def test_the_menu_opens_on_a_phone_and_is_open_where_there_is_room(filled, visit
     found = visit(f"{filled.url}/results/work", java_script_enabled=False, viewport=PHONE)
     page = sign_in(found, filled, "analyst").page
     menu, link = page.get_by_role("navigation", name="Results"), page.get_by_role("link")
-    itemsets = link.filter(has_text="Itemsets")
-    expect(itemsets).not_to_be_visible()
+    explore = link.filter(has_text="Explore")
+    expect(explore).not_to_be_visible()
     assert menu.bounding_box()["height"] < 60
     menu.get_by_text("Menu").focus()
     page.keyboard.press("Enter")
-    itemsets.click()
+    explore.click()
     expect(page.get_by_role("heading", name="Itemsets")).to_be_visible()
-    expect(itemsets).not_to_be_visible()
+    expect(explore).not_to_be_visible()
     page.set_viewport_size({"width": 1280, "height": 740})
-    expect(itemsets).to_be_visible()
+    expect(explore).to_be_visible()
 
 
 @pytest.mark.parametrize(("scheme", "ground"), [("light", 255), ("dark", 25)])
@@ -113,7 +124,7 @@ def test_the_page_of_a_survey_tells_all_about_it(analyst, filled):
 
 def test_an_error_keeps_the_form_as_it_was_filled(analyst):
     page = analyst.page
-    page.get_by_role("link", name="Itemsets").click()
+    go_to(page, ANALYSES["itemsets"])
     page.get_by_label("Min support").fill("7")
     page.get_by_text("More choices").click()
     page.get_by_label("Attribute").select_option("smoker")
@@ -167,6 +178,7 @@ def test_a_table_has_all_rows_and_no_search_without_scripts(filled, visit):
 
 def test_the_report_is_readable_by_all_and_fits_a_phone_and_paper(analyst, filled):
     page = analyst.page
+    page.get_by_role("link", name="Export").click()
     page.get_by_role("link", name="Report to print").click()
     expect(page.get_by_role("heading", name="What is not usable")).to_be_visible()
     expect(page.get_by_role("img", name="Do you smoke?")).to_be_visible()

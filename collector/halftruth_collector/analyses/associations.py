@@ -64,5 +64,6 @@ ANALYSIS = Analysis(
     chart=chart,
     warnings=warnings,
     together=2,
-    order=60,
+    place="Relate",
+    order=45,
 )

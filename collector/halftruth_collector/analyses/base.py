@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import msgspec
 import numpy as np
@@ -27,6 +27,10 @@ _OF_COUNTED = ("where", "missing", "interactions", "modelled")
 
 Q = TypeVar("Q", bound=Query[Any])
 R = TypeVar("R", bound=Result)
+
+#: Parts of the results of a survey, by what is asked of them, in the order of their pages.
+PlaceName = Literal["Overview", "Compare", "Relate", "Explore", "Quality", "Export"]
+PLACES: tuple[PlaceName, ...] = get_args(PlaceName)
 
 
 @dataclass(frozen=True)
@@ -238,8 +242,10 @@ class Analysis(Generic[Q, R]):
         Number of attributes whose joint table reports have to identify.
     options : mapping of str to str
         Further names of options on the command line, by field.
+    place : str
+        Part of the results that it belongs to, of `PLACES`.
     order : int
-        Place in lists; the smallest comes first.
+        Position in it; the smallest comes first.
     """
 
     query: type[Q]
@@ -254,6 +260,7 @@ class Analysis(Generic[Q, R]):
     interpretation: Callable[[R], list[str]] = lambda _: []
     together: int = 1
     options: Mapping[str, str] = field(default_factory=dict)
+    place: PlaceName = "Explore"
     order: int = 100
 
     def __post_init__(self) -> None:

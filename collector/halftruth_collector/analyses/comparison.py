@@ -276,5 +276,6 @@ ANALYSIS = Analysis(
     warnings=warnings,
     interpretation=interpretation,
     together=2,
-    order=25,
+    place="Compare",
+    order=4,
 )

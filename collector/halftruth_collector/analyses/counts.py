@@ -35,5 +35,6 @@ ANALYSIS = Analysis(
         "These are reports, which were perturbed at random, and no answers; every estimate is"
         " computed from them."
     ],
+    place="Quality",
     order=200,
 )

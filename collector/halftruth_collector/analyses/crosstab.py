@@ -325,5 +325,6 @@ ANALYSIS = Analysis(
     warnings=warnings,
     interpretation=interpretation,
     together=2,
+    place="Compare",
     order=5,
 )

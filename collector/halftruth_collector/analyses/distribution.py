@@ -389,5 +389,6 @@ ANALYSIS = Analysis(
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,
+    place="Overview",
     order=28,
 )

@@ -67,5 +67,6 @@ ANALYSIS = Analysis(
     warnings=warnings,
     interpretation=interpretation,
     together=2,
+    place="Relate",
     order=55,
 )

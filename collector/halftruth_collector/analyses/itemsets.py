@@ -136,5 +136,6 @@ ANALYSIS = Analysis(
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,
+    place="Explore",
     order=20,
 )

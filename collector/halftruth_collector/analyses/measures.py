@@ -137,5 +137,6 @@ ANALYSIS = Analysis(
     warnings=warnings,
     interpretation=interpretation,
     together=2,
+    place="Relate",
     order=50,
 )

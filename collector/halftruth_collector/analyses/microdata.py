@@ -177,5 +177,6 @@ ANALYSIS = Analysis(
     warnings=warnings,
     interpretation=interpretation,
     together=2,
+    place="Export",
     order=150,
 )

@@ -181,5 +181,6 @@ ANALYSIS = Analysis(
     diagnostic=by_day,
     warnings=warnings,
     interpretation=interpretation,
+    place="Overview",
     order=0,
 )

@@ -408,5 +408,6 @@ ANALYSIS = Analysis(
     warnings=warnings,
     interpretation=interpretation,
     together=2,
+    place="Relate",
     order=58,
 )

@@ -263,5 +263,6 @@ ANALYSIS = Analysis(
     warnings=warnings,
     interpretation=interpretation,
     together=2,
+    place="Quality",
     order=90,
 )

@@ -60,5 +60,6 @@ ANALYSIS = Analysis(
     interpretation=interpretation,
     options={"antecedent": "if", "consequent": "then"},
     together=2,
+    place="Explore",
     order=40,
 )

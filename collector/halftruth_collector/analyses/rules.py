@@ -99,5 +99,6 @@ ANALYSIS = Analysis(
     grid=grid,
     warnings=warnings,
     interpretation=interpretation,
+    place="Explore",
     order=30,
 )

@@ -317,5 +317,6 @@ ANALYSIS = Analysis(
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,
+    place="Overview",
     order=29,
 )

@@ -112,5 +112,6 @@ ANALYSIS = Analysis(
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,
+    place="Compare",
     order=10,
 )

@@ -243,5 +243,6 @@ ANALYSIS = Analysis(
     warnings=warnings,
     interpretation=interpretation,
     together=2,
-    order=15,
+    place="Overview",
+    order=40,
 )

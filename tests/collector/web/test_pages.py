@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
 import numpy as np
@@ -184,6 +185,29 @@ def test_an_error_is_one_line_and_keeps_what_was_asked(signed_in, filled, asked,
         assert "nobody" in chosen
 
 
+def test_what_was_picked_goes_with_the_links_to_other_parts(signed_in, filled):
+    picked = "missing=exclude&confidence=0.9&where=smoker%3Dyes"
+    pages = [
+        Page(signed_in.get(f"/results/health/{name}?attributes=drinks&{picked}").text)
+        for name in ("table", "associations")
+    ]
+    links = {}
+    for tag in [tag for page in pages for tag in page.all("a")]:
+        address = urlsplit(tag["href"])
+        if address.path.startswith("/results/health/"):
+            links.setdefault(address.path.rsplit("/", 1)[1], parse_qs(address.query))
+    assert links["itemsets"]["where"] == ["smoker=yes"]
+    assert links["itemsets"]["confidence"] == ["0.9"]
+    assert links["overview"]["missing"] == ["exclude"]
+    # Whether two questions go together cannot be asked of a group that gave one answer to one.
+    assert "where" not in links["independence"]
+    assert links["independence"]["confidence"] == ["0.9"]
+    assert "attributes" not in links["comparison"]
+    for tag in pages[0].all("a"):
+        if tag["href"].startswith("/results/health/") and "format=" not in tag["href"]:
+            assert signed_in.get(tag["href"]).status_code == 200, tag["href"]
+
+
 def test_the_report_of_a_survey_is_a_page_of_what_the_list_leads_to(signed_in, filled):
     listed = signed_in.get("/results/")
     assert "400 reports, counted on " in listed.text
@@ -248,7 +272,8 @@ def test_the_form_has_nothing_that_a_browser_could_post(http, survey):
     assert not page.all("form")
     assert not page.all("input")
     [form] = page.all("halftruth-form")
-    assert form == {"survey": "health", "max-gamma": "19"}
+    # The Back key leads a page back: nothing else routes on this page.
+    assert form == {"survey": "health", "max-gamma": "19", "history": None}
     assert "scripts are blocked or could not be loaded" in page.text
 
 
@@ -403,9 +428,14 @@ def test_the_menu_offers_what_can_be_answered_of_reports_about_two_questions(
     drawn = mechanism.perturb_many(schema, rng.integers(0, 3, (900, 3)), rng).tolist()
     reports = [Report(id=UUID(int=i), values=values) for i, values in enumerate(drawn)]
     store.reports.add(survey.id, survey.digest, reports)
-    first, begin = Page(http.get("/results/pairs").get_data(as_text=True)), "/results/pairs/"
-    [*links] = {a["href"] for a in first.all("a") if a["href"].startswith(begin)}
-    offered = {link.removeprefix(begin) for link in links if "?" not in link}
+    begin = "/results/pairs/"
+
+    def linked(path):
+        page = Page(http.get(path).get_data(as_text=True))
+        return {a["href"] for a in page.all("a") if a["href"].startswith(begin)}
+
+    links = set().union(*map(linked, sorted(linked("/results/pairs"))))
+    offered = {link.removeprefix(begin) for link in links if "?" not in link} - {"report"}
     assert set(ANALYSES) - offered == {"crosstab"}
     for name in offered:
         answer = http.get(f"{begin}{name}")

@@ -3,10 +3,12 @@
 An analyst signs in with a token; see :mod:`~.session`.
 """
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from flask import g, render_template, request
+from flask import g, render_template, request, url_for
 from halftruth_shared import HalftruthError, Protection, Survey
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.analyses.wording import number
@@ -14,6 +16,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from ... import charts
 from ...analyses import ANALYSES, Analysis
+from ...analyses.base import PLACES
 from ...analyses.labels import labelled
 from ...analyses.sentences import basis
 from ...analyses.survey_report import period, precision, survey_report
@@ -28,6 +31,31 @@ from .survey_report import shown
 from .tables import PARAMETER, rows_of
 
 blueprint = guarded("results", "/results", "analyst")
+
+#: What was picked on one page and goes with the links to the others.
+_CARRIED = ("attributes", "where", "missing", "confidence", "target", "estimate", "interactions")
+
+Texts = Mapping[str, Sequence[str]]
+
+
+class Page(NamedTuple):
+    """Link to a page of results."""
+
+    title: str
+    address: str
+    current: bool
+
+
+class Place(NamedTuple):
+    """Part of the results, with its pages."""
+
+    name: str
+    pages: list[Page]
+
+    @property
+    def current(self) -> bool:
+        return any(page.current for page in self.pages)
+
 
 #: The analysis that a survey's own page begins with.
 _FIRST = next(iter(ANALYSES))
@@ -111,8 +139,8 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
     rendered = render_template(
         "analysis.html",
         survey=survey,
-        analyses=ANALYSES,
         analysis=analysis,
+        places=_places(analysis, survey, given),
         controls=controls(analysis, survey, texts),
         address=address,
         problem=problem,
@@ -121,6 +149,42 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         **page,
     )
     return rendered, status
+
+
+def _places(analysis: Analysis[Any, Any], survey: Survey, given: Texts) -> list[Place]:
+    """Return the parts of the results, with the pages of each that the survey has."""
+    found = []
+    for name in PLACES:
+        pages = [
+            Page(each.title, _link(each, survey, given), each is analysis)
+            for each in ANALYSES.values()
+            if each.place == name and (each is analysis or each.answers(survey))
+        ]
+        if name == "Export":
+            printed = url_for("results.report", survey_id=survey.id)
+            pages.append(Page("Report to print", printed, current=False))
+        if pages:
+            found.append(Place(name, pages))
+    return found
+
+
+def _link(other: Analysis[Any, Any], survey: Survey, given: Texts) -> str:
+    """Address of an analysis, asked about the same people and questions as far as it can be."""
+    address = url_for("results.view", survey_id=survey.id, name=other.name)
+    kept = {name: given[name] for name in _CARRIED if name in given and name in other.fields}
+    if not kept:
+        return address
+    texts: dict[str, Sequence[str]] = {**write(other.start(survey))}
+    for name, values in kept.items():
+        trial = {**texts, name: values}
+        # Nobody can be asked about the answers that make up the group.
+        asked = {text.partition("=")[0] for n in trial if n != "where" for text in trial[n]}
+        if any(text.partition("=")[0] in asked for text in trial.get("where", ())):
+            continue
+        with suppress(HalftruthError):
+            read(other.query, trial)
+            texts = trial
+    return f"{address}?{urlencode(texts, doseq=True)}"
 
 
 def _file(
