@@ -3,7 +3,7 @@
 An analyst signs in with a token; see :mod:`~.session`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -178,13 +178,18 @@ def _link(other: Analysis[Any, Any], survey: Survey, given: Texts) -> str:
     for name, values in kept.items():
         trial = {**texts, name: values}
         # Nobody can be asked about the answers that make up the group.
-        asked = {text.partition("=")[0] for n in trial if n != "where" for text in trial[n]}
-        if any(text.partition("=")[0] in asked for text in trial.get("where", ())):
+        asked = _named(text for field in trial if field != "where" for text in trial[field])
+        if asked & _named(trial.get("where", ())):
             continue
         with suppress(HalftruthError):
             read(other.query, trial)
             texts = trial
     return f"{address}?{urlencode(texts, doseq=True)}"
+
+
+def _named(texts: Iterable[str]) -> set[str]:
+    """Attributes, among other names, of lists and of answers."""
+    return {each.partition("=")[0] for text in texts for each in text.split(",")}
 
 
 def _file(
