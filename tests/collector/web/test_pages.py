@@ -201,7 +201,6 @@ def test_what_was_picked_goes_with_the_links_to_other_parts(signed_in, filled):
     assert links["overview"]["missing"] == ["exclude"]
     # Whether two questions go together cannot be asked of a group that gave one answer to one.
     assert "where" not in links["independence"]
-    assert links["independence"]["confidence"] == ["0.9"]
     assert "attributes" not in links["comparison"]
     for tag in pages[0].all("a"):
         if tag["href"].startswith("/results/health/") and "format=" not in tag["href"]:
