@@ -179,7 +179,8 @@ def _link(other: Analysis[Any, Any], survey: Survey, given: Texts) -> str:
         trial = {**texts, name: values}
         # Nobody can be asked about the answers that make up the group.
         asked = _named(text for field in trial if field != "where" for text in trial[field])
-        if asked & _named(trial.get("where", ())):
+        group = _named(trial.get("where", ()))
+        if asked & group or len(survey.schema.names) - len(group) < other.together:
             continue
         with suppress(HalftruthError):
             read(other.query, trial)
