@@ -150,7 +150,11 @@ def test_what_is_loaded_anew_in_the_middle_begins_anew(live, visit):
     answer_first(page)
     page.reload()
     expect(heading(page, "Before you begin")).to_be_visible()
+    # Places that were left behind show nothing any more.
+    page.evaluate("history.back()")
     page.wait_for_function("history.state.halftruth === 0")
+    expect(heading(page, "Before you begin")).to_be_visible()
+    assert page.locator("input").count() == 0
     page.go_back()
     expect(page).to_have_url(f"{live.url}/")
 

@@ -14,6 +14,7 @@ from .conftest import (
     answer,
     answer_and_send,
     attach,
+    begin,
     counted,
     heading,
     heard,
@@ -77,7 +78,10 @@ def test_an_invitation_in_the_address_lets_one_report_in_and_goes_nowhere_else(i
     assert one["invitation"] == invitation
     # Nowhere else: not in an address, a header, another body, the history, or what is kept.
     assert found.traffic().count(invitation) == 1
-    assert page.evaluate("history.state") == {"halftruth": 0}
+    for place in range(4):
+        page.wait_for_function("(place) => history.state?.halftruth === place", arg=place)
+        assert page.evaluate("Object.keys(history.state)") == ["halftruth"]
+        page.evaluate("history.forward()")
     assert found.said == []
 
 
@@ -88,6 +92,10 @@ def test_a_link_that_is_opened_in_the_same_place_is_taken_and_outlives_a_reload(
     is_asked(page)
     assert page.url == f"{invited.url}/s/work"
     page.reload()
+    begin(page)
+    # Also in the middle, in another place of the history.
+    page.reload()
+    is_asked(page)
     answer_and_send(page)
     assert len(counted(invited)) == 1
 

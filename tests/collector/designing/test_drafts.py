@@ -260,15 +260,16 @@ def test_answers_of_a_market_basket_and_bins_are_said(data):
 
 def test_what_is_said_around_the_questions_has_a_table_of_its_own(data):
     said = {"asked_by": ["The board", "Der Vorstand"], "thanks": ["Thanks.", ""]}
-    changed = edits.update_settings(
-        data, {**said, "redirect": ["/thanks"], "redirect_after": ["9"]}
-    )
+    addresses = {"contact": ["board@example.org"], "privacy_notice": ["/privacy"]}
+    addresses |= {"redirect": ["/thanks"], "redirect_after": ["9"]}
+    changed = edits.update_settings(data, said | addresses)
     found = written(changed)
     assert "[form]\n" in found
     framing = Survey.from_toml(found).framing
     assert framing.asked_by == {"en": "The board", "de": "Der Vorstand"}
     assert (framing.thanks, framing.redirect, framing.redirect_after) == ("Thanks.", "/thanks", 9)
-    nothing = {name: ["", ""] for name in ("asked_by", "thanks", "redirect", "redirect_after")}
+    assert (framing.contact, framing.privacy_notice) == ("board@example.org", "/privacy")
+    nothing = {name: ["", ""] for name in said | addresses}
     assert edits.update_settings(tomllib.loads(found), nothing) == data
 
 

@@ -148,7 +148,7 @@ export class HalftruthForm extends Localized {
     this.#run += 1;
     const run = this.#run;
     const isOver = () => run !== this.#run;
-    this.#trail.clear();
+    this.#trail.reset();
     try {
       if (!this.current) await this.greet();
       if (isOver()) return;
@@ -293,8 +293,7 @@ export class HalftruthForm extends Localized {
     const { current: survey, client } = this;
     if (!survey || !client) return;
     this.#trail.letLeave();
-    // From here on the Back key leaves the form.
-    this.#trail.clear();
+    const isBack = this.#trail.finish();
     for (const control of this.root.querySelectorAll("button, select")) {
       /** @type {HTMLButtonElement} */ (control).disabled = true;
     }
@@ -304,6 +303,8 @@ export class HalftruthForm extends Localized {
         if (!(error instanceof RequestRefused && client.isWaiting(survey.id))) throw error;
         return { id: client.report(survey.id)?.id ?? "", status: /** @type {const} */ ("waiting") };
       });
+      // The page cleans its place in the history once it hears of the report.
+      await isBack;
       // Meanwhile the page may ask something else here.
       if (survey !== this.current) return;
       // The report is drawn and remembered for good; nobody can change what it was made of.

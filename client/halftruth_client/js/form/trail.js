@@ -1,5 +1,8 @@
 /** Pages of a form behind each other, which the browser's own Back key leaves one by one. */
 
+/** Milliseconds that a browser may take to go back. */
+const PATIENCE = 1_000;
+
 export class Trail {
   /** @type {(() => void)[]} Pages so far, each as it is shown once more. */
   #steps = [];
@@ -33,11 +36,28 @@ export class Trail {
     removeEventListener("beforeunload", this.#ask);
   }
 
-  /** Forget all pages; what was loaded anew begins anew, wherever it was left. */
-  clear() {
+  /** Begin anew, from wherever the browser is. */
+  reset() {
     this.#steps = [];
-    const place = this.#isKept() ? (history.state?.halftruth ?? 0) : 0;
-    if (place > 0) history.go(-place);
+  }
+
+  /**
+   * Go back to the place of the first page, from where the Back key leaves the form. An invitation that
+   * the places behind it have goes with them: from here on it is kept with the report.
+   */
+  async finish() {
+    let place = this.#isKept() ? this.#steps.length - 1 : 0;
+    this.reset();
+    for (; place > 0; place -= 1) {
+      const { invitation, ...others } = history.state ?? {};
+      history.replaceState(others, "");
+      const arrived = new Promise((resolve) => {
+        addEventListener("popstate", resolve, { once: true });
+        setTimeout(resolve, PATIENCE);
+      });
+      history.back();
+      await arrived;
+    }
   }
 
   /** @param {() => void} step Shows a further page. */
