@@ -315,6 +315,8 @@ def test_the_lines_of_the_manual_ask_by_the_pages_of_surveyjs(live, origin, visi
     questionnaire = json.loads(file.read_text("utf-8"))
     picture = {"type": "html", "name": "note", "html": '<img src="/smoker-{smoker}.png" alt="">'}
     questionnaire["pages"][1]["elements"].append(picture)
+    # Nobody is asked to write what is not sent.
+    questionnaire["pages"][1]["elements"][0]["showCommentArea"] = True
     file.write_text(json.dumps(questionnaire), "utf-8")
     [lines] = re.findall(r"```js\n(.*?)```", (ROOT / "docs/surveyjs.md").read_text("utf-8"), re.S)
     lines = lines.replace("https://collector.example", live.url)
