@@ -238,7 +238,8 @@ def test_another_survey_takes_the_place_of_one_and_nothing_of_the_first_stays(
     held = []
     page.route("**/reports", lambda route: held.append(route), times=1)
     send(page)
-    page.wait_for_timeout(50)
+    while not held:
+        page.wait_for_timeout(5)
     page.evaluate(f"{form}.survey = 'other'")
     expect(heading(page, "Before you begin")).to_be_visible()
     open_to_all = {"Access-Control-Allow-Origin": "*"}
