@@ -40,13 +40,13 @@ check: .venv/.developed client/node_modules/.installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	git ls-files '*.md' | xargs $(BIN)/codespell
-	$(SITE) -b dummy docs docs/_build/check
+	$(BIN)/sphinx-build $(STRICT) -b dummy docs docs/_build/check
 	if [ -x client/node_modules/.bin/tsc ]; then cd client && node_modules/.bin/tsc -p jsconfig.json; fi
 
 # The manual as a site, in docs/_build/html; a link to nowhere fails it.
-SITE := $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going
+STRICT := --quiet --fail-on-warning --keep-going
 docs: .venv/.developed
-	$(SITE) -b html docs docs/_build/html
+	$(BIN)/sphinx-build $(STRICT) -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 # Throughput is measured with wrk, Debian's package of that name; without it this says so and stops.
