@@ -152,7 +152,7 @@ def test_what_is_loaded_anew_in_the_middle_begins_anew(live, visit):
     expect(heading(page, "Before you begin")).to_be_visible()
     # Places that were left behind show nothing any more.
     page.evaluate("history.back()")
-    page.wait_for_function("history.state.halftruth === 0")
+    page.wait_for_function("history.state['halftruth-page'] === 0")
     expect(heading(page, "Before you begin")).to_be_visible()
     assert page.locator("input").count() == 0
     page.go_back()
@@ -192,7 +192,7 @@ def test_a_form_in_a_page_leaves_its_history_alone_unless_it_is_asked_to(live, o
     page.goto(f"{address}?history")
     page.evaluate("history.replaceState({router: 1}, '')")
     answer_first(page)
-    assert page.evaluate("history.state") == {"router": 1, "halftruth": 2}
+    assert page.evaluate("history.state") == {"router": 1, "halftruth-page": 2}
     press(page, "Back")
     expect(page.get_by_label("Hours of sleep?")).to_have_value("7.5")
-    assert page.evaluate("history.state") == {"router": 1, "halftruth": 1}
+    assert page.evaluate("history.state") == {"router": 1, "halftruth-page": 1}

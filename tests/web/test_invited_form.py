@@ -79,8 +79,8 @@ def test_an_invitation_in_the_address_lets_one_report_in_and_goes_nowhere_else(i
     # Nowhere else: not in an address, a header, another body, the history, or what is kept.
     assert found.traffic().count(invitation) == 1
     for place in range(4):
-        page.wait_for_function("(place) => history.state?.halftruth === place", arg=place)
-        assert page.evaluate("Object.keys(history.state)") == ["halftruth"]
+        page.wait_for_function("(place) => history.state?.['halftruth-page'] === place", arg=place)
+        assert page.evaluate("Object.keys(history.state)") == ["halftruth-page"]
         page.evaluate("history.forward()")
     assert found.said == []
 

@@ -121,6 +121,8 @@ def draws_once_without_storage(found, live):
     let_time_pass(page, heading(page, "Kept for later"))
     page.unroute("**/reports")
     let_time_pass(page, heading(page, "Thank you"))
+    # In the place that the Back key left the form at, too.
+    assert "halftruth:work" in page.evaluate("Object.keys(history.state.halftruth)")
     page.goto(f"{live.url}/")
     page.go_back()
     expect(heading(page, ANSWERED)).to_be_visible()

@@ -94,7 +94,7 @@ def test_exactly_the_report_that_is_shown_was_sent_and_kept_and_nothing_else(liv
     answer(page)
     # Neither answers nor a draw are kept before they are sent.
     # The Back key leads through the pages by their numbers.
-    assert page.evaluate(KEPT) == kept | {"history": {"halftruth": 3}}
+    assert page.evaluate(KEPT) == kept | {"history": {"halftruth-page": 3}}
     assert posted(found) == []
     with page.expect_request("**/reports") as waited:
         send(page)
@@ -105,14 +105,14 @@ def test_exactly_the_report_that_is_shown_was_sent_and_kept_and_nothing_else(liv
     assert one.keys() == {"id", "values"}
     assert one["values"] == codes(shown_report(page))
     assert not {"cookie", "referer"} & waited.value.all_headers().keys()
-    page.wait_for_function("history.state.halftruth === 0")
+    page.wait_for_function("history.state['halftruth-page'] === 0")
     after = page.evaluate(KEPT)
     ((key, text),) = after.pop("local").items()
     assert key == "halftruth:work"
     kept_report = {"digest": sent["digest"], **one, "collector": live.url, "sent": True}
     assert json.loads(text) == kept_report
     kept.pop("local")
-    assert after == kept | {"history": {"halftruth": 0}}
+    assert after == kept | {"history": {"halftruth-page": 0}}
     # The answers that stayed are shown beside it, and gone with the page.
     stayed = page.locator(".card:not(.sent) dd").all_text_contents()
     assert stayed == ["yes-hush", "weekly-hush", REGIONS[2]]

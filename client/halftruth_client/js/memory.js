@@ -161,6 +161,12 @@ export class ShortStorage {
 class PageStorage extends ShortStorage {
   items = new Map([...kept(), ...Object.entries(stateOfHistory()[ENTRY] ?? {})]);
 
+  constructor() {
+    super();
+    // Whichever entry is loaded again has to tell what was drawn.
+    globalThis.addEventListener?.("popstate", () => this.#keep());
+  }
+
   /** @type {Storage["setItem"]} */
   setItem(key, text) {
     super.setItem(key, text);

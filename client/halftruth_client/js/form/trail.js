@@ -1,5 +1,8 @@
 /** Pages of a form behind each other, which the browser's own Back key leaves one by one. */
 
+/** Member of the state of an entry of the history; what is remembered has another one. */
+const PLACE = "halftruth-page";
+
 /** Milliseconds that a browser may take to go back. */
 const PATIENCE = 1_000;
 
@@ -65,7 +68,7 @@ export class Trail {
     const place = this.#steps.push(step) - 1;
     if (this.#isKept()) {
       // Beside what a router of the page has written there.
-      const state = { ...history.state, halftruth: place };
+      const state = { ...history.state, [PLACE]: place };
       if (place === 0) history.replaceState(state, "");
       else history.pushState(state, "");
     }
@@ -84,7 +87,7 @@ export class Trail {
   }
 
   #travelled = (/** @type {PopStateEvent} */ { state }) => {
-    const place = state?.halftruth;
+    const place = state?.[PLACE];
     const last = this.#steps.length - 1;
     if (place === undefined || place === last || last < 0) return;
     // Forward goes by the form's own buttons, which look at the answers.
