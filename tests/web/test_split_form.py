@@ -19,6 +19,7 @@ from .conftest import (
     script,
     send,
 )
+from .test_no_second_draw import BROKEN
 
 WORK = {
     "sleep": "Do you sleep badly because of work?",
@@ -210,3 +211,19 @@ def test_a_page_says_whether_all_is_asked(live, origin, visit, survey, ask):
 def test_a_caller_who_allows_nothing_to_be_sent_as_it_is_is_asked_nothing(live, origin, visit):
     address = origin.add(element(live, "split"), script(live))
     is_not_asked(visit(address), "its amplification is infinite")
+
+
+def test_without_storage_the_back_key_leads_to_no_second_draw_of_questions(live, visit):
+    page = visit().page
+    page.add_init_script(BROKEN)
+    page.goto(f"{live.url}/s/split")
+    begin(page)
+    page.get_by_label("40 or older").check()
+    press(page, "Continue")
+    asked = page.locator("legend").all_text_contents()
+    page.go_back()
+    page.reload()
+    begin(page)
+    page.get_by_label("40 or older").check()
+    press(page, "Continue")
+    assert page.locator("legend").all_text_contents() == asked
