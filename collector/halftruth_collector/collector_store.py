@@ -1,10 +1,11 @@
 """One collector's store: what it keeps, who may use it, and how reports come in."""
 
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from halftruth_shared import ParameterError
+from halftruth_shared import ParameterError, Survey
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -109,6 +110,15 @@ class Store:
     def import_reports(self, file: Path, progress: Progress | None = None) -> transfer.Imported:
         """Count the reports of a file; see :mod:`~.store.transfer`."""
         return transfer.import_reports(self.database, self.audit, file, progress)
+
+    def count_rows(
+        self,
+        survey: Survey,
+        pages: Iterable[tuple[Sequence[bytes], Sequence[bytes]]],
+        progress: Progress | None = None,
+    ) -> transfer.Imported:
+        """Count reports whose ids and cells are at hand; see :mod:`~.store.transfer`."""
+        return transfer.count_rows(self.database, self.audit, survey, pages, progress)
 
     def compact(self) -> None:
         """Destroy the order in which reports arrived; see :mod:`~.store.compaction`."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 import msgspec
 
@@ -18,7 +19,7 @@ from .attribute import repeated
 from .documents import AttributeDocument, TextDocument, arranged, document_of, written
 from .errors import HalftruthError, SurveyError, listing
 from .framing import Framing
-from .mechanisms import MECHANISMS, AnyParameters, Mechanism, ReportSpace
+from .mechanisms import MECHANISMS, AnyParameters, DistortionMatrices, Mechanism, ReportSpace
 from .protocol.base import prepare
 from .schema import Schema
 from .texts import Text, expected_text, frozen_text, in_language, is_language, languages_of
@@ -120,10 +121,13 @@ class Survey:
             content = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
             raise SurveyError(f"survey: not valid TOML: {error}") from None
+        perturbed = _take_perturbed(content)
         try:
             document = msgspec.convert(content, SurveyDocument)
         except msgspec.ValidationError as error:
             raise _shape_error(error) from None
+        if perturbed is not None:
+            document = _with_identities(document, perturbed)
         return cls.from_document(document)
 
     @classmethod
@@ -198,6 +202,64 @@ class Survey:
     def digest(self) -> str:
         """SHA-256 of the canonical JSON, in hexadecimal."""
         return hashlib.sha256(self.canonical_json).hexdigest()
+
+
+def _take_perturbed(content: dict[str, Any]) -> list[str] | None:
+    """Take the list of perturbed attributes out of a file, and mark all others not sensitive.
+
+    Raises
+    ------
+    SurveyError
+        If it is no list of attributes, or another one says that it is sensitive.
+    """
+    mechanism, attributes = content.get("mechanism"), content.get("attributes")
+    if not isinstance(mechanism, dict) or "perturbed" not in mechanism:
+        return None
+    perturbed, field = mechanism.pop("perturbed"), "mechanism.perturbed"
+    if mechanism.get("kind") != DistortionMatrices.kind:
+        raise SurveyError(f'{field}: expected with kind = "{DistortionMatrices.kind}"', field=field)
+    named = isinstance(perturbed, list) and all(isinstance(name, str) for name in perturbed)
+    if not named or not perturbed or repeated(perturbed):
+        raise SurveyError(f'{field}: expected different attributes, as in ["armed"]', field=field)
+    # Of a question with several answers the options are perturbed, or none of them.
+    stems = {name.partition(".")[0] for name in perturbed} | set(perturbed)
+    for attribute in attributes if isinstance(attributes, list) else ():
+        if not isinstance(attribute, dict) or str(attribute.get("name")) in stems:
+            continue
+        if attribute.setdefault("sensitive", False) is not False:
+            raise SurveyError(
+                f"attribute '{attribute.get('name')}': sensitive: expected false, since it is not"
+                f" in {field}",
+                field="sensitive",
+            )
+    return list(perturbed)
+
+
+def _with_identities(document: SurveyDocument, perturbed: Sequence[str]) -> SurveyDocument:
+    """Give each attribute that is not perturbed the identity matrix, as surveys are published."""
+    written: Any = document.mechanism
+    matrices = dict(written.matrices)
+    questions = [question.attributes(document.languages) for question in document.attributes]
+    sizes = {each.name: len(each.categories) for each in chain.from_iterable(questions)}
+    for name in perturbed:
+        if name not in sizes:
+            raise SurveyError(
+                f"mechanism.perturbed: unknown attribute '{name}'; the survey has:"
+                f" {listing(list(sizes))}",
+                field="mechanism.perturbed",
+            )
+    for name in sizes.keys() - perturbed:
+        if name in matrices or name in written.designs:
+            raise SurveyError(
+                f"mechanism.perturbed: '{name}' is not in it and has a design or matrix; expected"
+                " both or neither",
+                field="mechanism.perturbed",
+            )
+        places = range(sizes[name])
+        matrices[name] = [[int(u == v) for u in places] for v in places]
+    return msgspec.structs.replace(
+        document, mechanism=msgspec.structs.replace(written, matrices=matrices)
+    )
 
 
 def _each(text: Text) -> list[str]:

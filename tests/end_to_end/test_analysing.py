@@ -1,4 +1,4 @@
-"""Every number of docs/analysing.md is what its commands print."""
+"""Every number of docs/analysing.md and docs/field.md is what its commands print."""
 
 import re
 import runpy
@@ -6,26 +6,46 @@ import shlex
 import shutil
 from pathlib import Path
 
+import pytest
 from halftruth_collector.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "analysing.md").read_text(encoding="utf-8")
+NIGERIA = Path("/work/shared/field-data/nigeria.csv")
 TIME = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?")
 
 
-def test_commands_print_what_the_manual_shows(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("page", "commands"),
+    [
+        ("analysing.md", 11),
+        pytest.param(
+            "field.md",
+            4,
+            marks=pytest.mark.skipif(
+                not NIGERIA.exists(), reason="the field data are no part of this"
+            ),
+        ),
+    ],
+)
+def test_commands_print_what_the_manual_shows(page, commands, tmp_path, monkeypatch, capsys):
     shutil.copytree(DOCS / "examples", tmp_path, dirs_exist_ok=True)
+    if page == "field.md":
+        shutil.copyfile(NIGERIA, tmp_path / NIGERIA.name)
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```console\n\$ (.*)\n((?:.*\n)*?)^```$", PAGE, re.M)
+    text = (DOCS / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```console\n\$ (.*)\n((?:.*\n)*?)^```$", text, re.M)
     for command, shown in blocks:
         run(command)
         assert lines(capsys.readouterr().out) == lines(shown), command
-    assert len(blocks) == PAGE.count("```console") == 11
+    assert len(blocks) == text.count("```console") == commands
 
 
-def test_the_survey_shown_is_the_example():
-    [survey] = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.M | re.S)
-    assert survey == (DOCS / "examples/work.toml").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("page", "example"), [("analysing.md", "work.toml"), ("field.md", "nigeria.toml")]
+)
+def test_the_survey_shown_is_the_example(page, example):
+    [survey] = re.findall(r"^```toml\n(.*?)^```$", (DOCS / page).read_text("utf-8"), re.M | re.S)
+    assert (DOCS / "examples" / example).read_text(encoding="utf-8").startswith(survey)
 
 
 def run(command: str) -> None:

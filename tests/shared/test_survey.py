@@ -3,6 +3,7 @@
 import hashlib
 import json
 import pickle
+import re
 import tomllib
 from contextlib import suppress
 from fractions import Fraction
@@ -393,3 +394,80 @@ def test_a_survey_is_shown_on_a_line():
     assert repr(survey) == "<Survey 's', gamma-diagonal: <Schema smoker (2), age (3)>>"
     assert eval(repr(smoker)) == smoker
     assert repr(smoker).endswith("categories=('no', 'yes'), label='Do you smoke?')")
+
+
+PERTURBED = """
+id = "field"
+title = "By a die"
+{languages}
+[mechanism]
+kind = "distortion-matrices"
+perturbed = {perturbed}
+
+[mechanism.designs]
+armed = {{ design = "warner", p = "0.8" }}
+
+[[attributes]]
+name = "armed"
+categories = ["no", "yes"]
+
+[[attributes]]
+name = "age"
+kind = "number"
+minimum = 16
+maximum = 99
+step = 1
+optional = true
+{sensitive}
+
+[[attributes]]
+name = "owns"
+kind = "several"
+options = [{{ name = "radio" }}, {{ name = "bicycle" }}]
+"""
+
+
+def perturbed(list='["armed"]', sensitive="", languages=""):
+    return PERTURBED.format(perturbed=list, sensitive=sensitive, languages=languages)
+
+
+def test_all_but_the_perturbed_attributes_have_the_identity_in_the_published_survey():
+    survey = Survey.from_toml(perturbed())
+    published = json.loads(survey.canonical_json)
+    assert "perturbed" not in published["mechanism"]
+    matrices = published["mechanism"]["matrices"]
+    assert sorted(matrices) == ["age", "owns.bicycle", "owns.radio"]
+    age = matrices["age"]
+    assert age == [["1" if u == v else "0" for u in range(85)] for v in range(85)]
+    assert survey.mechanism.unperturbed(survey.schema) == {"age", "owns.radio", "owns.bicycle"}
+    by_hand = PERTURBED.replace("perturbed = {perturbed}\n", "").format(
+        sensitive="sensitive = false", languages=""
+    )
+    identities = "\n".join(f'"{name}" = {json.dumps(m)}' for name, m in matrices.items())
+    by_hand = by_hand.replace(
+        "[mechanism.designs]", f"[mechanism.matrices]\n{identities}\n[mechanism.designs]"
+    )
+    assert Survey.from_toml(by_hand + "sensitive = false\n").digest == survey.digest
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (perturbed('["armed", "fled"]'), "mechanism.perturbed: unknown attribute 'fled'"),
+        (perturbed('["armed", "age"]'), "attribute 'age' is missing"),
+        (perturbed('["age"]'), "mechanism.perturbed: 'armed' is not in it and has a design"),
+        (perturbed('"armed"'), "mechanism.perturbed: expected different attributes"),
+        (perturbed("[]"), "mechanism.perturbed: expected different attributes"),
+        (perturbed('["armed", "armed"]'), "mechanism.perturbed: expected different attributes"),
+        (perturbed("[[]]"), "mechanism.perturbed: expected different attributes"),
+        (perturbed(sensitive="sensitive = true"), "attribute 'age': sensitive: expected false"),
+        (perturbed().replace('"armed"\ncat', "[]\ncat"), "Expected `str`, got `array`"),
+        (
+            perturbed().replace("distortion-matrices", "gamma-diagonal"),
+            'mechanism.perturbed: expected with kind = "distortion-matrices"',
+        ),
+    ],
+)  # fmt: skip
+def test_a_list_of_perturbed_attributes_that_cannot_be_is_refused(text, said):
+    with pytest.raises((SurveyError, ParameterError), match=re.escape(said)):
+        Survey.from_toml(text)

@@ -33,6 +33,7 @@ _REPORTS = {
     "export": "maintenance:export_reports",
     "import": "maintenance:import_reports",
     "perturb": "perturb:perturb",
+    "read": "perturb:read",
     "write": "campaign:write",
 }
 _MAIN = {
@@ -162,7 +163,7 @@ def analyse() -> None:
 
 @click.group(cls=Commands, places=_REPORTS)
 def reports() -> None:
-    """Perturb records, and count, export and import reports in files."""
+    """Perturb records, and read, count, export and import reports in files."""
 
 
 __all__ = ["main"]

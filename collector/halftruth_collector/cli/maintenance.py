@@ -1,22 +1,19 @@
 """Commands that keep a collector's database: migrate, audit log, back-ups, and counts of others."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import click
 import msgspec
-from tqdm import tqdm
 
 from ..collector_store import Store, existing
 from ..store.audit import ACTOR, BACKUP, AuditLog
 from ..store.backups import back_up
 from ..store.database import Database
-from ..store.files import Progress
 from ..store.retention import KEEP_DAYS
 from ..store.schema import migrate as migrate_database
 from . import options
-from .output import print_table
+from .output import print_table, progress_bar
 
 
 @click.command()
@@ -106,7 +103,7 @@ def backup(file: Path, database: str) -> None:
 
     Tables of an earlier version are backed up, too: do so before 'halftruth admin migrate'.
     """
-    with closing(Database(database)) as opened, _bar("rows") as progress:
+    with closing(Database(database)) as opened, progress_bar("rows") as progress:
         rows = back_up(opened, file, progress)
         AuditLog(opened, ACTOR).note(BACKUP, "")
     click.echo(f"{rows} rows in {file}")
@@ -117,7 +114,7 @@ def backup(file: Path, database: str) -> None:
 @options.database
 def restore(file: Path, database: str) -> None:
     """Read a back-up FILE into an empty database, of either kind."""
-    with Store(database) as store, _bar("rows") as progress:
+    with Store(database) as store, progress_bar("rows") as progress:
         rows = store.restore(file, progress)
     click.echo(f"{rows} rows from {file}")
 
@@ -128,7 +125,7 @@ def restore(file: Path, database: str) -> None:
 @options.database
 def export_reports(survey: str, file: Path, database: str) -> None:
     """Write SURVEY and its perturbed reports into a new FILE, for another collector."""
-    with existing(database) as store, _bar("reports") as progress:
+    with existing(database) as store, progress_bar("reports") as progress:
         reports = store.export_reports(survey, file, progress)
     click.echo(f"{reports} reports in {file}")
 
@@ -141,13 +138,6 @@ def import_reports(file: Path, database: str) -> None:
 
     Its reports are all new here, or all known: importing a file again does no harm.
     """
-    with Store(database) as store, _bar("reports") as progress:
+    with Store(database) as store, progress_bar("reports") as progress:
         done = store.import_reports(file, progress)
     click.echo(f"counted {done.counted} reports; {done.repeated} had been counted before")
-
-
-@contextmanager
-def _bar(unit: str) -> Iterator[Progress]:
-    """A progress bar on a terminal."""
-    with tqdm(unit=f" {unit}", disable=None) as bar:
-        yield bar.update

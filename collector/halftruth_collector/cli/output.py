@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,11 +11,13 @@ import click
 import msgspec
 from halftruth_shared import ParameterError
 from tabulate import tabulate
+from tqdm import tqdm
 
 if TYPE_CHECKING:
     # Most commands have no result, and what makes one takes a while to load.
     from halftruth_shared.analyses.charts import Chart
 
+    from ..store.files import Progress
     from .options import Form
 
 R = TypeVar("R", bound=Any)
@@ -75,6 +78,13 @@ def show(
         render(chart(result), plot)
         click.echo(f"drawn: {plot}", err=True)
     click.echo(text)
+
+
+@contextmanager
+def progress_bar(unit: str) -> Iterator[Progress]:
+    """Show a progress bar on a terminal."""
+    with tqdm(unit=f" {unit}", disable=None) as bar:
+        yield bar.update
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

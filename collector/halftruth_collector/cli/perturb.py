@@ -1,4 +1,4 @@
-"""``halftruth reports perturb``: perturb the records of a CSV file on this machine."""
+"""Files of records: ``halftruth reports perturb``, and ``read`` of what was perturbed elsewhere."""
 
 import csv
 from typing import IO
@@ -6,9 +6,15 @@ from typing import IO
 import click
 import numpy as np
 from halftruth_shared import Survey, read_survey
+from halftruth_shared.protection import Protection
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from ..campaign.randomized import read_randomized
+from ..collector_store import Store
+from ..store.files import PAGE
+from . import options
+from .output import progress_bar
 from .records import read_records
 
 
@@ -35,6 +41,47 @@ def perturb(survey_file: str, records: IO[str], output: IO[str]) -> None:
     writer.writerow(survey.report_space.names)
     for report in reports.tolist():
         writer.writerow(survey.mechanism.decode_report(survey.schema, report).values())
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@click.option(
+    "--survey",
+    "survey_file",
+    required=True,
+    type=click.Path(),
+    metavar="FILE",
+    help="The survey, a TOML file, whose mechanism is what was done in the field.",
+)
+@click.option(
+    "--key",
+    metavar="COLUMN",
+    help="Column that tells people apart: rows of a key that was read before are not counted"
+    " again. By default the same file is not counted twice.",
+)
+@click.option(
+    "--count", metavar="COLUMN", help="Column that says how many people a row stands for."
+)
+@options.database
+def read(file: str, survey_file: str, key: str | None, count: str | None, database: str) -> None:
+    """Count the answers of a FILE that were randomized elsewhere, each row once.
+
+    FILE is CSV, Stata (.dta), SPSS (.sav) or Parquet, such as interviews with dice or cards, or
+    what 'halftruth reports perturb' writes. It has a column for each attribute, with categories by
+    name, by label, or in a whole column by code; others are not looked at. All rows are read, and
+    the survey is published if need be, or nothing changes.
+    """
+    survey = read_survey(survey_file)
+    reports = read_randomized(file, survey, key=key, count=count)
+    with Store(database) as store, progress_bar("reports") as progress:
+        done = store.count_rows(survey, reports.pages(PAGE), progress)
+    click.echo(
+        f"counted {done.counted} reports in survey {survey.id};"
+        f" {done.repeated} had been counted before"
+    )
+    unperturbed = Protection.of(survey).unperturbed
+    if unperturbed:
+        click.echo(f"stored as answered, without protection: {', '.join(unperturbed)}")
 
 
 def _read(survey: Survey, records: IO[str]) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from halftruth_shared import ParameterError, Survey
@@ -96,6 +97,22 @@ def ids_name(part: int) -> str:
     return f"ids-{part:03}.parquet"
 
 
+def survey_row(survey: Survey, sealing_key: str | None) -> dict[str, Any]:
+    """Row of a survey that is published by its counts, the only one of its database."""
+    return {
+        "number": 1,
+        "id": survey.id,
+        "digest": survey.digest,
+        "document": survey.canonical_json.decode(),
+        "status": "open",
+        "published_at": datetime.now(UTC),
+        "invitations": False,
+        "sealing_key": sealing_key,
+        "invited": 0,
+        "withdrawn": 0,
+    }
+
+
 def write(
     folder: Path, survey: Survey, sealing_key: str | None, counts: Mapping[bytes, int]
 ) -> str:
@@ -120,21 +137,9 @@ def write(
     ParameterError
         If it cannot be written.
     """
-    row = {
-        "number": 1,
-        "id": survey.id,
-        "digest": survey.digest,
-        "document": survey.canonical_json.decode(),
-        "status": "open",
-        "published_at": datetime.now(UTC),
-        "invitations": False,
-        "sealing_key": sealing_key,
-        "invited": 0,
-        "withdrawn": 0,
-    }
     in_order = iter(sorted(counts))
     with new_file(folder / COUNTS) as target, target.writing() as connection:
-        connection.execute(insert(surveys), row)
+        connection.execute(insert(surveys), survey_row(survey, sealing_key))
         while page := list(islice(in_order, PAGE)):
             connection.execute(
                 insert(cells),

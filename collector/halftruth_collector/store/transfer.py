@@ -11,10 +11,11 @@ Everything else is refused. Counts of files (:mod:`~.counts_folder`) are importe
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from .closing import COUNTED, total
 from .counts import by_day
 from .database import Database
 from .files import Progress, copy, existing_file, new_file, pages
-from .rows import SHARDS, add_ids, add_outcomes
+from .rows import SHARDS, add_counts, add_ids, add_outcomes
 from .surveys import find, has_reports
 from .tables import cells, daily_outcomes, report_ids, revoked_keys, surveys
 
@@ -130,6 +131,50 @@ def import_reports(
                 _import_days(source, database, connection, known.number, done.counted)
             audit.record(connection, "import", rows[0].id, f"{done.counted} reports counted")
             return done
+
+
+def count_rows(
+    database: Database,
+    audit: AuditLog,
+    survey: Survey,
+    pages: Iterable[tuple[Sequence[bytes], Sequence[bytes]]],
+    progress: Progress | None = None,
+) -> Imported:
+    """Count reports whose ids and cells are at hand, each id once, all of them or none.
+
+    Unlike those of an export, some may have been counted before: the others are told by their ids.
+    The survey is published, if it is not known here.
+
+    Parameters
+    ----------
+    pages : iterable of (ids, packed reports)
+
+    Raises
+    ------
+    ParameterError
+        If the ids of the survey's reports were purged, or it takes them sealed or with invitations.
+    SurveyExists
+        If another survey of that id is published here.
+    """
+    row = counts_folder.survey_row(survey, None)
+    published = SimpleNamespace(**{column.name: row.get(column.name) for column in surveys.c})
+    published.shared_devices = published.unlisted = False
+    counted = repeated = 0
+    with database.writing() as connection:
+        # No key is revoked meanwhile.
+        database.advisory_lock(connection)
+        number = _known_survey(database, connection, published, True).number
+        for ids, packed in pages:
+            new = add_ids(connection, number, ids)
+            fresh = [cell for id_, cell in zip(ids, packed, strict=True) if id_ in new]
+            add_counts(connection, number, _SHARD, fresh)
+            counted += len(new)
+            repeated += len(ids) - len(new)
+            if progress is not None:
+                progress(len(ids))
+        add_outcomes(connection, number, _SHARD, {COUNTED: counted})
+        audit.record(connection, "read", survey.id, f"{counted} reports counted")
+    return Imported(counted, repeated)
 
 
 @contextmanager

@@ -1,0 +1,376 @@
+"""Reports from a file of answers that were randomized elsewhere: by dice, cards or a program.
+
+Each row is one person, or as many as a column says. Every answer is looked up among the survey's
+categories; an error names row and column, counted from 1 after the names, and never a value.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from halftruth_shared import Attribute, ParameterError, RecordError, Survey
+from halftruth_shared.errors import listing
+from numpy.typing import NDArray
+
+#: Most people of one row, and of all rows of a file with a column of numbers.
+MOST_OF_ROW, MOST_OF_FILE = 1_000_000, 10_000_000
+
+#: Bytes of a report's id.
+_ID_SIZE = 16
+
+#: A symbol as 'halftruth reports perturb' writes it, or by its number alone.
+_SYMBOL = re.compile(r"(?:code )?(\d{1,10})(?: about .*)?", re.ASCII | re.DOTALL)
+
+#: Stands for values that are neither text nor number.
+_NO_TEXT = "\0"
+
+
+@dataclass(frozen=True)
+class _Column:
+    """Values of a column, None where it is empty, and labels that its file has for some."""
+
+    name: str
+    values: Sequence[Any]
+    labels: Mapping[Any, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class RandomizedReports:
+    """Reports of a file.
+
+    Attributes
+    ----------
+    packed : bytes
+        Packed report of each row, one after the other.
+    numbers : ndarray of int, shape (rows,)
+        People of each row.
+    keys : sequence of str, or range
+    source : bytes
+        Hash that ids begin with.
+    """
+
+    packed: bytes
+    numbers: NDArray[np.int64]
+    keys: Sequence[str] | range
+    source: bytes
+
+    @property
+    def people(self) -> int:
+        """Number of reports."""
+        return int(self.numbers.sum())
+
+    def pages(self, size: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
+        """Ids and packed reports of all people, so many at a time.
+
+        An id follows from the survey, the row's key, or the file and the row's number, and the
+        number of the person in the row. So a file that is read again has the same ones.
+        """
+        ids: list[bytes] = []
+        cells: list[bytes] = []
+        width = len(self.packed) // len(self.numbers)
+        for row, (key, number) in enumerate(zip(self.keys, self.numbers.tolist(), strict=True)):
+            cell = self.packed[row * width : (row + 1) * width]
+            for person in range(number):
+                text = f"{person}:{key}".encode("utf-8", "surrogatepass")
+                ids.append(hashlib.sha256(self.source + text).digest()[:_ID_SIZE])
+                cells.append(cell)
+                if len(ids) == size:
+                    yield ids, cells
+                    ids, cells = [], []
+        if ids:
+            yield ids, cells
+
+
+def read_randomized(
+    path: str, survey: Survey, *, key: str | None = None, count: str | None = None
+) -> RandomizedReports:
+    """Read the reports of a file: CSV, Stata (.dta), SPSS (.sav) or Parquet.
+
+    Parameters
+    ----------
+    path : str
+    survey : Survey
+        Its reports have the columns that are read; others are not looked at. Categories are named
+        as in the survey, by a label, or in a whole column by their codes. An empty value stands for
+        the only missing category.
+    key : str, optional
+        Column that tells rows apart in all files of this survey.
+    count : str, optional
+        Column that says how many people a row stands for.
+
+    Raises
+    ------
+    ParameterError
+        If the file cannot be read.
+    RecordError
+        If it does not fit the survey; the message names row and column and never a value.
+    """
+    space = survey.report_space
+    wanted = [*space.names, *(name for name in (key, count) if name is not None)]
+    twice = {name for name in wanted if wanted.count(name) > 1}
+    if twice:
+        raise ParameterError(
+            f"key, count: expected columns of their own, not '{min(twice)}'", field="key"
+        )
+    read = _READERS.get(Path(path).suffix.lower())
+    if read is None:
+        raise ParameterError(
+            f"file: {path}: expected a name that ends with one of: {listing(list(_READERS))}",
+            field="file",
+        )
+    try:
+        columns = {column.name: column for column in read(path, wanted)}
+        with open(path, "rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        codes = _report_codes(survey, columns)
+        rows = len(codes)
+        numbers = np.ones(rows, dtype=np.int64) if count is None else _numbers(columns[count])
+        keys = range(1, rows + 1) if key is None else _keys(columns[key])
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "not such a file"
+        raise ParameterError(f"file: {path}: cannot be read: {why}", field="file") from None
+    except RecordError as error:
+        raise RecordError(f"{path}: {error}", field=error.field) from None
+    kind = f"file:{content}:" if key is None else "key:"
+    source = hashlib.sha256(f"{survey.digest}:{kind}".encode()).digest()
+    return RandomizedReports(codes.astype(space.dtype).tobytes(), numbers, keys, source)
+
+
+def _report_codes(survey: Survey, columns: Mapping[str, _Column]) -> NDArray[np.int64]:
+    """Values of all reports, shape (rows, columns of a report)."""
+    space = survey.report_space
+    attributes = {attribute.name: attribute for attribute in survey.schema.attributes}
+    codes = [
+        _answers(columns[name], attributes[name], survey.languages)
+        if name in attributes
+        else _symbols(columns[name], size)
+        for name, size in zip(space.names, space.shape, strict=True)
+    ]
+    if not len(codes[0]):
+        raise RecordError("has no rows; expected one for each person", field="file")
+    return np.column_stack(codes)
+
+
+def _answers(column: _Column, attribute: Attribute, languages: Sequence[str]) -> NDArray[np.int64]:
+    """Codes of the answers in a column, each by its name, or all of them by codes."""
+    names = _names(attribute, languages)
+    missing = set(attribute.missing)
+    blank = names[attribute.missing[0]] if len(missing) == 1 else -1
+
+    def named(value: Any) -> int:
+        text = _text(value)
+        if text is None:
+            return blank
+        code = names.get(_text(column.labels.get(value)) or text, names.get(text, -1))
+        if code < 0 and attribute.number is not None:
+            found = attribute.number.bin(text)
+            code = -1 if found is None else found
+        return code
+
+    codes = {value: named(value) for value in _distinct(column)}
+    if attribute.number is None and not any(
+        code >= 0 and attribute.categories[code] not in missing for code in codes.values()
+    ):
+        # Nothing but missing answers goes by a name.
+        numbers = {str(code): code for code in range(len(attribute.categories))}
+        codes |= {v: numbers.get(_text(v) or "", -1) for v, code in codes.items() if code < 0}
+    expected = attribute.expected
+    if attribute.number is None:
+        expected += f", or in the whole column codes from 0 to {len(attribute.categories) - 1}"
+
+    def refused(value: Any) -> str:
+        if _text(value) is not None:
+            return f"expected {expected}"
+        if len(missing) > 1:
+            return f"is empty; expected which it is of: {listing(attribute.missing)}"
+        return (
+            f"is empty, and the survey has no category for a missing answer; expected {expected},"
+            ' or missing = ["no answer given"] of this attribute in the survey'
+        )
+
+    return _mapped(column, codes, refused)
+
+
+def _names(attribute: Attribute, languages: Sequence[str]) -> dict[str, int]:
+    """Codes by category and by label, without labels of several categories."""
+    names = {category: code for code, category in enumerate(attribute.categories)}
+    for language in languages or ("",):
+        for code, label in enumerate(attribute.answers_in(language)):
+            if names.setdefault(label, code) != code and label not in attribute.categories:
+                names[label] = -1
+    return names
+
+
+def _symbols(column: _Column, size: int) -> NDArray[np.int64]:
+    def number(value: Any) -> int:
+        match = _SYMBOL.fullmatch(_text(value) or "")
+        found = -1 if match is None else int(match[1])
+        return found if found < size else -1
+
+    codes = {value: number(value) for value in _distinct(column)}
+    return _mapped(column, codes, lambda value: f"expected a code from 0 to {size - 1}")
+
+
+def _numbers(column: _Column) -> NDArray[np.int64]:
+    """People of each row."""
+
+    def number(value: Any) -> int:
+        text = _text(value) or ""
+        digits = text.isascii() and text.isdigit() and len(text) <= len(str(MOST_OF_ROW))
+        return int(text) if digits and int(text) <= MOST_OF_ROW else -1
+
+    expected = f"expected how many people the row stands for, from 0 to {MOST_OF_ROW}"
+    numbers = {value: number(value) for value in _distinct(column)}
+    people = _mapped(column, numbers, lambda value: expected)
+    total = np.cumsum(people)
+    if total[-1] > MOST_OF_FILE:
+        row = int(np.argmax(total > MOST_OF_FILE)) + 1
+        raise _refused(row, column, f"expected at most {MOST_OF_FILE} people in a file")
+    if not total[-1]:
+        raise _refused(len(people), column, "expected a row that stands for somebody")
+    return people
+
+
+def _keys(column: _Column) -> list[str]:
+    """Key of each row."""
+    seen: set[str] = set()
+    for row, value in enumerate(column.values, start=1):
+        text = _text(value)
+        if text is None or text == _NO_TEXT:
+            raise _refused(row, column, "expected a key")
+        if text in seen:
+            raise _refused(row, column, "has the key of an earlier row; expected each once")
+        seen.add(text)
+    # A set forgets their order.
+    return [_text(value) or "" for value in column.values]
+
+
+def _distinct(column: _Column) -> Collection[Any]:
+    try:
+        return set(column.values)
+    except TypeError:
+        raise RecordError(
+            f"column '{column.name}': expected texts or numbers", field=column.name
+        ) from None
+
+
+def _mapped(
+    column: _Column, codes: Mapping[Any, int], refused: Callable[[Any], str]
+) -> NDArray[np.int64]:
+    """Code of each value; the first value without one is refused in words."""
+    found = np.fromiter(map(codes.__getitem__, column.values), np.int64, len(column.values))
+    wrong = found < 0
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise _refused(place + 1, column, refused(column.values[place]))
+    return found
+
+
+def _refused(row: int, column: _Column, what: str) -> RecordError:
+    return RecordError(f"row {row}, column '{column.name}': {what}", field=column.name)
+
+
+def _text(value: Any) -> str | None:
+    """A value as CSV has it; None where it is empty."""
+    if isinstance(value, str):
+        return value.strip() or None
+    if value is None or value != value:
+        return None
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    return str(int(value)) if isinstance(value, int) else _NO_TEXT
+
+
+def _check_columns(names: Sequence[Any], wanted: Sequence[str]) -> None:
+    for name in wanted:
+        if names.count(name) != 1:
+            found = "is there twice; expected once" if name in names else "is missing"
+            raise RecordError(f"column '{name}' {found}", field=name)
+
+
+def _read_csv(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
+    row = 0
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        try:
+            first = file.readline()
+            # Spreadsheets of some countries separate by semicolons, others by tabs.
+            delimiter = max(",;\t", key=first.count)
+            file.seek(0)
+            rows = csv.reader(file, delimiter=delimiter, strict=True)
+            names = next(rows, [])
+            _check_columns(names, wanted)
+            take = itemgetter(*map(names.index, wanted), 0)
+            taken = []
+            for cells in rows:
+                # An empty line is no row.
+                if cells:
+                    row += 1
+                    if len(cells) != len(names):
+                        last = names[min(len(cells), len(names)) - 1]
+                        raise RecordError(
+                            f"row {row}, after column '{last}': has {len(cells)} values; expected"
+                            f" {len(names)}",
+                            field="file",
+                        )
+                    taken.append(take(cells))
+        except UnicodeDecodeError:
+            raise RecordError(f"after row {row}: expected CSV in UTF-8", field="file") from None
+        except csv.Error:
+            raise RecordError(f"row {row + 1}: expected CSV", field="file") from None
+    values: Sequence[Sequence[str]] = list(zip(*taken, strict=True)) or [()] * len(wanted)
+    yield from map(_Column, wanted, values)
+
+
+def _read_parquet(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise _not_installed("pyarrow", "parquet") from None
+    # What Arrow raises of a damaged file is a ValueError or OSError.
+    file = pq.ParquetFile(path)
+    _check_columns(file.schema_arrow.names, wanted)
+    table = file.read(columns=list(wanted))
+    for name in wanted:
+        yield _Column(name, table.column(name).to_pylist())
+
+
+def _read_labelled(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
+    """Read Stata or SPSS; what is missing by a code of its own has that, and perhaps a label."""
+    try:
+        import pyreadstat
+    except ImportError:
+        raise _not_installed("pyreadstat", "microdata") from None
+    read = pyreadstat.read_dta if path.lower().endswith(".dta") else pyreadstat.read_sav
+    try:
+        _, about = read(path, metadataonly=True, output_format="dict")
+        _check_columns(about.column_names, wanted)
+        values, about = read(path, usecols=list(wanted), user_missing=True, output_format="dict")
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
+        raise ValueError from error
+    for name in wanted:
+        labels = about.variable_value_labels.get(name, {})
+        yield _Column(name, np.asarray(values[name]).tolist(), labels)
+
+
+def _not_installed(library: str, extra: str) -> ParameterError:
+    return ParameterError(
+        f"file: reading it needs {library}; expected halftruth-collector[{extra}] to be installed",
+        field="file",
+    )
+
+
+#: How files are read, by the ends of their names.
+_READERS: dict[str, Callable[[str, Sequence[str]], Iterator[_Column]]] = {
+    ".csv": _read_csv,
+    ".dta": _read_labelled,
+    ".sav": _read_labelled,
+    ".parquet": _read_parquet,
+}

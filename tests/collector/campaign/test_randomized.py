@@ -1,0 +1,306 @@
+"""Answers that were randomized elsewhere are read from files, each row once."""
+
+import csv
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from databases import on_both
+from halftruth_collector.campaign.randomized import read_randomized
+from halftruth_shared import ParameterError, RecordError, Survey
+from halftruth_shared.protocol.terms import Terms
+
+NIGERIA = Path("/work/shared/field-data/nigeria.csv")
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+
+FIELD = """
+id = "field"
+title = "By a die"
+languages = ["en", "de"]
+
+[mechanism]
+kind = "distortion-matrices"
+perturbed = ["armed"]
+
+[mechanism.designs]
+armed = { design = "forced-response", yes = "1/6", no = "1/6" }
+
+[[attributes]]
+name = "armed"
+categories = ["no", "yes"]
+answers = { yes = { en = "Yes, I did", de = "Ja" } }
+
+[[attributes]]
+name = "age"
+kind = "number"
+minimum = 16
+maximum = 99
+step = 1
+missing = ["not said"]
+
+[[attributes]]
+name = "town"
+categories = ["north", "south"]
+missing = ["refused", "unknown"]
+"""
+
+#: The lines of the smallest file that fits.
+HEADER, LINE = "armed,age,town\n", "yes,40,north\n"
+
+
+#: Coefficients with their standard errors, by predictors.
+PUBLISHED = {
+    "female": {"female": (-0.64215, 0.15991)},
+    "married,female": {"married": (-0.34828, 0.15361)},
+    "assets,married,education,female": {
+        "assets": (0.07943, 0.04051),
+        "married": (-0.34498, 0.15430),
+        "education": (-0.01755, 0.04394),
+        "female": (-0.58563, 0.16077),
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def field():
+    return Survey.from_toml(FIELD)
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content, name="field.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return str(path)
+
+    return write
+
+
+def cells(read):
+    """Reports of a file by its pages, a tuple for each person."""
+    return [tuple(cell) for _, packed in read.pages(2) for cell in packed]
+
+
+def ids(read):
+    return [id_ for page, _ in read.pages(3) for id_ in page]
+
+
+def counted_in(store):
+    """Reports that are counted, by their values."""
+    _, counts, _ = store.reports.counts("field")
+    found = zip(map(tuple, counts.cells.tolist()), counts.counts.tolist(), strict=True)
+    return dict(found)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "other,town,armed,age\n"
+        "x,north,no,16\nx,south,yes,99\n\nx,refused,Ja,\nx, unknown ,'Yes, I did',4.0e1\n",
+        "armed;age;town\nno;16;0\nyes;99;1\nJa;not said;refused\n'Yes, I did';40;3\n",
+        "\ufeffarmed\ttown\tage\n0\tnorth\t16\n1\tsouth\t99\n1\trefused\t\n1\tunknown\t40\n",
+    ],
+)
+def test_answers_go_by_name_by_label_or_by_code(field, file, content):
+    read = read_randomized(file(content.replace("'", '"')), field)
+    assert cells(read) == [(0, 0, 0), (1, 83, 1), (1, 84, 2), (1, 24, 3)]
+    assert read.people == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        ("", {}, "column 'armed' is missing"),
+        (HEADER, {}, "has no rows; expected one for each person"),
+        ("armed,age\nyes,40\n", {}, "column 'town' is missing"),
+        ("armed,age,town,armed\nyes,40,north,no\n", {}, "column 'armed' is there twice"),
+        (HEADER + LINE + "secret,40,north\n", {}, "row 2, column 'armed': expected one of"),
+        (HEADER + LINE + "1,40,north\n", {}, "row 2, column 'armed': expected one of"),
+        (HEADER + "0,40,north\n2,40,north\n", {}, "row 2, column 'armed': .* codes from 0 to 1"),
+        (HEADER + LINE * 6 + ",40,north\n", {}, "row 7, column 'armed': is empty, and the survey"),
+        (HEADER + "yes,40,\n", {}, "row 1, column 'town': is empty; .*: refused, unknown"),
+        (HEADER + LINE + "yes,3512,north\n", {}, "row 2, column 'age': .* from 16 to 99"),
+        (HEADER + "yes,40\0,north\n", {}, "row 1, column 'age': expected a whole number"),
+        (HEADER + LINE + "yes,40\n", {}, "row 2, after column 'age': has 2 values; expected 3"),
+        (HEADER + LINE + "yes,40,north,secret\n", {}, "row 2, after column 'town': has 4 values"),
+        (HEADER + LINE + 'yes,40,"north\n', {}, "row 2: expected CSV"),
+        ((HEADER + LINE).encode() + b"yes,40,\xff\n", {}, "after row .: expected CSV in UTF-8"),
+        (HEADER + "yes,40," + "secret" * 30_000, {}, "row 1: expected CSV"),
+        ("id," + HEADER + f"1,{LINE}1,{LINE}", {"key": "id"}, "row 2, column 'id': has the key of"),
+        ("id," + HEADER + f"1,{LINE} ,{LINE}", {"key": "id"}, "row 2, column 'id': expected"),
+        (HEADER + LINE, {"key": "id"}, "column 'id' is missing"),
+        ("n," + HEADER + f"1,{LINE}1.5,{LINE}", {"count": "n"}, "row 2, column 'n': expected"),
+        ("n," + HEADER + f"-1,{LINE}", {"count": "n"}, "row 1, column 'n': .* from 0 to 1000000"),
+        ("n," + HEADER + f"{'9' * 5000},{LINE}", {"count": "n"}, "row 1, column 'n': expected how"),
+        ("n," + HEADER + f"999999,{LINE}" * 11, {"count": "n"}, "row 11, column 'n': .*at most"),
+        ("n," + HEADER + f"0,{LINE}" * 2, {"count": "n"}, "row 2, column 'n': .* somebody"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_named_by_row_and_column(field, file, content, options, said):
+    with pytest.raises(RecordError, match=said) as refused:
+        read_randomized(file(content), field, **options)
+    assert "secret" not in str(refused.value)
+    assert "3512" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("field.csv", {"key": "armed"}, "expected columns of their own, not 'armed'"),
+        ("field.csv", {"key": "id", "count": "id"}, "expected columns of their own, not 'id'"),
+        ("field.txt", {}, "expected a name that ends with one of: .csv, .dta, .sav, .parquet"),
+        ("field.dta", {}, "cannot be read: not such a file"),
+        ("field.sav", {}, "cannot be read: not such a file"),
+        ("field.parquet", {}, "cannot be read: not such a file"),
+        ("nowhere/field.csv", {}, "cannot be read: No such file"),
+        ("field\0.csv", {}, "cannot be read: not such a file"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(field, file, tmp_path, name, options, said):
+    if "/" not in name and "\0" not in name:
+        file(HEADER + LINE, name)
+    with pytest.raises(ParameterError, match=said):
+        read_randomized(str(tmp_path / name), field, **options)
+
+
+@on_both
+def test_a_row_is_counted_once(store, field, file):
+    def read(content, **options):
+        done = store.count_rows(field, read_randomized(file(content), field, **options).pages(2))
+        return done.counted, done.repeated
+
+    rows = [f"{n},{LINE}" for n in range(5)]
+    assert read("id," + HEADER + "".join(rows[:3]), key="id") == (3, 0)
+    # Later the file has more rows, in another order.
+    assert read("id," + HEADER + "".join(rows[::-1]), key="id") == (2, 3)
+    assert counted_in(store) == {(1, 24, 0): 5}
+    # Without a key it is the file that is known.
+    assert read(HEADER + LINE * 3) == (3, 0)
+    assert read(HEADER + LINE * 3) == (0, 3)
+    assert read(HEADER + LINE * 4) == (4, 0)
+    # A row stands for so many, of whom some were counted.
+    assert read("n,id," + HEADER + f"2,a,{LINE}0,b,{LINE}", key="id", count="n") == (2, 0)
+    assert read("n,id," + HEADER + f"5,a,{LINE}1,b,{LINE}", key="id", count="n") == (4, 2)
+    assert counted_in(store) == {(1, 24, 0): 18}
+    entries = [(e.action, e.subject, e.detail) for e in store.audit.all()]
+    assert entries[0] == ("read", "field", "3 reports counted")
+
+
+def test_ids_differ_between_surveys_files_and_people(field, file):
+    other = Survey.from_toml(FIELD.replace('"field"', '"other"'))
+    one = file("id,n," + HEADER + f"1,2,{LINE}2,1,{LINE}")
+    reads = [
+        read_randomized(one, survey, **options)
+        for survey in (field, other)
+        for options in ({"key": "id", "count": "n"}, {"count": "n"})
+    ]
+    found = [id_ for read in reads for id_ in ids(read)]
+    assert len(set(found)) == len(found) == 12
+    assert {len(id_) for id_ in found} == {16}
+
+
+def test_nothing_is_counted_where_the_survey_takes_no_open_reports(store, field, file):
+    pages = list(read_randomized(file(HEADER + LINE), field).pages(10))
+    store.surveys.publish(field, Terms(invitations=True))
+    with pytest.raises(ParameterError, match="asks for invitations"):
+        store.count_rows(field, pages)
+    assert counted_in(store) == {}
+
+
+@pytest.mark.parametrize("suffix", [".dta", ".sav", ".parquet"])
+def test_files_of_statistics_programs(field, tmp_path, suffix):
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / f"field{suffix}"
+    frame = pandas.DataFrame(
+        {"armed": [2, 1, 1], "age": [16.0, None, 99.0], "town": ["south", "refused", "north"]}
+    )
+    if suffix == ".parquet":
+        frame.assign(armed=["no", "yes", "yes"]).to_parquet(path)
+    else:
+        pyreadstat = pytest.importorskip("pyreadstat")
+        write = {".dta": pyreadstat.write_dta, ".sav": pyreadstat.write_sav}[suffix]
+        # Its own codes are others than ours, so that labels decide.
+        write(frame, path, variable_value_labels={"armed": {1: "yes", 2: "no"}})
+    assert cells(read_randomized(str(path), field)) == [(0, 0, 1), (1, 84, 2), (1, 83, 0)]
+
+
+def test_a_value_that_is_no_text_is_refused(field, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "field.parquet"
+    town = pandas.Timestamp(2020, 1, 1)
+    for value, said in ((town, "row 1, column 'town': expected one"), ([1], "column 'town': exp")):
+        pandas.DataFrame({"armed": ["no"], "age": [20], "town": [value]}).to_parquet(path)
+        with pytest.raises(RecordError, match=said):
+            read_randomized(str(path), field)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        'kind = "gamma-diagonal"\ngamma = "19"',
+        'kind = "split-questionnaire"\ngamma = "19"\nmax_length = 1',
+        'kind = "split-questionnaire"\ngamma = "19"\nmax_length = 1\npublic = ["town"]',
+    ],
+)
+def test_what_perturb_writes_is_read(done, store, tmp_path, monkeypatch, mechanism):
+    monkeypatch.chdir(tmp_path)
+    head, _, questions = FIELD.partition("[mechanism]")
+    questions = questions[questions.index("[[attributes]]") :].replace(
+        'missing = ["refused", "unknown"]', "sensitive = false\noptional = true"
+    )
+    Path("field.toml").write_text(f"{head}[mechanism]\n{mechanism}\n{questions}")
+    records = HEADER + "no,20,north\nyes,not said,\nyes,99,south\n" * 40
+    Path("records.csv").write_text(records)
+    done("reports", "perturb", "field.toml", "records.csv", "-o", "perturbed.csv")
+    said = done("reports", "read", "perturbed.csv", "--survey", "field.toml")
+    assert said.startswith("counted 120 reports in survey field; 0 had been counted before\n")
+    survey = Survey.from_toml(Path("field.toml").read_text())
+    with open("perturbed.csv", newline="") as written:
+        expected = Counter(tuple(row) for row in list(csv.reader(written))[1:])
+    found = {
+        tuple(survey.mechanism.decode_report(survey.schema, values).values()): number
+        for values, number in counted_in(store).items()
+    }
+    assert found == expected
+    said = done("reports", "read", "perturbed.csv", "--survey", "field.toml")
+    assert said.startswith("counted 0 reports in survey field; 120 had")
+
+
+def test_a_refused_file_leaves_no_survey(done, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("field.toml").write_text(FIELD)
+    Path("field.csv").write_text(HEADER + LINE + "secret,40,north\n")
+    complaint = refused("reports", "read", "field.csv", "--survey", "field.toml")
+    assert "row 2, column 'armed'" in complaint
+    assert "secret" not in complaint
+    assert "field" not in done("survey", "list")
+
+
+def test_a_hundred_thousand_rows_take_seconds(field, file):
+    path = file(HEADER + LINE * 100_000)
+    started = time.process_time()
+    read = read_randomized(path, field)
+    assert sum(len(page) for page, _ in read.pages(10_000)) == 100_000
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.skipif(not NIGERIA.exists(), reason="the field data are no part of this")
+def test_nigeria(done):
+    """Contact with armed groups (Blair, Imai & Zhou 2015), read by one command."""
+    said = done("reports", "read", str(NIGERIA), "--survey", str(EXAMPLES / "nigeria.toml"))
+    assert said.splitlines() == [
+        "counted 2423 reports in survey nigeria; 0 had been counted before",
+        "stored as answered, without protection: age, assets, married, education, female",
+    ]
+    found = done("analyse", "table", "nigeria", "--attributes", "armed", "--csv")
+    yes = next(row for row in csv.DictReader(found.splitlines()) if row["armed"] == "yes")
+    assert float(yes["value"]) == pytest.approx(0.26135, abs=5.1e-6)
+    assert float(yes["standard_error"]) == pytest.approx(0.014445, abs=5.1e-6)
+    for predictors, expected in PUBLISHED.items():
+        words = ["--outcome", "armed", "--predictors", predictors, "--estimate", "model", "--csv"]
+        found = done("analyse", "regression", "nigeria", *words)
+        rows = {row["term"].split("=")[0]: row for row in csv.DictReader(found.splitlines())}
+        for name, (coefficient, error) in expected.items():
+            assert float(rows[name]["value"]) == pytest.approx(coefficient, abs=5.1e-6)
+            assert float(rows[name]["standard_error"]) == pytest.approx(error, abs=5.1e-6)
