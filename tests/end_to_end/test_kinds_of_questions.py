@@ -79,7 +79,7 @@ def test_a_file_of_records_leaves_empty_what_is_not_asked_or_passed_over(tmp_pat
     ]
     (tmp_path / "records.csv").write_text("\n".join(rows))
     out = tmp_path / "reports.csv"
-    arguments = ["perturb", str(tmp_path / "kinds.toml"), str(tmp_path / "records.csv")]
+    arguments = ["reports", "perturb", str(tmp_path / "kinds.toml"), str(tmp_path / "records.csv")]
     done = CliRunner().invoke(main, [*arguments, "-o", str(out)])
     assert done.exit_code == 0, done.output
     reports = list(csv.DictReader(out.read_text().splitlines()))
