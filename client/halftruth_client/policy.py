@@ -56,6 +56,12 @@ class PrivacyPolicy:
         """
         if survey.digest in self._approved:
             return
+        if survey.mechanism.randomized_by != "device":
+            raise SurveyRefused(
+                f"survey '{survey.id}': respondents randomized their answers themselves; expected a"
+                " survey whose answers are perturbed here",
+                field="randomized_by",
+            )
         named = [name for name in survey.schema.names if name in self._unprotected]
         # By its name alone, a collector could ask anything.
         is_pin_needed = bool(self._digests or (named and not self._is_signed))

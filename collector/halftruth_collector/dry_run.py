@@ -93,6 +93,8 @@ def why_form_refuses(survey: Survey, max_gamma: str) -> str | None:
         If the limit is no amplification.
     """
     limit = parse_rational(max_gamma, "max_gamma")
+    if survey.mechanism.randomized_by != "device":
+        return "respondents randomized their answers themselves, for 'halftruth reports read'"
     schema, mechanism = survey.schema, survey.mechanism
     harmless = set(allowed_by_form(survey))
     amplification = accepted_amplification(survey, harmless)

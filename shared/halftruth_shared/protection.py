@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from .mechanisms import Provable
+from .mechanisms import Provable, Randomizer
 from .privacy import epsilon, worst_case_posterior
 from .schema import Schema
 from .survey import Survey
@@ -73,6 +73,7 @@ class Protection:
         Sentences about unperturbed attributes and provable answers.
     timing : tuple of str
         Sentence about response times, if questions depend on answers.
+    randomized_by : {"device", "respondent"}
     """
 
     record: Guarantee
@@ -84,6 +85,7 @@ class Protection:
     in_words: tuple[str, ...]
     apart: tuple[str, ...]
     timing: tuple[str, ...] = ()
+    randomized_by: Randomizer = "device"
 
     @classmethod
     def of(cls, survey: Survey, public: Collection[str] = ()) -> "Protection":
@@ -124,8 +126,9 @@ class Protection:
             unperturbed=tuple(name for name in schema.names if name in unperturbed),
             provable=provable,
             in_words=tuple(mechanism.in_words(schema)),
-            apart=_apart(schema, unperturbed, provable),
+            apart=_apart(schema, unperturbed, provable, mechanism.randomized_by),
             timing=timing(schema),
+            randomized_by=mechanism.randomized_by,
         )
 
     def sentences(self) -> list[str]:
@@ -164,12 +167,16 @@ def timing(schema: Schema) -> tuple[str, ...]:
 
 
 def _apart(
-    schema: Schema, unperturbed: Collection[str], provable: Mapping[str, Provable]
+    schema: Schema,
+    unperturbed: Collection[str],
+    provable: Mapping[str, Provable],
+    randomized_by: Randomizer,
 ) -> tuple[str, ...]:
     """Return sentences on what is sent unperturbed and what can be proved, by labels."""
     attributes = {attribute.name: attribute for attribute in schema.attributes}
     labels = [each.label_in() for each in schema.attributes if each.name in unperturbed]
-    listed = f"Sent as answered, without protection: {', '.join(labels)}."
+    begin = "Sent as answered" if randomized_by == "device" else "Asked directly"
+    listed = f"{begin}, without protection: {', '.join(labels)}."
     # A label may be a question.
     sentences = [listed.replace("?.", "?")] if labels else []
     for name, proof in provable.items():

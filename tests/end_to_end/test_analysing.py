@@ -20,7 +20,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?")
         ("analysing.md", 11),
         pytest.param(
             "field.md",
-            4,
+            5,
             marks=pytest.mark.skipif(
                 not NIGERIA.exists(), reason="the field data are no part of this"
             ),

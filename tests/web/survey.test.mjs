@@ -227,6 +227,10 @@ const NO_SURVEYS = {
     matrix([["0.9", "1/3"], ["0.1000000000000000000001", "2/3"]]),
   ),
   "a matrix and a design": surveyOf([2], { ...design(), ...matrix([["1", "0"], ["0", "1"]]) }),
+  "answers that respondents randomized": surveyOf(
+    [2],
+    { ...design(), randomized_by: "respondent" },
+  ),
   "an unknown design": surveyOf([2], design({ design: "constructor" })),
   "a design of three answers": surveyOf([3], design()),
   "a design with a number more": surveyOf([2], design({ p: "1/2" })),

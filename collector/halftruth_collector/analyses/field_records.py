@@ -74,18 +74,21 @@ def regress_records(
     channel = channel_of_outcome(survey, outcome, ())
     if channel is None:
         raise ParameterError(
-            "outcome: expected an answer that the survey perturbs by itself, and that nobody lacks",
+            "outcome: expected an answer that the survey perturbs by itself, and not whether there"
+            " is one",
             field="outcome",
         )
-    categories = survey.schema.attributes[survey.schema.position(outcome)].categories
+    attribute = survey.schema.attributes[survey.schema.position(outcome)]
     reported = _column(records, outcome)
-    if not np.isin(reported, categories).all():
+    if not np.isin(reported, attribute.categories).all():
         raise ParameterError(
             f"records: '{outcome}' has other values than its categories; expected"
-            f" {listing(categories)}",
+            f" {listing(attribute.categories)}",
             field="records",
         )
-    numbers = (reported[:, None] == np.array(categories)).astype(np.float64)
+    # Rows without an answer weigh nothing.
+    told = np.array(attribute.categories)[~attribute.missing_mask]
+    numbers = (reported[:, None] == told).astype(np.float64)
     each = Predictors(tuple(_predictor(records, name, query.reference) for name in predictors))
     first = {f.attribute: f.reference for p in each.each for f in p.factors if f.reference}
     equation = Equation((*predictors, outcome), each, response, chosen, first, {})
@@ -93,7 +96,7 @@ def regress_records(
     return RegressionResult(
         survey=survey.id,
         digest=survey.digest,
-        reports=len(reported),
+        reports=int(numbers.sum()),
         as_of=datetime.now(UTC),
         query=query,
         present=chosen,

@@ -224,13 +224,21 @@ def _found(pairs: _Pairs) -> str:
     )
 
 
+#: How answers became reports, by who randomized them.
+_CHANGED = {
+    "device": "Each person's own device changed the answers at random before anything was sent"
+    " ({kind}). The collector never had a true record.",
+    "respondent": "Respondents randomized their answers themselves, before anybody heard them"
+    " ({kind}). What they were asked directly is counted as they answered it.",
+}
+
+
 def _methods(counted: Counted) -> list[tuple[str, str]]:
     survey = counted.survey
     rows = [
         (
             "Answers",
-            "Each person's own device changed the answers at random before anything was sent"
-            f" ({survey.mechanism.kind}). The collector never had a true record.",
+            _CHANGED[survey.mechanism.randomized_by].format(kind=survey.mechanism.kind),
         ),
         ("What is promised", " ".join(Protection.of(survey).sentences())),
         (

@@ -160,6 +160,33 @@ def _cells(posterior: Posterior | None) -> tuple[str, str]:
     return percent(posterior.mean, 1), _at_most(posterior.most)
 
 
+#: When the same answers are randomized once more, by who does that.
+_ANEW = {
+    "device": "Whoever answers"
+    " again in the same browser, or by the same key, sends the first report again, which"
+    " tells nothing more. Another browser or device, or another survey about the same"
+    " things, draws anew. An invitation for each person keeps another report from being"
+    " counted, but not from being seen by whoever receives it.",
+    "respondent": "Whoever is asked again, or in another survey about the same things, draws anew.",
+}
+
+#: What a promise rests on, likewise.
+_RESTS_ON = {
+    "device": (
+        "The person's own device draws the report as the survey says, from good randomness, and"
+        " sends nothing else: whoever provides the form or its script could do otherwise.",
+        "One report for each person; whether somebody took part at all is not hidden.",
+        "Somebody looking over a shoulder, or a spied-out device, sees answers before any draw.",
+    ),
+    "respondent": (
+        "Respondents randomize as the survey says, out of everybody's sight, and tell nothing but"
+        " the outcome. Those who say the harmless answer whatever they draw are safe, and make"
+        " estimates wrong.",
+        "One report for each person; whether somebody took part at all is not hidden.",
+    ),
+}
+
+
 def _again(audit: Audit) -> Section | None:
     if not audit.protection.protected:
         return None
@@ -167,11 +194,8 @@ def _again(audit: Audit) -> Section | None:
         "Someone who takes part more than once",
         (
             f"After {TIMES} independent reports of the same answers by one person the bound on the"
-            f" whole record is {audit.twice}; k of them raise γ to its kth power. Whoever answers"
-            " again in the same browser, or by the same key, sends the first report again, which"
-            " tells nothing more. Another browser or device, or another survey about the same"
-            " things, draws anew. An invitation for each person keeps another report from being"
-            " counted, but not from being seen by whoever receives it.",
+            f" whole record is {audit.twice}; k of them raise γ to its kth power."
+            f" {_ANEW[audit.protection.randomized_by]}",
         ),
     )
 
@@ -294,12 +318,7 @@ def _results(audit: Audit) -> Section | None:
 
 
 def _assumptions(audit: Audit) -> Section:
-    items = [
-        "The person's own device draws the report as the survey says, from good randomness, and"
-        " sends nothing else: whoever provides the form or its script could do otherwise.",
-        "One report for each person; whether somebody took part at all is not hidden.",
-        "Somebody looking over a shoulder, or a spied-out device, sees answers before any draw.",
-    ]
+    items = list(_RESTS_ON[audit.protection.randomized_by])
     if audit.pilot is not None:
         items.append(
             f"The people of the pilot ({number(audit.pilot)}) are taken for the whole population;"

@@ -98,14 +98,20 @@ def ids_name(part: int) -> str:
 
 
 def survey_row(survey: Survey, sealing_key: str | None) -> dict[str, Any]:
-    """Row of a survey that is published by its counts, the only one of its database."""
+    """Row of a survey that is published by its counts, the only one of its database.
+
+    Nobody sends reports where respondents randomized their answers themselves: it is closed.
+    """
+    now = datetime.now(UTC)
+    is_open = survey.mechanism.randomized_by == "device"
     return {
         "number": 1,
         "id": survey.id,
         "digest": survey.digest,
         "document": survey.canonical_json.decode(),
-        "status": "open",
-        "published_at": datetime.now(UTC),
+        "status": "open" if is_open else "closed",
+        "published_at": now,
+        "closed_at": None if is_open else now,
         "invitations": False,
         "sealing_key": sealing_key,
         "invited": 0,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
-from halftruth_shared import Survey
+from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.terms import Signature, Terms
 from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection, bindparam, exists, select, update
@@ -100,10 +100,17 @@ class SurveyStore:
         SurveyExists
             If another survey of that id has reports.
         ParameterError
-            If terms that are signed would change without a word about the signature.
+            If terms that are signed would change without a word about the signature, or respondents
+            randomized their answers themselves, so that nobody sends reports.
         SignatureRefused
             If the signature does not hold, or is by a key that was revoked.
         """
+        if survey.mechanism.randomized_by != "device":
+            raise ParameterError(
+                f"mechanism.randomized_by: respondents of '{survey.id}' randomized their answers"
+                " themselves; expected 'halftruth reports read', which publishes it as closed",
+                field="mechanism.randomized_by",
+            )
         row = {
             "digest": survey.digest,
             "document": survey.canonical_json.decode(),

@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from .base import Mechanism, Parameters, Provable
+from .base import Mechanism, Parameters, Provable, Randomizer
 from .distortion_matrices import DistortionMatrices
 from .gamma_diagonal import GammaDiagonal
 from .randomized_gamma_diagonal import RandomizedGammaDiagonal
@@ -45,6 +45,7 @@ __all__ = [
     "Provable",
     "RandomizedGammaDiagonal",
     "RandomizedResponse",
+    "Randomizer",
     "Reconstruction",
     "ReportSpace",
     "SplitQuestionnaire",

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -25,6 +25,9 @@ from ..sampling import (
 from ..schema import Schema
 from .reconstruction import Reconstruction
 from .report_space import ReportSpace
+
+#: Who draws a report.
+Randomizer = Literal["device", "respondent"]
 
 #: Condition number above which reconstruction is hopeless: an error of one report in a
 #: million could become an error of everything.
@@ -92,10 +95,14 @@ class Mechanism(ABC):
         Its name in files and messages.
     written_as : type of Parameters
         How files and messages write it; the tag is `kind`.
+    randomized_by : {"device", "respondent"}
+        Who draws reports: a program, or people by dice and the like. Nothing asks for true answers
+        to perturb where they did that.
     """
 
     kind: ClassVar[str]
     written_as: ClassVar[type[Parameters]]
+    randomized_by: Randomizer = "device"
 
     def __init__(self) -> None:
         self._samplers: dict[Schema, Sampler] = {}

@@ -2,14 +2,15 @@
 
 A design has two probabilities of reporting its answer, "yes": for those with this answer, and for
 all others. The device replaces the dice, cards or second question of an interview: a harmless
-question is not asked, its answer is drawn by its prevalence.
+question is not asked, its answer is drawn by its prevalence. Where respondents randomized
+themselves, whoever does not answer does not randomize: a missing answer is reported as it is.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ..attribute import Attribute
+from ..attribute import NOT_ASKED, Attribute
 from ..errors import ParameterError, listing
 from ..rational import Rational, format_rational, parse_rational
 from .base import Provable
@@ -33,16 +34,24 @@ class DesignKind:
     words : str
         What the device does; parameters, their complements (``not_p``) and both answers are to be
         filled in.
+    in_the_field : str
+        What respondents did, where that is more than what the device does.
     """
 
     parameters: tuple[str, ...]
     reported: Callable[..., tuple[Fraction, Fraction]]
     words: str
+    in_the_field: str = ""
 
 
 _HARMLESS = (
     "the device draws the answer to a harmless question that nobody is asked, “{Yes}” with chance"
     " {prevalence}. It reports"
+)
+
+_HARMLESS_IN_THE_FIELD = (
+    "there is a harmless question, the answer to which is “{Yes}” with chance {prevalence} and is"
+    " not told by itself. The respondent reports"
 )
 
 DESIGNS = {
@@ -65,6 +74,8 @@ DESIGNS = {
         lambda p, prevalence: (p + (1 - p) * prevalence, (1 - p) * prevalence),
         "with chance {p} the device reports the answer. Else it reports the answer to a harmless"
         " question that nobody is asked: the device draws “{Yes}” with chance {prevalence}.",
+        "with chance {p} the respondent reports the answer, and else the answer to a harmless"
+        " question, which is “{Yes}” with chance {prevalence}.",
     ),
     # Kuk 1990.
     "kuk": DesignKind(
@@ -79,11 +90,13 @@ DESIGNS = {
         ("prevalence",),
         lambda prevalence: (prevalence, 1 - prevalence),
         _HARMLESS + " “{Yes}” if both answers are the same, and else “{No}”.",
+        _HARMLESS_IN_THE_FIELD + " “{Yes}” if both answers are the same, and else “{No}”.",
     ),
     "triangular": DesignKind(
         ("prevalence",),
         lambda prevalence: (_ONE, prevalence),
         _HARMLESS + " “{No}” if both answers are “{No}”, and else “{Yes}”.",
+        _HARMLESS_IN_THE_FIELD + " “{No}” if both answers are “{No}”, and else “{Yes}”.",
     ),
     # Mangat 1994.
     "mangat": DesignKind(
@@ -106,6 +119,8 @@ class Design:
         prove that.
     field : str
         Its name, for messages.
+    by_respondent : bool
+        Whether respondents randomized themselves, so that answers can be missing.
 
     Raises
     ------
@@ -119,7 +134,9 @@ class Design:
     (Fraction(5, 6), Fraction(1, 6))
     """
 
-    def __init__(self, written: Mapping[str, Rational], field: str) -> None:
+    def __init__(
+        self, written: Mapping[str, Rational], field: str, by_respondent: bool = False
+    ) -> None:
         name = str(written.get("design")) if isinstance(written, Mapping) else None
         if name not in DESIGNS:
             raise ParameterError(
@@ -127,6 +144,7 @@ class Design:
                 field=field,
             )
         self.field, self.name, self.kind = field, name, DESIGNS[name]
+        self._by_respondent = by_respondent
         names = self.kind.parameters
         known = {"design", "answer", *names}
         self.parameters = {p: _chance(written.get(p, ""), f"{field}.{p}") for p in names}
@@ -158,16 +176,16 @@ class Design:
 
     def check(self, attribute: Attribute) -> None:
         """Raise ParameterError unless it has two answers and reports prove no sensitive one."""
-        if len(attribute.categories) != 2:
+        answers = self._perturbed(attribute)
+        if len(answers) != 2:
             raise ParameterError(
-                f"{self.field}: expected a question with two answers,"
-                f" got {len(attribute.categories)}",
+                f"{self.field}: expected a question with two answers, got {len(answers)}",
                 field=self.field,
             )
-        if self.answer not in attribute.categories:
+        if self.answer not in answers:
             raise ParameterError(
                 f"{self.field}.answer: '{self.answer}' is not one of its categories; expected one"
-                f" of: {listing(attribute.categories)}",
+                f" of: {listing(answers)}",
                 field=f"{self.field}.answer",
             )
         _, no = self._answers(attribute)
@@ -180,10 +198,13 @@ class Design:
 
     def matrix(self, attribute: Attribute) -> tuple[tuple[Fraction, ...], ...]:
         """Return the probabilities of reports, shape (reported categories, true categories)."""
-        yes = attribute.categories.index(self.answer)
-        chances = [self.yes_from_yes if u == yes else self.yes_from_no for u in range(2)]
-        complements = tuple(1 - p for p in chances)
-        return tuple(tuple(chances) if v == yes else complements for v in range(2))
+        yes, no = map(attribute.categories.index, self._answers(attribute))
+        # Whatever is missing is reported as it is.
+        places = range(len(attribute.categories))
+        matrix = [[Fraction(u == v) for u in places] for v in places]
+        for u, chance in ((yes, self.yes_from_yes), (no, self.yes_from_no)):
+            matrix[yes][u], matrix[no][u] = chance, 1 - chance
+        return tuple(map(tuple, matrix))
 
     def provable(self, attribute: Attribute) -> Provable | None:
         """Return the answer that a report can prove, if any."""
@@ -195,11 +216,20 @@ class Design:
         yes, no = map(attribute.answer_in, self._answers(attribute))
         chances = {p: _words(value) for p, value in self.parameters.items()}
         chances |= {f"not_{p}": _words(1 - value) for p, value in self.parameters.items()}
-        return self.kind.words.format(Yes=yes, No=no, **chances)
+        words = self.kind.words
+        if self._by_respondent:
+            words = self.kind.in_the_field or words.replace("the device", "the respondent")
+        return words.format(Yes=yes, No=no, **chances)
+
+    def _perturbed(self, attribute: Attribute) -> list[str]:
+        """Return the categories that are perturbed."""
+        missing = attribute.missing if self._by_respondent else ()
+        # Who is not asked is known by an earlier answer, which that would reveal.
+        return [c for c in attribute.categories if c not in missing or c == NOT_ASKED]
 
     def _answers(self, attribute: Attribute) -> tuple[str, str]:
         """Return the categories that the design calls yes and no."""
-        [other] = [category for category in attribute.categories if category != self.answer]
+        [other] = [category for category in self._perturbed(attribute) if category != self.answer]
         return self.answer, other
 
 

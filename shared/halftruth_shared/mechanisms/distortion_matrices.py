@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
+from typing import get_args
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ..attribute import Attribute
+from ..attribute import NOT_ASKED, Attribute
 from ..channels import Dense
 from ..errors import ParameterError
 from ..rational import Rational, format_rational, parse_rational
 from ..sampling import DrawBelow, RandBelow, Sampler
 from ..schema import Schema
-from .base import Parameters, Provable
+from .base import Parameters, Provable, Randomizer
 from .designs import Design
 from .per_attribute import PerAttributeMechanism, check_condition, check_names
 
@@ -31,14 +32,16 @@ class DistortionMatricesParameters(
 ):
     """``matrices`` by attribute: one row for each reported value, one column for each true one.
 
-    Instead of a matrix, an attribute may have a named design in ``designs``.
+    Instead of a matrix, an attribute may have a named design in ``designs``. With ``randomized_by =
+    "respondent"`` it is what people did themselves, in an interview.
     """
 
     matrices: dict[str, list[list[str | int]]] = msgspec.field(default_factory=dict)
     designs: dict[str, dict[str, str | int]] = msgspec.field(default_factory=dict)
+    randomized_by: Randomizer = "device"
 
     def mechanism(self, schema: Schema) -> "DistortionMatrices":
-        return DistortionMatrices(self.matrices, self.designs)
+        return DistortionMatrices(self.matrices, self.designs, self.randomized_by)
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,9 @@ class DistortionMatrices(PerAttributeMechanism):
     designs : mapping of str to mapping, optional
         By attribute, for those that have no matrix: the ``design``, with its parameters; see
         :mod:`.designs`.
+    randomized_by : {"device", "respondent"}
+        Who draws the report. Respondents who do not answer draw none, so that of a sensitive
+        attribute a category that is missing is reported as it is.
 
     Raises
     ------
@@ -102,13 +108,20 @@ class DistortionMatrices(PerAttributeMechanism):
         self,
         matrices: Mapping[str, Sequence[Sequence[Rational]]],
         designs: Mapping[str, Mapping[str, Rational]] | None = None,
+        randomized_by: Randomizer = "device",
     ) -> None:
         super().__init__()
+        if randomized_by not in get_args(Randomizer):
+            raise ParameterError(
+                'randomized_by: expected "device" or "respondent"', field="randomized_by"
+            )
+        self.randomized_by = randomized_by
         self.matrices = {
             name: _read_matrix(matrix, f"matrices.{name}") for name, matrix in matrices.items()
         }
         self.designs = {
-            name: Design(design, f"designs.{name}") for name, design in (designs or {}).items()
+            name: Design(design, f"designs.{name}", randomized_by == "respondent")
+            for name, design in (designs or {}).items()
         }
         for name in self.designs:
             if name in self.matrices:
@@ -126,6 +139,7 @@ class DistortionMatrices(PerAttributeMechanism):
                 for name, matrix in self.matrices.items()
             },
             {name: dict(design.written()) for name, design in self.designs.items()},
+            self.randomized_by,
         )
 
     def check(self, schema: Schema) -> None:
@@ -147,12 +161,31 @@ class DistortionMatrices(PerAttributeMechanism):
             raise ParameterError(
                 f"{field}: expected {size} rows and columns, one for each category", field=field
             )
-        if attribute.sensitive and any(sum(map(bool, row)) == 1 for row in matrix):
+        rows = self._rows(attribute)
+        if attribute.sensitive and any(sum(map(bool, row)) == 1 for row in rows):
             raise ParameterError(
                 f"{field}: a value that only one answer can lead to would reveal a sensitive"
                 " answer; expected two positive entries in each row, or sensitive = false",
                 field=field,
             )
+
+    def _answered(self, attribute: Attribute) -> list[int]:
+        """Codes of the answers that are protected: all, or those that respondents gave at all."""
+        everything = list(range(len(attribute.categories)))
+        if self.randomized_by == "device":
+            return everything
+        answered = [
+            u
+            for u, category in enumerate(attribute.categories)
+            if category not in attribute.missing or category == NOT_ASKED
+        ]
+        # A single answer is told by its not being missing.
+        return answered if len(answered) > 1 else everything
+
+    def _rows(self, attribute: Attribute) -> list[list[Fraction]]:
+        """Return the rows of the matrix, of the answers that are protected."""
+        answered = self._answered(attribute)
+        return [[row[u] for u in answered] for row in self.matrix(attribute)]
 
     def matrix(self, attribute: Attribute) -> Matrix:
         """The matrix of an attribute, also where it is that of a design."""
@@ -173,11 +206,23 @@ class DistortionMatrices(PerAttributeMechanism):
             if attribute.name in self.designs:
                 words = self.designs[attribute.name].in_words(attribute)
                 labels.setdefault(words, []).append(f"“{attribute.label_in()}”")
-        return [f"For {', '.join(names)}, {words}" for words, names in labels.items()]
+        sentences = [f"For {', '.join(names)}, {words}" for words, names in labels.items()]
+        if any(
+            attribute.sensitive and len(self._answered(attribute)) < len(attribute.categories)
+            for attribute in schema.attributes
+        ):
+            sentences.append(
+                "Whether somebody answered is not randomized, and may itself tell something of the"
+                " answer. What follows is of those who did."
+            )
+        return sentences
 
     def attribute_amplification(self, attribute: Attribute) -> Fraction | float:
+        """Amplification of the answers that are protected, given that there is one."""
         ratios: list[Fraction | float] = [
-            max(row) / min(row) if min(row) > 0 else math.inf for row in self.matrix(attribute)
+            max(row) / min(row) if min(row) > 0 else math.inf
+            for row in self._rows(attribute)
+            if any(row)
         ]
         return max(ratios)
 

@@ -41,17 +41,20 @@ _PRECISION = 1e-8
 def channel_of_outcome(survey: Survey, outcome: str, others: Sequence[str]) -> Array | None:
     """P(report | answer) of the outcome where reports tell it and others, these unperturbed.
 
-    None where they do not, or the outcome has answers that are missing, which no report tells.
+    None where they do not, or do not tell whether the outcome is missing. Where it is, there is
+    neither report nor answer.
     """
     reconstruction = survey.mechanism.reconstruction(survey.schema)
     if not isinstance(reconstruction, RecordReconstruction):
         return None
     factors = reconstruction.factors([*others, outcome])
-    if factors is None or survey.schema.attributes[survey.schema.position(outcome)].missing:
+    if factors is None:
         return None
     *known, channel = (factor.dense() for factor in factors)
     exact = all(np.array_equal(factor, np.eye(len(factor))) for factor in known)
-    return channel if exact else None
+    missing = survey.schema.attributes[survey.schema.position(outcome)].missing_mask
+    mixed = channel[missing][:, ~missing].any() or channel[~missing][:, missing].any()
+    return channel[~missing][:, ~missing] if exact and not mixed else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +80,7 @@ class Reported:
         predictors: Sequence[str],
         where: Answers | None = None,
     ) -> "Reported":
-        """Count the reports of those who answered all predictors, and as `where` says."""
+        """Count the reports of those who answered all questions, and as `where` says."""
         schema = survey.schema
         attributes = [schema.attributes[schema.position(name)] for name in predictors]
         kept = np.ones(len(counts.cells), dtype=bool)
@@ -91,10 +94,12 @@ class Reported:
             own = counts.cells[:, schema.position(attribute.name)]
             kept &= np.isin(own, answer_codes(attribute))
             columns.append(np.searchsorted(answer_codes(attribute), own))
-        cells, which = np.unique(np.stack(columns, axis=1)[kept], axis=0, return_inverse=True)
         position = schema.position(outcome)
-        places = which.ravel() * schema.shape[position] + counts.cells[kept, position]
-        numbers = np.bincount(places, counts.counts[kept], len(cells) * schema.shape[position])
+        told = answer_codes(schema.attributes[position])
+        kept &= np.isin(counts.cells[:, position], told)
+        cells, which = np.unique(np.stack(columns, axis=1)[kept], axis=0, return_inverse=True)
+        places = which.ravel() * len(told) + np.searchsorted(told, counts.cells[kept, position])
+        numbers = np.bincount(places, counts.counts[kept], len(cells) * len(told))
         return cls(cells[:, 1:], numbers.reshape(len(cells), -1).astype(np.float64))
 
 

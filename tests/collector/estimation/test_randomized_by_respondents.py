@@ -1,0 +1,175 @@
+"""Surveys whose respondents randomized their answers themselves, some of whom did not answer."""
+
+import math
+from datetime import UTC, datetime
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from halftruth_client import SurveyRefused
+from halftruth_client.policy import PrivacyPolicy
+from halftruth_collector import regress_records
+from halftruth_collector.analyses import Counted
+from halftruth_collector.analyses.regression import compute
+from halftruth_collector.analyses.survey_report import survey_report
+from halftruth_collector.disclosure.audit import audit
+from halftruth_collector.disclosure.statement import statement
+from halftruth_collector.dry_run import check_survey
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_shared import (
+    Attribute,
+    DistortionMatrices,
+    ParameterError,
+    Protection,
+    Schema,
+    Survey,
+)
+from halftruth_shared.analyses.regression import RegressionQuery
+from halftruth_shared.mechanisms.designs import DESIGNS
+
+DICE = {"design": "forced-response", "yes": "1/6", "no": "1/12"}
+#: P(report | answer) of the die, rows and columns no, yes, refused: nobody rolls it and refuses.
+CHANNEL = np.array([[10, 1, 0], [2, 11, 0], [0, 0, 12]]) / 12
+EYE = [[1, 0], [0, 1]]
+
+
+def survey_of(missing=("refused",), design=DICE, by="respondent", **more):
+    armed = Attribute("armed", ("no", "yes"), missing=missing, **more)
+    schema = Schema([Attribute("town", ("south", "north"), sensitive=False), armed])
+    return Survey("f", "F", schema, DistortionMatrices({"town": EYE}, {"armed": design}, by))
+
+
+def test_a_missing_answer_is_reported_as_it_is():
+    survey = survey_of()
+    armed = survey.schema.attributes[1]
+    matrix = survey.mechanism.matrix(armed)
+    np.testing.assert_allclose(np.array(matrix, dtype=float), CHANNEL, atol=1e-15)
+    assert all(sum(column) == 1 for column in zip(*matrix, strict=True))
+    reversed_ = survey_of(design=DICE | {"answer": "no"}).mechanism.matrix(armed)
+    assert [row[:2] for row in reversed_[:2]] == [
+        (Fraction(11, 12), Fraction(1, 6)),
+        (Fraction(1, 12), Fraction(5, 6)),
+    ]
+
+
+def test_shares_are_those_of_answers_and_of_nonresponse():
+    """By enumeration: of 1 200 people in each of twelve parts of a table, what is expected."""
+    truth = np.array([[3, 2, 1], [1, 4, 1]])
+    expected = np.einsum("vu,tu->tv", CHANNEL, truth * 1_200).round().astype(int)
+    assert (expected == np.einsum("vu,tu->tv", CHANNEL * 12, truth * 100)).all()
+    reports = np.repeat(np.argwhere(expected >= 0), expected.ravel(), axis=0)
+    estimator = Estimator(survey_of(), Counts.from_reports(survey_of(), reports))
+    np.testing.assert_allclose(estimator.table(["town", "armed"]).support, truth / 12, atol=1e-12)
+    alone = estimator.table(["armed"])
+    np.testing.assert_allclose(alone.support, [4 / 12, 6 / 12, 2 / 12], atol=1e-12)
+    # Nothing but sampling is uncertain of what is reported as it is.
+    assert alone.standard_error()[2] == pytest.approx(math.sqrt(1 / 6 * 5 / 6 / 14_399))
+
+
+def answers():
+    """People's reports, a fifth of whom refused, those of one town more often."""
+    rng = np.random.default_rng(5)
+    town = rng.integers(0, 2, 6_000)
+    armed = (rng.random(6_000) < 0.2 + 0.3 * town).astype(int)
+    reported = (rng.random(6_000) >= CHANNEL[0, armed]).astype(int)
+    refused = rng.random(6_000) < 0.1 + 0.2 * town
+    return town, np.where(refused, 2, reported)
+
+
+def regression(survey, town, reported):
+    counts = Counts.from_reports(survey, np.stack([town, reported], axis=1))
+    yes = {"armed": "yes"}
+    query = RegressionQuery(outcome="armed", predictors=["town"], present=yes, estimate="model")
+    result = compute(Counted(survey, counts, datetime.now(UTC), min_reports=1), query)
+    assert result.estimate == "outcome"
+    return np.array([(each.value, each.standard_error) for each in result.coefficients])
+
+
+def test_a_regression_is_of_those_who_answered():
+    town, reported = answers()
+    told = reported < 2
+    with_them = regression(survey_of(), town, reported)
+    without = regression(survey_of(()), town[told], reported[told])
+    np.testing.assert_allclose(with_them, without, rtol=1e-6)
+    # The truth: logit 0.2 and the step to logit 0.5, where refusal depends on the town alone.
+    for (value, error), true in zip(with_them, [math.log(0.25), math.log(4)], strict=True):
+        assert abs(value - true) < 3 * error
+    names = np.array(["no", "yes", "refused"])
+    records = {"armed": names[reported], "town": town}
+    result = regress_records(survey_of(), records, "armed", ["town"], present={"armed": "yes"})
+    assert result.reports == told.sum()
+    found = [(each.value, each.standard_error) for each in result.coefficients]
+    np.testing.assert_allclose(found, with_them, rtol=1e-6)
+
+
+def test_a_bound_is_of_those_who_answered_and_says_so():
+    protection = Protection.of(survey_of())
+    assert protection.record.gamma == 10
+    assert protection.unperturbed == ("town",)
+    said = " ".join(protection.sentences())
+    assert "Whether somebody answered is not randomized" in said
+    assert "Asked directly, without protection: town." in said
+    assert "not randomized" not in " ".join(Protection.of(survey_of(())).sentences())
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_no_page_speaks_of_a_device(name):
+    design = {"design": name} | {
+        p: f"1/{n}" for n, p in enumerate(DESIGNS[name].parameters, start=4)
+    }
+    if name in ("triangular", "mangat"):
+        design["not_sensitive"] = "no"
+    survey = survey_of(design=design)
+    counts = Counts.from_reports(survey, np.stack(answers(), axis=1))
+    report = survey_report(Counted(survey, counts, datetime.now(UTC), min_reports=1))
+    said = [str(Protection.of(survey)), str(check_survey(survey, "19")), str(report.methods)]
+    said.append(str(statement(audit(survey, respondents=1_000))))
+    for text in said:
+        assert "device" not in text
+        assert "browser" not in text
+    assert "respondent" in said[0]
+    assert "device" in str(Protection.of(survey_of((), design=design, by="device")))
+
+
+@pytest.mark.parametrize(
+    ("survey", "said"),
+    [
+        (lambda: survey_of(by="device"), "designs.armed: expected a question with two"),
+        (lambda: survey_of(by="dice"), 'randomized_by: expected "device" or "respondent"'),
+        (lambda: survey_of(ask_if={"town": ["north"]}), "expected a question with two answers"),
+        (lambda: survey_of(design=DICE | {"answer": "refused"}), "is not one of its categories"),
+    ],
+)  # fmt: skip
+def test_nonresponse_that_would_tell_more_is_refused(survey, said):
+    with pytest.raises(ParameterError, match=said):
+        survey()
+
+
+def test_a_matrix_may_have_answers_that_are_missing():
+    armed = Attribute("armed", ("no", "yes"), missing=("refused",))
+    matrix = [["5/6", "1/12", 0], ["1/6", "11/12", 0], [0, 0, 1]]
+    survey = Survey(
+        "f", "F", Schema([armed]), DistortionMatrices({"armed": matrix}, randomized_by="respondent")
+    )
+    assert Protection.of(survey).record.gamma == 10
+    with pytest.raises(ParameterError, match="would reveal a sensitive answer"):
+        Survey("f", "F", Schema([armed]), DistortionMatrices({"armed": matrix}))
+    told = [["1", "1/12", 0], [0, "11/12", 0], [0, 0, 1]]
+    with pytest.raises(ParameterError, match="would reveal a sensitive answer"):
+        Survey("f", "F", Schema([armed]), DistortionMatrices({"armed": told}, None, "respondent"))
+
+
+def test_nobody_asks_for_answers_that_respondents_randomized(store):
+    survey = survey_of()
+    assert Survey.from_json(survey.canonical_json) == survey
+    assert b'"randomized_by":"respondent"' in survey.canonical_json
+    assert b"randomized_by" not in survey_of((), by="device").canonical_json
+    with pytest.raises(SurveyRefused, match="respondents randomized their answers themselves"):
+        PrivacyPolicy("100", ["town"], [survey.digest]).check(survey)
+    with pytest.raises(ParameterError, match="'halftruth reports read', which publishes it as cl"):
+        store.surveys.publish(survey)
+    assert "respondents randomized" in check_survey(survey, "100").refused_by_form
+    store.count_rows(survey, [([b"0" * 16], [b"\0\1"])])
+    stored = store.surveys.get("f")
+    assert (stored.status, stored.closed_at is None) == ("closed", False)
+    assert store.count_rows(survey, [([b"1" * 16], [b"\0\2"])]).counted == 1
