@@ -58,6 +58,10 @@ _TOO_LITTLE = (
 #: What the likelihood of a perturbed outcome assumes.
 OUTCOME_ASSUMES = "The equation is assumed to hold, and nothing of the predictors."
 
+_LEFT_OUT = (
+    "Those are left out who lack one of these answers, as if that told nothing of the outcome."
+)
+
 #: What marginal effects are differences of, by the model that has them.
 _MARGINAL = {
     "logistic": "average change in points",
@@ -129,7 +133,9 @@ def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitte
     )
     predictors = model.predictors.at(reported.cells)
     fit = perturbed_outcome_regression(reported.numbers, channel, predictors, model.outcome)
-    return _Fitted(fit, "outcome", OUTCOME_ASSUMES)
+    schema = counted.survey.schema
+    missing = any(schema.attributes[j].missing for j in schema.positions(model.names))
+    return _Fitted(fit, "outcome", OUTCOME_ASSUMES + (f" {_LEFT_OUT}" if missing else ""))
 
 
 def _from_table(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitted:

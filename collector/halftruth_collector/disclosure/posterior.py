@@ -15,6 +15,7 @@ from halftruth_shared import DomainTooLarge, Survey, worst_case_posterior
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.mechanisms import Reconstruction
 from halftruth_shared.protection import PRIOR, Guarantee
+from numpy.typing import NDArray
 
 #: Most records and most reports for exact posteriors, over all answers to a question.
 MAX_CELLS = 2**24
@@ -128,11 +129,14 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
             gamma = one_sided.amplification * mechanism.amplification(
                 schema, public=others | {attribute.name}
             )
-        margin = None if people is None else people([attribute.name])
-        priors = _priors(len(attribute.categories), margin)
+        told = np.isin(np.arange(len(attribute.categories)), mechanism.protected_answers(attribute))
+        margin = None if people is None else people([attribute.name]) * told
+        if margin is not None and not margin.any():
+            continue
+        priors = _priors(told, margin)
         unrelated = attribute.name not in schema.conditional
         alone = _alone(reconstruction, attribute.name, priors) if unrelated else None
-        together = None if whole is None else _together(reconstruction, whole, j)
+        together = None if whole is None else _together(reconstruction, whole, j, told)
         answers = attribute.answers_in()
         for code, category in enumerate(attribute.categories):
             prior = float(priors[code, code])
@@ -189,13 +193,19 @@ def false_reports(survey: Survey, length: int) -> FalseReports:
     return FalseReports(length, weight, len(sets), math.comb(len(names), length))
 
 
-def _priors(size: int, margin: Array | None) -> Array:
-    """Return priors of the answers to one question, a row for each answer in question."""
+def _priors(told: NDArray[np.bool_], margin: Array | None) -> Array:
+    """Return priors of the answers to one question, a row for each answer in question.
+
+    Those that are not protected have the prior 0.
+    """
     if margin is not None:
-        return np.tile(margin / margin.sum(), (size, 1))
+        return np.tile(margin / margin.sum(), (len(told), 1))
+    size = int(told.sum())
     rows = np.full((size, size), float(1 - PRIOR) / max(size - 1, 1))
     np.fill_diagonal(rows, float(PRIOR) if size > 1 else 1.0)
-    return rows
+    priors = np.zeros((len(told), len(told)))
+    priors[np.ix_(told, told)] = rows
+    return priors
 
 
 def _alone(reconstruction: Reconstruction, name: str, priors: Array) -> list[Posterior] | None:
@@ -208,12 +218,14 @@ def _alone(reconstruction: Reconstruction, name: str, priors: Array) -> list[Pos
     return [_posterior(row[:, None] * likelihood, code) for code, row in enumerate(priors)]
 
 
-def _together(reconstruction: Reconstruction, whole: Array, axis: int) -> list[Posterior] | None:
+def _together(
+    reconstruction: Reconstruction, whole: Array, axis: int, told: NDArray[np.bool_]
+) -> list[Posterior] | None:
     """Return the posterior of each answer to one question, given the table of all records."""
     parts = np.zeros((whole.shape[axis], *whole.shape))
-    for code, part in enumerate(parts):
+    for code in np.flatnonzero(told):
         place = (slice(None),) * axis + (code,)
-        part[place] = whole[place] / whole.sum()
+        parts[code][place] = whole[place] / whole.sum()
     joint = _report_probabilities(reconstruction.expected, parts)
     return None if joint is None else [_posterior(joint, code) for code in range(len(joint))]
 

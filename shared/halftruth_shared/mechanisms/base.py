@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ..attribute import Attribute
 from ..errors import ParameterError, SchemaError
 from ..rational import Rational
 from ..sampling import (
@@ -201,6 +202,10 @@ class Mechanism(ABC):
     def provable(self, schema: Schema) -> dict[str, Provable]:
         """Return the answer to each attribute that a report can prove, but never the other."""
         return {}
+
+    def protected_answers(self, attribute: Attribute) -> list[int]:
+        """Return the codes of the answers that bounds are of: those that respondents randomize."""
+        return list(range(len(attribute.categories)))
 
     def in_words(self, schema: Schema) -> list[str]:
         """Return sentences for respondents about the named designs."""

@@ -169,8 +169,7 @@ class DistortionMatrices(PerAttributeMechanism):
                 field=field,
             )
 
-    def _answered(self, attribute: Attribute) -> list[int]:
-        """Codes of the answers that are protected: all, or those that respondents gave at all."""
+    def protected_answers(self, attribute: Attribute) -> list[int]:
         everything = list(range(len(attribute.categories)))
         if self.randomized_by == "device":
             return everything
@@ -184,7 +183,7 @@ class DistortionMatrices(PerAttributeMechanism):
 
     def _rows(self, attribute: Attribute) -> list[list[Fraction]]:
         """Return the rows of the matrix, of the answers that are protected."""
-        answered = self._answered(attribute)
+        answered = self.protected_answers(attribute)
         return [[row[u] for u in answered] for row in self.matrix(attribute)]
 
     def matrix(self, attribute: Attribute) -> Matrix:
@@ -208,7 +207,8 @@ class DistortionMatrices(PerAttributeMechanism):
                 labels.setdefault(words, []).append(f"“{attribute.label_in()}”")
         sentences = [f"For {', '.join(names)}, {words}" for words, names in labels.items()]
         if any(
-            attribute.sensitive and len(self._answered(attribute)) < len(attribute.categories)
+            attribute.sensitive
+            and len(self.protected_answers(attribute)) < len(attribute.categories)
             for attribute in schema.attributes
         ):
             sentences.append(

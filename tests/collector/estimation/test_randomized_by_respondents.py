@@ -13,6 +13,7 @@ from halftruth_collector.analyses import Counted
 from halftruth_collector.analyses.regression import compute
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.disclosure.audit import audit
+from halftruth_collector.disclosure.posterior import answer_posteriors
 from halftruth_collector.disclosure.statement import statement
 from halftruth_collector.dry_run import check_survey
 from halftruth_collector.estimation import Counts, Estimator
@@ -82,6 +83,8 @@ def regression(survey, town, reported):
     query = RegressionQuery(outcome="armed", predictors=["town"], present=yes, estimate="model")
     result = compute(Counted(survey, counts, datetime.now(UTC), min_reports=1), query)
     assert result.estimate == "outcome"
+    missing = bool(survey.schema.attributes[1].missing)
+    assert ("Those are left out who lack one" in result.assumes) == missing
     return np.array([(each.value, each.standard_error) for each in result.coefficients])
 
 
@@ -110,6 +113,32 @@ def test_a_bound_is_of_those_who_answered_and_says_so():
     assert "Whether somebody answered is not randomized" in said
     assert "Asked directly, without protection: town." in said
     assert "not randomized" not in " ".join(Protection.of(survey_of(())).sentences())
+
+
+def test_an_audit_is_of_those_who_answered():
+    def posteriors(survey, people=None):
+        return [
+            (each.category, each.prior, each.alone, each.together, each.known)
+            for each in answer_posteriors(survey, people)
+        ]
+
+    assert posteriors(survey_of()) == posteriors(survey_of(()))
+    pilot = np.array([[3, 2, 1], [1, 4, 1]])
+
+    def people_of(table):
+        return lambda names: table.sum(axis=0) if list(names) == ["armed"] else table
+
+    with_them = posteriors(survey_of(), people_of(pilot))
+    assert [each[0] for each in with_them] == ["no", "yes"]
+    for one, other in zip(
+        with_them, posteriors(survey_of(()), people_of(pilot[:, :2])), strict=True
+    ):
+        assert one[:3] == other[:3]
+        assert one[4] == other[4]
+        # Beside the table of all records, of which refusals take their share.
+        assert one[3].most == pytest.approx(other[3].most)
+        assert one[3].mean == pytest.approx(other[3].mean)
+    assert posteriors(survey_of(), people_of(pilot * [0, 0, 1])) == []
 
 
 @pytest.mark.parametrize("name", DESIGNS)
