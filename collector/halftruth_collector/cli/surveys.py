@@ -103,11 +103,15 @@ def check(file: str, max_gamma: str, as_json: bool) -> None:
     metavar="FILE",
     help="Write there names and values of the questionnaire with ours, for SurveyJS's own pages.",
 )
-def import_(file: str, id: str | None, gamma: str, toml: str | None, names: str | None) -> None:
+@click.option("--verbose", is_flag=True, help="A line for each thing that is left out.")
+def import_(
+    file: str, id: str | None, gamma: str, toml: str | None, names: str | None, verbose: bool
+) -> None:
     """Turn the questionnaire of a FILE into a survey's TOML.
 
-    The file is one of SurveyJS (JSON) or of LimeSurvey (.lss). What of it cannot be in a survey,
-    such as questions with free text, is told on standard error, a line each. Nothing is published.
+    The file is one of SurveyJS (JSON) or LimeSurvey (.lss), or an XLSForm (.xlsx, .csv). What of it
+    cannot be in a survey, such as questions with free text, is told on standard error, by kind.
+    Nothing is published.
     """
     from ..importing import import_questionnaire
 
@@ -119,7 +123,7 @@ def import_(file: str, id: str | None, gamma: str, toml: str | None, names: str 
         click.echo(f"{made.survey.id}: {len(made.survey.schema.questions)} questions in {toml}")
     if names is not None:
         write(names, json_text(made.names).encode(), "map")
-    for sentence in made.left_out:
+    for sentence in made.left_out if verbose else made.summary:
         click.echo(f"halftruth: {sentence}", err=True)
 
 

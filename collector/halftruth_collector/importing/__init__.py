@@ -1,5 +1,6 @@
 """Import of questionnaires of other programs as surveys, with notes on what is lost."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -7,18 +8,21 @@ from halftruth_shared import ParameterError
 
 from .draft import Draft, Imported
 
-__all__ = ["Imported", "import_questionnaire", "read_questionnaire"]
+__all__ = ["Imported", "import_questionnaire", "is_questionnaire", "read_questionnaire"]
 
 #: Most objects, lists or tags of a file.
 _MOST_PARTS = 250_000
 
 
 def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") -> Imported:
-    """Turn a questionnaire of SurveyJS (JSON) or LimeSurvey (.lss) into a survey.
+    """Turn a questionnaire of SurveyJS (JSON), LimeSurvey (.lss) or an XLSForm into a survey.
 
     Parameters
     ----------
     file : str
+        An XLSForm is a workbook (.xlsx), one table (.csv) with the names of its sheets in the first
+        column, or a table ``survey.csv`` (or ``NAME-survey.csv``) beside others of its sheets
+        ``choices`` and ``settings``.
     id : str, optional
         Id of the survey; by default made of the file's name.
     gamma : str
@@ -29,18 +33,47 @@ def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") ->
     HalftruthError
         If the file cannot be read, or as :func:`read_questionnaire`.
     """
+    path, beside = Path(file), {}
     try:
-        content = Path(file).read_bytes()
+        content = path.read_bytes()
+        if path.name.lower().endswith("survey.csv"):
+            others = {
+                sheet: path.with_name(f"{path.name[: -len('survey.csv')]}{sheet}.csv")
+                for sheet in ("choices", "settings")
+            }
+            beside = {
+                sheet: other.read_bytes() for sheet, other in others.items() if other.exists()
+            }
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not the name of a file"
         raise ParameterError(f"{file}: cannot be read: {reason}", field="file") from None
-    return read_questionnaire(content, file, id, gamma)
+    return read_questionnaire(content, file, id, gamma, beside)
+
+
+def is_questionnaire(content: bytes, file: str) -> bool:
+    """Return true for what :func:`read_questionnaire` may read, by its name and first letter."""
+    start = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:2]
+    return start == b"PK" or start[:1] in (b"{", b"<") or file.lower().endswith((".csv", ".xls"))
 
 
 def read_questionnaire(
-    content: bytes, file: str, id: str | None = None, gamma: str = "19"
+    content: bytes,
+    file: str,
+    id: str | None = None,
+    gamma: str = "19",
+    beside: Mapping[str, bytes] | None = None,
 ) -> Imported:
     """Turn the content of such a file into a survey.
+
+    Parameters
+    ----------
+    content : bytes
+    file : str
+        Its name.
+    id : str, optional
+    gamma : str
+    beside : mapping of str to bytes, optional
+        Tables of further sheets of an XLSForm, by their names.
 
     Raises
     ------
@@ -48,25 +81,38 @@ def read_questionnaire(
         If that is no such questionnaire, or has no question that can be asked.
     """
     # Each takes a hundred times the memory that it takes in the file.
-    if sum(map(content.count, (b"{", b"[", b"<"))) > _MOST_PARTS:
+    if not content.startswith(b"PK") and (
+        sum(map(content.count, (b"{", b"[", b"<"))) > _MOST_PARTS
+    ):
         raise ParameterError(
             f"{file}: expected a questionnaire of at most {_MOST_PARTS} elements", field="file"
         )
-    # Imported here: a questionnaire is of one of them.
-    if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        from .limesurvey import read_limesurvey as read
-    else:
-        from .surveyjs import read_surveyjs as read
     draft = Draft()
+    start = content.lstrip(b"\xef\xbb\xbf \t\r\n")
     try:
-        read(content, draft)
+        # Imported here: a questionnaire is of one of them.
+        if content.startswith(b"PK") or file.lower().endswith(".csv"):
+            from .xlsform import read_xlsform
+
+            read_xlsform(content, draft, beside or {})
+        elif start.startswith(b"<"):
+            from .limesurvey import read_limesurvey
+
+            read_limesurvey(content, draft)
+        else:
+            from .surveyjs import read_surveyjs
+
+            read_surveyjs(content, draft)
+    except ParameterError:
+        raise
     except (
         *(msgspec.MsgspecError, RecursionError, ValueError),
         # Members that are not of the type that these programs write.
         *(AttributeError, LookupError, TypeError),
     ):
         raise ParameterError(
-            f"{file}: expected a questionnaire of SurveyJS (JSON) or of LimeSurvey (.lss)",
+            f"{file}: expected a questionnaire of SurveyJS (JSON) or of LimeSurvey (.lss), or an"
+            " XLSForm (.xlsx, .csv)",
             field="file",
         ) from None
     return draft.survey(id or Path(file).stem, gamma)

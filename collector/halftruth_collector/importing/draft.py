@@ -1,39 +1,49 @@
 """Drafts of imported surveys, with notes on what is not imported."""
 
-import ast
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from html import unescape
 from itertools import count
 from textwrap import shorten
 from typing import Any
 
 import msgspec
-from halftruth_shared import HalftruthError, ParameterError, Survey
+from halftruth_shared import Attribute, HalftruthError, ParameterError, Survey
 from halftruth_shared.documents import AttributeDocument
+from halftruth_shared.framing import Framing
 from halftruth_shared.number import read_number
 from halftruth_shared.rational import format_rational
-from halftruth_shared.texts import is_language
-from markupsafe import Markup
 
 from ..designing.text import write
+from .conditions import Dialect, ask_if
 
 #: Most characters of a label and of what explains it.
 _LABEL, _HELP = 256, 2_000
 
-#: Default number of bins of numbers.
-_BINS = 5
+#: Default number of bins of numbers, and what their range is taken to be where there is none.
+_BINS, _RANGE = 5, Fraction(100)
+
+#: Most questions that a line names.
+_NAMED = 3
+
+#: Markup that is not shown, that is within words, and any other.
+_UNSEEN = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style|template|noscript|head)\b.*?(?:</\1\s*>|\Z)", re.I | re.S
+)
+_WITHIN = re.compile(
+    r"</?(?:a|abbr|b|code|em|font|i|mark|s|small|span|strong|su[bp]|u)\b[^<>]*>", re.I
+)
+_TAG = re.compile(r"</?[a-z][^<>]*>|<![^<>]*>", re.I)
+_LINKED = re.compile(r"<(?:img|video|audio|iframe|object|embed|a\s[^<>]*href)\b", re.I)
 
 #: Beyond all minima and maxima that a survey can have.
 _MOST = 10**15
 
 #: Most questions of a survey.
 MOST_QUESTIONS = 1_024
-
-#: How expressions join, and how Python does.
-_JOINED = {"&&": "and", "||": "or"}
 
 #: Categories by value in expressions.
 Values = Mapping[str, str]
@@ -43,12 +53,6 @@ Known = dict[str, tuple[str, Values]]
 
 #: Question made from an element: its wanted name, its members, and its names in expressions.
 Made = tuple[str, dict[str, Any], Known]
-
-#: Condition of a questionnaire: name of a question in expressions, and one of its values.
-Equality = tuple[str, str]
-
-#: Conjunction of lists of alternative equalities.
-Alternatives = list[list[Equality]]
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ class Imported:
         The same, read again.
     left_out : tuple of str
         What of the questionnaire is not in it, or is there in another way; a sentence each.
+    summary : tuple of str
+        The same by kind, with the first questions that it is so of.
     names : mapping of str to dict
         For each name in expressions of the questionnaire, the ``name`` of the question or option,
         and its ``answers`` by value.
@@ -71,6 +77,7 @@ class Imported:
     text: str
     survey: Survey
     left_out: tuple[str, ...]
+    summary: tuple[str, ...]
     names: Mapping[str, Mapping[str, Any]]
 
 
@@ -78,27 +85,59 @@ class Imported:
 class Draft:
     """Draft of a survey: titles, questions, and notes on what is left out."""
 
+    dialect: Dialect = field(init=False)
     texts: dict[str, Any] = field(default_factory=dict)
     form: dict[str, Any] = field(default_factory=dict)
     languages: list[str] = field(default_factory=list)
     questions: list[dict[str, Any]] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    _notes: dict[tuple[str, str, str], None] = field(default_factory=dict)
+    _introductions: list[str | dict[str, str]] = field(default_factory=list)
     _known: dict[str, tuple[str, Values]] = field(default_factory=dict)
+    _attributes: dict[str, Attribute] = field(default_factory=dict)
 
-    def say(self, sentence: str) -> None:
-        """Note what is left out, once."""
-        if sentence not in self.left_out:
-            self.left_out.append(sentence)
+    def say(self, what: str, name: str = "", which: str = "") -> None:
+        """Note what is left out, once: of a question with a name, and what exactly there."""
+        self._notes[what, name, which] = None
 
     def say_fixed(self, called: str, answers: Sequence[str]) -> None:
         """Note answers that the questionnaire's program has in every language by itself."""
         if len(self.languages) > 1:
             listed = ", ".join(f"'{answer}'" for answer in answers)
-            self.say(f"question '{called}': {listed} are to be written in each language")
+            self.say(f"{listed} are to be written in each language", called)
+
+    def text(self, texts: Mapping[str, str]) -> str | dict[str, str]:
+        """Return a text without markup in the languages of the questionnaire."""
+        said = {language: without_markup(text) for language, text in texts.items()}
+        start = shorten(next(filter(None, said.values()), ""), 60, placeholder=" …")
+        if any(_LINKED.search(text) for text in texts.values()):
+            self.say("the links and pictures of texts are left out", "", start)
+        if any("{" in text for text in said.values()):
+            self.say("texts stand as they are, with what is in braces", "", start)
+        declared = set(self.languages or said)
+        for language in said.keys() - declared:
+            if said[language]:
+                self.say(f"texts in '{language}' are left out, which is not among its languages")
+        return plain({key: text for key, text in said.items() if key in declared})
+
+    def introduce(self, text: str | dict[str, str]) -> None:
+        """Put a text above the next question."""
+        if text:
+            self._introductions.append(text)
+
+    def end_at(self, address: object) -> None:
+        """Take over the address that a questionnaire ends at."""
+        if not address:
+            return
+        try:
+            Framing(redirect=str(address))
+        except HalftruthError:
+            self.say("the address to go on to is left out, for it is not one with https://")
+        else:
+            self.form["redirect"] = str(address)
 
     def refuse(self, name: str, why: str) -> None:
         """Note that a question is left out."""
-        self.say(f"question '{name}' is left out: {why}")
+        self.say(f"left out: {why}", name)
 
     def refuse_words(self, name: str) -> None:
         """Note that a question with free text is left out."""
@@ -108,22 +147,36 @@ class Draft:
         """Return an unused name of a question, close to a wanted one."""
         unique = usable(wanted, {question["name"] for question in self.questions})
         if unique != wanted:
-            self.say(f"question '{wanted}' is named '{unique}'")
+            self.say("has another name", wanted, unique)
         return unique
 
     def number(
         self, name: str, minimum: object, maximum: object, whole: bool
     ) -> dict[str, Any] | None:
-        """Return the members of a number question; None without a range, which is noted."""
+        """Return the members of a number question; None where it cannot be, which is noted."""
         # Of texts with few digits alone: written out, 1e99999999 takes minutes.
         low, high = read_number(minimum), read_number(maximum)
-        if low is None or high is None or max(abs(low), abs(high)) >= _MOST:
-            self.refuse(
-                name,
-                "a number needs a minimum and a maximum of at most 15 digits to be asked in bins",
+        for end, given in ((low, minimum), (high, maximum)):
+            if given not in (None, "") and (end is None or abs(end) >= _MOST):
+                self.refuse(name, "expected a minimum and a maximum of at most 15 digits")
+                return None
+        if low is None or high is None:
+            low = (
+                (min(Fraction(0), high - _RANGE) if high is not None else Fraction(0))
+                if low is None
+                else low
             )
+            high = low + _RANGE if high is None else high
+            self.say(
+                "has no range there; the one here is a placeholder: write which numbers can be"
+                " answered",
+                name,
+                f"{float(low):g} to {float(high):g}",
+            )
+        if high <= low:
+            self.refuse(name, "expected a maximum above the minimum")
             return None
-        self.say(f"question '{name}' is a number: see to the width of its bins")
+        self.say("a number: see to the width of its bins", name)
         step = (high - low) / _BINS if not whole else max(1, math.ceil((high - low + 1) / _BINS))
         made = {"minimum": low, "maximum": high, "step": Fraction(step)}
         written = {
@@ -133,11 +186,7 @@ class Draft:
         return {"kind": "number", **written, **({} if whole else {"whole": False})}
 
     def add(
-        self,
-        made: Iterable[Made],
-        common: Mapping[str, Any],
-        conditions: Sequence[Alternatives | None],
-        expressions: Iterable[str],
+        self, made: Iterable[Made], common: Mapping[str, Any], expressions: Sequence[str]
     ) -> None:
         """Add the questions that an element becomes, if they can be asked.
 
@@ -146,13 +195,10 @@ class Draft:
         made : iterable of (str, dict, dict)
         common : mapping
             Members of all of them, as a survey's file has them.
-        conditions : sequence of list of list of (str, str)
-            What has to be so for them to be asked, one of each inner list; None of an expression of
-            another kind.
-        expressions : iterable of str
-            The same as the questionnaire has them.
+        expressions : sequence of str
+            What has to be so for them to be asked, as the questionnaire has it.
         """
-        found = self._ask_if(conditions)
+        found = ask_if(expressions, self.dialect, self._known, self._attributes)
         for wanted, members, known in made:
             if len(self.questions) == MOST_QUESTIONS:
                 self.say(f"what comes after {MOST_QUESTIONS} questions is left out")
@@ -160,55 +206,41 @@ class Draft:
             name = self.name(wanted)
             if found is None:
                 self.say(
-                    f"question '{name}' is asked of everybody: its condition cannot be written as"
-                    f" answers to earlier questions: {' '.join('; '.join(expressions).split())}"
+                    "asked of everybody: its condition cannot be written as answers to earlier"
+                    " questions",
+                    name,
+                    " ".join("; ".join(expressions).split()),
                 )
+            question = {**common, **members}
+            question["help"] = together([*self._introductions, question.get("help", "")])
             question = self._with_short_label(
-                {"name": name, **common, **members, **({"ask_if": found} if found else {})}
+                {"name": name, **question, **({"ask_if": found} if found else {})}
             )
             question = {
                 key: value for key, value in question.items() if value or type(value) is int
             }
             try:
-                msgspec.convert(question, AttributeDocument).attributes(self.languages)
+                attributes = msgspec.convert(question, AttributeDocument).attributes(self.languages)
             except (HalftruthError, msgspec.ValidationError) as error:
                 self.refuse(name, str(error).removeprefix(f"attribute '{name}': "))
                 continue
+            self._introductions = []
             self.questions.append(question)
+            self._attributes |= {attribute.name: attribute for attribute in attributes}
             self._known |= {
                 called: (f"{name}{ending}", values) for called, (ending, values) in known.items()
             }
 
-    def _ask_if(self, conditions: Sequence[Alternatives | None]) -> dict[str, list[str]] | None:
-        """Return conditions as answers by attribute; None if that is impossible."""
-        found: dict[str, list[str]] = {}
-        for condition in conditions:
-            if condition is None:
-                return None
-            for alternatives in condition:
-                names, answers = set(), []
-                for called, value in alternatives:
-                    name, categories = self._known.get(called, ("", {}))
-                    names.add(name)
-                    answers.append(categories.get(value, ""))
-                said = list(dict.fromkeys(answers))
-                if len(names) > 1 or "" in said or found.setdefault(name, said) != said:
-                    return None
-        return found
-
     def _with_short_label(self, question: dict[str, Any]) -> dict[str, Any]:
         """Shorten a label that is too long; all of it then is in the help."""
         label, help = question.get("label", ""), question.get("help", "")
-        if all(len(text) <= _LABEL for text in by_language(label).values()):
-            return question
-        whole, more = by_language(label), by_language(help)
-        self.say(f"question '{question['name']}' has a long text, which is in its help")
-        joined = {
-            language: f"{text} {more.get(language, '')}".strip()[:_HELP]
-            for language, text in whole.items()
-        }
-        short = {key: shorten(text, _LABEL, placeholder=" …") for key, text in whole.items()}
-        return question | {"label": plain(short), "help": plain(joined)}
+        if any(len(text) > _LABEL for text in by_language(label).values()):
+            self.say("has a long text, which is in its help", question["name"])
+            help = together([label, help])
+            label = cut(label, _LABEL)
+        if any(len(text) > _HELP for text in by_language(help).values()):
+            self.say(f"its help is cut at {_HELP} characters", question["name"])
+        return question | {"label": label, "help": cut(help, _HELP)}
 
     def survey(self, id: str, gamma: str) -> Imported:
         """Return the survey, read back from its file.
@@ -219,14 +251,13 @@ class Draft:
             If it cannot be one.
         """
         if not self.questions:
-            why = "; ".join(self.left_out) or "it has none"
+            why = "; ".join(self._summary()) or "it has none"
             raise ParameterError(f"file: no question can be asked: {why}", field="file")
-        languages = [language for language in self.languages if is_language(language)]
         mechanism = {"kind": "split-questionnaire", "gamma": gamma}
         data = {
             "id": re.sub(r"[^a-z0-9]+", "-", id.lower()).strip("-")[:64],
             **self.texts,
-            **({"languages": languages} if languages else {}),
+            **({"languages": self.languages} if self.languages else {}),
             "mechanism": mechanism | {"max_length": self._longest},
             **({"form": self.form} if self.form else {}),
             "attributes": self.questions,
@@ -236,7 +267,22 @@ class Draft:
             called: {"name": name, "answers": values}
             for called, (name, values) in self._known.items()
         }
-        return Imported(text, Survey.from_toml(text), tuple(self.left_out), names)
+        lines = tuple([_sentence(*note) for note in self._notes])
+        return Imported(text, Survey.from_toml(text), lines, self._summary(), names)
+
+    def _summary(self) -> tuple[str, ...]:
+        """Return what is left out by kind."""
+        kinds: dict[str, list[tuple[str, str]]] = {}
+        for what, name, which in self._notes:
+            kinds.setdefault(what, []).append((name, which))
+        return tuple(
+            [
+                _sentence(what, *found[0])
+                if len(found) == 1
+                else f"{what} ({len(found)}: {_some([name or which for name, which in found])})"
+                for what, found in kinds.items()
+            ]
+        )
 
     @property
     def _longest(self) -> int:
@@ -265,51 +311,14 @@ def usable(wanted: str, taken: Collection[str]) -> str:
     return name if name not in taken else next(n for n in numbered if n not in taken)
 
 
-def alternatives(
-    expression: str, equality: re.Pattern[str], read: Callable[[re.Match[str]], Equality]
-) -> Alternatives | None:
-    """Parse the equalities of an expression that joins lists of alternatives by *and*.
-
-    Returns
-    -------
-    list of list of (str, str) or None
-        Of each list one has to hold; None of any other expression.
-
-    Examples
-    --------
-    >>> equality = re.compile("([a-z])=([0-9])")
-    >>> alternatives("(a=1 or a=2) and b=3", equality, lambda match: match.group(1, 2))
-    [[('a', '1'), ('a', '2')], [('b', '3')]]
-    >>> alternatives("a=1 or a=2 and b=3", equality, lambda match: match.group(1, 2)) is None
-    True
-    """
-    found: dict[str, Equality] = {}
-
-    def named(match: re.Match[str]) -> str:
-        found[name := f"equality{len(found)}_"] = read(match)
-        return f" {name} "
-
-    # With equalities replaced by names it is a Python expression.
-    logic = equality.sub(named, expression)
-    logic = re.sub(r"(?i)&&|\|\||\band\b|\bor\b", lambda m: _JOINED.get(m[0], m[0].lower()), logic)
-    try:
-        tree = ast.parse(f"({logic})", mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    lists = []
-    for part in _operands(ast.And, tree):
-        names = [getattr(one, "id", "") for one in _operands(ast.Or, part)]
-        if not all(name in found for name in names):
-            return None
-        lists.append([found[name] for name in names])
-    return lists
+def _sentence(what: str, name: str, which: str) -> str:
+    return f"question '{name}': "[: None if name else 0] + what + (f": {which}" if which else "")
 
 
-def _operands(operator: type[ast.boolop], node: ast.expr) -> list[ast.expr]:
-    """Operands of an operator, without brackets; the expression itself where it has another."""
-    if not isinstance(node, ast.BoolOp) or not isinstance(node.op, operator):
-        return [node]
-    return [part for value in node.values for part in _operands(operator, value)]
+def _some(names: Sequence[str]) -> str:
+    shown = list(dict.fromkeys(names))
+    more = f" and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
+    return ", ".join(f"'{shorten(name, 40, placeholder=' …')}'" for name in shown[:_NAMED]) + more
 
 
 def by_language(text: str | Mapping[str, str]) -> Mapping[str, str]:
@@ -325,6 +334,31 @@ def plain(texts: Mapping[str, str]) -> str | dict[str, str]:
     return written
 
 
+def together(texts: Iterable[str | Mapping[str, str]]) -> str | dict[str, str]:
+    """Join texts in each language.
+
+    >>> together(["Habits.", "", "Yours."]), together([{"en": "Habits."}, {"en": "Yours."}])
+    ('Habits. Yours.', {'en': 'Habits. Yours.'})
+    """
+    joined: dict[str, str] = {}
+    for text in texts:
+        for language, words in by_language(text).items():
+            joined[language] = f"{joined.get(language, '')} {words}".strip()
+    return plain(joined)
+
+
+def cut(text: str | Mapping[str, str], most: int) -> str | dict[str, str]:
+    """Shorten a text in each language."""
+    return plain(
+        {key: shorten(words, most, placeholder=" …") for key, words in by_language(text).items()}
+    )
+
+
 def without_markup(text: str) -> str:
-    """Strip the tags of a text."""
-    return str(Markup(text).striptags())  # noqa: S704 (what stays is no markup any more)
+    """Strip the tags of a text, scripts and styles with what is in them.
+
+    >>> without_markup("<style>p {}</style><p>Do you <b>smo</b>ke?</p>If &lt; 5<br>or >= 6: yes")
+    'Do you smoke? If < 5 or >= 6: yes'
+    """
+    text = _UNSEEN.sub(" ", text)
+    return " ".join(unescape(_TAG.sub(" ", _WITHIN.sub("", text))).split())

@@ -7,17 +7,10 @@ from xml.etree.ElementTree import Element, ParseError
 import msgspec
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
+from halftruth_shared.texts import is_language
 
-from .draft import (
-    Draft,
-    Equality,
-    Known,
-    Made,
-    alternatives,
-    choice,
-    plain,
-    without_markup,
-)
+from .conditions import Comparison, Dialect
+from .draft import Draft, Known, Made, choice, together, usable
 
 Row = dict[str, str]
 
@@ -60,7 +53,7 @@ _ARRAYS, _SCALES, _SEVERAL = "ABCEFH", "5AB", "MP"
 #: Settings of questions that change who is asked, or what may be answered.
 _SETTINGS = {
     *("array_filter", "array_filter_exclude", "em_validation_q", "em_validation_sq"),
-    *("exclude_all_others", "hidden", "max_answers", "min_answers", "random_group"),
+    *("exclude_all_others", "max_answers", "min_answers", "random_group"),
 }
 
 #: Tables that are read, or say how pages look.
@@ -72,7 +65,12 @@ _TABLES = {
 
 #: Trivial conditions, and empty settings.
 _ANYTHING, _NOTHING = ("", "1"), ("", "0", "N")
-_EQUALITY = re.compile(r"\s*([\w]+)(?:\.NAOK)?\s*(?:==|eq\b)\s*(?:'([^']*)'|\"([^\"]*)\"|(\d+))\s*")
+_SIGNS = {"==": "=", "eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_COMPARISON = re.compile(
+    r"(?P<empty>is_empty)\(\s*(?P<asked>\w+)(?:\.NAOK)?\s*\)|(?P<name>\w+)(?:\.NAOK)?\s*"
+    r"(?P<sign>==|!=|[<>]=?|(?:eq|ne|lt|le|gt|ge)\b)\s*"
+    r"(?P<value>'[^']*'|\"[^\"]*\"|-?\d+(?:\.\d+)?)(?!\w|\s*[*/+.-])"
+)
 
 
 def read_limesurvey(content: bytes, draft: Draft) -> None:
@@ -89,6 +87,7 @@ def read_limesurvey(content: bytes, draft: Draft) -> None:
         raise msgspec.ValidationError("expected XML without a document type") from error
     if root.findtext("LimeSurveyDocType") != "Survey":
         raise msgspec.ValidationError("expected a survey")
+    draft.dialect = Dialect(_COMPARISON, _comparison)
     _Reader(draft, root).read()
 
 
@@ -101,7 +100,8 @@ class _Reader:
         settings = self.table("surveys")
         self.main = (settings[0].get("language") if settings else None) or "en"
         named = [language.text or "" for language in root.iterfind("languages/language")]
-        draft.languages = list(dict.fromkeys([self.main, *filter(None, named)]))
+        draft.languages = [each for each in dict.fromkeys([self.main, *named]) if is_language(each)]
+        self.settings_of_all = settings[0] if settings else {}
         self.titles = {row.get("title") for row in self.table("questions")}
         self.settings: dict[str, dict[str, str]] = defaultdict(dict)
         for row in self.table("question_attributes"):
@@ -124,18 +124,26 @@ class _Reader:
         said = self.table("surveys_languagesettings")
         texts = {
             member: self.by_language(said, f"surveyls_{member}", "surveyls_language")
-            for member in ("title", "description", "welcometext", "endtext")
+            for member in ("title", "description", "welcometext", "endtext", "policy_notice")
         }
         draft.texts = {"title": texts["title"] or "Survey"}
-        if description := texts["description"] or texts["welcometext"]:
-            draft.texts["description"] = description
-        if texts["description"] and texts["welcometext"]:
-            draft.say("the questionnaire's welcome is left out, for it has a description")
-        if texts["endtext"]:
-            draft.form = {"thanks": texts["endtext"]}
+        if texts["description"]:
+            draft.texts["description"] = texts["description"]
+        draft.form = {"purpose": texts["welcometext"], "thanks": texts["endtext"]}
+        if self.settings_of_all.get("showsurveypolicynotice", "0") in ("1", "2"):
+            draft.form["consent"] = texts["policy_notice"]
+        elif texts["policy_notice"]:
+            draft.say("the privacy notice is left out, which the questionnaire does not show")
+        # One address for all languages: that of the first.
+        addresses = {row.get("surveyls_language"): row.get("surveyls_url", "") for row in said}
+        draft.end_at(addresses.get(self.main))
+        draft.form = {member: value for member, value in draft.form.items() if value}
         for group in _in_order(self.table("groups"), "group_order", "gid"):
             named = self.rows_of("group_l10ns", "groups", "gid", group["gid"])
             page = self.by_language(named, "group_name")
+            draft.introduce(self.by_language(named, "description"))
+            if group.get("randomization_group"):
+                draft.say("the order of chance of groups is left out")
             inside = [row for row in self.table("questions") if row.get("gid") == group["gid"]]
             for question in _in_order(inside, "question_order", "qid"):
                 if question.get("parent_qid", "0") == "0":
@@ -154,10 +162,9 @@ class _Reader:
         self, rows: list[Row], member: str, language: str = "language"
     ) -> str | dict[str, str]:
         """Return a text by language."""
-        said = {row.get(language) or self.main: without_markup(row.get(member, "")) for row in rows}
-        if any("{" in text for text in said.values()):
-            self.draft.say(f"'{next(iter(said.values()))}' stands as it is, with what is in braces")
-        return plain(said)
+        return self.draft.text(
+            {row.get(language) or self.main: row.get(member, "") for row in rows}
+        )
 
     def text(self, question: Row, member: str) -> str | dict[str, str]:
         table = "questions" if question in self.table("questions") else "subquestions"
@@ -171,12 +178,16 @@ class _Reader:
             self.draft.refuse_words(called)
             return
         if kind in _READ:
-            self.draft.say(f"'{called}' ({_READ[kind]}) is left out: nothing is answered there")
+            self.draft.say(f"left out ({_READ[kind]}): nothing is answered there", called)
             return
         settings = self.settings[row["qid"]]
+        if settings.get("hidden", "0") not in _NOTHING:
+            self.draft.refuse(called, "it is hidden")
+            return
+        label, help = self.text(row, "question"), self.text(row, "help")
         common = {
-            "label": self.text(row, "question") or called,
-            "help": self.text(row, "help"),
+            "label": label or help or page or called,
+            "help": help if label else "",
             "page": page,
             "optional": row.get("mandatory") != "Y",
         }
@@ -184,19 +195,14 @@ class _Reader:
         for setting in sorted(
             _SETTINGS & {name for name, value in settings.items() if value not in _NOTHING}
         ):
-            self.draft.say(f"question '{called}': '{setting}' is left out")
+            self.draft.say(f"'{setting}' is left out", called)
         if not expressions and any(r.get("qid") == row["qid"] for r in self.table("conditions")):
-            self.draft.say(f"question '{called}': its conditions are left out")
+            self.draft.say("its conditions are left out", called)
         made = [
             (wanted, members, self.with_numbers(row, known))
             for wanted, members, known in self.made(kind, row, called, settings)
         ]
-        self.draft.add(
-            made,
-            common,
-            [alternatives(each, _EQUALITY, _equality) for each in expressions],
-            expressions,
-        )
+        self.draft.add(made, common, expressions)
 
     def with_numbers(self, row: Row, known: Known) -> Known:
         """Names of a question in expressions, by its title and by its numbers."""
@@ -216,33 +222,31 @@ class _Reader:
         below = self.below[row["qid"]]
         for part in below:
             if part.get("relevance", "1").strip() not in _ANYTHING:
-                self.draft.say(
-                    f"question '{called}': the condition of '{part['title']}' is left out"
-                )
+                self.draft.say("the condition of a row is left out", called, part["title"])
         if kind in _SEVERAL:
             return [self.several(kind, row, called, below)]
         if kind == "N":
             low, high = settings.get("min_num_value_n"), settings.get("max_num_value_n")
             number = self.draft.number(called, low, high, settings.get("num_value_int_only") == "1")
-            return [] if number is None else [(called, number, {})]
+            return [] if number is None else [(called, number, {called: ("", {})})]
         if kind not in _FIXED and kind not in (*"L!OFH",):
             self.draft.refuse(called, f"a survey has no questions with {_OTHERS.get(kind, kind)}")
             return []
         if kind == "O":
-            self.draft.say(f"question '{called}': what people write beside it is not asked")
+            self.draft.say("what people write beside it is not asked", called)
         question, values = self.choices(kind, row, called)
         if settings.get("random_order") == "1" or settings.get("answer_order") == "random":
             question["shuffle"] = True
         if kind not in _ARRAYS:
             return [(called, question, {called: ("", values)})]
-        self.draft.say(f"question '{called}' is one question for each row")
+        self.draft.say("is one question for each row", called)
         return [
             (
                 f"{called}-{part['title']}",
                 question
                 | {
                     "label": self.text(part, "question") or part["title"],
-                    "help": self.text(row, "question"),
+                    "help": together([self.text(row, "question"), self.text(row, "help")]),
                 },
                 {f"{called}_{part['title']}": ("", values)},
             )
@@ -272,7 +276,7 @@ class _Reader:
         if row.get("other") == "Y":
             categories.append("other")
             values["-oth-"] = "other"
-            self.draft.say(f"question '{called}': what people write beside 'other' is not asked")
+            self.draft.say("what people write beside 'other' is not asked", called)
         question: dict[str, object] = {"categories": categories, "answers": answers}
         return question | ({"kind": "scale"} if kind in _SCALES else {}), values
 
@@ -283,10 +287,11 @@ class _Reader:
             for part in below
         ]
         if kind == "P":
-            self.draft.say(f"question '{called}': what people write beside it is not asked")
+            self.draft.say("what people write beside it is not asked", called)
         if row.get("other") == "Y":
-            options.append({"name": "other"})
-            self.draft.say(f"question '{called}': what people write beside 'other' is not asked")
+            # A row may have this as its code.
+            options.append({"name": usable("other", {part["title"] for part in below})})
+            self.draft.say("what people write beside 'other' is not asked", called)
         known: Known = {
             f"{called}_{option['name']}": (f".{option['name']}", {"Y": "yes"}) for option in options
         }
@@ -305,6 +310,8 @@ def _in_order(rows: list[Row], member: str, key: str) -> list[Row]:
     return sorted(once.values(), key=lambda row: int(row.get(member) or 0))
 
 
-def _equality(match: re.Match[str]) -> Equality:
-    name, *values = match.groups()
-    return name, next(value for value in values if value is not None)
+def _comparison(match: re.Match[str]) -> Comparison:
+    if match["empty"]:
+        return Comparison(match["asked"], "=", ("",))
+    sign = match["sign"]
+    return Comparison(match["name"], _SIGNS.get(sign, sign), (match["value"].strip("'\""),))

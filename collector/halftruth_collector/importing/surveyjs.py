@@ -6,20 +6,10 @@ from itertools import islice
 from typing import Any
 
 import msgspec
+from halftruth_shared.texts import is_language
 
-from .draft import (
-    MOST_QUESTIONS,
-    Draft,
-    Equality,
-    Known,
-    Made,
-    alternatives,
-    by_language,
-    choice,
-    plain,
-    usable,
-    without_markup,
-)
+from .conditions import Comparison, Dialect
+from .draft import MOST_QUESTIONS, Draft, Known, Made, by_language, choice, plain, together, usable
 
 #: Members without a bearing on the questions, or with an equivalent in forms.
 _SILENT = {
@@ -33,7 +23,12 @@ _SILENT = {
     *("otherText", "hasNone", "showNoneItem", "noneText", "showRefuseItem", "refuseText"),
     *("showDontKnowItem", "dontKnowText", "isAllRowRequired", "eachRowRequired", "cellType"),
     *("showSelectAllItem", "hasSelectAll", "autoGenerate", "displayRateDescriptionsAsExtremeItems"),
-    *("multiSelect", "showLabel"),
+    *("multiSelect", "showLabel", "visible", "enableIf", "readOnly"),
+}
+
+#: Such members of pages and panels.
+_SILENT_OF_PANELS = _SILENT | {
+    *("questions", "navigationTitle", "innerIndent", "questionTitleLocation")
 }
 
 #: Such members of the whole questionnaire.
@@ -49,6 +44,7 @@ _SILENT_OF_ALL = {
     *("logoPosition", "logoWidth", "logoHeight", "widthMode", "completeText", "pageNextText"),
     *("pagePrevText", "startSurveyText", "requiredText", "showPrevButton", "headerView", "name"),
     *("showTitle", "showPageTitles", "checkErrorsMode", "textUpdateMode", "clearInvisibleValues"),
+    "navigateToUrl",
 }
 
 #: Kinds that are read, and have no answer.
@@ -65,8 +61,26 @@ _EXTRA = (
 #: Those of these that are missing values.
 _MISSING = ("refused", "don't know")
 
-_VALUE = r"(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|(?P<bare>[\w.+-]+))"
-_EQUALITY = re.compile(rf"\{{(?P<name>[^{{}}]+)\}}\s*(?P<sign>==?|equal|contains?)\s*{_VALUE}")
+_SIGNS = {
+    "==": "=",
+    "equal": "=",
+    "<>": "!=",
+    "notequal": "!=",
+    "contain": "contains",
+    "greater": ">",
+    "less": "<",
+    "greaterorequal": ">=",
+    "lessorequal": "<=",
+    "anyof": "=",
+    "noneof": "!=",
+}
+_VALUE = r"'[^']*'|\"[^\"]*\"|[\w.+-]+"
+_COMPARISON = re.compile(
+    rf"\{{(?P<name>[^{{}}]+)\}}\s*(?:(?P<empty>(?:not)?empty\b)|(?P<sign>==?|!=|<>|[<>]=?"
+    r"|(?:not)?equal\b|(?:greater|less)(?:orequal)?\b|contains?\b|anyof\b|noneof\b)"
+    rf"\s*(?P<value>{_VALUE}|\[[^\[\]]*\]))",
+    re.I,
+)
 
 #: Most answers of a scale; people choose among ten.
 _MOST_ANSWERS = 1_000
@@ -85,6 +99,7 @@ def read_surveyjs(content: bytes, draft: Draft) -> None:
     document = msgspec.json.decode(content, type=Element)
     if not {"pages", "elements", "questions"} & document.keys():
         raise msgspec.ValidationError("expected pages or elements")
+    draft.dialect = Dialect(_COMPARISON, _comparison)
     _Reader(draft, document.get("locale") or "en").read(document)
 
 
@@ -99,67 +114,114 @@ class _Reader:
     def read(self, document: Element) -> None:
         self.localized = _is_localized(document)
         if self.localized:
-            self.draft.languages = list(dict.fromkeys([self.locale, *_languages(document)]))
+            written = dict.fromkeys([self.locale, *_languages(document)])
+            self.draft.languages = [each for each in written if is_language(each)]
         self.draft.texts = {"title": self.text(document.get("title")) or "Survey"}
         if description := self.text(document.get("description")):
             self.draft.texts["description"] = description
         if thanks := self.text(document.get("completedHtml")):
             self.draft.form = {"thanks": thanks}
+        self.draft.end_at(document.get("navigateToUrl"))
         for member in document.keys() - _SILENT_OF_ALL:
             self.draft.say(f"the questionnaire's '{member}' is left out")
         pages = document.get("pages") or [
             {"elements": document.get("elements") or document.get("questions")}
         ]
         for page in pages:
-            self.panel(page, self.text(page.get("title")), [])
+            self.panel(page, self.text(page.get("title")), "", [])
 
     def text(self, value: Any) -> str | dict[str, str]:
         """Return a text, by language if the questionnaire has several."""
         texts = value if isinstance(value, Mapping) else {"default": value or ""}
         said = {
-            self.locale if language == "default" else language: without_markup(str(text))
+            self.locale if language == "default" else language: str(text)
             for language, text in texts.items()
         }
-        if any("{" in text for text in said.values()):
-            self.draft.say(f"'{next(iter(said.values()))}' stands as it is, with what is in braces")
-        return plain(said) if self.localized else plain({"": said.get(self.locale, "")})
+        return self.draft.text(said if self.localized else {"": said.get(self.locale, "")})
 
-    def panel(self, panel: Element, page: str | dict[str, str], above: list[str]) -> None:
+    def shown_if(self, element: Element, above: list[str]) -> list[str] | None:
+        """Return what has to be so for an element to be answered; None if it never is."""
+        # What is hidden is filled in by a program.
+        if (element.get("visible") is False and not element.get("visibleIf")) or element.get(
+            "readOnly"
+        ):
+            return None
+        if element.get("enableIf"):
+            self.draft.say(
+                "is asked where it could be answered; elsewhere it was shown all the same",
+                str(element.get("name", "")),
+            )
+        return [*above, *filter(None, [element.get("visibleIf"), element.get("enableIf")])]
+
+    def panel(
+        self,
+        panel: Element,
+        page: str | dict[str, str],
+        title: str | dict[str, str],
+        above: list[str],
+    ) -> None:
         """Read the elements of a page or panel under its conditions."""
-        conditions = [*above, *filter(None, [panel.get("visibleIf")])]
-        for element in panel.get("elements") or panel.get("questions") or []:
+        called = str(panel.get("name", ""))
+        elements = panel.get("elements") or panel.get("questions") or []
+        conditions = self.shown_if(panel, above)
+        if conditions is None:
+            self.draft.say("left out with its questions: it is hidden or read only", called)
+            return
+        for member in sorted(panel.keys() - _SILENT_OF_PANELS):
+            self.draft.say(f"'{member}' is left out", called)
+        self.draft.introduce(self.text(panel.get("description")))
+        # In many forms a panel has the text of the questions in it.
+        untitled = [
+            e for e in elements if e.get("type") not in ("panel", *_READ) and not e.get("title")
+        ]
+        if title and not untitled:
+            self.draft.introduce(title)
+        for element in elements:
+            called = str(element.get("name", ""))
             if element.get("type") == "panel":
-                if element.get("title"):
-                    self.draft.say(f"the title of panel '{element.get('name', '')}' is left out")
-                self.panel(element, page, conditions)
-            else:
-                self.question(element, page, conditions)
+                self.panel(element, page, self.text(element.get("title")) or title, conditions)
+                continue
+            own = self.text(element.get("title"))
+            label = own or (
+                together([title, f"({called})"]) if len(untitled) > 1 and title else title
+            )
+            try:
+                self.question(element, page, label, conditions)
+            except (AttributeError, LookupError, TypeError, ValueError):
+                self.draft.refuse(called, "one of its members is of another type than expected")
 
-    def question(self, element: Element, page: str | dict[str, str], above: list[str]) -> None:
+    def question(
+        self,
+        element: Element,
+        page: str | dict[str, str],
+        label: str | dict[str, str],
+        above: list[str],
+    ) -> None:
         kind, called = str(element.get("type")), str(element.get("name", ""))
         if kind in _READ:
-            self.draft.say(f"'{called}' ({kind}) is left out: nothing is answered there")
+            self.draft.say(f"left out ({kind}): nothing is answered there", called)
             return
-        conditions = [*above, *filter(None, [element.get("visibleIf")])]
+        conditions = self.shown_if(element, above)
+        if conditions is None:
+            self.draft.refuse(called, "it is hidden or read only")
+            return
+        help = self.text(element.get("description"))
         common = {
-            "label": self.text(element.get("title")) or called,
-            "help": self.text(element.get("description")),
+            "label": label or help or called,
+            "help": help if label else "",
             "page": page,
             "optional": not element.get("isRequired", False),
         }
-        made = self.made(kind, element, called)
+        made = self.made(kind, element, called, label or called)
         if made is None:
             return
         for member in sorted(element.keys() - _SILENT):
-            self.draft.say(f"question '{called}': '{member}' is left out")
-        self.draft.add(
-            made,
-            common,
-            [alternatives(each, _EQUALITY, _equality) for each in conditions],
-            conditions,
-        )
+            self.draft.say(f"'{member}' is left out", called)
+        self.draft.add(made, common, conditions)
 
-    def made(self, kind: str, element: Element, called: str) -> list[Made] | None:
+    def made(
+        self, kind: str, element: Element, called: str, label: str | dict[str, str]
+    ) -> list[Made] | None:
         """Return the questions made from an element; None if it is left out, which is noted."""
         if kind in ("checkbox", "tagbox") or (kind == "imagepicker" and element.get("multiSelect")):
             return [self.several(element, called)]
@@ -171,7 +233,7 @@ class _Reader:
         if kind == "rating":
             return self.rating(element, called)
         if kind == "matrix":
-            return self.matrix(element, called)
+            return self.matrix(element, called, label)
         if kind == "text" and element.get("inputType") in ("number", "range"):
             whole = float(element.get("step") or 1).is_integer()
             number = self.draft.number(called, element.get("min"), element.get("max"), whole)
@@ -195,7 +257,7 @@ class _Reader:
                 if said in element:
                     answers[category] = self.text(element[said])
         if "other" in extra:
-            self.draft.say(f"question '{called}': what people write beside 'other' is not asked")
+            self.draft.say("what people write beside 'other' is not asked", called)
         question = {
             "categories": categories,
             "answers": answers,
@@ -203,7 +265,7 @@ class _Reader:
             "shuffle": element.get("choicesOrder") == "random",
         }
         if element.get("choicesOrder") in ("asc", "desc"):
-            self.draft.say(f"question '{called}': answers are in the order of the file")
+            self.draft.say("answers are in the order of the file", called)
         return question, values, extra
 
     def items(
@@ -220,7 +282,7 @@ class _Reader:
                 if text and text != category:
                     answers[category] = text
                 for member in sorted(item.keys() - {"value", "text"}):
-                    self.draft.say(f"question '{called}': '{member}' of '{category}' is left out")
+                    self.draft.say(f"'{member}' of its answers is left out", called)
         return list(values.values()), values, answers
 
     def several(self, element: Element, called: str) -> Made:
@@ -236,7 +298,7 @@ class _Reader:
         for value, category in values.items():
             option = usable(category, options)
             if option != category:
-                self.draft.say(f"question '{called}': option '{category}' is named '{option}'")
+                self.draft.say("an option has another name", called, option)
             options[option] = {"name": option, "label": texts.get(category, category)}
             known[f"{called}[{value}]"] = (f".{option}", {value: "yes"} | extra)
         made = {
@@ -265,9 +327,15 @@ class _Reader:
 
     def rating(self, element: Element, called: str) -> list[Made] | None:
         """Return a scale; None if it has too many answers, which is noted."""
-        low, step = element.get("rateMin", 1), element.get("rateStep", 1)
-        count = element.get("rateCount")
-        high = element.get("rateMax", 5 if count is None else low + (count - 1) * step)
+        # Its designer writes "" where a field was cleared.
+        given = {
+            member: int(element[member])
+            for member in ("rateMin", "rateMax", "rateStep", "rateCount")
+            if element.get(member) not in (None, "")
+        }
+        low, step = given.get("rateMin", 1), given.get("rateStep", 1)
+        last = low + (given["rateCount"] - 1) * step if "rateCount" in given else 5
+        high = given.get("rateMax", last)
         generated = element.get("autoGenerate") is True
         listed = (not generated and element.get("rateValues")) or range(low, high + 1, step)
         # Of a range of billions even the length is an overflow.
@@ -287,7 +355,9 @@ class _Reader:
         question = {"kind": "scale", "categories": categories, "answers": answers}
         return [(called, question, {called: ("", values)})]
 
-    def matrix(self, element: Element, called: str) -> list[Made] | None:
+    def matrix(
+        self, element: Element, called: str, label: str | dict[str, str]
+    ) -> list[Made] | None:
         """Return a question for each row of a matrix."""
         if element.get("cellType") == "checkbox":
             self.draft.refuse(called, "each cell has an answer of its own")
@@ -298,13 +368,13 @@ class _Reader:
         categories, values, answers = self.items(element.get("columns") or [], called)
         rows, _, texts = self.items(element.get("rows") or [], called)
         required = any(element.get(m) for m in ("isAllRowRequired", "eachRowRequired"))
-        self.draft.say(f"question '{called}' is one question for each row")
+        self.draft.say("is one question for each row", called)
         return [
             (
                 f"{called}-{row}",
                 {
                     "label": texts.get(row, row),
-                    "help": self.text(element.get("title")) or called,
+                    "help": together([label, self.text(element.get("description"))]),
                     "categories": categories,
                     "answers": answers,
                     "optional": not required,
@@ -315,10 +385,17 @@ class _Reader:
         ]
 
 
-def _equality(match: re.Match[str]) -> Equality:
-    value = next(v for v in match.group("single", "double", "bare") if v is not None)
+def _comparison(match: re.Match[str]) -> Comparison:
     name = match["name"].strip()
-    return f"{name}[{value}]" if "contain" in match["sign"] else name, value
+    if match["empty"]:
+        return Comparison(name, "=" if match["empty"].lower() == "empty" else "!=", ("",))
+    sign = match["sign"].lower()
+    values = re.findall(_VALUE, match["value"])
+    return Comparison(
+        name,
+        _SIGNS.get(sign.removesuffix("s"), sign),
+        tuple([value.strip("'\"") for value in values]),
+    )
 
 
 def _value(value: object) -> str:

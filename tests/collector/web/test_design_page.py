@@ -93,7 +93,12 @@ def test_a_questionnaire_is_opened_as_the_survey_that_it_becomes(post):
         "Health",
         ("smoker",),
     )
-    assert "question 'remarks' is left out: it asks for free text" in page
+    assert unescape(page).count("question 'remarks': left out: it asks for free text") == 1
+    form = b"survey\n,type,name\n,select_one yn,q\nchoices\n,list_name,name\n,yn,y\n,yn,n\n"
+    status, page = post(text.STARTER, "load", file=(BytesIO(form), "form.csv"))
+    assert (status, Survey.from_toml(draft_of(page)).schema.names) == (200, ("q",))
+    status, page = post(text.STARTER, "load", file=(BytesIO(b"PK\3\4"), "form.xlsx"))
+    assert (status, "form.xlsx: expected a questionnaire of" in page) == (422, True)
     status, page = post(text.STARTER, "load", file=(BytesIO(b"{}"), "empty.json"))
     assert status == 422
     assert "empty.json: expected a questionnaire of SurveyJS" in page

@@ -67,6 +67,7 @@ class Draft:
     place: int | None = None
     problem: str | None = None
     left_out: tuple[str, ...] = ()
+    summary: tuple[str, ...] = ()
 
     @property
     def data(self) -> Data | None:
@@ -187,12 +188,13 @@ def _loaded() -> Draft:
     """
     file = request.files.get("file")
     content = file.read() if file else b""
-    if file and content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"<"):
-        # Imported here: few need it.
-        from ...importing import read_questionnaire
+    # Imported here: few need it.
+    from ...importing import is_questionnaire, read_questionnaire
 
-        made = read_questionnaire(content, file.filename or "questionnaire")
-        return Draft(made.text, 0, left_out=made.left_out)
+    name = (file.filename if file else None) or "questionnaire"
+    if is_questionnaire(content, name):
+        made = read_questionnaire(content, name)
+        return Draft(made.text, 0, left_out=made.left_out, summary=made.summary)
     try:
         written = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -241,6 +243,7 @@ def _page(draft: Draft, status: int = 200) -> tuple[str, int]:
         problem=problem,
         problem_below=True,
         left_out=draft.left_out,
+        summary=draft.summary,
         check=check,
         survey=survey,
         document=None if survey is None else survey.canonical_json.decode(),

@@ -1,0 +1,134 @@
+"""Sheets of XLSForms as rows of text, in a bounded time and memory."""
+
+import csv
+import io
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from zipfile import BadZipFile, ZipFile
+
+from halftruth_shared import ParameterError
+
+Row = dict[str, str]
+
+#: Most bytes of a workbook when unpacked, tags in it, rows and columns of a sheet.
+_MOST_BYTES, _MOST_TAGS, _MOST_ROWS, _MOST_COLUMNS = 20_000_000, 1_000_000, 10_000, 250
+
+#: Sheets, and the names of columns that have several.
+_SHEETS = ("survey", "choices", "settings")
+_ALIASES = {
+    "list name": "list_name",
+    "relevance": "relevant",
+    "read_only": "readonly",
+    "calculate": "calculation",
+    "title": "form_title",
+    "value": "name",
+}
+
+
+def read_workbook(content: bytes) -> dict[str, list[Row]]:
+    """Read the sheets of a workbook."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise ParameterError(
+            "file: workbooks need openpyxl (pip install 'halftruth-collector[xlsx]')", field="file"
+        ) from None
+    try:
+        with ZipFile(io.BytesIO(content)) as packed:
+            # What is unpacked is never more than is declared.
+            if sum(part.file_size for part in packed.infolist()) > _MOST_BYTES:
+                raise ParameterError(
+                    f"file: expected a workbook of at most {_MOST_BYTES} bytes when unpacked",
+                    field="file",
+                )
+            parts = [packed.read(part) for part in packed.infolist()]
+        if sum(part.count(b"<") for part in parts) > _MOST_TAGS or any(
+            b"<!DOCTYPE" in part for part in parts
+        ):
+            raise ParameterError(
+                f"file: expected a workbook of at most {_MOST_TAGS} tags, none of them a document"
+                " type",
+                field="file",
+            )
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+        return {
+            name: _rows(
+                book[found].iter_rows(
+                    max_row=_MOST_ROWS + 2, max_col=_MOST_COLUMNS + 1, values_only=True
+                )
+            )
+            if (found := next((each for each in book.sheetnames if each.lower() == name), None))
+            else []
+            for name in _SHEETS
+        }
+    except (BadZipFile, zlib.error, SyntaxError, NotImplementedError, OSError) as error:
+        raise ValueError("expected a workbook") from error
+
+
+def read_tables(content: bytes, beside: Mapping[str, bytes]) -> dict[str, list[Row]]:
+    """Read a table with the names of sheets in its first column, or a table for each sheet."""
+    tables: dict[str, list[list[str]]] = {name: [] for name in _SHEETS}
+    lines = list(_lines(content))
+    names = {line[0].strip().lower() for line in lines if line}
+    if "survey" in names:
+        sheet = ""
+        for first, *cells in filter(None, lines):
+            sheet = first.strip().lower() or sheet
+            if any(cells) and sheet in tables:
+                tables[sheet].append(cells)
+    else:
+        tables["survey"] = lines
+        tables |= {name: list(_lines(table)) for name, table in beside.items()}
+    return {name: _rows(lines) for name, lines in tables.items()}
+
+
+def _lines(content: bytes) -> Iterator[list[str]]:
+    text = content.decode("utf-8-sig")
+    try:
+        yield from islice(csv.reader(io.StringIO(text, newline="")), 3 * _MOST_ROWS)
+    except csv.Error as error:
+        raise ValueError("expected a table") from error
+
+
+def _rows(lines: Iterable[Sequence[object]]) -> list[Row]:
+    """Read a sheet: a row of names, and rows of cells."""
+    rows: list[Row] = []
+    columns: list[str] | None = None
+    for place, line in enumerate(lines):
+        if place > _MOST_ROWS or any(line[_MOST_COLUMNS:]):
+            raise ParameterError(
+                f"file: expected sheets of at most {_MOST_ROWS} rows and {_MOST_COLUMNS} columns",
+                field="file",
+            )
+        cells = [_cell(value) for value in line]
+        if not any(cells):
+            continue
+        if columns is None:
+            columns = [_column(cell) for cell in cells]
+        else:
+            row = {name: cell for name, cell in zip(columns, cells, strict=False) if name and cell}
+            if row:
+                rows.append(row)
+    return rows
+
+
+def _cell(value: object) -> str:
+    """Format a cell as in expressions."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return "" if value is None else str(value).strip()
+
+
+def _column(written: str) -> str:
+    """Return a column by its present name.
+
+    >>> [_column(name) for name in ("label::French (fr)", "Label:de", "relevance", "list name")]
+    ['label::French (fr)', 'label::de', 'relevant', 'list_name']
+    """
+    name, _, more = written.strip().partition(":")
+    name = name.strip().lower()
+    if name == "bind" and more.lower().lstrip(": ") in ("relevant", "constraint", "required"):
+        return more.lower().lstrip(": ")
+    language = more.strip(": ")
+    return _ALIASES.get(name, name) + (f"::{language}" if language else "")

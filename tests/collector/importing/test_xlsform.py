@@ -1,0 +1,209 @@
+"""XLSForms become surveys: types, choices, conditions, bounds, languages; bombs are refused."""
+
+import io
+import sys
+import zipfile
+
+import pytest
+from halftruth_collector.importing import import_questionnaire, read_questionnaire
+from halftruth_shared import ParameterError
+from openpyxl import Workbook
+from questionnaires import attributes, by_name, short_of_memory_and_time
+
+CHOICES = [
+    ("list_name", "name", "label::English (en)", "label::French (fr)"),
+    ("yn", "y", "Yes", "Oui"),
+    ("yn", "n", "No", "Non"),
+    ("pets", "cat", "Cat", "Chat"),
+    ("pets", 2, "Dog", None),
+]
+
+
+def workbook(survey, choices=CHOICES, settings=()):
+    book = Workbook()
+    book.remove(book.active)
+    for title, rows in (("survey", survey), ("choices", choices), ("settings", settings)):
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def read(*rows, **more):
+    columns = ("type", "name", "label", "relevant", "constraint", "required", "parameters")
+    return read_questionnaire(workbook([columns, *rows], **more), "form.xlsx")
+
+
+def test_questions_of_a_workbook_keep_kind_answers_conditions_bounds_and_languages():
+    made = read_questionnaire(
+        workbook(
+            [
+                ("type", "name", "label::English (en)", "label::French (fr)", "hint", "relevant"),
+                ("begin_group", "g", "Habits", "Habitudes"),
+                ("select_one yn", "smoke", "Do you <b>smoke</b>?", "Fumez-vous ?", "Now."),
+                ("end_group",),
+                ("begin group", "h", "More", None, None, "${smoke} != 'y'"),
+                ("select_multiple pets or_other", "pets", "Pets?"),
+                ("select one yn", "cats", "Two?", None, None, "selected(${pets}, 'cat')"),
+                ("end group",),
+            ],
+            settings=[("form_title", "default_language"), ("Homes", "French (fr)")],
+        ),
+        "form.xlsx",
+    )
+    asked = attributes(made)
+    assert made.survey.languages == ("fr", "en")
+    assert made.survey.title_in("fr") == "Homes"
+    assert list(by_name(made)) == ["smoke", "pets", "cats"]
+    assert asked["smoke"].label_in("en") == "Do you smoke?"
+    assert asked["smoke"].answers_in("fr")[:2] == ("Oui", "Non")
+    assert asked["smoke"].page == {"fr": "Habitudes", "en": "Habits"}
+    assert asked["pets.cat"].ask_if == {"smoke": ("n", "no answer")}
+    assert [each.name for each in by_name(made)["pets"].attributes] == [
+        *("pets.cat", "pets.q-2", "pets.other")
+    ]
+    assert asked["cats"].ask_if == {"smoke": ("n", "no answer"), "pets.cat": ("yes",)}
+
+
+@pytest.mark.parametrize(
+    ("type", "more", "kind", "expected"),
+    [
+        ("integer", {"constraint": ". >= 18 and . < 100"}, "number", (18, 99)),
+        ("int", {"constraint": "(.>0) and (.<=12)"}, "number", (1, 12)),
+        ("decimal", {"constraint": ".>=0.5 and .<=2.5"}, "number", (0.5, 2.5)),
+        ("integer", {}, "number", (0, 100)),
+        ("range", {"parameters": "start=0;end=200;step=5"}, "number", (0, 200)),
+        ("range", {"parameters": "start=1 end=5 step=2"}, "scale", ("1", "3", "5")),
+        ("select_one yn", {"parameters": "randomize=true"}, "choice", ("y", "n")),
+        ("select_one yn or_other", {}, "choice", ("y", "n", "other")),
+    ],
+)
+def test_a_type_of_the_reference_is_a_kind_of_question(type, more, kind, expected):
+    row = (type, "q", "Q?", None, more.get("constraint"), "yes", more.get("parameters"))
+    made = read(row)
+    [asked] = attributes(made).values()
+    assert (asked.kind, asked.optional) == (kind, False)
+    if kind == "number":
+        assert (asked.number.minimum, asked.number.maximum) == expected
+        assert any("placeholder" in said for said in made.left_out) == (not more)
+    else:
+        assert asked.categories == expected
+        assert asked.shuffle == (more.get("parameters") == "randomize=true")
+
+
+@pytest.mark.parametrize(
+    "type",
+    [
+        *("text", "note", "geopoint", "geotrace", "geoshape", "date", "time", "dateTime", "image"),
+        *("audio", "video", "file", "barcode", "rank pets", "calculate", "acknowledge", "hidden"),
+        *("start", "end", "today", "deviceid", "username", "email", "audit", "xml-external"),
+        *("select_one nowhere", "select_one_from_file a.csv", "start-geopoint"),
+    ],
+)
+def test_a_type_that_a_survey_does_not_have_is_left_out_in_words(type):
+    made = read((type, "other", "O?"), ("select_one yn", "q", "Q?"))
+    assert list(attributes(made)) == ["q"]
+    assert [said for said in made.left_out if said.startswith("question 'other': left out")]
+
+
+@pytest.mark.parametrize(
+    ("relevant", "carried"),
+    [
+        ("${a} = 'y'", {"a": ("y",)}),
+        ("not(selected(${a}, 'y'))", {"a": ("n", "no answer")}),
+        ("${a} != ''", {"a": ("y", "n")}),
+        ("${a} = 'y' or ${a} = 'n'", {"a": ("y", "n")}),
+        ("${n} >= 36 and selected(${p}, '2')", {"n": ("36 to 47", "48 to 59"), "p.q-2": ("yes",)}),
+        ("${n} > 11 and ${n} < 24", {"n": ("12 to 23",)}),
+        ("${n} > 12", {}),
+        ("${a} = 'y' or ${n} < 12", {}),
+        ("count-selected(${p}) > 1", {}),
+        ("${a} = ${b}", {}),
+        ("${n} + 1 > 20", {}),
+        ("${n} > 10 + 9", {}),
+        ("${p} = 'cat'", {}),
+    ],
+)
+def test_a_condition_is_carried_whole_or_said_to_be_missing(relevant, carried):
+    made = read(
+        ("select_one yn", "a", "A"),
+        ("integer", "n", "N", None, ". >= 0 and . <= 59", None),
+        ("select_multiple pets", "p", "P"),
+        ("select_one yn", "q", "Q", relevant),
+    )
+    assert attributes(made)["q"].ask_if == carried
+    assert any(relevant in said for said in made.left_out) != bool(carried)
+
+
+def test_repeats_hidden_columns_and_settings_are_left_out_in_words():
+    columns = ("type", "name", "label", "readonly", "choice_filter", "default", "media::image")
+    made = read_questionnaire(
+        workbook(
+            [
+                columns,
+                ("begin repeat", "people", "People"),
+                ("select_one yn", "inside", "Inside?"),
+                ("end repeat",),
+                ("select_one yn", "fixed", "Fixed?", "yes"),
+                ("select_one yn", "q", "Q?", None, "x=${a}", "y", "a.png"),
+            ],
+            settings=[("form_id", "public_key"), ("f", "k")],
+        ),
+        "form.xlsx",
+    )
+    assert list(attributes(made)) == ["q"]
+    assert set(made.left_out) == {
+        "settings of the form are left out: public_key",
+        "question 'people': left out with its questions: they are asked several times",
+        "question 'fixed': left out: it is read only",
+        *(f"question 'q': '{name}' is left out" for name in columns[4:]),
+    }
+
+
+def test_a_table_with_the_sheets_in_it_and_a_table_for_each_are_the_same(tmp_path):
+    survey = "type,name,label\nselect_one yn,q,Q?\n"
+    choices = "list_name,name,label\nyn,y,Yes\nyn,n,No\n"
+    one = "".join(
+        f"{sheet},,,\n" + "".join(f",{line}\n" for line in table.splitlines())
+        for sheet, table in (("survey", survey), ("choices", choices))
+    )
+    (tmp_path / "f-survey.csv").write_text(survey, "utf-8")
+    (tmp_path / "f-choices.csv").write_text(choices, "utf-8")
+    (tmp_path / "f.csv").write_text(one, "utf-8")
+    made = [import_questionnaire(str(tmp_path / n), "f") for n in ("f-survey.csv", "f.csv")]
+    assert made[0] == made[1]
+    assert attributes(made[0])["q"].answers_in("en")[:2] == ("Yes", "No")
+
+
+def packed(**parts):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (lambda: packed(a=b"\0" * 30_000_000), "at most 20000000 bytes when unpacked"),
+        (lambda: packed(a=b"<a>" * 1_000_001), "at most 1000000 tags"),
+        (lambda: packed(a=b"<!DOCTYPE a [<!ENTITY b 'c'>]>"), "none of them a document type"),
+        (lambda: packed(a=b"nothing"), "expected a questionnaire of"),
+        (lambda: b"PK\3\4 and no more", "expected a questionnaire of"),
+        (lambda: workbook([("kind",), ("text",)]), "expected a questionnaire of"),
+        (lambda: workbook([("type", "name")] + [("note", "n")] * 10_001), "at most 10000 rows"),
+    ],
+)
+def test_a_workbook_that_is_large_or_none_is_refused_in_bounded_time_and_memory(content, said):
+    made = content()
+    with short_of_memory_and_time(), pytest.raises(ParameterError, match=said):
+        read_questionnaire(made, "form.xlsx")
+
+
+def test_without_openpyxl_a_line_names_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ParameterError, match=r"pip install 'halftruth-collector\[xlsx\]'"):
+        read_questionnaire(b"PK\3\4", "form.xlsx")
