@@ -30,3 +30,27 @@ def by_name(made):
 
 def attributes(made):
     return {attribute.name: attribute for attribute in made.survey.schema.attributes}
+
+
+def row(**cells):
+    return "<row>" + "".join(f"<{k}><![CDATA[{v}]]></{k}>" for k, v in cells.items()) + "</row>"
+
+
+def lss(**tables):
+    inside = "".join(
+        f"<{name}><rows>{''.join(rows)}</rows></{name}>" for name, rows in tables.items()
+    )
+    return (
+        "<?xml version='1.0' encoding='UTF-8'?><document><LimeSurveyDocType>Survey"
+        "</LimeSurveyDocType><DBVersion>642</DBVersion><languages><language>en</language>"
+        f"<language>de</language></languages>{inside}</document>"
+    )
+
+
+def question(qid, type, title, order, **more):
+    cells = {"sid": 1, "gid": 1, "mandatory": "N", "relevance": "1", "other": "N", "parent_qid": 0}
+    return row(qid=qid, type=type, title=title, question_order=order, **cells | more)
+
+
+def text(qid, **words):
+    return [row(qid=qid, question=said, help="", language=lang) for lang, said in words.items()]

@@ -253,6 +253,8 @@ class Draft:
         if not self.questions:
             why = "; ".join(self._summary()) or "it has none"
             raise ParameterError(f"file: no question can be asked: {why}", field="file")
+        if self._introductions:
+            self.say("the description of a part without questions after it is left out")
         mechanism = {"kind": "split-questionnaire", "gamma": gamma}
         data = {
             "id": re.sub(r"[^a-z0-9]+", "-", id.lower()).strip("-")[:64],

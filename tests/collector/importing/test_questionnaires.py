@@ -7,34 +7,10 @@ from pathlib import Path
 import pytest
 from halftruth_collector.importing import import_questionnaire, read_questionnaire
 from halftruth_shared import HalftruthError, ParameterError
-from questionnaires import attributes, by_name, short_of_memory_and_time
+from questionnaires import attributes, by_name, lss, question, row, short_of_memory_and_time, text
 
 #: A questionnaire as SurveyJS writes it.
 SURVEYJS = json.loads(Path(__file__).with_name("surveyjs.json").read_text("utf-8"))
-
-
-def row(**cells):
-    return "<row>" + "".join(f"<{k}><![CDATA[{v}]]></{k}>" for k, v in cells.items()) + "</row>"
-
-
-def lss(**tables):
-    inside = "".join(
-        f"<{name}><rows>{''.join(rows)}</rows></{name}>" for name, rows in tables.items()
-    )
-    return (
-        "<?xml version='1.0' encoding='UTF-8'?><document><LimeSurveyDocType>Survey"
-        "</LimeSurveyDocType><DBVersion>642</DBVersion><languages><language>en</language>"
-        f"<language>de</language></languages>{inside}</document>"
-    )
-
-
-def question(qid, type, title, order, **more):
-    cells = {"sid": 1, "gid": 1, "mandatory": "N", "relevance": "1", "other": "N", "parent_qid": 0}
-    return row(qid=qid, type=type, title=title, question_order=order, **cells | more)
-
-
-def text(qid, **words):
-    return [row(qid=qid, question=said, help="", language=lang) for lang, said in words.items()]
 
 
 LIMESURVEY = lss(
@@ -366,7 +342,7 @@ def test_the_command_writes_what_a_check_takes_and_tells_what_is_left_out(comman
     assert "no.json: cannot be read: No such file or directory" in complaint
 
 
-def question(**members):
+def beside_smoker(**members):
     smoker = {"type": "radiogroup", "name": "smoker", "choices": ["no", "yes"]}
     return json.dumps({"elements": [smoker, {"name": "q", **members}]}).encode()
 
@@ -376,7 +352,9 @@ def question(**members):
 def test_a_number_without_end_is_left_out_before_it_is_written_out(member, end):
     with short_of_memory_and_time():
         members = {"min": "-5", "max": "5", member: end}
-        made = read_questionnaire(question(type="text", inputType="number", **members), "q.json")
+        made = read_questionnaire(
+            beside_smoker(type="text", inputType="number", **members), "q.json"
+        )
     assert [attribute.name for attribute in made.survey.schema.attributes] == ["smoker"]
     [said] = made.left_out
     assert said.startswith("question 'q': left out: expected a minimum and a maximum of")
@@ -388,7 +366,7 @@ def test_a_number_without_end_is_left_out_before_it_is_written_out(member, end):
 )
 def test_a_scale_without_end_is_left_out_before_its_answers_are_made(members):
     with short_of_memory_and_time():
-        made = read_questionnaire(question(type="rating", **members), "q.json")
+        made = read_questionnaire(beside_smoker(type="rating", **members), "q.json")
     assert made.left_out == ("question 'q': left out: a scale has at most 1000 answers here",)
 
 
@@ -402,5 +380,5 @@ def test_a_questionnaire_of_nothings_is_refused_before_it_is_read(content):
 
 def test_a_matrix_of_more_rows_than_a_survey_has_questions_is_left_out():
     rows = [f"r{n}" for n in range(1_025)]
-    made = read_questionnaire(question(type="matrix", rows=rows, columns=["a", "b"]), "q.json")
+    made = read_questionnaire(beside_smoker(type="matrix", rows=rows, columns=["a", "b"]), "q.json")
     assert made.left_out == ("question 'q': left out: it has more than 1024 rows",)

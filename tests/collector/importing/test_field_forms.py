@@ -1,0 +1,203 @@
+"""Traits of questionnaires from the field: imported, or left out in words that say why."""
+
+import json
+
+import pytest
+from halftruth_collector.importing import read_questionnaire
+from halftruth_shared.texts import in_language
+from questionnaires import attributes, lss, question, row, text
+
+HIDDEN = "it is hidden or read only"
+EVERYBODY = "asked of everybody: its condition cannot"
+Q = {"type": "radiogroup", "name": "q", "choices": ["a", "b"]}
+R = Q | {"name": "r", "title": "R?"}
+AGE = {"type": "text", "inputType": "number", "name": "n", "min": 0, "max": 99}
+RATED = {"type": "rating", "name": "s"}
+
+
+def lime(*questions, texts=(), group=None, settings=None, more=None, words=(), answers=()):
+    return lss(
+        surveys=[row(language="en", **(settings or {}))],
+        surveys_languagesettings=[row(surveyls_language="en", surveyls_title="T", **(more or {}))],
+        groups=[row(gid=1, group_order=0)],
+        group_l10ns=[row(gid=1, language="en", **(group or {}))],
+        questions=[question(9, "Y", "last", 99), *questions],
+        question_l10ns=[*text(9, en="Last?"), *texts, *words],
+        **({"subquestions": list(answers)} if answers else {}),
+    ).encode()
+
+
+def surveyjs(*elements, **members):
+    return json.dumps({"elements": [*elements], **members}).encode()
+
+
+def panel(*elements, **members):
+    return {"type": "panel", "name": "p", "elements": [*elements], **members}
+
+
+def said_of(made, name):
+    """All that people read of a question, and what its condition is."""
+    asked = attributes(made).get(name)
+    if asked is None:
+        return None
+    return (
+        asked.label_in("en"),
+        in_language(asked.help, "en"),
+        {k: list(v) for k, v in asked.ask_if.items()},
+    )
+
+
+SHOWN = [
+    # Texts wherever they are (M4, M6).
+    (surveyjs(panel(Q, title="How much?")), "q", "How much?", "", {}),
+    (surveyjs(panel(Q, title="How much?", description="A day.")), "q", "How much?", "A day.", {}),
+    (surveyjs(panel(Q, Q | {"name": "t"}, title="How much?")), "t", "How much? (t)", "", {}),
+    (surveyjs(panel(R, title="Food")), "r", "R?", "Food", {}),
+    (surveyjs(Q | {"description": "Only this?"}), "q", "Only this?", "", {}),
+    (json.dumps({"pages": [{"description": "D", "elements": [Q]}]}).encode(), "q", "q", "D", {}),
+    (
+        lime(question(8, "Y", "q", 1), group={"group_name": "G", "description": "D"}),
+        "q",
+        "G",
+        "D",
+        {},
+    ),
+    (
+        lime(question(8, "Y", "q", 1), texts=[row(qid=8, help="H?", language="en")]),
+        "q",
+        "H?",
+        "",
+        {},
+    ),
+    # Markup (M5).
+    *(
+        (surveyjs(Q | {"title": title}), "q", shown, "", {})
+        for title, shown in (
+            ("<p>One</p><p>two<br/>three</p>", "One two three"),
+            ("<script>if (a < b) alert(1)</script>Do you?", "Do you?"),
+            ("<STYLE>p { color: red }</STYLE >Do <b>yo</b>u?", "Do you?"),
+            ("<!-- <p>no</p> -->If &lt; 5 or > 6 &amp; so", "If < 5 or > 6 & so"),
+            ("Never closed<script>alert(1)", "Never closed"),
+            ("<ul><li>one</li><li>two</li></ul>", "one two"),
+        )
+    ),
+    # Cleared fields (M1).
+    (surveyjs(RATED | {"rateMin": "", "rateValues": [1, 2]}), "s", "s", "", {}),
+    (surveyjs(RATED | {"rateMin": "", "rateMax": "", "rateStep": ""}), "s", "s", "", {}),
+    # A language that is not declared (M2), a row 'other' beside other (M3).
+    (lime(question(8, "Y", "q", 1), texts=text(8, en="Q?", fr="F?")), "q", "Q?", "", {}),
+    (
+        lime(
+            question(8, "M", "q", 1, other="Y"),
+            answers=[row(qid=7, parent_qid=8, title="other", question_order=1)],
+        ),
+        *("q.other-2", "q – other-2", "", {}),
+    ),
+    # Conditions (M6, M7).
+    *(
+        (surveyjs(Q, RATED, AGE, R | {"visibleIf": condition}), "r", "R?", "", carried)
+        for condition, carried in (
+            ("{q} != 'a'", {"q": ["b", "no answer"]}),
+            ("{q} notempty", {"q": ["a", "b"]}),
+            ("{q} empty", {"q": ["no answer"]}),
+            ("{s} < 3", {"s": ["1", "2"]}),
+            ("{s} >= 4 and {q} = 'a'", {"s": ["4", "5"], "q": ["a"]}),
+            ("{s} lessorequal 1", {"s": ["1"]}),
+            ("{s} > 1 and {s} < 4", {"s": ["2", "3"]}),
+            ("{n} >= 60", {"n": ["60 to 79", "80 to 99"]}),
+            ("{n} < 20", {"n": ["0 to 19"]}),
+            ("{n} <= 19 or {n} > 79", {"n": ["0 to 19", "80 to 99"]}),
+        )
+    ),
+    (surveyjs(Q, R | {"enableIf": "{q} = 'a'"}), "r", "R?", "", {"q": ["a"]}),
+    (surveyjs(Q, panel(R, enableIf="{q} = 'b'")), "r", "R?", "", {"q": ["b"]}),
+    (
+        lime(question(8, "Y", "q", 100, relevance='last != "Y"')),
+        "q",
+        "q",
+        "",
+        {"last": ["no", "no answer"]},
+    ),
+    (
+        lime(question(8, "Y", "q", 100, relevance="!is_empty(last.NAOK)")),
+        "q",
+        "q",
+        "",
+        {"last": ["no", "yes"]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "name", "label", "help", "condition"), SHOWN)
+def test_a_form_from_the_field_asks_what_it_asked_there(content, name, label, help, condition):
+    assert said_of(read_questionnaire(content, "form"), name) == (label, help, condition)
+
+
+LEFT_OUT = [
+    # Hidden and read only (M6).
+    (surveyjs(R, Q | {"visible": False}), "q", HIDDEN),
+    (surveyjs(R, Q | {"readOnly": True}), "q", HIDDEN),
+    (surveyjs(R, panel(Q, visible=False)), "q", HIDDEN),
+    (
+        json.dumps({"pages": [{"elements": [R]}, {"visible": False, "elements": [Q]}]}).encode(),
+        "q",
+        HIDDEN,
+    ),
+    (
+        lime(question(8, "Y", "q", 1), more={"surveyls_url": "http://a.org"}),
+        None,
+        "the address to go on to",
+    ),
+    # A wrong member takes its question alone (M1).
+    (surveyjs(R, Q | {"type": "rating", "rateMin": [3]}), "q", "of another type than expected"),
+    (surveyjs(R, Q | {"type": "matrix", "rows": 3}), "q", "of another type than expected"),
+    (
+        lime(question(8, "Y", "q", 1), texts=text(8, en="Q?", fr="F?")),
+        None,
+        "texts in 'fr' are left",
+    ),
+    # Conditions that are none of a survey's (M7).
+    *(
+        (surveyjs(Q, RATED, AGE, R | {"visibleIf": condition}), None, f"{EVERYBODY}")
+        for condition in (
+            *("{q} = 'a' or {s} = 1", "{n} >= 50", "{q} > 1", "{q} = {s}", "{nobody} = 1"),
+            *("not ({q} = 'a' and {s} = 1)", "{s} > 9", "age({q}) > 3", "(" * 500, "!" * 4_000),
+        )
+    ),
+    # Numbers without a range (M8), pictures and links.
+    (surveyjs({"type": "text", "inputType": "number", "name": "n"}), None, "placeholder: write"),
+    (surveyjs(AGE | {"min": 5, "max": None}), None, "can be answered: 5 to 105"),
+    (surveyjs(Q | {"title": "<img src=a.png>Q?"}), None, "the links and pictures of texts are"),
+    (surveyjs(panel(Q, onlyHere=1)), None, "question 'p': 'onlyHere' is left out"),
+]
+
+
+@pytest.mark.parametrize(("content", "name", "why"), LEFT_OUT)
+def test_what_a_form_from_the_field_loses_is_said(content, name, why):
+    made = read_questionnaire(content, "form")
+    assert name not in attributes(made)
+    assert any(why in sentence for sentence in made.left_out)
+
+
+def test_notice_welcome_and_end_address_are_said_around_the_questions():
+    around = {"surveyls_policy_notice": "<p>We keep</p>nothing.", "surveyls_welcometext": "Hello"}
+    around |= {"surveyls_url": "https://example.org/end", "surveyls_description": "About"}
+    content = lime(settings={"showsurveypolicynotice": 2}, more=around)
+    made = read_questionnaire(content, "form.lss")
+    framing = made.survey.framing
+    assert framing.consent == {"en": "We keep nothing."}
+    assert (framing.purpose, framing.redirect) == ({"en": "Hello"}, "https://example.org/end")
+    assert read_questionnaire(lime(more=around), "f.lss").survey.framing.consent == ""
+
+
+def test_what_many_questions_lose_is_one_line_of_the_summary(command, tmp_path):
+    scored = [{"value": n, "score": n} for n in ("a", "b")]
+    content = surveyjs(*[Q | {"name": f"q{n}", "choices": scored} for n in range(64)])
+    file = tmp_path / "scores.json"
+    file.write_bytes(content)
+    made = read_questionnaire(content, "scores.json")
+    assert len(made.left_out) == 64
+    summary = "'score' of its answers is left out (64: 'q0', 'q1', 'q2' and 61 more)"
+    assert made.summary == (summary,)
+    assert command("survey", "import", file)[2] == f"halftruth: {summary}\n"
+    assert command("survey", "import", file, "--verbose")[2].count("\n") == 64
