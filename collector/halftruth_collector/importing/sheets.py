@@ -84,9 +84,9 @@ def read_tables(content: bytes, beside: Mapping[str, bytes]) -> dict[str, list[R
 
 
 def _lines(content: bytes) -> Iterator[list[str]]:
-    text = content.decode("utf-8-sig")
+    text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
     try:
-        yield from islice(csv.reader(io.StringIO(text, newline="")), 3 * _MOST_ROWS)
+        yield from islice(csv.reader(text), 3 * _MOST_ROWS)
     except csv.Error as error:
         raise ValueError("expected a table") from error
 

@@ -203,6 +203,21 @@ def test_a_workbook_that_is_large_or_none_is_refused_in_bounded_time_and_memory(
         read_questionnaire(made, "form.xlsx")
 
 
+@pytest.mark.parametrize(
+    ("content", "file"),
+    [
+        (b"survey\n,type,name\n" + b",note,n\n" * 1_000_000, "rows.csv"),
+        (b"type,name" + b",x" * 1_000_000 + b"\nnote,n", "columns.csv"),
+        (b'{"elements":[' + b'{"elements":[' * 9_000 + b"]}" * 9_000 + b"]}", "deep.json"),
+        (b"<document>" + b"<a>" * 90_000 + b"</a>" * 90_000 + b"</document>", "deep.lss"),
+        (workbook([("type", "name"), ("note", "n"), *[()] * 20_000, ("note", "far")]), "far.xlsx"),
+    ],
+)
+def test_a_form_made_to_be_slow_is_refused_in_bounded_time_and_memory(content, file):
+    with short_of_memory_and_time(), pytest.raises(ParameterError, match="expected "):
+        read_questionnaire(content, file)
+
+
 def test_without_openpyxl_a_line_names_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ParameterError, match=r"pip install 'halftruth-collector\[xlsx\]'"):
