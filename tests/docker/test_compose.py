@@ -196,7 +196,7 @@ def test_scheduler_and_workers_understand_what_they_are_told(with_cluster):
     assert (parsed["worker"]["n_workers"], parsed["worker"]["nthreads"]) == ("1", 1)
     assert services["scheduler"]["image"] == services["collector"]["image"]
     extras = services["collector"]["build"]["args"]["EXTRAS"]
-    assert {"plot", "postgres", "redis", "cluster"} == set(extras.split(","))
+    assert {"plot", "postgres", "redis", "xlsx", "cluster"} == set(extras.split(","))
 
 
 def test_the_bucket_is_asked_for_at_the_store(with_cluster):
