@@ -258,7 +258,7 @@ async (records) => {
     find(`input${by}${of}`)?.click();
   };
   const enter = (name, value) => {
-    const input = find(`input[type=number][name="${name}"]`);
+    const input = find(`input[inputmode][name="${name}"]`);
     if (input === null) return;
     input.value = value;
     input.dispatchEvent(new Event("input", { bubbles: true }));
