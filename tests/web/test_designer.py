@@ -111,7 +111,7 @@ def test_without_scripts_a_survey_of_all_kinds_in_two_languages_is_designed_and_
     begin(respondent)
     # Some questions are drawn, of whatever kind.
     expect(respondent.get_by_role("button", name="Continue")).to_be_visible()
-    for number in respondent.get_by_role("spinbutton").all():
+    for number in respondent.get_by_role("textbox").all():
         number.fill("30")
     for group in respondent.get_by_role("group").all():
         group.get_by_role("radio").or_(group.get_by_label("None of these")).first.check()
