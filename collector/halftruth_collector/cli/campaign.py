@@ -73,14 +73,7 @@ def _batch(line: bytes, where: str) -> ReportBatch | SealedBatch:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
-@click.option(
-    "--survey",
-    "survey_file",
-    required=True,
-    type=click.Path(),
-    metavar="FILE",
-    help="The survey that was published.",
-)
+@options.survey_file("The survey that was published.")
 @click.option(
     "--to",
     required=True,

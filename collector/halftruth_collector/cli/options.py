@@ -25,6 +25,19 @@ database = click.option(
     help="SQLAlchemy URL of SQLite or PostgreSQL.",
 )
 
+
+def survey_file(text: str) -> Callable[[C], C]:
+    """Option for the file of the survey that reports are of."""
+    return click.option(
+        "--survey",
+        "survey_file",
+        required=True,
+        type=click.Path(),
+        metavar="FILE",
+        help=text,
+    )
+
+
 _METAVARS = {
     "number": "NUMBER",
     "integer": "INTEGER",

@@ -45,14 +45,7 @@ def perturb(survey_file: str, records: IO[str], output: IO[str]) -> None:
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option(
-    "--survey",
-    "survey_file",
-    required=True,
-    type=click.Path(),
-    metavar="FILE",
-    help="The survey, a TOML file, whose mechanism is what was done in the field.",
-)
+@options.survey_file("The survey, a TOML file, whose mechanism is what was done in the field.")
 @click.option(
     "--key",
     metavar="COLUMN",

@@ -105,6 +105,29 @@ class Draft:
             listed = ", ".join(f"'{answer}'" for answer in answers)
             self.say(f"{listed} are to be written in each language", called)
 
+    def options(
+        self, called: str, values: Mapping[str, str], texts: Mapping[str, Any]
+    ) -> dict[str, dict[str, Any]]:
+        """Return an option for each value of a question with several answers.
+
+        Parameters
+        ----------
+        called : str
+        values : mapping of str to str
+            Categories by value.
+        texts : mapping
+            Labels by category.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        taken: set[str] = set()
+        for value, category in values.items():
+            name = usable(category, taken)
+            if name != category:
+                self.say("an option has another name", called, name)
+            taken.add(name)
+            found[value] = {"name": name, "label": texts.get(category, category)}
+        return found
+
     def text(self, texts: Mapping[str, str]) -> str | dict[str, str]:
         """Return a text without markup in the languages of the questionnaire."""
         said = {language: without_markup(text) for language, text in texts.items()}

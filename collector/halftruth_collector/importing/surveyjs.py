@@ -9,7 +9,7 @@ import msgspec
 from halftruth_shared.texts import is_language
 
 from .conditions import Comparison, Dialect
-from .draft import MOST_QUESTIONS, Draft, Known, Made, by_language, choice, plain, together, usable
+from .draft import MOST_QUESTIONS, Draft, Known, Made, by_language, choice, plain, together
 
 #: Members without a bearing on the questions, or with an equivalent in forms.
 _SILENT = {
@@ -293,14 +293,11 @@ class _Reader:
             values["other"] = extra.pop("other")
         # These are said of each option.
         extra |= {value: "no" for value in extra if value == "none"}
-        options: dict[str, Element] = {}
-        known: Known = {}
-        for value, category in values.items():
-            option = usable(category, options)
-            if option != category:
-                self.draft.say("an option has another name", called, option)
-            options[option] = {"name": option, "label": texts.get(category, category)}
-            known[f"{called}[{value}]"] = (f".{option}", {value: "yes"} | extra)
+        options = self.draft.options(called, values, texts)
+        known: Known = {
+            f"{called}[{value}]": (f".{option['name']}", {value: "yes"} | extra)
+            for value, option in options.items()
+        }
         made = {
             "kind": "several",
             "options": [*options.values()],

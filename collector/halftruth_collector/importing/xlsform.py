@@ -11,7 +11,7 @@ from halftruth_shared.number import read_number
 from halftruth_shared.texts import is_language
 
 from .conditions import Comparison, Dialect
-from .draft import Draft, Known, Made, choice, usable
+from .draft import Draft, Known, Made, choice
 from .sheets import Row, read_tables, read_workbook
 
 Text = str | dict[str, str]
@@ -287,14 +287,11 @@ class _Reader:
             if "likert" in row.get("appearance", "") and not shuffle:
                 question["kind"] = "scale"
             return called, question, {called: ("", values)}
-        options: dict[str, dict[str, object]] = {}
-        known: Known = {}
-        for value, category in values.items():
-            option = usable(category, options)
-            if option != category:
-                self.draft.say("an option has another name", called, option)
-            options[option] = {"name": option, "label": texts.get(category, category)}
-            known[f"{called}[{value}]"] = (f".{option}", {value: "yes"})
+        options = self.draft.options(called, values, texts)
+        known: Known = {
+            f"{called}[{value}]": (f".{option['name']}", {value: "yes"})
+            for value, option in options.items()
+        }
         made = {"kind": "several", "options": [*options.values()], "shuffle": shuffle}
         return called, made, known
 

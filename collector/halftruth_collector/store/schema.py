@@ -81,7 +81,7 @@ def check(found: str | None, *, same: bool = False) -> None:
 
 
 def serves(version: str, earlier: str) -> bool:
-    """Whether programs of an earlier version can go on with tables of this one, by its name."""
+    """Return whether programs of an earlier version can use tables of this one, by its name."""
     since = re.fullmatch(r"[0-9]{4}_since_([0-9]{4})", version)
     return since is not None and since[1] <= earlier[:4]
 

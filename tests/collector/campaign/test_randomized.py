@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from databases import on_both
+from field_data import NIGERIA, published
 from halftruth_collector.campaign.randomized import read_randomized
 from halftruth_shared import ParameterError, RecordError, Survey
 from halftruth_shared.protocol.terms import Terms
 
-NIGERIA = Path("/work/shared/field-data/nigeria.csv")
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
 FIELD = """
@@ -285,7 +285,7 @@ def test_a_hundred_thousand_rows_take_seconds(field, file):
     assert time.process_time() - started < 5
 
 
-@pytest.mark.skipif(not NIGERIA.exists(), reason="the field data are no part of this")
+@published
 def test_nigeria(done):
     """Contact with armed groups (Blair, Imai & Zhou 2015), read by one command."""
     said = done("reports", "read", str(NIGERIA), "--survey", str(EXAMPLES / "nigeria.toml"))

@@ -1,0 +1,124 @@
+"""Regressions of records that were randomized in the field, with covariates as they are."""
+
+import csv
+
+import numpy as np
+import pytest
+from field_data import NIGERIA, published
+from halftruth_collector import regress_records
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from .test_regression_by_model import hessian, numbers
+
+
+def forced_response():
+    """A die: 1 and 6 say the answer, others the truth."""
+    schema = Schema([Attribute("armed", ["no", "yes"])])
+    return Survey("n", "N", schema, RandomizedResponse({"armed": "5/6"}))
+
+
+@pytest.fixture(scope="module")
+def nigeria():
+    with NIGERIA.open() as file:
+        rows = list(csv.DictReader(file))
+    names = ("age", "assets", "married", "education", "female")
+    columns = {name: np.array([float(row[name]) for row in rows]) for name in names}
+    columns["age/10"] = columns["age"] / 10
+    columns["its square"] = columns["age/10"] ** 2
+    return {**columns, "armed": ["no" if row["armed"] == "0" else "yes" for row in rows]}
+
+
+@published
+@pytest.mark.parametrize(
+    ("predictors", "expected"),
+    [
+        (["female"], {"female": (-0.64215, 0.15991)}),
+        (["married", "female"], {"married": (-0.34828, 0.15361)}),
+        (
+            ["assets", "married", "education", "female"],
+            {
+                "assets": (0.07943, 0.04051),
+                "married": (-0.34498, 0.15430),
+                "education": (-0.01755, 0.04394),
+                "female": (-0.58563, 0.16077),
+            },
+        ),
+    ],
+)
+def test_forced_response_in_the_field(nigeria, predictors, expected):
+    """Contact with armed groups in Nigeria (Blair, Imai & Zhou 2015), coefficients and errors."""
+    result = regress_records(forced_response(), nigeria, "armed", predictors)
+    found = {each.attribute: each for each in result.coefficients}
+    for name, (coefficient, error) in expected.items():
+        assert found[name].value == pytest.approx(coefficient, abs=5.1e-6)
+        assert found[name].standard_error == pytest.approx(error, abs=5.1e-6)
+
+
+@published
+def test_a_prevalence_in_the_field(nigeria):
+    answers = np.array([[int(answer == "yes")] for answer in nigeria["armed"]])
+    counts = Counts.from_reports(forced_response(), answers)
+    table = Estimator(forced_response(), counts).table(["armed"])
+    assert table.support[1] == pytest.approx(0.26135, abs=5.1e-6)
+    assert table.standard_error()[1] == pytest.approx(0.014445, abs=5.1e-6)
+
+
+@published
+def test_the_published_model_of_six_covariates(nigeria):
+    """By a general minimizer, with age as it is."""
+    predictors = ["age/10", "its square", "assets", "married", "education", "female"]
+    result = regress_records(forced_response(), nigeria, "armed", predictors)
+    design = np.column_stack([np.ones(2_423), *(nigeria[name] for name in predictors)])
+    yes = np.array(nigeria["armed"]) == "yes"
+
+    def loss(beta):
+        chance = 1 / 6 + 4 / 6 * expit(design @ beta)
+        return -np.log(np.where(yes, chance, 1 - chance)).sum()
+
+    best = minimize(loss, numbers(result)[0] * 0.9, method="Nelder-Mead", options={"maxiter": 1})
+    values, errors = numbers(result)
+    assert loss(values) < best.fun
+    slope = [(loss(values + h) - loss(values - h)) / 2e-5 for h in 1e-5 * np.eye(7)]
+    assert np.abs(slope * errors).max() < 1e-3
+    np.testing.assert_allclose(
+        errors, np.sqrt(np.diag(np.linalg.inv(hessian(loss, values)))), rtol=1e-2
+    )
+
+
+def test_texts_are_categories_and_columns_may_be_a_data_frame():
+    rng = np.random.default_rng(2)
+    town = rng.choice(["north", "south"], 3_000)
+    weight = rng.normal(size=3_000)
+    true = rng.random(3_000) < expit(-0.5 + 1.0 * (town == "south") + 0.5 * weight)
+    told = np.where(rng.random(3_000) < 5 / 6, true, ~true)
+    records = {"armed": np.where(told, "yes", "no"), "town": town, "weight": weight}
+    result = regress_records(forced_response(), records, "armed", ["town", "weight"])
+    assert [each.term for each in result.coefficients] == ["(intercept)", "town=south", "weight"]
+    truth = [-0.5, 1.0, 0.5]
+    values, errors = numbers(result)
+    assert (np.abs(values - truth) < 3 * errors).all()
+    south = regress_records(
+        forced_response(), records, "armed", ["town", "weight"], reference={"town": "south"}
+    )
+    assert south.coefficients[1].value == pytest.approx(-values[1], abs=1e-6)
+    assert result.to_pandas().loc["weight", "estimate"] == "outcome"
+
+
+@pytest.mark.parametrize(
+    ("changed", "asked", "said"),
+    [
+        ({}, {"predictors": ["height"]}, r"^records: expected a column 'height'"),
+        ({"armed": ["no", "maybe"]}, {}, r"^records: 'armed' has other values than its cat"),
+        ({"weight": [1.0, np.nan]}, {}, r"^records: 'weight' has missing numbers"),
+        ({"weight": np.array([1, None])}, {}, r"^records: 'weight' has values of several kinds"),
+        ({"weight": ["a", "b"]}, {"reference": {"weight": "c"}}, r"^reference: 'c' of 'weight'"),
+        ({}, {"model": "linear"}, r"^scores: expected those of 'armed'"),
+    ],
+)
+def test_records_that_are_none_are_refused(changed, asked, said):
+    records = {"armed": ["no", "yes"], "weight": [1.0, 2.0], **changed}
+    with pytest.raises(ParameterError, match=said):
+        regress_records(forced_response(), records, "armed", **{"predictors": ["weight"], **asked})
