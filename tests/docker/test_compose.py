@@ -364,5 +364,5 @@ def database_url(compose) -> str:
 
 
 def default_of(text: str) -> str:
-    """What stands for a variable that is not set, or the text itself."""
+    """Return the default of a variable that is not set, or the text itself."""
     return re.sub(r"^\$\{\w+:-(.*)\}$", r"\1", text)

@@ -61,7 +61,7 @@ class Proxy:
 
     @property
     def certificate(self) -> Path:
-        """What its clients trust."""
+        """Certificate that its clients trust."""
         return self._folder / "tls.crt"
 
     def passed_on(self) -> int:

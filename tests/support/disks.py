@@ -1,4 +1,4 @@
-"""What a test need not wait for: commits survive everything but a power cut."""
+"""Databases of tests without syncing: commits survive everything but a power cut."""
 
 from sqlalchemy import Connection, Engine, event
 

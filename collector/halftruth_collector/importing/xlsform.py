@@ -103,17 +103,13 @@ class _Reader:
     def __init__(self, draft: Draft, sheets: Mapping[str, Sequence[Row]]) -> None:
         self.draft, self.sheets = draft, sheets
         self.settings = next(iter(sheets["settings"]), {})
-        texts = {
-            column
-            for name in ("survey", "choices")
-            for row in sheets[name]
-            for column in row
-            if column.partition("::")[0] in ("label", "hint")
-        }
-        #: Languages by the names that columns have of them.
-        self.languages = {
-            column.partition("::")[2]: _tag(column.partition("::")[2]) for column in sorted(texts)
-        }
+        columns = (
+            column for name in ("survey", "choices") for row in sheets[name] for column in row
+        )
+        texts = [column.partition("::") for column in columns]
+        named = dict.fromkeys(name for column, _, name in texts if column in ("label", "hint"))
+        #: Languages by the names that columns have of them; without a default, the first one is.
+        self.languages = {name: _tag(name) for name in named}
         default = self.languages.pop("", None) is not None or not self.languages
         main = _tag(self.settings.get("default_language", "")) or ("en" if default else None)
         tags = dict.fromkeys([main, *self.languages.values()])

@@ -77,7 +77,7 @@ def delta(model, function):
 
 
 def hull(share, error):
-    """What a normal interval of a share holds, or one of its logit."""
+    """Ends of the union of the normal intervals of a share and of its logit."""
     logit, width = np.log(share / (1 - share)), Z * error / (share * (1 - share))
     low, high = (1 / (1 + np.exp(-logit - sign * width)) for sign in (-1, 1))
     return [max(0, min(low, share - Z * error)), min(1, max(high, share + Z * error))]

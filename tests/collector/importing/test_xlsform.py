@@ -36,6 +36,18 @@ def read(*rows, **more):
     return read_questionnaire(workbook([columns, *rows], **more), "form.xlsx")
 
 
+def test_without_a_default_the_language_of_the_first_column_is_first():
+    columns = ("type", "name", "label::English (en)", "label::Deutsch (de)")
+    choices = [("list_name", "name", "label"), ("yn", "y", "Yes"), ("yn", "n", "No")]
+    survey = [columns, ("select_one yn", "smoke", "Do you smoke?", "Rauchen Sie?")]
+    for label in ("label::English (en)", "label::Deutsch (de)"):
+        own = [(*choices[0][:2], label), *choices[1:]]
+        file = workbook(survey, own, settings=[("form_title",), ("Homes",)])
+        made = read_questionnaire(file, "form.xlsx")
+        assert made.survey.languages == ("en", "de")
+        assert made.survey.title_in("en") == "Homes"
+
+
 def test_questions_of_a_workbook_keep_kind_answers_conditions_bounds_and_languages():
     made = read_questionnaire(
         workbook(

@@ -31,7 +31,7 @@ def writer(tmp_path) -> Iterator[sqlite3.Connection]:
 
 
 def refuses(url: str) -> bool:
-    """Whether nobody listens there."""
+    """Return true if nobody listens there."""
     try:
         connect(url).close()
     except ConnectionRefusedError:

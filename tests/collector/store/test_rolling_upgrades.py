@@ -154,7 +154,7 @@ def upgraded(database: Database) -> Iterator[dict[str, Table]]:
 
 @on_both
 def test_programs_of_the_versions_that_a_name_promises_work_with_its_tables(raw, add_version):
-    """Those of this house, and a made-up next one, so that there is one."""
+    """The migrations, and a made-up next one, so that there is one."""
     add_version(ADDS)
     tried = [work_with(raw, tables) for tables in upgraded(raw)]
     assert tried
