@@ -34,3 +34,22 @@ suppress_warnings = ["myst.header", "misc.highlighting_failure"]
 build = Path(__file__).parent / "_build"
 build.mkdir(exist_ok=True)
 (build / "openapi.json").write_text(json.dumps(document()))
+
+
+_ATTRIBUTES = {
+    'role="heading"': 'role="heading" aria-level="2"',
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+}
+
+
+def _complete_attributes(app, pagename, templatename, context, doctree):
+    """Captions of the contents say their level, and what scrolls can be scrolled by keys."""
+    for part in context.keys() & {"body", "furo_navigation_tree"}:
+        for there, complete in _ATTRIBUTES.items():
+            context[part] = context[part].replace(there, complete)
+
+
+def setup(app):
+    """Have every page completed before it is written."""
+    app.connect("html-page-context", _complete_attributes, priority=900)

@@ -3,8 +3,10 @@
 from halftruth_shared import Attribute, HalftruthError, RecordError, Schema, Survey, read_survey
 
 from .analyst import Analyst
-from .client import Client, Delivery, Submission
+from .client import Client
+from .delivery import Delivery, Submission
 from .errors import AnsweredBefore, ClientError, CollectorUnavailable, RequestRefused, SurveyRefused
+from .ledger import Ledger, LedgerEntry
 
 __all__ = [
     "Analyst",
@@ -15,6 +17,8 @@ __all__ = [
     "CollectorUnavailable",
     "Delivery",
     "HalftruthError",
+    "Ledger",
+    "LedgerEntry",
     "RecordError",
     "RequestRefused",
     "Schema",

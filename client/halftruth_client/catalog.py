@@ -14,10 +14,11 @@ from .transport import Transport, survey_path
 
 @dataclass(frozen=True)
 class Entry:
-    """Survey with its terms for reports."""
+    """Survey with its terms for reports, and the pinned key that signed them, if any is pinned."""
 
     survey: Survey
     terms: Terms
+    operator: str = ""
 
 
 class Catalog:
@@ -58,7 +59,7 @@ class Catalog:
                 f"survey '{id}': the collector's digest is not that of what it sent",
                 field="digest",
             )
-        terms = published.terms
+        terms, operator = published.terms, ""
         if self._operator_keys:
             # Imported here: most clients pin no key, and the library takes a while.
             from halftruth_shared.protocol.signing import verify
@@ -67,12 +68,30 @@ class Catalog:
                 verify(published.signature, survey.digest, terms, self._operator_keys)
             except SignatureError as error:
                 raise SurveyRefused(f"survey '{id}': {error}", field="operator_keys") from None
+            operator = published.signature.key if published.signature else ""
         if terms.sealing_key is not None:
             try:
                 check_hexadecimal("sealing_key", terms.sealing_key)
             except ParameterError as error:
                 raise SurveyRefused(f"survey '{id}': {error}", field="sealing_key") from None
-        return Entry(survey, terms)
+        return Entry(survey, terms, operator)
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The pinned keys, of which each has a ledger; without any there is one ledger for all."""
+        return tuple(self._operator_keys) or ("",)
+
+    def operator(self, survey: Survey) -> str:
+        """Return the one of these that signed a survey.
+
+        Raises
+        ------
+        SurveyRefused, RequestRefused, CollectorUnavailable
+            If several are pinned and the survey cannot be fetched.
+        """
+        if len(self.operators) == 1:
+            return self.operators[0]
+        return self.entry(survey.id, survey.digest).operator
 
     def accept(self, entry: Entry) -> None:
         """Accept the terms of an entry for further reports."""

@@ -1,14 +1,11 @@
 """Respondents' client: fetch a survey, perturb a record, send the report."""
 
 import logging
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import SystemRandom
-from typing import Literal
-from uuid import UUID
 
 import requests
 from halftruth_shared import HalftruthError, ParameterError, Survey
@@ -16,21 +13,23 @@ from halftruth_shared.protocol.reports import Receipt
 from halftruth_shared.rational import Rational
 
 from .catalog import Catalog
-from .delivery import check_form, check_wanted, send
+from .delivery import (
+    BATCH,
+    FINAL_STATUSES,
+    Delivery,
+    Submission,
+    check_form,
+    check_wanted,
+    given_up,
+    refusal_of_record,
+    send,
+)
 from .drawing import PersonRecord, Unsettled, draw
 from .errors import AnsweredBefore, CollectorUnavailable, RequestRefused
+from .ledger import Ledger, LedgerEntry
 from .outbox import Outbox, StoredReport
 from .policy import PrivacyPolicy
 from .transport import Transport
-
-#: Reports in one request.
-BATCH = 1_000
-
-#: Final refusals of a report: survey closed or replaced, invalid report.
-_FINAL = (409, 422)
-
-#: Prefix of a collector's message about one report of a batch.
-_NUMBERED = re.compile(r"^report \d+: ")
 
 _log = logging.getLogger(__name__)
 
@@ -45,38 +44,6 @@ def _unsettled() -> Unsettled:
 def _memory() -> Outbox:
     """Return the reports of respondents that clients of this process without an outbox keep."""
     return Outbox()
-
-
-@dataclass(frozen=True)
-class Submission:
-    """Outcome of sending one report.
-
-    Attributes
-    ----------
-    id : UUID
-        Of the report.
-    status : {"accepted", "duplicate", "waiting"}
-        Counted now, counted before, or kept in the outbox until the collector can be reached.
-    """
-
-    id: UUID
-    status: Literal["accepted", "duplicate", "waiting"]
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """Outcome of sending many reports: numbers counted now, counted before, and waiting."""
-
-    accepted: int = 0
-    duplicates: int = 0
-    waiting: int = 0
-
-    def __add__(self, other: "Delivery") -> "Delivery":
-        return Delivery(
-            self.accepted + other.accepted,
-            self.duplicates + other.duplicates,
-            self.waiting + other.waiting,
-        )
 
 
 class Client:
@@ -103,10 +70,14 @@ class Client:
     operator_keys : collection of str
         Public keys of the operators that are trusted, each of 64 hexadecimal digits. With any, a
         survey that none of them signed as it is, terms included, is refused.
+    max_total_gamma : Fraction, int or str, optional
+        A survey is refused to a respondent whose reports would together have a larger
+        amplification, whatever surveys they are of. There is one ledger for each pinned key, and
+        one for all collectors without pins.
     outbox : str or Path, optional
         File in which reports wait that could not be sent, and in which the reports of known
-        respondents are remembered. Without it an error says that a report could not be sent, and
-        what is remembered ends with the process.
+        respondents are remembered with what they cost. Without it an error says that a report
+        could not be sent, and what is remembered ends with the process.
     retries, backoff, timeout, session
         See :class:`~halftruth_client.transport.Transport`.
 
@@ -124,13 +95,15 @@ class Client:
         unprotected: Collection[str] = (),
         digests: Collection[str] = (),
         operator_keys: Collection[str] = (),
+        max_total_gamma: Rational | None = None,
         outbox: str | Path | None = None,
         retries: int = 5,
         backoff: float = 0.5,
         timeout: float = 10.0,
         session: requests.Session | None = None,
     ) -> None:
-        self._policy = PrivacyPolicy(max_gamma, unprotected, digests, bool(operator_keys))
+        limits = max_gamma, unprotected, digests, bool(operator_keys), max_total_gamma
+        self._policy = PrivacyPolicy(*limits)
         self._transport = Transport(
             url, retries=retries, backoff=backoff, timeout=timeout, session=session
         )
@@ -140,14 +113,21 @@ class Client:
         self._keeps = outbox is not None
         self._unsettled = _unsettled()
 
-    def survey(self, id: str) -> Survey:
+    def survey(self, id: str, *, respondent: str | None = None) -> Survey:
         """Fetch a survey, verify digest and signature and hold it against the policy.
+
+        Parameters
+        ----------
+        respondent : str, optional
+            Who is to be asked, so that a survey that would tell too much together with what they
+            sent before is refused before anything is asked.
 
         Raises
         ------
         SurveyRefused
             If the digest is not that of the survey or none that is pinned, no pinned operator
-            signed it, or its amplification is above `max_gamma`.
+            signed it, or its amplification is above `max_gamma`; or, by the respondent's ledger,
+            that of its series or of all their reports above the total.
         RequestRefused, CollectorUnavailable
         SurveyError, SchemaError, ParameterError
             If what the collector sent is not a survey.
@@ -155,7 +135,21 @@ class Client:
         entry = self._catalog.fetch(id)
         self._policy.check(entry.survey)
         self._catalog.accept(entry)
+        if respondent is not None and self._outbox.find(id, respondent) is None:
+            self._check_ledger(entry.survey, respondent)
         return entry.survey
+
+    def ledger(self, respondent: str) -> Ledger:
+        """Return what the reports that this respondent gave here cost, one by one and together."""
+        return self._outbox.ledger(respondent, self._catalog.operators)
+
+    def forget_ledger(self, respondent: str) -> None:
+        """Forget what the reports of this respondent cost, which resets the protection.
+
+        No total bounds what was sent before together with what is sent from then on. Reports
+        themselves are not forgotten: no survey is answered twice.
+        """
+        self._outbox.forget_ledger(respondent, self._catalog.operators)
 
     def submit(
         self,
@@ -185,7 +179,8 @@ class Client:
         respondent : str, optional
             A key that stays with this person. Whenever they answer again, the report they gave
             before is sent again, whatever they answer now. It is remembered in the outbox, or
-            without one until the process ends, and the record is not.
+            without one until the process ends, and the record is not. A survey of a series needs
+            it, as `max_total_gamma` does: what a person's reports cost is added up.
         invitation : str, optional
             This person's single-use invitation of 32 hexadecimal digits, where the survey asks
             for one.
@@ -196,10 +191,11 @@ class Client:
             If the record does not fit the survey; the message names the attribute and never the
             answer.
         ParameterError
-            If the invitation is missing, is none, or is not asked for; nothing was sent.
+            If the invitation is missing, is none, or is not asked for, or a respondent is needed;
+            nothing was sent.
         SurveyRefused
-            If the survey protects less than the policy asks for, or the collector's terms for it
-            are not signed as asked.
+            If the survey protects less than the policy asks for, together with other reports of
+            this respondent, too, or the collector's terms for it are not signed as asked.
         AnsweredBefore
             If this respondent answered another version of this survey or, without `respondent`, a
             report of the same answers to another version may have been sent.
@@ -212,6 +208,7 @@ class Client:
         check_form([invitation])
         if respondent is not None:
             return self._submit_of(survey, record, respondent, invitation)
+        self._check_uncounted(survey)
         drawn = draw(survey, [record], self._unsettled)
         # From here on no frame of this call holds the record, whatever goes wrong.
         del record
@@ -238,8 +235,11 @@ class Client:
         if not isinstance(respondent, str) or not respondent:
             raise ParameterError("respondent: expected text that is not empty", field="respondent")
         report = self._outbox.find(survey.id, respondent)
+        operator = ""
         if report is None:
-            drawn = draw(survey, [record], Unsettled())
+            operator = self._check_ledger(survey, respondent)
+            view = self._outbox.view(survey, respondent, operator)
+            drawn = draw(survey, [record], Unsettled(), view=view)
             del record
             if isinstance(drawn, HalftruthError):
                 raise _of_one(drawn)
@@ -254,8 +254,27 @@ class Client:
             )
         report = replace(report, invitation=invitation or report.invitation)
         reachable = self._check_invitations(survey, [report.invitation])
-        [kept] = self._outbox.add(self._transport.url, [report], respondent)
+        entry = LedgerEntry.of(survey, self._policy.unprotected, operator, report.values)
+        limit = self._policy.max_total_gamma
+        kept = self._outbox.add_once(self._transport.url, report, respondent, entry, limit)
         return self._submitted(kept, reachable)
+
+    def _check_ledger(self, survey: Survey, respondent: str) -> str:
+        """Check that a respondent's ledger has room for a report, and return whose ledger it is."""
+        operator = self._catalog.operator(survey)
+        entry = LedgerEntry.of(survey, self._policy.unprotected, operator)
+        self._outbox.ledger(respondent, [operator]).check(entry, self._policy.max_total_gamma)
+        return operator
+
+    def _check_uncounted(self, survey: Survey) -> None:
+        """Refuse a survey whose reports are added up for each person, where nobody says whose."""
+        if survey.series is not None or self._policy.max_total_gamma is not None:
+            limit = "max_total_gamma" if survey.series is None else "its series"
+            raise ParameterError(
+                f"survey '{survey.id}': {limit} bounds what all reports of a person tell; expected"
+                " submit with a `respondent`, whose they are",
+                field="respondent",
+            )
 
     def _submitted(self, report: StoredReport, reachable: bool) -> Submission:
         """Send one report, or say that it waits."""
@@ -303,7 +322,9 @@ class Client:
         AnsweredBefore
             Naming the first record of which a report to another version may have been sent.
         ParameterError
-            If invitations are missing, are none, or are not asked for; nothing was sent.
+            If invitations are missing, are none, or are not asked for, or the survey is one of a
+            series, or there is a `max_total_gamma`, which :meth:`submit` adds up for each
+            respondent; nothing was sent.
         SurveyRefused
         RequestRefused
             If the collector refuses a batch; ``accepted`` says how many reports were counted
@@ -314,6 +335,7 @@ class Client:
             how many reports were counted before. With an outbox all others wait there.
         """
         self._policy.check(survey)
+        self._check_uncounted(survey)
         codes = None if invitations is None else list(invitations)
         check_form(codes or [])
         drawn = draw(survey, records, self._unsettled, codes)
@@ -340,7 +362,7 @@ class Client:
                         delivery += Delivery(receipt.accepted, receipt.duplicates)
                         settled += len(batch)
                 except RequestRefused as error:
-                    raise _refusal(error, order[start:], delivery.accepted) from None
+                    raise refusal_of_record(error, order[start:], delivery.accepted) from None
                 except CollectorUnavailable as error:
                     if not self._keeps:
                         raise CollectorUnavailable(str(error), accepted=delivery.accepted) from None
@@ -406,7 +428,7 @@ class Client:
                 raise
             return False
         except RequestRefused as error:
-            if error.status in _FINAL:
+            if error.status in FINAL_STATUSES:
                 raise
             # Sending will be refused too, but the report may be wanted later.
         return True
@@ -416,31 +438,11 @@ class Client:
         try:
             receipt = send(self._transport, self._catalog, reports)
         except RequestRefused as error:
-            self._outbox.settle(_given_up(error, reports))
+            self._outbox.settle(given_up(error, reports))
             raise
         self._outbox.settle(reports)
         self._unsettled.settle(reports)
         return receipt
-
-
-def _given_up(error: RequestRefused, reports: Sequence[StoredReport]) -> Sequence[StoredReport]:
-    """The reports that it is pointless to send again after this answer."""
-    if error.status not in _FINAL and (error.status, error.field) != (403, "invitation"):
-        return []
-    if error.report is None or not 0 <= error.report < len(reports):
-        return reports
-    return [reports[error.report]]
-
-
-def _refusal(error: RequestRefused, order: Sequence[int], accepted: int) -> RequestRefused:
-    """The refusal of one batch as one of the records, whose order in the batch is another."""
-    about, message = None, str(error)
-    if error.report is not None and 0 <= error.report < min(len(order), BATCH):
-        about = order[error.report]
-        message = f"record {about}: {_NUMBERED.sub('', message)}"
-    return RequestRefused(
-        message, status=error.status, field=error.field, report=about, accepted=accepted
-    )
 
 
 def _of_one(error: HalftruthError) -> HalftruthError:

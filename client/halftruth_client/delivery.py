@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
+from uuid import UUID
 
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.reports import (
@@ -18,7 +20,48 @@ from .errors import RequestRefused, SurveyRefused
 from .outbox import StoredReport
 from .transport import Transport, survey_path
 
+#: Reports in one request.
+BATCH = 1_000
+
+#: Final refusals of a report: survey closed or replaced, invalid report.
+FINAL_STATUSES = (409, 422)
+
+#: Prefix of a collector's message about one report of a batch.
+_NUMBERED = re.compile(r"^report \d+: ")
+
 _INVITATION = re.compile(r"[0-9a-f]{32}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Outcome of sending one report.
+
+    Attributes
+    ----------
+    id : UUID
+        Of the report.
+    status : {"accepted", "duplicate", "waiting"}
+        Counted now, counted before, or kept in the outbox until the collector can be reached.
+    """
+
+    id: UUID
+    status: Literal["accepted", "duplicate", "waiting"]
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Outcome of sending many reports: numbers counted now, counted before, and waiting."""
+
+    accepted: int = 0
+    duplicates: int = 0
+    waiting: int = 0
+
+    def __add__(self, other: "Delivery") -> "Delivery":
+        return Delivery(
+            self.accepted + other.accepted,
+            self.duplicates + other.duplicates,
+            self.waiting + other.waiting,
+        )
 
 
 def check_form(invitations: Sequence[str | None]) -> None:
@@ -116,3 +159,23 @@ def _sealed_batch(entry: Entry, reports: Sequence[StoredReport]) -> SealedBatch:
     except ParameterError as error:
         raise SurveyRefused(f"survey '{survey.id}': {error}", field="sealing_key") from None
     return SealedBatch(digest=survey.digest, reports=sealed)
+
+
+def given_up(error: RequestRefused, reports: Sequence[StoredReport]) -> Sequence[StoredReport]:
+    """The reports that it is pointless to send again after this answer."""
+    if error.status not in FINAL_STATUSES and (error.status, error.field) != (403, "invitation"):
+        return []
+    if error.report is None or not 0 <= error.report < len(reports):
+        return reports
+    return [reports[error.report]]
+
+
+def refusal_of_record(error: RequestRefused, order: Sequence[int], accepted: int) -> RequestRefused:
+    """The refusal of one batch as one of the records, whose order in the batch is another."""
+    about, message = None, str(error)
+    if error.report is not None and 0 <= error.report < min(len(order), BATCH):
+        about = order[error.report]
+        message = f"record {about}: {_NUMBERED.sub('', message)}"
+    return RequestRefused(
+        message, status=error.status, field=error.field, report=about, accepted=accepted
+    )

@@ -17,11 +17,16 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from uuid import UUID
 
-from halftruth_shared import ParameterError
+import msgspec
+from halftruth_shared import ParameterError, Survey
 from halftruth_shared.private_files import create_private, tighten
+
+from .errors import SurveyRefused
+from .ledger import Ledger, LedgerEntry
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS reports (
@@ -36,6 +41,21 @@ CREATE TABLE IF NOT EXISTS reports (
     UNIQUE (survey, respondent)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS reports_waiting ON reports (collector) WHERE waiting;
+CREATE TABLE IF NOT EXISTS ledger (
+    respondent BLOB NOT NULL,
+    operator TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    entry TEXT NOT NULL,
+    PRIMARY KEY (respondent, operator, digest)
+) STRICT;
+CREATE TABLE IF NOT EXISTS rotations (
+    respondent BLOB NOT NULL,
+    operator TEXT NOT NULL,
+    series TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    drawn TEXT NOT NULL,
+    PRIMARY KEY (respondent, operator, series, digest)
+) STRICT;
 CREATE TABLE IF NOT EXISTS secret (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     key BLOB NOT NULL
@@ -124,39 +144,120 @@ class Outbox:
             ).fetchall()
         return _stored(rows[0]) if rows else None
 
-    def add(
-        self, collector: str, reports: Sequence[StoredReport], respondent: str | None = None
-    ) -> list[StoredReport]:
-        """Let reports wait until a collector has them; those that are kept already wait again.
-
-        With a respondent there is one report, and if another thread or process has kept one of
-        theirs in the meantime, that one stands and is returned.
-        """
-        pseudonym = None if respondent is None else self._pseudonym(respondent)
+    def ledger(self, respondent: str, operators: Sequence[str]) -> Ledger:
+        """Return the ledger of this respondent's reports, of some operators."""
         with self._connect() as connection:
+            return self._ledger(connection, respondent, operators)
+
+    def _ledger(
+        self, connection: sqlite3.Connection, respondent: str, operators: Sequence[str]
+    ) -> Ledger:
+        rows = connection.execute(
+            "SELECT operator, entry FROM ledger WHERE respondent = ? ORDER BY rowid",
+            (self._pseudonym(respondent),),
+        )
+        try:
+            entries = [msgspec.json.decode(e, type=LedgerEntry) for o, e in rows if o in operators]
+        except msgspec.DecodeError:
+            raise SurveyRefused(
+                "ledger: what this outbox kept of earlier reports is damaged", field="ledger"
+            ) from None
+        return Ledger(tuple(entries))
+
+    def forget_ledger(self, respondent: str, operators: Sequence[str]) -> None:
+        """Forget what this respondent's reports cost, and what they are to be asked next."""
+        of = [(self._pseudonym(respondent), operator) for operator in operators]
+        with self._connect() as connection:
+            connection.executemany("DELETE FROM ledger WHERE respondent = ? AND operator = ?", of)
             connection.executemany(
-                "INSERT INTO reports (id, survey, digest, report, respondent, collector)"
-                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                [
-                    (
-                        str(report.id),
-                        report.survey,
-                        report.digest,
-                        json.dumps(report.values),
-                        pseudonym,
-                        collector,
-                    )
-                    for report in reports
-                ],
+                "DELETE FROM rotations WHERE respondent = ? AND operator = ?", of
             )
-            connection.executemany(
-                "UPDATE reports SET waiting = 1, collector = ?, invitation = ? WHERE id = ?",
-                [(collector, report.invitation, str(report.id)) for report in reports],
+
+    def view(self, survey: Survey, respondent: str, operator: str) -> int | None:
+        """Return the view of a respondent in this wave of a series, None where nothing rotates.
+
+        The rotation is drawn at their first wave and holds for all waves with the same views.
+        """
+        rotation = survey.mechanism.rotation(survey.schema) if survey.series else None
+        if rotation is None or survey.series is None:
+            return None
+        key = self._pseudonym(respondent), operator, survey.series.id, rotation.digest
+        new = json.dumps(rotation.draw(secrets.randbelow))
+        with self._connect() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO rotations VALUES (?, ?, ?, ?, ?)", (*key, new)
             )
-        if respondent is not None:
-            kept = [self.find(report.survey, respondent) for report in reports]
-            return [report for report in kept if report is not None]
-        return list(reports)
+            [(drawn,)] = connection.execute(
+                "SELECT drawn FROM rotations WHERE respondent = ? AND operator = ? AND series = ?"
+                " AND digest = ?",
+                key,
+            )
+        return rotation.view(json.loads(drawn), survey.series.wave)
+
+    def add_once(
+        self,
+        collector: str,
+        report: StoredReport,
+        respondent: str,
+        entry: LedgerEntry,
+        max_total_gamma: Fraction | None,
+    ) -> StoredReport:
+        """Let a respondent's report wait, with its cost, and return it.
+
+        If another thread or process has kept one of theirs in the meantime, that one stands.
+
+        Raises
+        ------
+        SurveyRefused
+            If the ledger has no room for it; nothing was kept.
+        """
+        pseudonym = self._pseudonym(respondent)
+        with self._connect() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            key = (report.survey, pseudonym)
+            taken = "SELECT 1 FROM reports WHERE survey = ? AND respondent = ?"
+            if connection.execute(taken, key).fetchone() is None:
+                ledger = self._ledger(connection, respondent, [entry.operator])
+                ledger.check(entry, max_total_gamma)
+                connection.execute(
+                    "INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?)",
+                    (pseudonym, entry.operator, entry.digest, msgspec.json.encode(entry).decode()),
+                )
+            self._add(connection, collector, [report], pseudonym)
+        kept = self.find(report.survey, respondent)
+        return report if kept is None else kept
+
+    def add(self, collector: str, reports: Sequence[StoredReport]) -> None:
+        """Let reports wait until a collector has them; those that are kept already wait again."""
+        with self._connect() as connection:
+            self._add(connection, collector, reports)
+
+    def _add(
+        self,
+        connection: sqlite3.Connection,
+        collector: str,
+        reports: Sequence[StoredReport],
+        pseudonym: bytes | None = None,
+    ) -> None:
+        connection.executemany(
+            "INSERT INTO reports (id, survey, digest, report, respondent, collector)"
+            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            [
+                (
+                    str(report.id),
+                    report.survey,
+                    report.digest,
+                    json.dumps(report.values),
+                    pseudonym,
+                    collector,
+                )
+                for report in reports
+            ],
+        )
+        connection.executemany(
+            "UPDATE reports SET waiting = 1, collector = ?, invitation = ? WHERE id = ?",
+            [(collector, report.invitation, str(report.id)) for report in reports],
+        )
 
     def waiting(self, collector: str, limit: int) -> list[StoredReport]:
         """Return at most `limit` waiting reports of one version of one survey."""

@@ -22,6 +22,8 @@ class PrivacyPolicy:
         The surveys that may be answered, any by default.
     is_signed : bool
         Whether an operator whose key is pinned signs all surveys.
+    max_total_gamma : Fraction, int or str, optional
+        Largest amplification of all reports of one person together.
 
     Raises
     ------
@@ -35,15 +37,17 @@ class PrivacyPolicy:
         unprotected: Collection[str],
         digests: Collection[str] = (),
         is_signed: bool = False,
+        max_total_gamma: Rational | None = None,
     ) -> None:
-        self._max_gamma: Fraction = parse_rational(max_gamma, "max_gamma")
-        if self._max_gamma <= 1:
-            raise ParameterError("max_gamma: expected an amplification above 1", field="max_gamma")
+        self._max_gamma = _limit(max_gamma, "max_gamma")
+        self.max_total_gamma = (
+            None if max_total_gamma is None else _limit(max_total_gamma, "max_total_gamma")
+        )
         if isinstance(unprotected, str):
             raise ParameterError("unprotected: expected a list of names", field="unprotected")
         if isinstance(digests, str):
             raise ParameterError("digests: expected a list of digests", field="digests")
-        self._unprotected = frozenset(unprotected)
+        self.unprotected = frozenset(unprotected)
         self._digests, self._is_signed = frozenset(digests), is_signed
         self._approved: set[str] = set()
 
@@ -62,7 +66,7 @@ class PrivacyPolicy:
                 " survey whose answers are perturbed here",
                 field="randomized_by",
             )
-        named = [name for name in survey.schema.names if name in self._unprotected]
+        named = [name for name in survey.schema.names if name in self.unprotected]
         # By its name alone, a collector could ask anything.
         is_pin_needed = bool(self._digests or (named and not self._is_signed))
         if is_pin_needed and survey.digest not in self._digests:
@@ -73,13 +77,13 @@ class PrivacyPolicy:
                 " key (operator_keys)",
                 field="digests",
             )
-        amplification = accepted_amplification(survey, self._unprotected)
+        amplification = accepted_amplification(survey, self.unprotected)
         if amplification > self._max_gamma:
             schema, mechanism = survey.schema, survey.mechanism
             revealed = [
                 name
                 for name in schema.names
-                if name not in self._unprotected and mechanism.reveals(schema, name)
+                if name not in self.unprotected and mechanism.reveals(schema, name)
             ]
             reason = (
                 f"; a report can reveal '{revealed[0]}'; expected a survey that protects it, or a"
@@ -93,3 +97,10 @@ class PrivacyPolicy:
                 field="max_gamma",
             )
         self._approved.add(survey.digest)
+
+
+def _limit(written: Rational, field: str) -> Fraction:
+    limit = parse_rational(written, field)
+    if limit <= 1:
+        raise ParameterError(f"{field}: expected an amplification above 1", field=field)
+    return limit

@@ -12,7 +12,9 @@ import msgspec
 from halftruth_shared import ParameterError, Schema
 from halftruth_shared.analyses.reading import Field
 from halftruth_shared.analyses.showing import Shown
+from halftruth_shared.attribute import OPTION
 from halftruth_shared.errors import listing
+from halftruth_shared.schema import Question as Asked
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -89,12 +91,47 @@ class Question(_Named[Answer]):
         return f"{self.name}{label}: {', '.join(self._items)}"
 
 
-class Questions(_Named[Question]):
-    """The questions of a survey: ``questions.smoker``, or ``questions["home.town"]``."""
+class SeveralQuestion(_Named[Answer]):
+    """A question of which several options may be chosen: ``debts.card`` is having chosen that one.
+
+    Attributes
+    ----------
+    name : str
+    label : str
+        As a form asks it.
+    options : tuple of Question
+        The options as questions of their own, in order.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self.name, self.label = asked.name, asked.label_in()
+        self.options = tuple(Question(a.name, a.label_in(), a.categories) for a in asked.attributes)
+        chosen = {a.option or a.name: Answer(a.name, OPTION[-1]) for a in asked.attributes}
+        super().__init__(f"option of '{asked.name}'", chosen)
+
+    def __repr__(self) -> str:
+        return f"{self.name} ({self.label}), several of: {', '.join(self._items)}"
+
+
+class Questions(_Named[Question | SeveralQuestion]):
+    """The questions of a survey: ``questions.smoker``, or ``questions["home.town"]``.
+
+    Options of a question with several answers are found by their own names, too:
+    ``questions["debts.card"]``.
+    """
 
     def __init__(self, schema: Schema) -> None:
-        questions = (Question(a.name, a.label_in(), a.categories) for a in schema.attributes)
-        super().__init__("question", {question.name: question for question in questions})
+        asked: dict[str, Question | SeveralQuestion] = {
+            question.name: SeveralQuestion(question)
+            if question.kind == "several"
+            else Question(question.name, question.label_in(), question.attributes[0].categories)
+            for question in schema.questions
+        }
+        super().__init__("question", asked)
+
+    def __getitem__(self, name: str) -> Question | SeveralQuestion:
+        options = [o for q in self if isinstance(q, SeveralQuestion) for o in q.options]
+        return next((o for o in options if o.name == name), None) or super().__getitem__(name)
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self))
@@ -144,10 +181,14 @@ def _items(field: Field, answers: list[Answer] | tuple[Answer, ...]) -> dict[str
 
 
 def _names(content: Any) -> Any:
-    if isinstance(content, Question):
+    if isinstance(content, (Question, SeveralQuestion)):
         return content.name
     if isinstance(content, Answer):
         return content.category
     if isinstance(content, Mapping):
         return {_names(key): _names(value) for key, value in content.items()}
-    return [_names(each) for each in content] if isinstance(content, (list, tuple)) else content
+    if isinstance(content, (list, tuple)):
+        # In a list, a question with several answers stands for its options.
+        options = (e.options if isinstance(e, SeveralQuestion) else [e] for e in content)
+        return [_names(each) for group in options for each in group]
+    return content

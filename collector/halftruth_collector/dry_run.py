@@ -69,7 +69,7 @@ def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
 
 
 def allowed_by_form(survey: Survey) -> list[str]:
-    """Attributes that the hosted form may send as they are, or prove.
+    """Attributes that the hosted form may send unperturbed, or prove.
 
     The operator published the survey and asks with it, so says what is not sensitive.
     """

@@ -4,6 +4,7 @@ Nobody real answers here, so everything is drawn from one seed, and everybody wh
 docs/analysing.md sees the same numbers. Real answers are drawn by the system's randomness alone.
 """
 
+import os
 from uuid import UUID
 
 import numpy as np
@@ -23,7 +24,7 @@ answers = np.stack([age, team, bullied, leaving], axis=1).astype(np.int64)
 
 survey = read_survey("work.toml")
 reports = survey.mechanism.perturb_many(survey.schema, answers, rng)
-with Store("sqlite:///halftruth.db") as store:
+with Store(os.environ.get("HALFTRUTH_DATABASE", "sqlite:///halftruth.db")) as store:
     for start in range(0, PEOPLE, 1_000):
         batch = [
             Report(id=UUID(bytes=rng.bytes(16)), values=values)

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 QUASI, SENSITIVE = [0, 1, 2, 3], [4]
 
-#: What is perturbed, and whether reports are put back whole.
+#: What is perturbed, and whether reports are linked whole.
 CASES = {
     "quasi-identifiers": (QUASI, False),
     "sensitive answer": (SENSITIVE, False),
@@ -123,7 +123,7 @@ def three_cases(page: Page, found: Found) -> None:
 
 
 def whole_reports(page: Page, table: Array, found: Found) -> None:
-    """What the source's optimum leaves if whole reports are put back, and what it costs not to."""
+    """What the source's optimum leaves if whole reports are linked, and what it costs not to."""
     rows = []
     for name in ("quasi-identifiers", "both"):
         for ell, limited in found[name].items():

@@ -33,6 +33,7 @@ from .privacy import (
 )
 from .protection import Protection
 from .schema import Schema
+from .series import Series
 from .survey import Survey, read_survey
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "ReportSpace",
     "Schema",
     "SchemaError",
+    "Series",
     "SignatureError",
     "SplitQuestionnaire",
     "Survey",

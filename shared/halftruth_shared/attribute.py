@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .errors import RecordError, SchemaError, listing
 from .number import NumberRange, read_number
-from .texts import Frozen, Text, expected_text, frozen_text, in_language
+from .texts import Frozen, Text, expected_text, frozen_text, in_language, shortened
 
 #: Kinds of questions whose answer is one attribute.
 KINDS = ("choice", "scale", "number")
@@ -40,15 +40,18 @@ class Several:
         The attribute of an option is named after both, as in ``symptoms.cough``.
     label, help : str or mapping of str to str
         What a form shows above the options; the label is the name by default.
+    short : str or mapping of str to str
+        What results call it.
     """
 
     name: str
     label: Text = ""
     help: Text = ""
+    short: Text = ""
 
     def __post_init__(self) -> None:
         _check_name(self.name, "attribute name")
-        for what in ("label", "help"):
+        for what in ("label", "help", "short"):
             _freeze_text(self, what)
 
 
@@ -91,6 +94,10 @@ class Attribute:
         Whether a form shuffles the answers.
     answers : mapping of str to str or mapping of str to str
         What a form shows instead of a category, perhaps by language.
+    short : str or mapping of str to str
+        What results call it, perhaps by language; by default the beginning of its label.
+    short_answers : mapping of str to str or mapping of str to str
+        What results call a category; by default the beginning of what a form shows.
     question : Several, optional
         The question that this is an option of.
 
@@ -116,6 +123,8 @@ class Attribute:
     shuffle: bool = field(default=False, kw_only=True)
     answers: Mapping[str, Text] = field(default_factory=dict, kw_only=True)
     question: Several | None = field(default=None, kw_only=True)
+    short: Text = field(default="", kw_only=True)
+    short_answers: Mapping[str, Text] = field(default_factory=dict, kw_only=True)
 
     def __repr__(self) -> str:
         """Return what is not as it is by default."""
@@ -137,9 +146,10 @@ class Attribute:
             self._set("items", self._texts("items", self.items))
             for item in self.items:
                 self._check_category("items", item)
-        for what in ("label", "help", "page"):
+        for what in ("label", "help", "page", "short"):
             _freeze_text(self, what)
-        self._check_answers()
+        for what in ("answers", "short_answers"):
+            self._check_answers(what)
         self._check_option()
 
     def _set(self, what: str, value: object) -> None:
@@ -215,17 +225,17 @@ class Attribute:
         if len(self.missing) == len(categories):
             raise self._error("missing", "expected a category besides")
 
-    def _check_answers(self) -> None:
-        if not isinstance(self.answers, Mapping):
-            raise self._error("answers", f"expected by category {expected_text(_MAX_TEXT)}")
-        shown = {}
-        for category, text in self.answers.items():
-            self._check_category("answers", category)
+    def _check_answers(self, what: str) -> None:
+        given, shown = getattr(self, what), {}
+        if not isinstance(given, Mapping):
+            raise self._error(what, f"expected by category {expected_text(_MAX_TEXT)}")
+        for category, text in given.items():
+            self._check_category(what, category)
             frozen = frozen_text(text, _MAX_TEXT)
             if not frozen:
-                raise self._error("answers", f"'{category}': expected {expected_text(_MAX_TEXT)}")
+                raise self._error(what, f"'{category}': expected {expected_text(_MAX_TEXT)}")
             shown[category] = frozen
-        self._set("answers", Frozen(shown))
+        self._set(what, Frozen(shown))
 
     def _check_option(self) -> None:
         if self.question is not None and (
@@ -296,6 +306,26 @@ class Attribute:
     def option_in(self, *languages: str) -> str:
         """Return its label without that of its question."""
         return in_language(self.label or self.option or self.name, *languages)
+
+    def short_in(self, *languages: str) -> str:
+        """Return what results call it; an option is named after its question, too."""
+        own = in_language(self.short, *languages) or shortened(self.option_in(*languages))
+        if self.question is None:
+            return own
+        asked = self.question.label or self.question.name
+        question = in_language(self.question.short, *languages)
+        return f"{question or shortened(in_language(asked, *languages))} – {own}"
+
+    def short_answers_in(self, *languages: str) -> tuple[str, ...]:
+        """Return what results call its categories, in order, all different as far as labels are."""
+        labels = self.answers_in(*languages)
+        short = [
+            in_language(self.short_answers.get(category, ""), *languages) or shortened(label)
+            for category, label in zip(self.categories, labels, strict=True)
+        ]
+        return tuple(
+            [s if short.count(s) == 1 else label for s, label in zip(short, labels, strict=True)]
+        )
 
     def answers_in(self, *languages: str) -> tuple[str, ...]:
         """Return the labels of its categories, in order."""

@@ -25,6 +25,7 @@ class OptionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
 
     name: str
     label: TextDocument = ""
+    short: TextDocument = ""
 
 
 class AttributeDocument(
@@ -52,6 +53,8 @@ class AttributeDocument(
     ask_if: dict[str, list[str]] = {}
     shuffle: bool = False
     answers: dict[str, TextDocument] = {}
+    short: TextDocument = ""
+    short_answers: dict[str, TextDocument] = {}
 
     def attributes(self, languages: Sequence[str] = ()) -> tuple[Attribute, ...]:
         """Return the attributes that the question is perturbed as.
@@ -78,7 +81,11 @@ class AttributeDocument(
                 category: arranged(text, languages, category)
                 for category, text in self.answers.items()
             },
+            "short_answers": {
+                category: arranged(text, languages) for category, text in self.short_answers.items()
+            },
         }
+        short = arranged(self.short, languages)
         label, help = arranged(self.label, languages), arranged(self.help, languages)
         if self.options is None:
             return (
@@ -88,13 +95,14 @@ class AttributeDocument(
                     items=None if self.items is None else tuple(self.items),
                     label=label,
                     help=help,
+                    short=short,
                     kind=self.kind,
                     ordered=self.ordered,
                     number=self._range(),
                     **common,
                 ),
             )
-        several = Several(self.name, label, help)
+        several = Several(self.name, label, help, short)
         return tuple(
             [
                 Attribute(
@@ -102,6 +110,7 @@ class AttributeDocument(
                     OPTION,
                     items=OPTION[1:],
                     label=arranged(option.label, languages),
+                    short=arranged(option.short, languages),
                     question=several,
                     **common,
                 )
@@ -148,9 +157,9 @@ class AttributeDocument(
 
     def texts(self) -> Iterator[TextDocument]:
         """Yield its texts without those of answers, in order."""
-        yield from (self.label, self.help, self.page)
+        yield from (self.label, self.help, self.page, self.short)
         for option in self.options or ():
-            yield option.label
+            yield from (option.label, option.short)
 
 
 def document_of(question: Question) -> AttributeDocument:
@@ -169,10 +178,12 @@ def document_of(question: Question) -> AttributeDocument:
         "ask_if": {name: list(answers) for name, answers in first.ask_if.items()},
         "shuffle": first.shuffle,
         "answers": {category: written(text) for category, text in first.answers.items()},
+        "short": written(question.short),
+        "short_answers": {c: written(text) for c, text in first.short_answers.items()},
     }
     if question.kind == "several":
         options = [
-            OptionDocument(option.option or "", written(option.label))
+            OptionDocument(option.option or "", written(option.label), written(option.short))
             for option in question.attributes
         ]
         return AttributeDocument(question.name, kind="several", options=options, **common)

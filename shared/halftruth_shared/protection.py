@@ -74,6 +74,9 @@ class Protection:
     timing : tuple of str
         Sentence about response times, if questions depend on answers.
     randomized_by : {"device", "respondent"}
+    series : Guarantee, optional
+        Of all protected answers in all waves of its series together, if it is in one: kept by the
+        device, which adds up what its reports tell.
     """
 
     record: Guarantee
@@ -86,6 +89,7 @@ class Protection:
     apart: tuple[str, ...]
     timing: tuple[str, ...] = ()
     randomized_by: Randomizer = "device"
+    series: Guarantee | None = None
 
     @classmethod
     def of(cls, survey: Survey, public: Collection[str] = ()) -> "Protection":
@@ -129,6 +133,7 @@ class Protection:
             apart=_apart(schema, unperturbed, provable, mechanism.randomized_by),
             timing=timing(schema),
             randomized_by=mechanism.randomized_by,
+            series=_of_series(survey),
         )
 
     def sentences(self) -> list[str]:
@@ -152,7 +157,19 @@ class Protection:
                 else f"A single answer: {known} for someone who knows all other answers, and"
                 f" {unknown} for someone who knows none of them."
             )
+        if self.series is not None:
+            sentences.append(
+                f"{whole}, from all waves of this series together: {self.series}. The device that"
+                " answers counts, and refuses a wave that would exceed this."
+            )
         return [*sentences, *self.timing]
+
+
+def _of_series(survey: Survey) -> Guarantee | None:
+    """Return the guarantee of all waves; none where people randomize, since no device counts."""
+    if survey.series is None or survey.mechanism.randomized_by != "device":
+        return None
+    return Guarantee(Fraction(survey.series.total_gamma))
 
 
 def timing(schema: Schema) -> tuple[str, ...]:

@@ -99,6 +99,17 @@ def format_rational(value: Fraction, field: str) -> str:
     return text
 
 
+def round_up_rational(value: Fraction) -> str:
+    """Write a rational in its canonical form, or the next integer where that is too long.
+
+    >>> round_up_rational(Fraction(19, 2)), round_up_rational(Fraction(10**600 + 1, 10**600))
+    ('19/2', '2')
+    """
+    with suppress(ParameterError):
+        return format_rational(value, "value")
+    return format_rational(Fraction(math.ceil(value)), "value")
+
+
 def root_below(value: Fraction, degree: int) -> Fraction:
     """Largest multiple of one billionth whose power of this degree is at most `value`.
 

@@ -21,7 +21,7 @@ class Question:
 
     Parameters
     ----------
-    name, label, help : str
+    name, label, help, short : str
         Those of the attribute, or of the question with several answers.
     kind : str
         ``"choice"``, ``"scale"``, ``"number"`` or ``"several"``.
@@ -35,6 +35,7 @@ class Question:
     help: Text
     kind: str
     attributes: tuple[Attribute, ...]
+    short: Text = ""
 
     def label_in(self, *languages: str) -> str:
         """Return its label, in the first of some languages that it is written in."""
@@ -158,9 +159,12 @@ class Schema:
                 raise SchemaError(f"attributes: '{name}' is named twice; expected once", field=name)
         for name, options in self._options.items():
             first = options[0]
-            if any(replace(o, name=first.name, label=first.label) != first for o in options[1:]):
+            if any(
+                replace(o, name=first.name, label=first.label, short=first.short) != first
+                for o in options[1:]
+            ):
                 raise SchemaError(
-                    f"attribute '{name}': expected options alike in all but name and label",
+                    f"attribute '{name}': expected options alike in all but name, label and short",
                     field=name,
                 )
 
@@ -343,9 +347,11 @@ class Schema:
 def _question(group: Sequence[Attribute]) -> Question:
     first = group[0]
     if first.question is None:
-        return Question(first.name, first.label, first.help, first.kind, tuple(group))
+        return Question(first.name, first.label, first.help, first.kind, tuple(group), first.short)
     several = first.question
-    return Question(several.name, several.label, several.help, "several", tuple(group))
+    return Question(
+        several.name, several.label, several.help, "several", tuple(group), several.short
+    )
 
 
 def _folded(name: str) -> str:

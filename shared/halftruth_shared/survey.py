@@ -22,6 +22,7 @@ from .framing import Framing
 from .mechanisms import MECHANISMS, AnyParameters, DistortionMatrices, Mechanism, ReportSpace
 from .protocol.base import prepare
 from .schema import Schema
+from .series import Series
 from .texts import Text, expected_text, frozen_text, in_language, is_language, languages_of
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
@@ -41,6 +42,7 @@ class SurveyDocument(
     description: TextDocument = ""
     languages: list[str] = []
     form: Framing | None = None
+    series: Series | None = None
 
 
 prepare(SurveyDocument)
@@ -61,6 +63,8 @@ class Survey:
         of the others. By default in the order in which texts name them.
     framing : Framing
         Institution, purpose, consent, thanks and redirect.
+    series : Series, optional
+        Where people are asked again: the series, which wave of it this is, and its total.
 
     Raises
     ------
@@ -80,6 +84,7 @@ class Survey:
     description: Text = ""
     languages: tuple[str, ...] = ()
     framing: Framing = field(default=Framing(), hash=False)
+    series: Series | None = None
 
     def __repr__(self) -> str:
         return f"<Survey {self.id!r}, {self.mechanism.kind}: {self.schema!r}>"
@@ -107,6 +112,8 @@ class Survey:
         self.mechanism.check_conditions(self.schema)
         # A parameter that cannot be written is refused here, not when the survey is published.
         self.mechanism.parameters()
+        if self.series is not None:
+            self.series.check(self.schema, self.mechanism)
 
     @classmethod
     def from_toml(cls, text: str) -> "Survey":
@@ -125,7 +132,7 @@ class Survey:
         try:
             document = msgspec.convert(content, SurveyDocument)
         except msgspec.ValidationError as error:
-            raise _shape_error(error) from None
+            raise _shape_error(error, content) from None
         if perturbed is not None:
             document = _with_identities(document, perturbed)
         return cls.from_document(document)
@@ -166,6 +173,7 @@ class Survey:
             arranged(document.description, languages),
             languages,
             (document.form or Framing()).arranged(languages),
+            document.series,
         )
 
     def document(self) -> SurveyDocument:
@@ -178,6 +186,7 @@ class Survey:
             mechanism=self.mechanism.parameters(),
             attributes=[document_of(question) for question in self.schema.questions],
             form=None if self.framing == Framing() else self.framing,
+            series=self.series,
         )
 
     def title_in(self, *languages: str) -> str:
@@ -289,7 +298,9 @@ def _languages(
         )
     named = dict.fromkeys(chain.from_iterable(map(languages_of, texts)))
     languages = tuple(listed) or tuple(named)
-    answers = chain.from_iterable(question.answers.values() for question in questions)
+    answers = chain.from_iterable(
+        (*question.answers.values(), *question.short_answers.values()) for question in questions
+    )
     named |= dict.fromkeys(chain.from_iterable(map(languages_of, answers)))
     for language in named:
         if language not in languages:
@@ -301,14 +312,41 @@ def _languages(
     return languages
 
 
-def _shape_error(error: Exception) -> SurveyError:
+#: A message of the validator: what a member should be, what it is, and where it stands.
+_SHAPE = re.compile(r"Expected `(.+?)`, got `(.+?)` - at `\$\.(.+)`")
+_AT = re.compile(r"attributes\[(\d+)\]\.?")
+_WORDS = {
+    "object": "a table",
+    "array": "a list",
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+}
+
+
+def _shape_error(error: Exception, content: dict[str, Any] | None = None) -> SurveyError:
     """Return the error for a document of a wrong shape, with what would be accepted."""
     message = str(error)
     if "`$.mechanism.kind`" in message:
-        message = (
-            f"{message}; expected one of: {listing([mechanism.kind for mechanism in MECHANISMS])}"
-        )
-    return SurveyError(f"survey: {message}")
+        kinds = listing([mechanism.kind for mechanism in MECHANISMS])
+        return SurveyError(f"survey: {message}; expected one of: {kinds}")
+    if (found := _SHAPE.fullmatch(message)) is None:
+        return SurveyError(f"survey: {message}")
+    wanted, got, place = found.groups()
+    expected = " or ".join(
+        [_WORDS.get(kind, kind) for kind in wanted.split(" | ") if kind != "null"]
+    )
+    place = place.replace("[...]", "")
+    if content is not None and (at := _AT.match(place)):
+        # Nobody counts the tables of a file.
+        question = content["attributes"][int(at[1])]
+        name = question.get("name") if isinstance(question, dict) else None
+        if isinstance(name, str):
+            place = f"attribute '{name}': {place[at.end() :]}"
+    # Exact numbers are no floating-point numbers.
+    told = "a decimal number, which is written as text" if got == "float" else _WORDS.get(got, got)
+    return SurveyError(f"{place}: expected {expected}, got {told}", field=place)
 
 
 def read_survey(path: str) -> Survey:

@@ -61,6 +61,22 @@ def in_language(text: Text, *languages: str) -> str:
     return next(iter(text.values()))
 
 
+#: Letters that a short form of a text has at most.
+_SHORT = 32
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text, whole words and no more than 32 letters.
+
+    >>> shortened("Have you ever taken something home that was not yours?")
+    'Have you ever taken something…'
+    """
+    words = " ".join(text.split())
+    if len(words) <= _SHORT:
+        return words
+    return (words[:_SHORT].rpartition(" ")[0] or words[: _SHORT - 1]).rstrip(",;:–-") + "…"
+
+
 def frozen_text(text: object, most: int) -> Text | None:
     """Return text, or text by language as an immutable mapping; None for anything else.
 

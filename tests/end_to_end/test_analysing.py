@@ -1,4 +1,4 @@
-"""Every number of docs/analysing.md and docs/field.md is what its commands print."""
+"""Every number of the pages that walk through an example is what their commands print."""
 
 import re
 import runpy
@@ -18,6 +18,8 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?")
     ("page", "commands"),
     [
         ("analysing.md", 11),
+        ("waves.md", 7),
+        ("designs.md", 2),
         pytest.param(
             "field.md",
             5,
@@ -39,7 +41,13 @@ def test_commands_print_what_the_manual_shows(page, commands, tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("page", "example"), [("analysing.md", "work.toml"), ("field.md", "nigeria.toml")]
+    ("page", "example"),
+    [
+        ("analysing.md", "work.toml"),
+        ("designs.md", "doping.toml"),
+        ("field.md", "nigeria.toml"),
+        ("waves.md", "mood-1.toml"),
+    ],
 )
 def test_the_survey_shown_is_the_example(page, example):
     [survey] = re.findall(r"^```toml\n(.*?)^```$", (DOCS / page).read_text("utf-8"), re.M | re.S)

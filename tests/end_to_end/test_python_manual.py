@@ -8,6 +8,7 @@ import re
 import runpy
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -114,3 +115,13 @@ def test_r_reads_the_same_numbers(work, chosen):
     assert run.returncode == 0, run.stderr
     assert re.search(r"bullied\s+yes\s+0\.119", run.stdout)
     assert (chosen or ["age="])[0] in run.stdout
+
+
+@pytest.mark.nightly
+def test_the_examples_have_types(tmp_path):
+    file = tmp_path / "examples.py"
+    examples = doctest.DocTestParser().get_examples(PAGE)
+    file.write_text("".join(example.source for example in examples), encoding="utf-8")
+    words = [sys.executable, "-m", "mypy", "--config-file", DOCS.parent / "pyproject.toml", file]
+    checked = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout

@@ -8,6 +8,7 @@ from halftruth_shared import (
     GammaDiagonal,
     RandomizedResponse,
     Schema,
+    Series,
     Survey,
 )
 from halftruth_shared.protection import Protection
@@ -73,6 +74,22 @@ def test_an_amplification_beyond_floating_point_is_written():
     assert "γ = 1.00e+400" in Protection.of(beyond).sentences()[0]
     revealing = survey_of(DistortionMatrices({"smoker": matrix}), ["smoker"], ["smoker"])
     assert Protection.of(revealing).unperturbed == ("smoker",)
+
+
+def test_a_wave_promises_what_all_waves_of_its_series_tell_together():
+    mechanism = GammaDiagonal("3")
+    schema = Schema([Attribute("smoker", ["no", "yes"])])
+    series = Series(id="panel", wave=2, total_gamma="9")
+    *_, said = map(
+        plain, Protection.of(Survey("w", "W", schema, mechanism, series=series)).sentences()
+    )
+    assert said == (
+        "The whole record, from all waves of this series together: from 5 % to at most 32.2 %"
+        " (γ = 9). The device that answers counts, and refuses a wave that would exceed this."
+    )
+    matrices = {"smoker": [["0.75", "0.25"], ["0.25", "0.75"]]}
+    dice = DistortionMatrices(matrices, randomized_by="respondent")
+    assert Protection.of(Survey("w", "W", schema, dice, series=series)).series is None
 
 
 def test_where_questions_depend_on_answers_it_is_said_that_time_can_show_them():

@@ -261,16 +261,16 @@ REFUSED = {
     "description long": (with_line(f'description = "{"x" * 10_001}"'), SurveyError, "10000"),
     "id with a line": (toml(head='id = "a\\n"\ntitle = "T"'), SurveyError, "id: "),
     "category a number": (toml(attributes=ATTRIBUTES.replace('"no"', "0")), SurveyError,
-                          "$.attributes[0].categories[0]"),
+                          "attribute 'smoker': categories[0]"),
     "unknown item": (toml(attributes=ATTRIBUTES.replace('["yes"]', '["maybe"]')), SchemaError,
                      "'maybe'"),
     "gamma a float": (toml('kind = "gamma-diagonal"\ngamma = 19.0'), SurveyError,
-                      "$.mechanism.gamma"),
+                      "mechanism.gamma"),
     "gamma and breach": (with_line('breach = ["0.05", "0.5"]', "mechanism"), ParameterError,
                          "one of gamma"),
     "neither": (toml('kind = "gamma-diagonal"'), ParameterError, "one of gamma"),
     "breach of floats": (toml('kind = "gamma-diagonal"\nbreach = [0.05, 0.5]'), SurveyError,
-                         "$.mechanism.breach"),
+                         "mechanism.breach"),
     "domain too large": (toml('kind = "gamma-diagonal"\ngamma = "1.000001"'), DomainTooLarge,
                          "6 cells"),
     "no alpha": (toml('kind = "randomized-gamma-diagonal"\ngamma = "19"'), SurveyError, "`alpha`"),
@@ -281,7 +281,7 @@ REFUSED = {
                     ParameterError, "sensitive"),
     "matrix of floats": (toml('kind = "distortion-matrices"\n'
                               "matrices.smoker = [[0.9, 0.1], [0.1, 0.9]]"),
-                         SurveyError, "$.mechanism.matrices"),
+                         SurveyError, "mechanism.matrices"),
 }  # fmt: skip
 
 
@@ -307,7 +307,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize(("read", "text"), HOSTILE, ids=lambda text: repr(text)[:20])
 def test_hostile_text_is_refused_in_one_line(read, text, refused):
-    refused(SurveyError, lambda: read(text), mentions=["survey: "])
+    refused(SurveyError, lambda: read(text), mentions=[": "])
 
 
 def test_a_survey_survives_a_trip_to_another_process():
@@ -461,7 +461,7 @@ def test_all_but_the_perturbed_attributes_have_the_identity_in_the_published_sur
         (perturbed('["armed", "armed"]'), "mechanism.perturbed: expected different attributes"),
         (perturbed("[[]]"), "mechanism.perturbed: expected different attributes"),
         (perturbed(sensitive="sensitive = true"), "attribute 'age': sensitive: expected false"),
-        (perturbed().replace('"armed"\ncat', "[]\ncat"), "Expected `str`, got `array`"),
+        (perturbed().replace('"armed"\ncat', "[]\ncat"), ": expected text, got a list"),
         (
             perturbed().replace("distortion-matrices", "gamma-diagonal"),
             'mechanism.perturbed: expected with kind = "distortion-matrices"',

@@ -172,30 +172,36 @@ def shares(records: Sequence[Record], names: Sequence[str]) -> dict[tuple[str, .
 def design(page: Page) -> None:
     """Write the file with the controls of the designer, question by question, and publish it."""
     wanted = tomllib.loads(FILE)
+    _step(page, "Publish")
     _fill(page, "Id", wanted["id"])
+    _step(page, "Around the questions")
     _fill(page, "Languages", " ".join(LANGUAGES))
-    _press(page, "Show what it comes to")
     _fill_each(page, "Title", wanted["title"])
+    _step(page, "Protection")
     _fill(page, "The same as an exact γ", wanted["mechanism"]["gamma"])
+    _step(page, "Questions")
     for name in ("first", "second"):
-        _press(page, f"Delete {name}")
-        expect(page.get_by_role("button", name=f"Delete {name}")).to_have_count(0)
+        _press(page, f"Remove {name}")
+        expect(page.get_by_role("button", name=f"Remove {name}")).to_have_count(0)
     for question in wanted["attributes"]:
-        page.get_by_label("Kind of a further question").select_option(
-            question.get("kind", "choice")
-        )
-        _fill(page, "Its name", question["name"])
-        _press(page, "Add the question")
-        expect(page.get_by_label("Name", exact=True)).to_have_value(question["name"])
+        _press(page, f"Add a question: {question.get('kind', 'choice')}")
+        expect(page.get_by_label("Name", exact=True)).to_have_value(re.compile("question"))
+        _fill(page, "Name", question["name"])
+        expect(page.get_by_role("group", name=question["name"], exact=True)).to_be_visible()
         _describe(page, question)
+    _step(page, "Publish")
     _press(page, "Publish")
     expect(page.get_by_role("heading", name=wanted["title"]["en"])).to_be_visible()
+
+
+def _step(page: Page, name: str) -> None:
+    page.get_by_role("radio", name=name, exact=True).check(force=True)
 
 
 def _describe(page: Page, question: dict[str, Any]) -> None:
     _fill_each(page, "Question", question["label"])
     if question.get("optional"):
-        page.get_by_label("May be passed over").check()
+        page.get_by_label("Optional", exact=True).check()
     for key, label in {
         "minimum": "Least number",
         "maximum": "Largest number",
@@ -208,7 +214,8 @@ def _describe(page: Page, question: dict[str, Any]) -> None:
     if codes:
         _fill(page, "Answers, one per line", "\n".join(codes))
     if "missing" in question:
-        _fill(page, "Answers that are none, one per line", "\n".join(question["missing"]))
+        page.get_by_text("Help, page, short labels, missing answers").click()
+        _fill(page, "Missing answers, one per line", "\n".join(question["missing"]))
     if "options" in question:
         names = [option["name"] for option in question["options"]]
         _fill(page, "Options, one per line", "\n".join(names))
@@ -220,7 +227,6 @@ def _describe(page: Page, question: dict[str, Any]) -> None:
         page.get_by_text("Asked after some answers only").click()
         for answer in answers:
             page.get_by_role("group", name=name).get_by_label(answer, exact=True).check()
-    _press(page, "Show what it comes to")
 
 
 def _press(page: Page, name: str) -> None:
@@ -233,6 +239,7 @@ def _fill(page: Page, label: str, text: str) -> None:
 
 def _fill_each(page: Page, label: str, texts: dict[str, str]) -> None:
     for language in LANGUAGES:
+        page.get_by_role("button", name=language, exact=True).click()
         _fill(page, f"{label} ({language})", texts[language])
 
 

@@ -1,8 +1,19 @@
 """Imported questionnaires, and a bound of their time and memory."""
 
+import io
 import signal
 import tracemalloc
 from contextlib import contextmanager
+
+from openpyxl import Workbook
+
+CHOICES = [
+    ("list_name", "name", "label::English (en)", "label::French (fr)"),
+    ("yn", "y", "Yes", "Oui"),
+    ("yn", "n", "No", "Non"),
+    ("pets", "cat", "Cat", "Chat"),
+    ("pets", 2, "Dog", None),
+]
 
 
 @contextmanager
@@ -54,3 +65,15 @@ def question(qid, type, title, order, **more):
 
 def text(qid, **words):
     return [row(qid=qid, question=said, help="", language=lang) for lang, said in words.items()]
+
+
+def workbook(survey, choices=CHOICES, settings=()):
+    book = Workbook()
+    book.remove(book.active)
+    for title, rows in (("survey", survey), ("choices", choices), ("settings", settings)):
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 
 import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { HalftruthError, Survey } from "../../client/halftruth_client/js/index.js";
+import { entryOf } from "../../client/halftruth_client/js/ledger.js";
 import { protection } from "../../client/halftruth_client/js/protection.js";
 
 async function made({ survey: written, unprotected = [], record, draws = [] }) {
@@ -12,10 +13,13 @@ async function made({ survey: written, unprotected = [], record, draws = [] }) {
     const attributes = new Map(survey.schema.attributes.map((one) => [one.name, one]));
     const promise = protection(survey, new Set(unprotected));
     const left = draws.map(BigInt);
+    const digest = await survey.digest();
+    const report = record && survey.perturb(record, (below) => (left.shift() ?? 0n) % below);
     return {
-      digest: await survey.digest(),
+      digest,
       sentences: new Wording("en").promises(promise, attributes),
-      report: record && survey.perturb(record, (below) => (left.shift() ?? 0n) % below),
+      report,
+      cost: report && entryOf(survey, digest, new Set(unprotected), report),
     };
   } catch (error) {
     if (!(error instanceof HalftruthError)) throw error;

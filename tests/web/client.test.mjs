@@ -96,7 +96,7 @@ test("the one draw is remembered before anything is sent", async () => {
   const kept = [];
   collector.trouble = [
     () => {
-      kept.push(...[...storage.items.values()].map((text) => JSON.parse(text)));
+      kept.push(...storage.reports);
       return problem(500);
     },
   ];
@@ -159,7 +159,7 @@ test("however an address is written, it is one memory and one collector", async 
   }
   const seen = collector.posted.map(({ reports }) => JSON.stringify(reports));
   assert.equal(new Set(seen).size, 1);
-  assert.equal(storage.items.size, 1);
+  assert.equal(storage.reports.length, 1);
   collector.trouble = [];
   // It waits where it was to be sent last.
   assert.deepEqual(await client.flush(), []);
@@ -224,7 +224,7 @@ test("two submissions at the same time give one report", async () => {
   );
   assert.equal(new Set(submissions.map(({ id }) => id)).size, 1);
   assert.equal(collector.reports.size, 1);
-  assert.equal(storage.items.size, 1);
+  assert.deepEqual([...storage.items.keys()], ["halftruth-ledger:", "halftruth:health"]);
   for (const { reports } of collector.posted) {
     assert.deepEqual(reports, collector.posted[0].reports);
   }
@@ -254,9 +254,10 @@ afterEach(() => {
   }
 });
 
-/** Locks as browsers have them, seen by all pages at once; notes what was asked for. */
+/** Locks as browsers have them, seen by all pages at once; notes what was asked for, and by whom. */
 class Locks {
   constructor() {
+    this.clientId = "here";
     // What is held for a while after it is over holds no test up.
     const { setTimeout } = globalThis;
     pretend("setTimeout", (action, moment) => {
@@ -270,11 +271,12 @@ class Locks {
     this.query = async () => ({ held: [...this.held] });
     this.request = async (name, ...rest) => {
       const action = rest.at(-1);
+      const { clientId } = this;
       this.asked.push(name);
       const before = rest[0].mode === "shared" ? undefined : this.turns.get(name);
       const turn = (async () => {
         await before;
-        const lock = { name };
+        const lock = { name, clientId };
         this.held.push(lock);
         try {
           return await action(lock);
@@ -301,31 +303,34 @@ function distant(storage, moment) {
   return here;
 }
 
-test("a report is drawn and remembered under a lock, one for each survey", async () => {
+test("a report is drawn and remembered under a lock, one for all surveys", async () => {
   const { storage, client } = await setUp();
   const locks = new Locks();
   pretend("navigator", { locks });
   const set = storage.setItem.bind(storage);
   storage.setItem = (key, text) => {
-    assert.deepEqual(locks.held, [{ name: "halftruth:health" }], "written while it is held");
+    const [{ name }, ...others] = locks.held;
+    assert.deepEqual([name, others], ["halftruth:drawing", []], "written while it is held");
     set(key, text);
     storage.setItem = set;
   };
   await client.submit(new Survey(DOCUMENT), RECORD);
-  assert.equal(locks.asked[0], "halftruth:health");
+  assert.equal(locks.asked[0], "halftruth:drawing");
 });
 
 test("two pages that send at once draw once, though neither sees at once what the other wrote", async () => {
   const { collector, storage, open } = await setUp();
-  pretend("navigator", { locks: new Locks() });
+  const locks = new Locks();
+  pretend("navigator", { locks });
   const elsewhere = distant(storage, 100);
   // Another page has another copy of the module that knows what this page wrote.
   const other = await import("../../client/halftruth_client/js/once.js?elsewhere");
   const first = open().submit(new Survey(DOCUMENT), RECORD);
-  while (storage.items.size === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  while (storage.reports.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
   const seen = [];
   const isDone = () => elsewhere.getItem("halftruth:health") !== null;
-  const second = other.once("halftruth:health", isDone, () => seen.push(isDone()));
+  locks.clientId = "elsewhere";
+  const second = other.once("halftruth:drawing", isDone, () => seen.push(isDone()));
   const { id } = await first;
   await second;
   assert.deepEqual(seen, [true]);
@@ -333,11 +338,53 @@ test("two pages that send at once draw once, though neither sees at once what th
   assert.equal(collector.reports.size, 1);
 });
 
+test("two pages that answer two waves at once count both, though neither sees at once what the other wrote", async () => {
+  const { storage, open } = await setUp();
+  const locks = new Locks();
+  pretend("navigator", { locks });
+  const elsewhere = distant(storage, 100);
+  const submit = (wave, storage) => {
+    const series = { id: "panel", wave, total_gamma: "19" };
+    const mechanism = { kind: "gamma-diagonal", gamma: "19" };
+    const survey = new Survey({ ...DOCUMENT, id: `wave-${wave}`, mechanism, series });
+    return open({ storage, fetch: away }).submit(survey, RECORD);
+  };
+  const first = submit(1, storage);
+  while (storage.reports.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  locks.clientId = "elsewhere";
+  await assert.rejects(submit(2, elsewhere), { name: "LedgerRefused", field: "series.total_gamma" });
+  assert.equal((await first).status, "waiting");
+  assert.equal(elsewhere.reports.length, 1);
+});
+
+test("two pages that ask two waves at once go by one rotation, though neither sees at once what the other wrote", async () => {
+  const { storage, open } = await setUp();
+  const locks = new Locks();
+  pretend("navigator", { locks });
+  const elsewhere = distant(storage, 100);
+  const names = Array.from({ length: WIDTH }, (_, j) => `a${j}`);
+  const views = [{ attributes: [names], choose: [1], weight: 1 }];
+  const mechanism = { kind: "split-questionnaire", gamma: "2", prime: 7, direct: 2, views };
+  const ask = (wave, storage) => {
+    const series = { id: "panel", wave, total_gamma: "999" };
+    return open({ storage }).asked(new Survey({ ...DOCUMENT, id: `wave-${wave}`, mechanism, series }));
+  };
+  const kept = ({ items }) => items.get("halftruth-rotations:");
+  const first = ask(1, storage);
+  while (kept(storage) === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
+  const drawn = kept(storage);
+  locks.clientId = "elsewhere";
+  await Promise.all([first, ask(2, elsewhere)]);
+  assert.deepEqual([kept(elsewhere), kept(storage)], [drawn, drawn]);
+});
+
 test("a writer whose text never arrives delays others for two seconds at most", async () => {
   const { once } = await import("../../client/halftruth_client/js/once.js?alone");
   const locks = new Locks();
   pretend("navigator", { locks });
+  locks.clientId = "elsewhere";
   void locks.request("x is written", () => new Promise(() => {}));
+  locks.clientId = "here";
   let done = 0;
   await once("x", () => done > 0, () => (done += 1));
   assert.equal(done, 1);
@@ -361,6 +408,15 @@ test("where the browser keeps nothing, all clients of the page remember together
   const second = await open({ storage: undefined }).submit(new Survey(DOCUMENT), RECORD);
   assert.equal(second.id, first.id);
   assert.equal(collector.reports.size, 1);
+});
+
+test("no survey has an id that another visit forgets its report by", async () => {
+  const probe = { ...DOCUMENT, id: "probe" };
+  const { storage, open } = await setUp(probe);
+  pretend("localStorage", storage);
+  const first = await open({ storage: undefined }).submit(new Survey(probe), RECORD);
+  const second = await open({ storage: undefined }).submit(new Survey(probe), RECORD);
+  assert.deepEqual(second, { ...first, status: "duplicate" });
 });
 
 // The collector is away.
@@ -532,7 +588,7 @@ test("a report that cannot be remembered is not sent", async () => {
 
 test("a report that is sent but cannot be settled is sent again as the same", async () => {
   const { collector, storage, client, open } = await setUp();
-  storage.fails = (method) => method === "setItem" && storage.items.size > 0;
+  storage.fails = (method) => method === "setItem" && storage.reports.length > 0;
   await assert.rejects(client.submit(new Survey(DOCUMENT), RECORD));
   storage.fails = () => false;
   const [sent] = await open().flush();
@@ -692,7 +748,8 @@ test("no answer is in any request, storage, error or output, whatever happens", 
 
       // The report is the third category; the answer was the second.
       for (const { reports } of collector.posted) assert.deepEqual(reports[0].values, [2]);
-      for (const [, text] of storage.written) assert.deepEqual(JSON.parse(text).values, [2]);
+      const written = storage.written.filter(([key]) => key.startsWith("halftruth:"));
+      for (const [, text] of written) assert.deepEqual(JSON.parse(text).values, [2]);
       assert.ok(collector.posted.length > 0 && storage.written.length > 0);
       seen.push(JSON.stringify(collector.requests), JSON.stringify(storage.written));
       seen.push(JSON.stringify([...storage.items]));

@@ -136,6 +136,12 @@ export class FakeStorage {
     return [...this.items.keys()][index] ?? null;
   }
 
+  /** The reports that are remembered. */
+  get reports() {
+    const kept = [...this.items].filter(([key]) => key.startsWith("halftruth:"));
+    return kept.map(([, text]) => JSON.parse(text));
+  }
+
   getItem(key) {
     if (this.fails("getItem")) throw new DOMException("denied", "SecurityError");
     return this.items.get(key) ?? null;

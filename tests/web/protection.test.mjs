@@ -42,3 +42,14 @@ test("where questions depend on answers it is said that time can show them", () 
   });
   assert.match(promises(new Survey(document), []).at(-1), timed);
 });
+
+test("a wave promises what all waves of its series tell together", () => {
+  const mechanism = { kind: "gamma-diagonal", gamma: "3" };
+  const series = { id: "panel", wave: 2, total_gamma: "9" };
+  const said = promises(new Survey(surveyOf([2], mechanism, { series })), []).at(-1);
+  assert.equal(
+    said.replaceAll("\u202f", " "),
+    "The whole record, from all waves of this series together: from 5 % to at most 32.2 % (γ = 9)." +
+      " The device that answers counts, and refuses a wave that would exceed this.",
+  );
+});

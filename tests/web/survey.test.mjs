@@ -149,7 +149,7 @@ const DESIGNS = { kind: "distortion-matrices", designs: byName([FORCED, TRIANGUL
 const RANDOM = { kind: "randomized-gamma-diagonal", gamma: "19", alpha: "1/19", steps: 5 };
 const DIAGONAL = { kind: "gamma-diagonal", gamma: "19/2" };
 
-test("amplification is that of the attributes that may not be sent as they are", () => {
+test("amplification is that of the attributes that may not be sent unperturbed", () => {
   for (const [shape, mechanism, unprotected, expected] of [
     // Gamma-diagonal has its gamma until every attribute is known.
     [[2, 3], DIAGONAL, [], "19/2"],

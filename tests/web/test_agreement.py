@@ -7,7 +7,9 @@ from functools import reduce
 from operator import getitem
 from pathlib import Path
 
+import msgspec
 import pytest
+from halftruth_client import LedgerEntry
 from halftruth_collector.dry_run import allowed_by_form
 from halftruth_shared import HalftruthError, Protection, Survey
 
@@ -73,10 +75,15 @@ def test_small_surveys_have_the_same_digest_promise_report_and_refusal(in_javasc
             continue
         # The form has words of its own for what no survey names.
         made["sentences"] = [said.replace("Not asked", "not asked") for said in made["sentences"]]
+        report = perturbed(survey, case["record"], map(int, case["draws"]))
+        cost = msgspec.to_builtins(LedgerEntry.of(survey, case["unprotected"], "", report))
+        # Which ledger it is in, JavaScript has in the name of the place.
+        del cost["operator"]
         assert made == {
             "digest": survey.digest,
             "sentences": Protection.of(survey).sentences(),
-            "report": perturbed(survey, case["record"], map(int, case["draws"])),
+            "report": report,
+            "cost": cost,
         }, case
 
 

@@ -8,6 +8,21 @@ from playwright.sync_api import expect
 
 from .conftest import PHONE, anyone_can_use, begin, counted, heading, send, sign_in
 
+QUESTIONNAIRE = {
+    "name": "health.csv",
+    "mimeType": "text/csv",
+    "buffer": b"""survey
+,type,name,label,required,constraint
+,select_one yn,smoker,Do you smoke?,yes,
+,text,remarks,Anything else?,,
+,integer,age,How old are you?,yes,.>=16 and .<=95
+choices
+,list_name,name
+,yn,no
+,yn,yes
+""",
+}
+
 
 @pytest.fixture
 def designer(live, visit):
@@ -39,29 +54,37 @@ def file_holds(page, *lines):
         expect(page.get_by_label("Survey file (TOML)")).to_have_value(written)
 
 
+def step(page, name):
+    """Go to a step by keyboard."""
+    page.get_by_role("radio", name=name, exact=True).press("Space")
+
+
 def add(page, kind, name):
-    page.get_by_label("Kind of a further question").focus()
-    page.keyboard.type(kind)
-    write(page, "Its name", name)
-    button(page, "Add the question")
-    expect(page.get_by_label("Name", exact=True)).to_have_value(name)
+    button(page, f"Add a question: {kind}")
+    expect(page.get_by_label("Name", exact=True)).to_have_value(re.compile("question"))
+    write(page, "Name", name)
 
 
 def test_without_scripts_a_survey_of_all_kinds_in_two_languages_is_designed_and_answered(
     designer, live, visit
 ):
     page = designer(java_script_enabled=False).page
+    step(page, "Publish")
     write(page, "Id", "habits")
+    step(page, "Around the questions")
     write(page, "Languages", "en de")
-    button(page, "Show what it comes to")
+    button(page, "Check")
     write(page, "Title (en)", "Habits")
+    write(page, "Who asks (en)", "The works council")
+    button(page, "de")
     write(page, "Title (de)", "Gewohnheiten")
-    write(page, "Question (en)", "Do you smoke?")
+    write(page, "Who asks (de)", "Der Betriebsrat")
+    step(page, "Questions")
     write(page, "Question (de)", "Rauchen Sie?")
-    button(page, "Show what it comes to")
-    file_holds(page, 'label = {en = "Do you smoke?", de = "Rauchen Sie?"}', 'id = "habits"')
-    button(page, "Delete second")
-    expect(page.get_by_role("button", name="Delete second")).to_have_count(0)
+    button(page, "en")
+    write(page, "Question (en)", "Do you smoke?")
+    button(page, "Remove second")
+    expect(page.get_by_role("button", name="Remove second")).to_have_count(0)
     add(page, "scale", "content")
     write(page, "Answers, one per line", "1\n2\n3")
     add(page, "number", "age")
@@ -70,34 +93,34 @@ def test_without_scripts_a_survey_of_all_kinds_in_two_languages_is_designed_and_
     write(page, "Width of a bin", "20")
     add(page, "several", "symptoms")
     write(page, "Options, one per line", "cough\nfever")
+    button(page, "de")
     write(page, "Shown as, line by line (de)", "Husten\nFieber")
     button(page, "Move up symptoms")
     page.get_by_text("Asked after some answers only").press("Enter")
     page.get_by_role("group", name="first").get_by_label("yes").press("Space")
-    page.get_by_text("Who asks, what for").press("Enter")
-    write(page, "Who asks (en)", "The works council")
-    write(page, "Who asks (de)", "Der Betriebsrat")
-    write(page, "Questions to be looked at together, at most", "1")
-    button(page, "Show what it comes to")
-    file_holds(
-        page,
-        'name = "fever", label = {en = "fever", de = "Fieber"}',
-        "maximum = 79",
-        'ask_if = {first = ["yes"]}',
-        'asked_by = {en = "The works council", de = "Der Betriebsrat"}',
-        "max_length = 1",
-    )
+    step(page, "Protection")
+    write(page, "Most questions in a table", "1")
     slider = page.get_by_role("slider")
     slider.focus()
     for _ in range(5):
         page.keyboard.press("ArrowLeft")
-    button(page, "Show what it comes to")
-    file_holds(page, 'breach = ["0.05", "0.45"]')
-    shown = page.locator("#shown")
+    button(page, "Check")
+    shown = page.get_by_role("region", name="Protection")
     expect(shown.get_by_text("a report can at most make 45")).to_be_visible()
     single = re.compile(r"A single answer: from 5\s% to at most 45\s%")
     expect(shown.get_by_text(single)).to_be_visible()
-    page.get_by_text("Deadline, quota, shared devices").press("Enter")
+    step(page, "File")
+    file_holds(
+        page,
+        'label = {en = "Do you smoke?", de = "Rauchen Sie?"}',
+        'name = "fever", label = {en = "fever", de = "Fieber"}',
+        "maximum = 79",
+        'ask_if = {first = ["yes"]}',
+        'asked_by = {en = "The works council", de = "Der Betriebsrat"}',
+        'breach = ["0.05", "0.45"]',
+        "max_length = 1",
+    )
+    step(page, "Publish")
     write(page, "Most reports", "400")
     button(page, "Publish")
     expect(heading(page, "Habits")).to_be_visible()
@@ -124,16 +147,19 @@ def test_without_scripts_a_survey_of_all_kinds_in_two_languages_is_designed_and_
 
 def test_a_named_design_is_chosen_and_said_in_the_words_of_respondents(designer, live):
     page = designer().page
+    step(page, "Protection")
     page.get_by_label("Mechanism").select_option("distortion-matrices")
+    step(page, "Questions")
     page.get_by_label("Design", exact=True).select_option("forced-response")
     write(page, "Chance that yes is reported whatever the answer is", "1/6")
-    shown = page.locator("#shown")
-    expect(shown.get_by_text("with chance 1 in 6 the device reports “yes”")).to_be_visible()
     expect(page.locator("#preview").get_by_text("with chance 1 in 6")).to_have_count(1)
+    shown = page.locator(".in-protection")
+    expect(shown).to_contain_text("with chance 1 in 6 the device reports “yes”")
     page.get_by_label("Design", exact=True).select_option("triangular")
-    expect(shown.get_by_role("alert")).to_contain_text("a report can prove the answer 'no'")
+    expect(page.get_by_role("alert")).to_contain_text("a report can prove the answer 'no'")
     page.get_by_label("A report may prove the other answer").check()
-    expect(shown.get_by_text("It never proves “yes”")).to_be_visible()
+    expect(shown).to_contain_text("It never proves “yes”")
+    step(page, "Publish")
     button(page, "Publish")
     expect(heading(page, "My survey")).to_be_visible()
     mechanism = live.store.surveys.get("my-survey").survey().mechanism
@@ -146,9 +172,14 @@ def test_a_named_design_is_chosen_and_said_in_the_words_of_respondents(designer,
 
 def test_the_file_follows_the_controls_and_text_that_is_no_survey_stays(designer):
     page = designer().page
+    page.get_by_role("button", name="Begin", exact=True).click()
     write(page, "Question", "Are you well?")
-    file_holds(page, 'label = "Are you well?"')
+    expect(page.locator("#open-0")).to_contain_text("Are you well?")
+    # The preview that was begun shows it, and does not take the focus.
+    expect(page.locator("halftruth-preview legend").first).to_have_text("Are you well?")
     expect(page.get_by_label("Question", exact=True)).to_be_focused()
+    step(page, "File")
+    file_holds(page, 'label = "Are you well?"')
     write(page, "Survey file (TOML)", "id = 'x")
     expect(page.get_by_role("alert")).to_contain_text("survey: not valid TOML")
     expect(page.get_by_label("Survey file (TOML)")).to_have_value("id = 'x")
@@ -172,10 +203,28 @@ def test_a_preview_sends_and_keeps_nothing(designer, live):
     assert counted(live) == []
 
 
-def test_the_designer_fits_a_phone_in_the_dark(designer):
+def test_a_questionnaire_is_opened_with_what_became_of_each_question_on_a_phone(designer):
     found = designer(viewport=PHONE)
     page = found.page
+    step(page, "File")
+    page.get_by_label("Open a file").set_input_files(QUESTIONNAIRE)
+    button(page, "Open it")
+    rows = page.locator(".outline li")
+    expect(rows).to_contain_text(
+        [
+            "Taken over as it is",
+            "remarks left out: it asks for free text",
+            "Changed: a number: see to the width of its bins",
+        ]
+    )
+    page.locator("#open-0").press("Enter")
+    write(page, "Name", "smokes")
+    expect(rows.first).to_contain_text("smokes · choice · 2 answers")
+    expect(rows.first).to_contain_text("Taken over as it is")
+    step(page, "Preview")
     expect(heading(page, "Before you begin")).to_be_visible()
-    page.get_by_text("Each question, and pairs and triples").click()
+    # With none of them chosen all steps are shown, and looked at at once.
+    page.evaluate("document.querySelector('[name=step]:checked').checked = false")
+    expect(page.get_by_role("button", name="Publish", exact=True)).to_be_visible()
     anyone_can_use(found, "designer")
     assert [line for line in found.said if "401" not in line and "Password" not in line] == []

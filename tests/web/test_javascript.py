@@ -14,8 +14,8 @@ CLIENT = HERE.parents[1] / "client"
 SCRIPTS = CLIENT / "halftruth_client" / "js"
 ESBUILD = CLIENT / "node_modules" / ".bin" / "esbuild"
 
-#: What the client may weigh at once, bundled, minified and compressed: 17 KB.
-BUDGET = 17_000
+#: What the client may weigh at once, bundled, minified and compressed: 19.5 KB.
+BUDGET = 19_500
 
 #: And, each on top of it, what is loaded only for surveys that are signed for pins, or sealed.
 LAZY_BUDGETS = {"signing.js": 1_000, "sealing.js": 2_000}

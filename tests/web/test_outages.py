@@ -107,10 +107,11 @@ def test_exactly_the_report_that_is_shown_was_sent_and_kept_and_nothing_else(liv
     assert not {"cookie", "referer"} & waited.value.all_headers().keys()
     page.wait_for_function("history.state['halftruth-page'] === 0")
     after = page.evaluate(KEPT)
-    ((key, text),) = after.pop("local").items()
-    assert key == "halftruth:work"
+    local = {key: json.loads(text) for key, text in after.pop("local").items()}
     kept_report = {"digest": sent["digest"], **one, "collector": live.url, "sent": True}
-    assert json.loads(text) == kept_report
+    cost = {"gamma": "19", "questions": dict.fromkeys(SCHEMA.names, "19"), "series": None}
+    entry = {"survey": "work", "digest": sent["digest"], **cost}
+    assert local == {"halftruth:work": kept_report, "halftruth-ledger:": [entry]}
     kept.pop("local")
     assert after == kept | {"history": {"halftruth-page": 0}}
     # The answers that stayed are shown beside it, and gone with the page.

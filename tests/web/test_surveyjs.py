@@ -188,7 +188,11 @@ def test_only_what_was_drawn_is_asked_and_only_reports_leave_the_page(live, peop
     }
     assert people.visit.page.context.cookies() == []
     kept = people.visit.page.evaluate("Object.keys(localStorage)")
-    assert {key.split(":")[0] for key in kept} == {"halftruth", "halftruth-view"}
+    assert {key.split(":")[0] for key in kept} == {
+        "halftruth",
+        "halftruth-view",
+        "halftruth-ledger",
+    }
 
 
 def changed(**entries):

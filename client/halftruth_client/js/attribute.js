@@ -16,7 +16,7 @@ const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 const CHOICE = ["categories", "items", "ordered"];
 const NUMBER = ["minimum", "maximum", "step", "whole"];
 const COMMON = ["name", "kind", "sensitive", "label", "help", "page"].concat(
-  ["missing", "optional", "ask_if", "shuffle", "answers"],
+  ["missing", "optional", "ask_if", "shuffle", "answers", "short", "short_answers"],
 );
 
 /**
@@ -53,6 +53,11 @@ export class Attribute {
     this.label = readText(members.label, languages, `'${name}': label`);
     this.help = readText(members.help, languages, `'${name}': help`);
     this.page = readText(members.page, languages, `'${name}': page`);
+    // Results alone have it: it is read to be checked.
+    readText(members.short, languages, `'${name}': short`);
+    for (const text of Object.values(Object(members.short_answers))) {
+      readText(text, languages, `'${name}': short_answers`);
+    }
     // Nothing but a plain false gives a protection up.
     this.sensitive = members.sensitive !== false;
     this.optional = members.optional === true;
@@ -190,7 +195,7 @@ function readOptions({ options, label: _, ...common }, label, languages) {
     throw fault(name, "options: expected one or more");
   }
   return options.map((option) => {
-    const own = /** @type {Members} */ (membersOf(option, ["name", "label"], "options"));
+    const own = /** @type {Members} */ (membersOf(option, ["name", "label", "short"], "options"));
     const attribute = { ...common, ...own, name: `${name}.${own.name}`, kind: "choice" };
     return new Attribute({ ...attribute, categories: OPTION }, languages, question);
   });

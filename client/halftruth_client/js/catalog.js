@@ -14,11 +14,14 @@ import { readPins, readTerms } from "./terms.js";
  * @property {string | number} maxGamma
  *   Largest amplification: a survey with a larger one is refused.
  * @property {readonly string[]} [unprotected]
- *   Attributes that may be sent as they are: a survey that has one is refused unless its digest or
+ *   Attributes that may be sent unperturbed: a survey that has one is refused unless its digest or
  *   an operator's key is pinned, since a name does not say what is asked by it.
  * @property {readonly string[]} [digests] Of the surveys that may be answered; any by default.
  * @property {readonly string[]} [operatorKeys]
  *   Public keys of operators, in hexadecimal: a survey that none of them signed is refused.
+ * @property {string | number} [maxTotalGamma]
+ *   Largest amplification of all reports from this browser together, of surveys that one pinned key
+ *   signed or, without pins, of all: a survey that would exceed it is refused.
  */
 
 export class Catalog {
@@ -33,15 +36,13 @@ export class Catalog {
    * @param {import("./transport.js").Transport} transport
    * @param {Policy} policy
    */
-  constructor(transport, { maxGamma, unprotected = [], digests = [], operatorKeys }) {
+  constructor(transport, { maxGamma, unprotected = [], digests = [], operatorKeys, maxTotalGamma }) {
     for (const [name, list] of Object.entries({ unprotected, digests })) {
       if (!Array.isArray(list)) throw new ParameterError(`${name}: expected a list`, name);
     }
     this.#transport = transport;
-    this.#maxGamma = Rational.parse(maxGamma, "maxGamma");
-    if (this.#maxGamma.compare(ONE) <= 0) {
-      throw new ParameterError("maxGamma: expected an amplification above 1", "maxGamma");
-    }
+    this.#maxGamma = limitOf(maxGamma, "maxGamma");
+    this.maxTotalGamma = maxTotalGamma === undefined ? null : limitOf(maxTotalGamma, "maxTotalGamma");
     this.unprotected = new Set(unprotected);
     this.#digests = digests;
     this.#operatorKeys = readPins(operatorKeys);
@@ -90,7 +91,11 @@ export class Catalog {
     const { terms } = survey;
     if (this.#operatorKeys !== null) {
       const { verify } = await loaded(import("./signing.js"));
-      await verify({ terms, signature: published.signature }, digest, this.#operatorKeys);
+      survey.operator = await verify(
+        { terms, signature: published.signature },
+        digest,
+        this.#operatorKeys,
+      );
     }
     if (terms.sealingKey !== null) {
       const { checkSealing } = await loaded(import("./sealing.js"));
@@ -125,6 +130,20 @@ export class Catalog {
   }
 
   /**
+   * The pinned key that signed a survey, which has a ledger of its own; without pins all have one.
+   *
+   * @param {Survey} survey
+   * @throws {CollectorUnavailable} If several are pinned and it cannot be asked which.
+   */
+  async operator(survey) {
+    const keys = this.#operatorKeys ?? [""];
+    if (keys.length === 1) return keys[0];
+    const { operator } = await this.published(survey);
+    if (operator === "") throw new CollectorUnavailable(`survey '${survey.id}': nobody says who signed it`);
+    return operator;
+  }
+
+  /**
    * The survey that a report answers, fetched where this page has not its terms.
    *
    * @param {string} id
@@ -155,4 +174,11 @@ export class Catalog {
     }
     return JSON.stringify(now.terms) !== JSON.stringify(terms);
   }
+}
+
+/** @type {(written: unknown, field: string) => Rational} */
+function limitOf(written, field) {
+  const limit = Rational.parse(written, field);
+  if (limit.compare(ONE) > 0) return limit;
+  throw new ParameterError(`${field}: expected an amplification above 1`, field);
 }

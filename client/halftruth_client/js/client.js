@@ -1,13 +1,15 @@
 /** The respondent's side: fetch a survey, perturb a record here, send the report. */
 
-import { fromHex, toHex } from "./bytes.js";
+import { fromHex, toHex, utf8 } from "./bytes.js";
 import { Catalog } from "./catalog.js";
 import { isFinal, messageOf } from "./delivery.js";
 import {
   AnsweredBefore, CollectorUnavailable, HalftruthError, ParameterError, SurveyRefused,
 } from "./errors.js";
+import { entryOf } from "./ledger.js";
 import { browserStorage, isCounted, Memory } from "./memory.js";
 import { once } from "./once.js";
+import { randomBelow } from "./sampling.js";
 import { checkInvitation } from "./terms.js";
 import { notACollector, Transport } from "./transport.js";
 
@@ -30,6 +32,9 @@ import { notACollector, Transport } from "./transport.js";
  * @typedef {{invitation?: string, after?: number}} Delivery
  */
 
+/** What pages wait for one another by while they draw: all reports are in the same ledgers. */
+const DRAWING = "halftruth:drawing";
+
 /**
  * Perturbs records in this browser and sends the reports to one collector.
  *
@@ -46,7 +51,8 @@ export class Client {
    * @param {string} url Address of the collector.
    * @param {Options & import("./transport.js").Settings} options
    */
-  constructor(url, { maxGamma, unprotected, digests, operatorKeys, storage, ...settings }) {
+  constructor(url, options) {
+    const { maxGamma, unprotected, digests, operatorKeys, maxTotalGamma, storage, ...settings } = options;
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
       throw new ParameterError("url: expected an address with http:// or https://", "url");
     }
@@ -57,11 +63,12 @@ export class Client {
       );
     }
     this.#transport = new Transport(url, settings);
-    this.#catalog = new Catalog(this.#transport, { maxGamma, unprotected, digests, operatorKeys });
+    const policy = { maxGamma, unprotected, digests, operatorKeys, maxTotalGamma };
+    this.#catalog = new Catalog(this.#transport, policy);
     this.#memory = new Memory(storage ?? browserStorage());
   }
 
-  /** Attributes that may be sent as they are. */
+  /** Attributes that may be sent unperturbed. */
   get unprotected() {
     return this.#catalog.unprotected;
   }
@@ -72,7 +79,8 @@ export class Client {
   }
 
   /**
-   * Fetch a survey, verify its digest and signature and hold it against the largest amplification.
+   * Fetch a survey, verify its digest and signature and hold it against the largest amplification, of
+   * all reports together, too, unless it was answered.
    *
    * @param {string} id
    * @returns {Promise<Survey>}
@@ -80,7 +88,37 @@ export class Client {
   async survey(id) {
     const survey = await this.#catalog.fetch(id);
     await this.#catalog.check(survey);
+    if (!this.#memory.has(id)) {
+      const entry = entryOf(survey, await survey.digest(), this.unprotected);
+      (await this.#ledger(survey)).check(survey, entry, this.#catalog.maxTotalGamma);
+    }
     return survey;
+  }
+
+  /** @param {Survey} survey */
+  async #ledger(survey) {
+    return this.#memory.ledger(await this.#catalog.operator(survey));
+  }
+
+  /**
+   * What the reports cost that were drawn here for the series of a survey, or without one for all
+   * surveys of the same operator.
+   *
+   * @param {Survey} survey
+   */
+  async ledger(survey) {
+    const ledger = await this.#ledger(survey);
+    return survey.series === null ? ledger : ledger.ofSeries(survey.series.id);
+  }
+
+  /**
+   * Forget what all reports cost that were drawn here for surveys of the same operator, which resets
+   * the protection: no total bounds what was sent before together with what is sent from then on.
+   *
+   * @param {Survey} survey
+   */
+  async forgetLedger(survey) {
+    this.#memory.forgetLedger(await this.#catalog.operator(survey));
   }
 
   /**
@@ -92,11 +130,34 @@ export class Client {
   async asked(survey) {
     const digest = await survey.digest();
     const isDrawn = () => this.#memory.view(digest) !== null;
-    await once(`${this.#memory.nameOf(survey.id)} view`, isDrawn, () => {
-      const view = isDrawn() ? null : survey.drawView();
+    const draw = await this.#drawingOf(survey);
+    // All waves of a series go by one rotation, so that they take turns.
+    const rotates = survey.series && survey.mechanism.rotation;
+    await once(rotates ? DRAWING : `${this.#memory.nameOf(survey.id)} view`, isDrawn, () => {
+      const view = isDrawn() ? null : draw();
       if (view !== null) this.#memory.setView(digest, view);
     });
     return survey.asked(this.#memory.view(digest));
+  }
+
+  /**
+   * How to draw what to ask about: in a series by a rotation, which is drawn at the first wave and
+   * holds for all with the same views.
+   *
+   * @param {Survey} survey
+   * @returns {Promise<() => number | null>}
+   */
+  async #drawingOf(survey) {
+    const { series, mechanism, schema } = survey;
+    const rotation = series && mechanism.rotation?.();
+    if (!rotation) return () => survey.drawView();
+    const of = [await this.#catalog.operator(survey), series.id, schema.names, rotation.text];
+    const name = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(JSON.stringify(of)))));
+    return () => {
+      const drawn = this.#memory.rotations()[name] ?? rotation.draw(randomBelow());
+      this.#memory.setRotation(name, drawn);
+      return rotation.view(drawn, series.wave);
+    };
   }
 
   /**
@@ -186,12 +247,15 @@ export class Client {
     await this.#catalog.check(survey);
     const digest = await survey.digest();
     const before = this.before(survey.id, digest);
+    // Whoever asked everything reports on what a rotation deals, too.
+    if (before === null && record !== null && survey.series) await this.asked(survey);
     if (before === null || !isCounted(before)) {
       checkInvitation(await this.#catalog.published(survey), invitation ?? before?.invitation);
     }
+    const operator = await this.#catalog.operator(survey);
     const isDrawn = () => this.#memory.get(survey.id) !== null;
-    await once(this.#memory.nameOf(survey.id), isDrawn, () =>
-      this.#remember(survey, digest, record, invitation, after),
+    await once(DRAWING, isDrawn, () =>
+      this.#remember(survey, digest, operator, record, invitation, after),
     );
     try {
       return await this.#send(survey.id);
@@ -242,7 +306,7 @@ export class Client {
 
   /**
    * Forget the report of this survey, which was counted, and what was drawn to be asked, so that
-   * another person can answer here.
+   * another person can answer here. What it costs stays in the ledger, where the survey counts once.
    *
    * @param {Survey} survey
    * @throws {ParameterError} If its operator takes one report from each device, or it still waits.
@@ -254,7 +318,7 @@ export class Client {
     }
     const digest = await survey.digest();
     const isKept = () => this.#memory.get(id) !== null;
-    await once(this.#memory.nameOf(id), isKept, () => {
+    await once(DRAWING, isKept, () => {
       const report = this.#memory.get(id);
       if (report !== null && !isCounted(report)) {
         throw new ParameterError(`survey '${id}': its report was not counted yet`, "survey");
@@ -286,11 +350,12 @@ export class Client {
    *
    * @param {Survey} survey
    * @param {string} digest
+   * @param {string} operator Whose ledger it is written into.
    * @param {PersonRecord | null} record
    * @param {string} [invitation]
    * @param {number} [after]
    */
-  #remember(survey, digest, record, invitation, after) {
+  #remember(survey, digest, operator, record, invitation, after) {
     const collector = this.#transport.url;
     const before = this.before(survey.id, digest);
     if (before !== null) {
@@ -307,7 +372,11 @@ export class Client {
     if (record === null) {
       throw new ParameterError(`survey '${survey.id}': expected one that was answered`, "survey");
     }
+    const ledger = this.#memory.ledger(operator);
+    ledger.check(survey, entryOf(survey, digest, this.unprotected), this.#catalog.maxTotalGamma);
     const values = survey.perturb(record, undefined, this.#memory.view(digest));
+    // First: whatever goes wrong now, a report may only be missing that was counted.
+    this.#memory.setLedger(operator, ledger.with(entryOf(survey, digest, this.unprotected, values)));
     const id = crypto.randomUUID();
     this.#drawn.add(id);
     this.#memory.set(survey.id, { digest, id, values, collector, sent: false, invitation, after });

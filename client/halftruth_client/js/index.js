@@ -5,6 +5,7 @@ export {
   AnsweredBefore,
   CollectorUnavailable,
   HalftruthError,
+  LedgerRefused,
   ParameterError,
   RecordError,
   RequestRefused,

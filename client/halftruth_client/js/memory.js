@@ -1,13 +1,14 @@
 /**
- * Memory of a browser: the one report that each survey was answered with, and before it the view
- * that was drawn.
+ * Memory of a browser: the one report that each survey was answered with, before it the view
+ * that was drawn, and what all reports cost.
  *
  * Two draws of the same answers tell more than one, so that whoever answers again sends the same
  * report again. Reports are remembered, never records. A survey is found by its id, whatever way
  * the collector's address is written; the digest beside it tells versions apart.
  */
 
-import { AnsweredBefore } from "./errors.js";
+import { AnsweredBefore, SurveyRefused } from "./errors.js";
+import { Ledger } from "./ledger.js";
 
 /**
  * @typedef {object} Remembered
@@ -26,9 +27,15 @@ import { AnsweredBefore } from "./errors.js";
 
 const PREFIX = "halftruth:";
 const VIEW_PREFIX = "halftruth-view:";
+const LEDGER_PREFIX = "halftruth-ledger:";
+const ROTATIONS = "halftruth-rotations:";
+const PREFIXES = [PREFIX, VIEW_PREFIX, LEDGER_PREFIX, ROTATIONS];
 
-/** Characters that have to fit, so that there is room for a report as well. */
-const ROOM = 4_096;
+/** What is written to see if there is room; no survey is kept under it, whatever its id. */
+const PROBE = "halftruth-probe";
+
+/** Characters that have to fit, so that there is room for a report and what it costs as well. */
+const ROOM = 16_384;
 
 /** Member of the state of the page's entry of the history. */
 const ENTRY = "halftruth";
@@ -57,6 +64,11 @@ export class Memory {
     return PREFIX + survey;
   }
 
+  /** @param {string} survey */
+  has(survey) {
+    return this.#storage.getItem(this.nameOf(survey)) !== null;
+  }
+
   /**
    * @param {string} survey
    * @returns {Remembered | null}
@@ -80,6 +92,33 @@ export class Memory {
     this.#storage.setItem(this.nameOf(survey), JSON.stringify(report));
   }
 
+  /**
+   * What was spent, which outlives the reports themselves.
+   *
+   * @param {string} operator Key that signed the surveys; empty for all that are not signed.
+   * @throws {SurveyRefused} If it cannot be read.
+   */
+  ledger(operator) {
+    const text = this.#storage.getItem(LEDGER_PREFIX + operator) ?? "[]";
+    try {
+      const ledger = new Ledger(JSON.parse(text));
+      return ledger.gamma && ledger;
+    } catch {
+      throw new SurveyRefused("ledger: what this browser kept of earlier reports is damaged", "ledger");
+    }
+  }
+
+  /** @type {(operator: string, ledger: Ledger) => void} */
+  setLedger(operator, { entries }) {
+    this.#storage.setItem(LEDGER_PREFIX + operator, JSON.stringify(entries));
+  }
+
+  /** @param {string} operator */
+  forgetLedger(operator) {
+    this.#storage.removeItem(LEDGER_PREFIX + operator);
+    this.#storage.removeItem(ROTATIONS);
+  }
+
   /** @param {string} digest */
   view(digest) {
     const text = this.#storage.getItem(VIEW_PREFIX + digest);
@@ -91,8 +130,32 @@ export class Memory {
     this.#storage.setItem(VIEW_PREFIX + digest, String(view));
   }
 
-  /** @type {(survey: string, digest: string) => void} */
+  /**
+   * What was drawn for the waves of series, by name; nothing if it cannot be read.
+   *
+   * @returns {Record<string, import("./mechanisms/rotation.js").Drawn>}
+   */
+  rotations() {
+    try {
+      return JSON.parse(this.#storage.getItem(ROTATIONS) ?? "{}");
+    } catch {
+      return {};
+    }
+  }
+
+  /** @type {(name: string, drawn: import("./mechanisms/rotation.js").Drawn) => void} */
+  setRotation(name, drawn) {
+    this.#storage.setItem(ROTATIONS, JSON.stringify({ ...this.rotations(), [name]: drawn }));
+  }
+
+  /**
+   * Make room for another person, who is asked anew in all series, too.
+   *
+   * @param {string} survey
+   * @param {string} digest
+   */
   remove(survey, digest) {
+    this.#storage.removeItem(ROTATIONS);
     this.#storage.removeItem(this.nameOf(survey));
     this.#storage.removeItem(VIEW_PREFIX + digest);
   }
@@ -199,8 +262,8 @@ function stateOfHistory() {
  */
 function kept() {
   try {
-    return Object.entries({ ...localStorage }).filter(
-      ([key]) => key.startsWith(PREFIX) || key.startsWith(VIEW_PREFIX),
+    return Object.entries({ ...localStorage }).filter(([key]) =>
+      PREFIXES.some((prefix) => key.startsWith(prefix)),
     );
   } catch {
     return [];
@@ -213,9 +276,8 @@ let ofThisPage = null;
 /** The browser's storage, or that of the page where there is none, it is full, or not allowed. */
 export function browserStorage() {
   try {
-    const probe = `${PREFIX}probe`;
-    localStorage.setItem(probe, " ".repeat(ROOM));
-    localStorage.removeItem(probe);
+    localStorage.setItem(PROBE, " ".repeat(ROOM));
+    localStorage.removeItem(PROBE);
     return localStorage;
   } catch {
     ofThisPage ??= new PageStorage();

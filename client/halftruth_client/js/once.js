@@ -26,7 +26,7 @@ export async function once(name, isDone, action) {
   let ran = false;
   const turn = async () => {
     ran = true;
-    if (!isDone() && !saying.has(name) && (await hasWriter(name))) await until(isDone);
+    if (!isDone() && (await hasOtherWriter(name))) await until(isDone);
     const before = isDone();
     action();
     if (isDone() && !before) await say(name);
@@ -51,10 +51,15 @@ function writerLock(name) {
   return `${name} is written`;
 }
 
-/** @param {string} name */
-async function hasWriter(name) {
+/**
+ * True if another page says that it has written; this one holds the lock and sees what it wrote.
+ *
+ * @param {string} name
+ */
+async function hasOtherWriter(name) {
   const { held = [] } = await navigator.locks.query();
-  return held.some((lock) => lock.name === writerLock(name));
+  const own = held.find((lock) => lock.name === name)?.clientId;
+  return held.some((lock) => lock.name === writerLock(name) && lock.clientId !== own);
 }
 
 /**

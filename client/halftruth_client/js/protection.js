@@ -16,13 +16,16 @@ import { ONE, Rational } from "./rational.js";
 /** Prior probability that posteriors are given for. */
 const PRIOR = new Rational(1n, 20n);
 
+/** The same in tenths of a percent. */
+export const PRIOR_TENTHS = tenths(PRIOR);
+
 const GAP = "\u202f";
 
 /** Whole numbers up to here are written with every digit. */
 const WRITTEN_OUT = 10n ** 6n;
 
 /**
- * Names of the attributes that are sent as they are, of those that the caller allows.
+ * Names of the attributes that are sent unperturbed, of those that the caller allows.
  *
  * @param {Survey} survey
  * @param {ReadonlySet<string>} unprotected
@@ -56,9 +59,26 @@ function allowedProofs(mechanism, unprotected) {
  * @param {Survey} survey
  * @param {Rational} maxGamma
  * @param {ReadonlySet<string>} unprotected
- *   Attributes that may be sent as they are; of one whose design can prove one answer, this one.
+ *   Attributes that may be sent unperturbed; of one whose design can prove one answer, this one.
  */
-export function checkAmplification({ id, mechanism, schema }, maxGamma, unprotected) {
+export function checkAmplification(survey, maxGamma, unprotected) {
+  const gamma = acceptedAmplification(survey, unprotected);
+  if (gamma === null || gamma.compare(maxGamma) > 0) {
+    const shown = gamma === null ? "infinite" : String(gamma.toNumber());
+    throw new SurveyRefused(
+      `survey '${survey.id}': its amplification is ${shown}; expected at most ${maxGamma.toNumber()}`,
+      "maxGamma",
+    );
+  }
+}
+
+/**
+ * Amplification of all attributes that may not be sent as they are; null where it is infinite.
+ *
+ * @param {Survey} survey
+ * @param {ReadonlySet<string>} unprotected
+ */
+export function acceptedAmplification({ mechanism, schema }, unprotected) {
   // What is perturbed and asked after an answer tells of that, too.
   const allowed = new Set(unprotected);
   for (const { name, askIf } of schema.attributes) {
@@ -66,14 +86,7 @@ export function checkAmplification({ id, mechanism, schema }, maxGamma, unprotec
   }
   // What a report never proves still counts.
   const proofs = allowedProofs(mechanism, unprotected).map(([, proof]) => proof.amplification);
-  const gamma = times(mechanism.amplification(allowed), ...proofs);
-  if (gamma === null || gamma.compare(maxGamma) > 0) {
-    const shown = gamma === null ? "infinite" : String(gamma.toNumber());
-    throw new SurveyRefused(
-      `survey '${id}': its amplification is ${shown}; expected at most ${maxGamma.toNumber()}`,
-      "maxGamma",
-    );
-  }
+  return times(mechanism.amplification(allowed), ...proofs);
 }
 
 /**
@@ -127,6 +140,8 @@ export function checkConditions(schema, mechanism) {
  * @property {Bound | null} whole Of all these together.
  * @property {{known: Bound | null, unknown: Bound | null}} single
  *   Of the least protected one of them, for someone who knows all others, and none.
+ * @property {{wave: number, bound: Bound | null} | null} series
+ *   Of all reports of its series together, if it is in one.
  * @property {boolean} timed Whether the time that answering takes can show an answer.
  */
 
@@ -134,11 +149,11 @@ export function checkConditions(schema, mechanism) {
  * Compute the guarantees of a survey.
  *
  * @param {Survey} survey
- * @param {ReadonlySet<string>} unprotected Attributes that may be sent as they are.
+ * @param {ReadonlySet<string>} unprotected Attributes that may be sent unperturbed.
  * @returns {Protection}
  */
 export function protection(survey, unprotected) {
-  const { schema, mechanism } = survey;
+  const { schema, mechanism, series } = survey;
   const bare = new Set(unperturbed(survey, unprotected));
   const provable = allowedProofs(mechanism, unprotected);
   const apart = new Set([...bare, ...provable.map(([name]) => name)]);
@@ -149,7 +164,7 @@ export function protection(survey, unprotected) {
     .map(([, { amplification }]) => amplification);
   const together = (/** @type {Rational | null} */ gamma) => bound(times(gamma, ...shared));
   return {
-    prior: tenths(PRIOR),
+    prior: PRIOR_TENTHS,
     designs: mechanism.designs ?? new Map(),
     bare: schema.attributes.filter(({ name }) => bare.has(name)),
     provable: provable.map(([name, { answer, other, amplification }]) => {
@@ -161,6 +176,7 @@ export function protection(survey, unprotected) {
     hidden: schema.names.length - apart.size,
     whole: together(mechanism.amplification(apart)),
     single: { known: together(known), unknown: together(unknown) },
+    series: series && { wave: series.wave, bound: bound(series.totalGamma) },
     timed: schema.attributes.some(({ askIf }) => askIf.size > 0),
   };
 }
@@ -176,7 +192,7 @@ function times(gamma, ...others) {
 }
 
 /** @type {(gamma: Rational | null) => Bound | null} */
-function bound(gamma) {
+export function bound(gamma) {
   if (gamma === null) return null;
   const epsilon = Number(logarithm(gamma).toPrecision(3));
   return { gamma: inDigits(gamma), epsilon, posterior: tenths(posterior(gamma)) };

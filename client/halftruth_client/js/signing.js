@@ -19,7 +19,7 @@ const VALUE = /^[0-9a-f]{128}$/;
  * @param {{terms: import("./terms.js").Terms, signature?: unknown}} published
  * @param {string} digest Of the survey, computed and not taken from who sent it.
  * @param {readonly string[]} pins Public keys in hexadecimal.
- * @returns {Promise<void>}
+ * @returns {Promise<string>} The one of them that it is by.
  * @throws {SurveyRefused}
  */
 export async function verify({ terms, signature }, digest, pins) {
@@ -43,6 +43,7 @@ export async function verify({ terms, signature }, digest, pins) {
   if (!matches) {
     throw refused("the signature does not match; expected one of this survey and these terms");
   }
+  return pinned;
 }
 
 /**

@@ -8,11 +8,12 @@ import { membersOf } from "./members.js";
 import { checkConditions } from "./protection.js";
 import { randomBelow } from "./sampling.js";
 import { Schema } from "./schema.js";
+import { readSeries } from "./series.js";
 import { readTerms } from "./terms.js";
 import { isLanguage, readText } from "./texts.js";
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
-const MEMBERS = ["id", "title", "description", "languages", "attributes", "mechanism", "form"];
+const MEMBERS = ["id", "title", "description", "languages", "attributes", "mechanism", "form", "series"];
 
 /** @import { RandomBelow } from "./sampling.js" */
 
@@ -35,6 +36,7 @@ export class Survey {
     this.description = readText(members.description, this.languages, "description");
     this.framing = readFraming(members.form, this.languages);
     try {
+      this.series = readSeries(members.series);
       this.schema = new Schema(members.attributes, this.languages);
       this.mechanism = readMechanism(members.mechanism, this.schema);
     } catch (error) {
@@ -51,6 +53,8 @@ export class Survey {
     /** Terms of the collector, once fetched: until then nothing is sent. */
     this.terms = readTerms();
     this.isPublished = false;
+    /** The pinned key that signed them; empty where none is pinned. */
+    this.operator = "";
   }
 
   /**

@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 
-from halftruth_shared.analyses.associations import AssociationsQuery, AssociationsResult
+from halftruth_shared.analyses.associations import (
+    Association,
+    AssociationsQuery,
+    AssociationsResult,
+)
 from halftruth_shared.analyses.charts import HeatMap
-from halftruth_shared.analyses.wording import percent
+from halftruth_shared.analyses.wording import number, p_value, percent
 
 from . import sentences
-from .base import Analysis, Counted, asked
+from .base import Analysis, Counted, Grid, asked
 
 
 def compute(counted: Counted, query: AssociationsQuery) -> AssociationsResult:
@@ -25,7 +29,11 @@ def chart(result: AssociationsResult) -> HeatMap:
     names = tuple(result.attributes)
     cells = tuple(
         tuple(
-            replace(sentences.drawn(f"{row} → {column}", estimates[row, column]), category=None)
+            replace(
+                sentences.drawn(f"{row} → {column}", estimates[row, column]),
+                doubtful=False,
+                category=None if proven(result, estimates[row, column]) else "not proven",
+            )
             if row != column
             else None
             for column in names
@@ -33,14 +41,13 @@ def chart(result: AssociationsResult) -> HeatMap:
         for row in names
     )
     return HeatMap(
-        title=f"What each attribute tells of the others in {result.survey}",
+        title=sentences.title(result, "Associations of all pairs"),
         notes=(
             *sentences.notes(result, [cell for row in cells for cell in row if cell]),
             *warnings(result),
             "Share by which the gini index of the column's attribute falls when the row's is"
             " known (concentration τ), without what chance adds.",
-            "Pale with a dashed frame: not distinguishable from 0. About"
-            f" {percent(1 - result.query.confidence)} of independent pairs would not be pale.",
+            f"Pale with a dashed frame: not proven. {_together(result)}",
         ),
         rows=names,
         columns=names,
@@ -48,11 +55,86 @@ def chart(result: AssociationsResult) -> HeatMap:
     )
 
 
-def warnings(result: AssociationsResult) -> list[str]:
-    """Warn of associations that are too uncertain."""
-    return sentences.too_uncertain(
-        (f"{pair.row} → {pair.column}", pair) for pair in result.associations
+def proven(result: AssociationsResult, pair: Association) -> bool:
+    """Return true if the association is significant, with all pairs taken together."""
+    return pair.p_value is not None and pair.p_value < 1 - result.query.confidence
+
+
+def strongest(result: AssociationsResult) -> list[Association]:
+    """Each pair of questions once, as the one that tells more of the other; proven ones first.
+
+    Those whose strength is not known come last of these, the clearest first.
+    """
+    larger: dict[frozenset[str], Association] = {}
+    for pair in sorted(result.associations, key=lambda each: -(each.value or 0.0)):
+        larger.setdefault(frozenset((pair.row, pair.column)), pair)
+
+    def place(pair: Association) -> tuple[bool, float, float]:
+        clear = 1.0 if pair.p_value is None else pair.p_value
+        return not proven(result, pair), -(pair.value or 0.0), clear
+
+    return sorted(larger.values(), key=place)
+
+
+def grid(result: AssociationsResult) -> Grid:
+    """Pairs of questions by the strength of their association, proven ones first."""
+    level = sentences.level(result.query.confidence)
+    return Grid(
+        [
+            "question",
+            "tells of",
+            "association",
+            "share of it (τ)",
+            level,
+            "p-value of all pairs together",
+        ],
+        [
+            [
+                pair.row,
+                pair.column,
+                "proven" if proven(result, pair) else "not proven",
+                pair.undefined or sentences.share_cells(pair)[0],
+                sentences.share_cells(pair)[1],
+                p_value(pair.p_value),
+            ]
+            for pair in strongest(result)
+        ],
     )
+
+
+def headline(result: AssociationsResult) -> str:
+    """Number of significantly associated pairs, and the strongest one."""
+    pairs = strongest(result)
+    found = [pair for pair in pairs if proven(result, pair)]
+    if not found:
+        return f"No association was found among {number(len(pairs))} pairs of questions."
+    first, one = found[0], len(found) == 1
+    return (
+        f"{number(len(found))} of {number(len(pairs))} pairs of questions"
+        f" {'is' if one else 'are'} proven to be associated, most"
+        f" {'clearly' if first.value is None else 'strongly'}"
+        f" {sentences.quoted(first.row)} and {sentences.quoted(first.column)}."
+    )
+
+
+def _together(result: AssociationsResult) -> str:
+    return (
+        f"The chance that any proven one is none is at most {percent(1 - result.query.confidence)}."
+    )
+
+
+def warnings(result: AssociationsResult) -> list[str]:
+    """Warn of proven associations whose strength is too uncertain."""
+    found = [pair for pair in strongest(result) if proven(result, pair)]
+    vague = sum(pair.reliability == "not usable" for pair in found)
+    if not vague:
+        return []
+    return [f"The strength of {number(vague)} of {number(len(found))} proven ones is not usable."]
+
+
+def interpretation(result: AssociationsResult) -> list[str]:
+    """Describe what proven means."""
+    return [f"{_together(result)} Others may be associated, too: perturbation hides what is weak."]
 
 
 ANALYSIS = Analysis(
@@ -60,9 +142,11 @@ ANALYSIS = Analysis(
     title="Associations",
     compute=compute,
     start=lambda _: AssociationsQuery(),
-    grid=sentences.estimates_grid,
+    grid=grid,
+    headline=headline,
     chart=chart,
     warnings=warnings,
+    interpretation=interpretation,
     together=2,
     place="Relate",
     order=45,

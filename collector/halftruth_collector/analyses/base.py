@@ -23,7 +23,7 @@ from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..estimation.model import LoglinearModel, cached_model, described
 
 #: What of a query says where estimates come from.
-_OF_COUNTED = ("where", "missing", "interactions", "modelled")
+_OF_COUNTED = ("where", "missing", "interactions", "modelled", "population")
 
 Q = TypeVar("Q", bound=Query[Any])
 R = TypeVar("R", bound=Result)
@@ -38,7 +38,8 @@ class Counted:
     """Counts of a survey with their time, and the query to answer from them.
 
     No result is given for fewer than `min_reports` reports, of everybody or of a group. `days` are
-    the numbers of reports counted each day, earliest first.
+    the numbers of reports counted each day, earliest first. `invited` is whether people answered by
+    invitation, and `waves` reads the counts of all surveys of the same series.
     """
 
     survey: Survey
@@ -47,6 +48,8 @@ class Counted:
     question: Query[Any] | None = None
     min_reports: int = field(kw_only=True)
     days: Mapping[date, int] = field(default_factory=dict, kw_only=True)
+    invited: bool = field(default=False, kw_only=True)
+    waves: Callable[[], "Sequence[Counted]"] = field(default=tuple, kw_only=True)
 
     @cached_property
     def estimator(self) -> Estimator:
@@ -59,14 +62,22 @@ class Counted:
         EstimateError
             If the share of the query's domain is not significantly above zero.
         """
-        return Estimator(self.survey, self.counts, self._where, self._missing, self._model)
+        return Estimator(
+            self.survey, self.counts, self._where, self._missing, self._model, self._population
+        )
 
     @cached_property
     def of_all(self) -> Estimator:
         """Estimator that includes missing values, whatever the query."""
         if self._missing == "keep":
             return self.estimator
-        return Estimator(self.survey, self.counts, self._where, model=self._model)
+        return Estimator(
+            self.survey,
+            self.counts,
+            self._where,
+            model=self._model,
+            population=self._population,
+        )
 
     def model(
         self,
@@ -175,6 +186,10 @@ class Counted:
     def _missing(self) -> Missing:
         return getattr(self.question, "missing", "keep")
 
+    @property
+    def _population(self) -> int | None:
+        return getattr(self.question, "population", None)
+
     def _group(self) -> Group | None:
         if not self._where:
             return None
@@ -230,18 +245,26 @@ class Analysis(Generic[Q, R]):
         Initial query of a page about a survey; also the example in OpenAPI.
     grid : callable
         The result as a table for people.
+    headline : callable
+        The answer in one sentence, with which its page begins.
     chart : callable or None
         The result as a chart.
-    diagnostic : callable
-        Diagnostic chart of the underlying reports, if any.
     warnings : callable
         Sentences to read before drawing conclusions.
     interpretation : callable
         Further sentences about a result.
+    diagnostic : callable
+        Further chart, if any.
+    further : callable
+        Queries about a survey whose answers belong on the same page, by the query.
     together : int
         Number of attributes whose joint table reports have to identify.
     options : mapping of str to str
         Further names of options on the command line, by field.
+    applies : callable
+        Whether it is about a survey at all.
+    offer : str
+        What a page offers that has been asked nothing, in place of an answer that takes long.
     place : str
         Part of the results that it belongs to, of `PLACES`.
     order : int
@@ -254,12 +277,16 @@ class Analysis(Generic[Q, R]):
     start: Callable[[Survey], Q]
     grid: Callable[[R], Grid]
     of_people: Callable[[Survey, Q, Callable[[Sequence[str]], Array]], R] | None = None
+    headline: Callable[[R], str] = lambda _: ""
     chart: Callable[[R], Chart] | None = None
-    diagnostic: Callable[[R], Chart | None] = lambda _: None
     warnings: Callable[[R], list[str]] = lambda _: []
     interpretation: Callable[[R], list[str]] = lambda _: []
+    diagnostic: Callable[[R], Chart | None] = lambda _: None
+    further: Callable[[Survey, Q], Sequence[Query[Any]]] = lambda _, __: ()
     together: int = 1
+    offer: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    applies: Callable[[Survey], bool] = lambda _: True
     place: PlaceName = "Explore"
     order: int = 100
 
@@ -292,7 +319,7 @@ class Analysis(Generic[Q, R]):
     def answers(self, survey: Survey) -> bool:
         """Return whether reports of a survey identify its results, however many they are."""
         reconstruction = survey.mechanism.reconstruction(survey.schema)
-        return self.together <= reconstruction.max_order
+        return self.applies(survey) and self.together <= reconstruction.max_order
 
     @property
     def fields(self) -> Mapping[str, Field]:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Survey
+from halftruth_shared.analyses import Query
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel, Reference
 from halftruth_shared.analyses.comparison import (
     ComparisonQuery,
@@ -12,13 +13,17 @@ from halftruth_shared.analyses.comparison import (
     GroupComparison,
     GroupShare,
 )
+from halftruth_shared.analyses.crosstab import CrosstabQuery
+from halftruth_shared.analyses.distribution import DistributionQuery
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.wording import (
+    estimate_in_words,
     interval_in_words,
     items,
     number,
     number_in_words,
     p_value,
+    with_interval,
 )
 
 from ..estimation.answers import category_code
@@ -190,7 +195,7 @@ def chart(result: ComparisonResult) -> EstimateChart:
     line = Reference(0 if _in_points(result) else 1, "no difference")
     heading = f"{_EFFECTS[query.effect].capitalize()} of the shares"
     panels = [
-        Panel(Axis("share of the group", shares=True), tuple(shares), f"Share of {_what(result)}"),
+        Panel(Axis("share of the group", shares=True), tuple(shares), f"Share: {_what(result)}"),
         Panel(axis, tuple(effects), heading, line),
     ]
     if result.trend is not None:
@@ -199,7 +204,7 @@ def chart(result: ComparisonResult) -> EstimateChart:
         panels.append(Panel(points, (row,), "Average change", Reference(0, "no trend")))
     together = query.simultaneous != "none"
     return EstimateChart(
-        title=f"{_what(result)} in {result.survey}, by {query.groups}",
+        title=sentences.title(result, _what(result), f"by {sentences.quoted(query.groups)}"),
         notes=(
             *sentences.notes(result, [*shares, *effects], together=together),
             *(["Those of shares and of a trend are each by itself."] if together else []),
@@ -212,6 +217,33 @@ def chart(result: ComparisonResult) -> EstimateChart:
 
 def _what(result: ComparisonResult) -> str:
     return items(result.query.answer)
+
+
+def headline(result: ComparisonResult) -> str:
+    """The clearest difference, or that none was found."""
+    tested = [each for each in result.comparisons if each.p_value is not None]
+    what = _what(result)
+    if not tested:
+        return f"Whether groups differ in {what} cannot be tested with these reports."
+    found = min(tested, key=lambda each: each.p_value or 0.0)
+    shares = {
+        each.group: f"{estimate_in_words(each, as_share=True)} where"
+        f" {items({result.query.groups: each.group})}"
+        for each in result.groups
+    }
+    against = "" if found.against is None else f", {shares[found.against]}"
+    effect, points = _scaled(result, found), " points" if _in_points(result) else ""
+    clearest = (
+        f"{what}: {shares[found.group]}{against}; {_EFFECTS[result.query.effect]}"
+        f"{'' if against else ' from all others'} {with_interval(effect)}{points}, p-value"
+        f" {p_value(found.p_value)}"
+    )
+    level = (1 - result.query.confidence) / (
+        len(tested) if result.query.simultaneous == "none" else 1
+    )
+    if (found.p_value or 0.0) < level:
+        return f"{clearest}."
+    return f"No difference was found between groups; the clearest is {clearest}."
 
 
 def warnings(result: ComparisonResult) -> list[str]:
@@ -236,7 +268,7 @@ def interpretation(result: ComparisonResult) -> list[str]:
         )
     if any(each.interval and each.interval[1] is None for each in result.comparisons):
         lines.append(
-            "Where a share that is divided by cannot be told from zero, its ratio has no upper end."
+            "Where a denominator is not significantly above zero, its ratio has no upper end."
         )
     many = len(result.comparisons)
     if many > 1 and query.simultaneous == "none":
@@ -254,10 +286,29 @@ def interpretation(result: ComparisonResult) -> list[str]:
         error = "the errors of the model (Wald), at the share that groups then have in common"
     lines.append(
         f"p-values are of tests that shares are equal, with {error}, and so need not agree with"
-        " every interval. A small one speaks against equal shares, a large one for nothing:"
-        " perturbation hides small differences."
+        " every interval. A large p-value proves nothing: perturbation hides small differences."
     )
     return lines
+
+
+def further(survey: Survey, query: ComparisonQuery) -> list[Query[Any]]:
+    """All answers by the same groups, and their means where they are in an order."""
+    [name] = query.answer
+    schema = survey.schema
+    if query.estimate == "model":
+        return []
+    attribute = schema.attributes[schema.position(name)]
+    same: Any = {
+        "where": query.where,
+        "missing": query.missing,
+        "confidence": query.confidence,
+        "target": query.target,
+    }
+    answers: Query[Any] = CrosstabQuery(attributes=[query.groups, name], percentages="row", **same)
+    if attribute.number is None and not attribute.ordered:
+        return [answers]
+    del same["missing"]
+    return [answers, DistributionQuery(attribute=name, groups=query.groups, **same)]
 
 
 def start(survey: Survey) -> ComparisonQuery:
@@ -272,9 +323,11 @@ ANALYSIS = Analysis(
     compute=compute,
     start=start,
     grid=grid,
+    headline=headline,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,
+    further=further,
     together=2,
     place="Compare",
     order=4,

@@ -1,7 +1,9 @@
 """Counts of perturbed reports."""
 
 from halftruth_shared.analyses.counts import CountedReport, CountsQuery, CountsResult
+from halftruth_shared.analyses.wording import number
 
+from . import sentences
 from .base import Analysis, Counted, Grid
 
 
@@ -25,12 +27,18 @@ def grid(result: CountsResult) -> Grid:
     return Grid([*result.names, "count"], [[*cell.values, cell.count] for cell in result.cells])
 
 
+def headline(result: CountsResult) -> str:
+    """Number of different reports."""
+    return f"{sentences.counted(result)}, {number(len(result.cells), 0)} of them different."
+
+
 ANALYSIS = Analysis(
     query=CountsQuery,
     title="Counts of reports",
     compute=compute,
     start=lambda _: CountsQuery(),
     grid=grid,
+    headline=headline,
     interpretation=lambda _: [
         "These are reports, which were perturbed at random, and no answers; every estimate is"
         " computed from them."

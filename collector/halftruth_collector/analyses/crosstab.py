@@ -197,8 +197,7 @@ def chart(result: CrosstabResult) -> Chart:
     row, column, *_ = result.query.attributes
     percentages = result.query.percentages
     first, second = (column, row) if percentages == "column" else (row, column)
-    by = sentences.listed(result.query.attributes[1:])
-    title = f"Cross-tabulation of {row} by {by} in {result.survey}"
+    title = sentences.title(result, " × ".join(result.query.attributes))
     axis = Axis(_of_whom(result), shares=True)
     if len(result.cells) <= _BARS:
         panels = tuple(
@@ -250,7 +249,7 @@ def _key(result: CrosstabResult, of: str, answers: Sequence[str]) -> str:
 def _drawn(result: CrosstabResult, cell: CrosstabCell, label: str) -> Mark:
     """Share for charts, without those of bases that are not significantly above zero."""
     if cell.value is None or (cell.interval is not None and cell.ends is None):
-        return Mark(label, reason="its base cannot be told from zero")
+        return Mark(label, reason="its base is not significantly above zero")
     return sentences.drawn(label, cell, result.query.confidence)
 
 
@@ -259,11 +258,31 @@ def _of_whom(result: CrosstabResult) -> str:
     if result.query.percentages == "joint":
         return "share of everybody"
     base = [row if result.query.percentages == "row" else column, *layers]
-    return f"share of those with the same {sentences.listed(base)}"
+    return f"share of those with the same {sentences.listed([*map(sentences.quoted, base)])}"
 
 
 def _notes(result: CrosstabResult, drawn: Sequence[Mark]) -> list[str]:
     return [*sentences.notes(result, drawn), *warnings(result)]
+
+
+def headline(result: CrosstabResult) -> str:
+    """Result of the test of independence, and the largest residual."""
+    row, column, *layers = result.query.attributes
+    about = f"{sentences.quoted(row)} and {sentences.quoted(column)}"
+    test = result.independence
+    if test is None or test.p_value is None:
+        return f"Whether {about} go together {test.statement if test else 'is not tested'}."
+    within = f" within {sentences.listed(layers)}" if layers else ""
+    p = f"p-value {p_value(test.p_value)}"
+    if test.p_value >= 1 - result.query.confidence:
+        return f"No association of {about}{within} was found ({p})."
+    known = [cell for cell in result.cells if cell.residual is not None]
+    said = f"{about} go together{within} ({p})"
+    if not known:
+        return f"{said}."
+    most = max(known, key=lambda cell: abs(cell.residual or 0.0))
+    than = "more often" if (most.residual or 0.0) > 0 else "less often"
+    return f"{said}; {items(most.values)} is {than} than chance explains, most clearly."
 
 
 def warnings(result: CrosstabResult) -> list[str]:
@@ -321,6 +340,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda survey: CrosstabQuery(attributes=names_of_clearest(survey)),
     grid=grid,
+    headline=headline,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

@@ -15,7 +15,7 @@ from halftruth_shared.analyses.distribution import (
     QuantileEstimate,
 )
 from halftruth_shared.analyses.estimate import Estimate
-from halftruth_shared.analyses.wording import number
+from halftruth_shared.analyses.wording import number, p_value, with_interval
 from halftruth_shared.errors import listing
 from msgspec.structs import replace
 
@@ -66,7 +66,7 @@ def compute(counted: Counted, query: DistributionQuery) -> DistributionResult:
         found += distributions(support.reshape(-1, support.shape[-1]), covariance)
         if reference is not None and names:
             place = groups.index(reference) - 1
-            differences[1:] = _differences(query, scale, found[1:], support, covariance, place)
+            differences[1:] = _differences(query, scale, support, covariance, place)
     reports = counted.estimator.table([attribute.name]).reports
     return DistributionResult(
         **counted.origin(),
@@ -106,18 +106,11 @@ def _reference(query: DistributionQuery, groups: Sequence[str | None]) -> str | 
 
 
 def _differences(
-    query: DistributionQuery,
-    scale: Scale,
-    groups: Sequence[Distribution],
-    support: Array,
-    covariance: Array,
-    reference: int,
+    query: DistributionQuery, scale: Scale, support: Array, covariance: Array, reference: int
 ) -> Iterator[Estimate | None]:
     """Difference of each group's mean from that of the reference, which has none."""
-    defined = np.array([group.defined for group in groups])
-    # Of a group that may be nobody there is no mean to divide by.
-    usual = np.where(defined[:, None], support, 1.0)
-    values, errors = mean_differences(usual, covariance, scale.values, reference)
+    values, errors = mean_differences(support, covariance, scale.values, reference)
+    lacking = "one of the groups is not significantly above zero"
     half_widths = normal_quantile(1 - query.confidence) * errors
     found = estimates(
         Estimate,
@@ -127,13 +120,10 @@ def _differences(
         span=np.ptp(scale.values),
         effect=True,
         p_value=2 * scipy.special.ndtr(-np.abs(values) / np.where(errors > 0, errors, np.nan)),
+        undefined=[lacking if np.isnan(value) else None for value in values],
     )
-    lacking = Estimate(undefined="one of the groups cannot be told from one that nobody is in")
     for place, difference in enumerate(found):
-        if place == reference:
-            yield None
-        else:
-            yield difference if defined[place] and defined[reference] else lacking
+        yield None if place == reference else difference
 
 
 def _check_percentiles(percentiles: Sequence[int]) -> None:
@@ -150,7 +140,7 @@ def _group(
     z = normal_quantile(1 - query.confidence)
     if not found.defined:
         who = "who answered" if group is None else group
-        lacking = f"{who} cannot be told from a group that nobody is in"
+        lacking = f"{who}: the share is not significantly above zero"
         return GroupDistribution(
             group=group,
             base=base,
@@ -258,11 +248,17 @@ def chart(result: DistributionResult) -> EstimateChart:
         ]
     rows_shown = [row for panel in panels for row in panel.rows]
     return EstimateChart(
-        title=f"{result.label} in {result.survey}, by {result.query.groups}",
+        title=sentences.title(result, *_about(result)),
         notes=(*sentences.notes(result, rows_shown), *warnings(result), *_counted_as(result)),
         panels=tuple(panels),
         values_label=f"estimate ({level})",
     )
+
+
+def _about(result: DistributionResult) -> list[str]:
+    groups = result.query.groups
+    by = [] if groups is None else [f"by {sentences.quoted(groups)}"]
+    return [result.query.attribute, *by]
 
 
 def _row(group: GroupDistribution, found: Estimate) -> Mark:
@@ -287,7 +283,7 @@ def _histogram(result: DistributionResult, level: str) -> EstimateChart:
         ]
         panels.append(Panel(axis, tuple(rising), "Cumulative share"))
     return EstimateChart(
-        title=f"{result.label} in {result.survey}",
+        title=sentences.title(result, *_about(result)),
         notes=(
             *sentences.notes(result, bars),
             *warnings(result),
@@ -309,6 +305,29 @@ def _unit(result: DistributionResult) -> str:
     return {"middles": "number", "numbers": "number", "scores": "score", "ranks": "rank"}[
         result.counted_as
     ]
+
+
+def headline(result: DistributionResult) -> str:
+    """The mean of everybody, or the clearest difference of groups."""
+    everybody = result.groups[0]
+    said = f"{sentences.quoted(result.label)}: mean {_unit(result)}"
+    tested = [
+        (group, group.difference)
+        for group in result.groups
+        if group.difference is not None and group.difference.p_value is not None
+    ]
+    if not tested:
+        median = next((q for q in everybody.quantiles if q.percentile == 50), None)
+        middle = f", median {median.answer}" if median and median.undefined is None else ""
+        return f"{said} {with_interval(everybody.mean)}{middle}."
+    group, clearest = min(tested, key=lambda pair: pair[1].p_value or 0.0)
+    p = f"p-value {p_value(clearest.p_value)}"
+    if (clearest.p_value or 0.0) >= (1 - result.query.confidence) / len(tested):
+        return f"{said} {with_interval(everybody.mean)}; no difference of groups was found ({p})."
+    return (
+        f"{said} {with_interval(group.mean)} of {_named(group)}, {with_interval(clearest)} from"
+        f" {result.reference} ({p})."
+    )
 
 
 def warnings(result: DistributionResult) -> list[str]:
@@ -353,8 +372,8 @@ def interpretation(result: DistributionResult) -> list[str]:
     lines = _counted_as(result)
     if result.counted_as == "middles":
         lines.append(
-            "Percentiles are interpolated as if numbers were spread evenly in their bin; between"
-            " the bins named beside them they are however these are spread."
+            "Percentiles are interpolated within their bin. The true percentile lies in these bins,"
+            " however numbers are spread in them."
         )
     if any(
         g.undefined is None and any((a.value or 0) < 0 for a in g.answers) for g in result.groups
@@ -386,6 +405,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=start,
     grid=grid,
+    headline=headline,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

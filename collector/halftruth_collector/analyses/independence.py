@@ -4,11 +4,12 @@ import dataclasses
 from typing import Any
 
 from halftruth_shared.analyses.independence import IndependenceQuery, IndependenceResult
+from halftruth_shared.analyses.showing import CONTRADICTED
 from halftruth_shared.analyses.wording import p_value, value
 
 from ..estimation.independence import IndependenceTest
+from . import sentences
 from .base import Analysis, Counted, Grid, names_of_clearest
-from .sentences import sentence
 
 
 def compute(counted: Counted, query: IndependenceQuery) -> IndependenceResult:
@@ -25,7 +26,7 @@ def outcome(test: IndependenceTest) -> dict[str, Any]:
 def _statement(test: IndependenceTest) -> str:
     if test.p_value is None:
         return f"cannot be tested: {test.undefined}"
-    if test.p_value < 0.05:
+    if test.p_value < CONTRADICTED:
         return "such departures from independence are rare if the answers are independent"
     return (
         "such departures from independence are no rarity if the answers are independent, which"
@@ -48,14 +49,23 @@ def grid(result: IndependenceResult) -> Grid:
     )
 
 
+def headline(result: IndependenceResult) -> str:
+    """The outcome of the test."""
+    about = sentences.listed([sentences.quoted(name) for name in result.query.attributes])
+    if result.p_value is None:
+        return f"Whether {about} are independent {result.statement}."
+    found = "go together" if result.p_value < CONTRADICTED else "may well be independent"
+    return f"{about} {found}: p-value {p_value(result.p_value)}."
+
+
 def warnings(result: IndependenceResult) -> list[str]:
     """Give the reason why there is no test."""
-    return [] if result.undefined is None else [sentence(result.statement)]
+    return [] if result.undefined is None else [sentences.sentence(result.statement)]
 
 
 def interpretation(result: IndependenceResult) -> list[str]:
     """Interpret the test."""
-    return [sentence(result.statement)] if result.undefined is None else []
+    return [sentences.sentence(result.statement)] if result.undefined is None else []
 
 
 ANALYSIS = Analysis(
@@ -64,6 +74,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda survey: IndependenceQuery(attributes=names_of_clearest(survey)),
     grid=grid,
+    headline=headline,
     warnings=warnings,
     interpretation=interpretation,
     together=2,

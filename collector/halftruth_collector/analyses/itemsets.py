@@ -7,7 +7,7 @@ from typing import get_args
 from halftruth_shared.analyses.base import Decision
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel, Reference
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
-from halftruth_shared.analyses.wording import items, percent
+from halftruth_shared.analyses.wording import items, number, percent
 
 from . import sentences, verdicts
 from .base import Analysis, Counted, asked
@@ -60,7 +60,7 @@ def chart(result: ItemsetsResult) -> EstimateChart:
     threshold = percent(query.min_support)
     lengths = {len(itemset.items) for itemset in clearest}
     return EstimateChart(
-        title=f"Supports of itemsets in {result.survey}",
+        title=sentences.title(result, "Itemsets"),
         notes=(
             *sentences.notes(result, rows, together=query.select == "bonferroni"),
             *sentences.estimated(query.estimate),
@@ -87,6 +87,24 @@ def chart(result: ItemsetsResult) -> EstimateChart:
         ),
         values_label=sentences.with_level("support", result),
         categories=get_args(Decision),
+    )
+
+
+def headline(result: ItemsetsResult) -> str:
+    """Number of frequent itemsets, and the most frequent one of two or more answers."""
+    if not result.itemsets:
+        return f"No itemset was found for a support of {percent(result.query.min_support)}."
+    decided = [each for each in result.itemsets if each.decision == "frequent"]
+    said = (
+        f"{number(len(decided))} of {number(len(result.itemsets))} itemsets are frequent for sure"
+        f" ({percent(result.query.min_support)} or more)"
+    )
+    longer = [each for each in decided if len(each.items) > 1]
+    if not longer:
+        return f"{said}, none of two answers or more."
+    most = max(longer, key=lambda each: each.value)
+    return f"{said}; of two answers or more, most often {items(most.items)}:" + (
+        f" {sentences.of_share(most)}."
     )
 
 
@@ -133,6 +151,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda _: ItemsetsQuery(min_support=0.05),
     grid=lambda result: sentences.estimates_grid(result, {"decision": "decision"}),
+    headline=headline,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

@@ -1,4 +1,4 @@
-"""Replacement of names in results by labels of questions and answers.
+"""Replacement of names in results by short labels of questions and answers.
 
 The types of a result mark names of attributes and categories (`AttributeName`, `CategoryName`, and
 `Items`), so that the names in every table, chart and sentence can be replaced. Files keep the
@@ -31,7 +31,11 @@ class Labels:
     def of(cls, survey: Survey, *languages: str) -> "Labels":
         """Return the labels of a survey; ambiguous ones are followed by names."""
         attributes = survey.schema.attributes
-        labels = {a.name: a.label_in(*languages) for a in attributes}
+        labels = {a.name: a.short_in(*languages) for a in attributes}
+        short = Counter(labels.values())
+        for a in attributes:
+            if short[labels[a.name]] > 1:
+                labels[a.name] = a.label_in(*languages)
         # A label may be the name of another attribute.
         uses = Counter([*labels.values(), *(name for name in labels if labels[name] != name)])
         return cls(
@@ -40,7 +44,7 @@ class Labels:
                 for name, label in labels.items()
             },
             {
-                a.name: dict(zip(a.categories, a.answers_in(*languages), strict=True))
+                a.name: dict(zip(a.categories, a.short_answers_in(*languages), strict=True))
                 for a in attributes
             },
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from halftruth_shared.analyses.base import MeasureEstimate
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel, Reference, Scale
 from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
+from halftruth_shared.analyses.wording import with_interval
 
 from ..estimation.answers import present_items
 from . import sentences
@@ -40,11 +41,20 @@ def chart(result: MeasuresResult) -> EstimateChart:
         " corrected for what chance adds.",
     ]
     return EstimateChart(
-        title=f"Association of {sentences.listed(result.query.attributes)} in {result.survey}",
+        title=sentences.title(result, "Association", " × ".join(result.query.attributes)),
         notes=tuple(notes),
         panels=shown,
         values_label=f"value ({sentences.level(result.query.confidence)})",
     )
+
+
+def headline(result: MeasuresResult) -> str:
+    """The first measure that is known."""
+    about = sentences.listed([sentences.quoted(name) for name in result.query.attributes])
+    known = [each for each in result.measures if each.value is not None]
+    if not known:
+        return f"No measure of {about} is known."
+    return f"{about}: {sentences.named(known[0].name)} {with_interval(known[0])}."
 
 
 def warnings(result: MeasuresResult) -> list[str]:
@@ -133,6 +143,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda survey: MeasuresQuery(attributes=names_of_clearest(survey)),
     grid=sentences.estimates_grid,
+    headline=headline,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

@@ -132,6 +132,14 @@ def grid(result: MicrodataResult) -> Grid:
     )
 
 
+def headline(result: MicrodataResult) -> str:
+    """Number of rows, and of the people that they stand for."""
+    return (
+        f"{number(len(result.records), 0)} combinations of answers stand for"
+        f" {number(result.sum_of_weights, 0)} people, with {result.replicates} replicate weights."
+    )
+
+
 def warnings(_: MicrodataResult) -> list[str]:
     """Say that no row is a person."""
     return [
@@ -174,8 +182,11 @@ ANALYSIS = Analysis(
     compute=compute,
     start=_start,
     grid=grid,
+    headline=headline,
     warnings=warnings,
     interpretation=interpretation,
+    offer="A row for each combination of answers with its weight and replicate weights, for R,"
+    " Stata, SPSS and Python. Show makes them: the model behind them takes some seconds.",
     together=2,
     place="Export",
     order=150,

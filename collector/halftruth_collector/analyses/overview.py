@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 
+import msgspec
+import numpy as np
 from halftruth_shared.analyses.base import DayCount
-from halftruth_shared.analyses.charts import Axis, Curve, CurveChart, EstimateChart, Panel
+from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel
 from halftruth_shared.analyses.overview import (
     AnswerShare,
     OverviewQuery,
@@ -13,7 +14,7 @@ from halftruth_shared.analyses.overview import (
     QuestionOverview,
 )
 from halftruth_shared.analyses.weighted import WeightedResult
-from halftruth_shared.analyses.wording import number
+from halftruth_shared.analyses.wording import half_width, number
 
 from ..estimation import Estimator
 from . import sentences
@@ -26,8 +27,8 @@ MAX_ANSWERS = 100
 #: Mark of missing values.
 _MISSING = "no answer, of all"
 
-#: Most recent days that are listed; and least number of days to draw.
-MAX_DAYS, _DRAWN_DAYS = 7, 3
+#: Most recent days that are listed.
+MAX_DAYS = 7
 
 
 def compute(counted: Counted, query: OverviewQuery) -> OverviewResult:
@@ -80,8 +81,16 @@ def grid(result: OverviewResult) -> Grid:
 
 def chart(result: OverviewResult) -> EstimateChart:
     """Shares of all answers, grouped by question."""
-    title = f"Answers in {result.survey}"
+    title = sentences.title(result, "Answers")
     return chart_of_questions(result, title, sentences.estimated(result.query.estimate))
+
+
+def question_chart(result: OverviewResult, question: QuestionOverview) -> EstimateChart:
+    """Shares of one question's answers, by its label, without common notes."""
+    alone = chart(msgspec.structs.replace(result, questions=[question]))
+    panels = tuple(replace(panel, heading="") for panel in alone.panels)
+    notes = [] if question.reliability == "usable" else [f"{question.reliability.capitalize()}."]
+    return replace(alone, title=question.label, notes=tuple(notes), panels=panels)
 
 
 def chart_of_questions(
@@ -98,8 +107,8 @@ def chart_of_questions(
         whole += 1
         missing = question.missing if isinstance(question, QuestionOverview) else []
         for heading, answers in (
-            (question.label, question.answers),
-            (f"{question.label} – {_MISSING}", missing),
+            (question.attribute, question.answers),
+            (f"{question.attribute} – {_MISSING}", missing),
         ):
             # Why shares are undefined is the same for all, and in the notes.
             drawn = (sentences.drawn(answer.answer, answer, confidence) for answer in answers)
@@ -122,27 +131,35 @@ def chart_of_questions(
     )
 
 
-def by_day(result: OverviewResult) -> CurveChart | None:
-    """Reports of every day, if they came on more than two; on those without any, 0."""
-    if len(result.days) < _DRAWN_DAYS:
-        return None
-    counted = {count.day: count.reports for count in result.days}
-    first, last = min(counted), max(counted)
-    every = range((last - first).days + 1)
-    reports = tuple(float(counted.get(first + timedelta(days=day), 0)) for day in every)
-    return CurveChart(
-        title=f"Reports to {result.survey} by day",
-        notes=(),
-        x_axis=Axis(f"day (UTC), from {first} to {last}", counted=True, since=first),
-        y_axis=Axis("reports", counted=True),
-        curves=(Curve("reports", tuple(map(float, every)), reports),),
+def headline(result: OverviewResult) -> str:
+    """Number of reports, their days, and the margin of error of shares."""
+    margins = [
+        (share.ends[1] - share.ends[0]) / 2
+        for question in result.questions
+        for share in (*question.answers, *question.missing)
+        if share.ends is not None
+    ]
+    counted = ", ".join(filter(None, [sentences.counted(result), period(result)]))
+    if not margins:
+        return f"{counted}."
+    return (
+        f"{counted}: shares of answers are known to {half_width(float(np.median(margins)))} in the"
+        f" middle, and to {half_width(max(margins))} at worst."
     )
+
+
+def period(result: OverviewResult) -> str:
+    """First and last day of reports; empty without any."""
+    if not result.days:
+        return ""
+    first, last = result.days[0].day, result.days[-1].day
+    return f"counted on {first}" if first == last else f"counted from {first} to {last}"
 
 
 def warnings(result: OverviewResult) -> list[str]:
     """Warn of questions whose shares are too uncertain."""
     return [
-        f"“{question.label}”: {question.verdict}."
+        f"{sentences.quoted(question.attribute)}: {question.verdict}."
         for question in result.questions
         if question.reliability != "usable"
     ]
@@ -152,7 +169,7 @@ def interpretation(result: OverviewResult) -> list[str]:
     """Describe the precision of each usable question, the days of reports, and the shares."""
     return [
         *(
-            f"“{question.label}”: {question.verdict}."
+            f"{sentences.quoted(question.attribute)}: {question.verdict}."
             for question in result.questions
             if question.reliability == "usable"
         ),
@@ -177,8 +194,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda _: OverviewQuery(),
     grid=grid,
+    headline=headline,
     chart=chart,
-    diagnostic=by_day,
     warnings=warnings,
     interpretation=interpretation,
     place="Overview",

@@ -25,6 +25,7 @@ from halftruth_shared.analyses.wording import (
     number_in_words,
     p_value,
     value,
+    with_interval,
 )
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 from msgspec.structs import replace
@@ -307,9 +308,8 @@ def chart(result: RegressionResult) -> EstimateChart:
     axis = Axis("odds ratio", scale="log") if odds else Axis("difference in mean score")
     line = Reference(1, "no difference") if odds else Reference(0, "no difference")
     about = items(result.present) or result.query.outcome
-    what = f"odds of {about}" if odds else f"mean of {about}"
     return EstimateChart(
-        title=f"What the {what} go{'' if odds else 'es'} with in {result.survey}",
+        title=sentences.title(result, "Odds ratios" if odds else "Differences in mean", about),
         notes=(*sentences.notes(result, rows), *warnings(result), *_model(result)),
         panels=(Panel(axis, rows, reference=line),),
         values_label=f"{axis.label} ({sentences.level(result.query.confidence)})",
@@ -320,6 +320,26 @@ def _whisker(found: Coefficient, result: RegressionResult) -> Mark:
     shown = (found.odds_ratio or Estimate()) if _has_odds(result) else found
     answer = "".join(f"{each}: " for each in found.answer.values())
     return sentences.drawn(f"{answer}{_term(found)}", replace(shown, undefined=None))
+
+
+def headline(result: RegressionResult) -> str:
+    """The clearest coefficient, or that none is told from 0."""
+    tested = [
+        found
+        for found in result.coefficients
+        if found.attribute is not None and found.p_value is not None
+    ]
+    about = items(result.present) or result.query.outcome
+    if not tested:
+        return f"No coefficient of {about} is known."
+    clearest = min(tested, key=lambda found: found.p_value or 0.0)
+    shown = (clearest.odds_ratio or Estimate()) if _has_odds(result) else clearest
+    what = "odds ratio" if _has_odds(result) else "coefficient"
+    p = f"p-value {p_value(clearest.p_value)}"
+    said = f"{_row(clearest, result)[result.has_answers]}, {what} {with_interval(shown)}, {p}"
+    if (clearest.p_value or 0.0) >= (1 - result.query.confidence) / len(tested):
+        return f"Nothing was found that goes with {about}; the clearest: {said}."
+    return f"Most clearly with {about} goes {said}."
 
 
 def warnings(result: RegressionResult) -> list[str]:
@@ -410,6 +430,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=start,
     grid=grid,
+    headline=headline,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

@@ -141,8 +141,8 @@ def grid(result: RiskResult) -> Grid:
             result.query.sensitive,
             "share of the people",
             "of their quasi-identifiers",
-            "quasi-identifiers put back",
-            "answer put back",
+            "quasi-identifiers linked",
+            "answer linked",
             *(["risk column by column"] if apart else []),
             "risk of whole reports",
         ],
@@ -177,7 +177,7 @@ def chart(result: RiskResult) -> CurveChart:
     }
     points = np.linspace(0, 1, _POINTS)
     return CurveChart(
-        title=f"Risk that {result.query.sensitive} is linked in {result.survey}",
+        title=sentences.title(result, "Linking risk", result.query.sensitive),
         notes=(f"{sentences.of_reports(result)}.", *warnings(result), *_summaries(result)),
         x_axis=Axis("risk or belief", shares=True),
         y_axis=Axis("share of the people above it", shares=True),
@@ -193,6 +193,18 @@ def chart(result: RiskResult) -> CurveChart:
 def _above(values: Array, shares: Array, points: Array) -> list[float]:
     """Share of the people whose value is above each point, but for rounding."""
     return [float(shares[values > point * (1 + 1e-9)].sum()) for point in points.tolist()]
+
+
+def headline(result: RiskResult) -> str:
+    """The share of people above the limit, and the largest risk."""
+    ways = [risks for risks in (result.column_by_column, result.whole_reports) if risks]
+    if not ways:
+        return "No risk is known."
+    worst = max(ways, key=lambda risks: risks.above)
+    return (
+        f"{percent(worst.above, 2)} of the people have a risk above"
+        f" {percent(result.query.limit)}; the largest is {percent(worst.maximum, 1)}."
+    )
 
 
 def warnings(result: RiskResult) -> list[str]:
@@ -232,8 +244,8 @@ _NEARER = (
 
 def _summaries(result: RiskResult) -> list[str]:
     ways = [
-        ("Reports put back column by column", result.column_by_column),
-        ("Whole reports put back", result.whole_reports),
+        ("Reports linked column by column", result.column_by_column),
+        ("Whole reports linked", result.whole_reports),
     ]
     return [
         f"{way}: the risk is at most {percent(risks.maximum, 1)}, and above"
@@ -259,6 +271,7 @@ ANALYSIS = Analysis(
     of_people=of_people,
     start=_start,
     grid=grid,
+    headline=headline,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

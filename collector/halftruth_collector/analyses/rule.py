@@ -1,7 +1,9 @@
 """A single association rule."""
 
 from halftruth_shared import Survey
+from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.rule import RuleQuery, RuleResult
+from halftruth_shared.analyses.wording import interval_in_words
 
 from . import rules, sentences, verdicts
 from .base import Analysis, Counted, Grid, asked, clearest, middle_answer
@@ -21,9 +23,19 @@ def grid(result: RuleResult) -> Grid:
         ["", sentences.VALUE, sentences.level(confidence)],
         [
             *([name, value, ""] for name, value in own),
+            [
+                "Chebyshev interval of the confidence",
+                "",
+                interval_in_words(result.rule.mean or Estimate(), as_share=True),
+            ],
             *sentences.measure_rows(result.rule.measures),
         ],
     )
+
+
+def headline(result: RuleResult) -> str:
+    """The rule with its confidence."""
+    return f"{rules.in_words(result.rule)}."
 
 
 def warnings(result: RuleResult) -> list[str]:
@@ -56,6 +68,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=start,
     grid=grid,
+    headline=headline,
     warnings=warnings,
     interpretation=interpretation,
     options={"antecedent": "if", "consequent": "then"},

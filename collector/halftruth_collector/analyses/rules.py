@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from halftruth_shared.analyses.base import Source
-from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery, RulesResult
 from halftruth_shared.analyses.wording import (
     estimate_in_words,
@@ -43,11 +42,8 @@ def header(confidence: float, estimate: Source = "moment") -> list[str]:
         "antecedent",
         "consequent",
         "verdict",
-        "support",
-        interval,
-        "confidence",
-        f"{interval} of the confidence{' (Fieller)' * (estimate == 'moment')}",
-        "Chebyshev interval",
+        f"support ({interval})",
+        f"confidence ({interval}{', Fieller' * (estimate == 'moment')})",
     ]
 
 
@@ -57,10 +53,30 @@ def row(rule: RuleEstimate) -> list[object]:
         items(rule.antecedent),
         items(rule.consequent),
         rule.reliability,
-        *(text(rule.support, as_share=True) for text in (number_in_words, interval_in_words)),
-        *(text(rule, as_share=True) for text in (number_in_words, interval_in_words)),
-        interval_in_words(rule.mean or Estimate(), as_share=True),
+        *(
+            f"{number_in_words(share, as_share=True)} ({interval_in_words(share, as_share=True)})"
+            for share in (rule.support, rule)
+        ),
     ]
+
+
+def headline(result: RulesResult) -> str:
+    """Number of rules, and the one of the greatest confidence among the usable."""
+    if not result.rules:
+        return "No matching rules."
+    usable = [rule for rule in result.rules if rule.reliability != "not usable"]
+    unusable = len(result.rules) - len(usable)
+    said = f"{number(len(result.rules), 0)} rules, {number(unusable, 0)} of them not usable"
+    if not usable:
+        return f"{said}."
+    best = max(usable, key=lambda rule: rule.value or 0.0)
+    others = " among the others" if unusable else ""
+    return f"{said}; of the greatest confidence{others}: {in_words(best)}."
+
+
+def in_words(rule: RuleEstimate) -> str:
+    """A rule with its confidence."""
+    return f"{items(rule.antecedent)} → {items(rule.consequent)}, {sentences.of_share(rule)}"
 
 
 def warnings(result: RulesResult) -> list[str]:
@@ -72,8 +88,8 @@ def warnings(result: RulesResult) -> list[str]:
             lines.append(f"{word.capitalize()}: {count} of {len(result.rules)} rules shown.")
     if result.left_out:
         lines.append(
-            f"Left out: {number(result.left_out, 0)} rules whose support cannot be told from zero;"
-            " include_uncertain gives them, too."
+            f"Left out: {number(result.left_out, 0)} rules whose support is not significantly"
+            " above zero; include_uncertain gives them, too."
         )
     return lines
 
@@ -97,6 +113,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda _: RulesQuery(min_support=0.05, min_confidence=0.5, measures=["lift"], limit=100),
     grid=grid,
+    headline=headline,
     warnings=warnings,
     interpretation=interpretation,
     place="Explore",

@@ -6,7 +6,7 @@ from typing import Any
 from halftruth_shared.analyses.base import EstimatesResult, Items, MeasureEstimate, Method
 from halftruth_shared.analyses.charts import Mark
 from halftruth_shared.analyses.estimate import Estimate
-from halftruth_shared.analyses.showing import PALE, SHARES
+from halftruth_shared.analyses.showing import SHARES
 from halftruth_shared.analyses.showing import basis as basis
 from halftruth_shared.analyses.showing import drawn as drawn
 from halftruth_shared.analyses.showing import level as level
@@ -17,6 +17,7 @@ from halftruth_shared.analyses.wording import (
     items,
     number,
     value,
+    with_interval,
 )
 from msgspec.structs import replace
 
@@ -137,8 +138,6 @@ def notes(result: Any, rows: Sequence[Mark], *, together: bool = False) -> list[
     without = sum(row.interval is None for row in values)
     if without:
         lines.append(f"Without interval, as the error is undefined: {without} of {len(values)}.")
-    if any(row.doubtful for row in values):
-        lines.append(PALE)
     return lines
 
 
@@ -156,6 +155,11 @@ def estimated(method: Method) -> list[str]:
 
 def _is_guess(result: Any) -> bool:
     return getattr(result.query, "estimate", None) == "likelihood"
+
+
+def title(result: Any, *parts: str) -> str:
+    """Title of a chart: what it shows, of what survey; a question in it is in no sentence."""
+    return " · ".join([*parts, result.survey])
 
 
 def with_level(name: str, result: Any) -> str:
@@ -233,6 +237,21 @@ def undefined(estimates: Sequence[tuple[str, Estimate]]) -> list[str]:
         if estimate.undefined:
             reasons.setdefault(estimate.undefined, []).append(name)
     return [f"Undefined, as {reason}: {listed(names)}." for reason, names in reasons.items()]
+
+
+def counted(result: Any) -> str:
+    """The number of reports of a result."""
+    return of_reports(result).partition(",")[0]
+
+
+def of_share(estimate: Estimate) -> str:
+    """A share with its interval."""
+    return with_interval(estimate, as_share=True)
+
+
+def quoted(name: str) -> str:
+    """A question's label in quotation marks; a name is one word, and needs none."""
+    return f"“{name}”" if " " in name else name
 
 
 def sentence(words: str) -> str:

@@ -33,7 +33,7 @@ MAX_OPTIONS = 32
 #: Most combinations that are examined.
 MAX_SETS = 1_000
 
-_NOBODY = "who answered it cannot be told from nobody"
+_NOBODY = "the share of those who answered it is not significantly above zero"
 _NO_LIFT = "a share is estimated to be 0 or less"
 
 
@@ -151,7 +151,7 @@ def _option(
 def _mean(options: Options, z: float) -> Estimate:
     number = options.number()
     if np.isnan(number.mean):
-        return Estimate(undefined="who answered cannot be told from nobody")
+        return Estimate(undefined="who answered is not significantly above zero")
     with np.errstate(invalid="ignore"):
         error = float(np.sqrt(number.variance))
     ends = (number.mean - z * error, number.mean + z * error)
@@ -219,8 +219,8 @@ def grid(result: SeveralResult) -> Grid:
 
 
 def _short(result: SeveralResult) -> dict[str, str]:
-    """Labels of the options without their question."""
-    return {one.attribute: one.label for one in result.options}
+    """Short labels of the options without their question."""
+    return {one.attribute: one.attribute.rpartition(" – ")[2] for one in result.options}
 
 
 def chart(result: SeveralResult) -> HeatMap:
@@ -228,7 +228,8 @@ def chart(result: SeveralResult) -> HeatMap:
     short = _short(result)
     names = tuple(short)
     cells: dict[tuple[str, str], Mark] = {
-        (one.attribute, one.attribute): sentences.drawn(one.label, one) for one in result.options
+        (one.attribute, one.attribute): sentences.drawn(short[one.attribute], one)
+        for one in result.options
     }
     for pair in result.pairs:
         label = sentences.listed([short[pair.first], short[pair.second]])
@@ -236,8 +237,9 @@ def chart(result: SeveralResult) -> HeatMap:
             label, pair
         )
     labels = tuple(short.values())
+    question = [name for name in [names[0].rpartition(" – ")[0]] if name]
     return HeatMap(
-        title=f"{result.label} – chosen together in {result.survey}",
+        title=sentences.title(result, *question, "Chosen together"),
         notes=(
             *sentences.notes(result, list(cells.values())),
             *warnings(result),
@@ -249,6 +251,16 @@ def chart(result: SeveralResult) -> HeatMap:
         columns=labels,
         cells=tuple(tuple(cells.get((row, column)) for column in names) for row in names),
     )
+
+
+def headline(result: SeveralResult) -> str:
+    """The option that most chose, and how many options people chose."""
+    known = [one for one in result.options if one.value is not None]
+    if not known:
+        return f"{sentences.quoted(result.label)}: nothing is known of its options."
+    most = max(known, key=lambda one: one.value or 0.0)
+    mean = "" if result.mean.value is None else f"; {with_interval(result.mean)} options on average"
+    return f"Most often chosen: {most.label}, {sentences.of_share(most)}{mean}."
 
 
 def warnings(result: SeveralResult) -> list[str]:
@@ -314,6 +326,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda _: SeveralQuery(),
     grid=grid,
+    headline=headline,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

@@ -1,21 +1,20 @@
 """Everything that a survey showed, to be read and printed: the same as a page and as a file."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from itertools import combinations
 
-import msgspec
 import numpy as np
 from halftruth_shared import Protection, Survey
-from halftruth_shared.analyses.charts import Chart, EstimateChart
+from halftruth_shared.analyses.charts import Chart
 from halftruth_shared.analyses.estimate import Interval, Reliability
 from halftruth_shared.analyses.overview import OverviewQuery, OverviewResult
 from halftruth_shared.analyses.wording import half_width, items, number, share, share_interval
 from halftruth_shared.mechanisms import TableEstimate
 
 from ..estimation.bounds import normal_quantile
-from ..estimation.independence import Departures
+from ..estimation.independence import Departures, JointTest
 from ..estimation.reliability import margin, reliability, typical
 from . import overview
 from .base import Counted, Grid
@@ -76,7 +75,7 @@ def survey_report(counted: Counted) -> SurveyReport:
     return SurveyReport(
         title=survey.title_in(),
         lead=f"{', '.join([of_reports(result), *filter(None, [period(list(counted.days))])])}.",
-        charts=tuple(_chart(result, place) for place in range(len(result.questions))),
+        charts=tuple(overview.question_chart(result, each) for each in result.questions),
         associations=_associations(pairs, labels),
         found=_found(pairs),
         methods=tuple(_methods(counted)),
@@ -103,15 +102,6 @@ def period(days: Sequence[date]) -> str:
     return f"counted on {first}" if first == last else f"counted from {first} to {last}"
 
 
-def _chart(result: OverviewResult, place: int) -> EstimateChart:
-    """The overview's chart of one question, by its label, without common notes."""
-    question = result.questions[place]
-    chart = overview.chart(msgspec.structs.replace(result, questions=[question]))
-    panels = tuple(replace(panel, heading="") for panel in chart.panels)
-    notes = [] if question.reliability == "usable" else [f"{question.reliability.capitalize()}."]
-    return replace(chart, title=question.label, notes=tuple(notes), panels=panels)
-
-
 @dataclass(frozen=True)
 class _Departure:
     """Return the pair of answers with the most significant departure from independence."""
@@ -132,33 +122,28 @@ class _Pairs:
     names : tuple of (str, str)
     usable : tuple of {"usable", "barely usable", "not usable"}
         Whether the table of each pair is.
-    tested : int
-        Cells of all tables together whose departure from independence has an error.
+    test : JointTest
     departures : tuple of _Departure
         At most one of each pair, the clearest first: those that hold all together.
     """
 
     names: tuple[tuple[str, str], ...]
     usable: tuple[Reliability, ...]
-    tested: int
+    test: JointTest
     departures: tuple[_Departure, ...]
 
     @classmethod
     def of(cls, counted: Counted) -> "_Pairs":
         estimator = counted.estimator
         names = tuple(combinations(estimator.schema.names, 2))
-        tables = [estimator.table(pair) for pair in names]
-        departures = [Departures(table) for table in tables]
-        clearest = [np.nanmax(np.abs(each.scores), initial=0.0) for each in departures]
-        tested = sum(int(np.isfinite(each.residuals).sum()) for each in departures)
-        # Bonferroni correction for the number of pairs.
-        clear = normal_quantile((1 - _CONFIDENCE) / max(tested, 1))
+        test = estimator.associated(names)
         found = [
-            _departure(counted, departures[number])
-            for number in np.argsort(clearest, kind="stable")[::-1]
-            if clearest[number] > clear
+            _departure(counted, test.departures[place])
+            for place in np.argsort(test.clearest, kind="stable")[::-1]
+            if test.p_values[place] < 1 - _CONFIDENCE
         ]
-        return cls(names, tuple(map(_judged, tables)), tested, tuple(found))
+        usable = tuple(_judged(each.table) for each in test.departures)
+        return cls(names, usable, test, tuple(found))
 
 
 def _departure(counted: Counted, departures: Departures) -> _Departure:
@@ -206,21 +191,18 @@ def _associations(pairs: _Pairs, labels: Labels) -> Grid:
 
 
 def _found(pairs: _Pairs) -> str:
-    if not pairs.tested:
+    if not pairs.test.tested:
         return "No two questions are known precisely enough to be tested for an association."
     if not pairs.departures:
         return (
-            f"No association was found. None of {number(pairs.tested)} pairs of answers is given"
-            " together more or less often than chance explains. That does not show that answers are"
-            " independent: perturbation hides what is weak."
+            f"No association was found. {number(pairs.test.tested)} pairs of answers were looked"
+            " at; some may be there all the same, for perturbation hides what is weak."
         )
     return (
         f"{number(len(pairs.departures))} of {number(len(pairs.names))} pairs of questions are"
-        " associated; the chance that there is any among them that is not is at most 5\u202f%, with"
-        f" all {number(pairs.tested)} pairs of answers that were looked at. The clearest come"
-        " first, each with the two answers that are given together more or less often than"
-        " independent answers would be. Other pairs may be associated, too: perturbation hides what"
-        " is weak."
+        " associated; the chance that any of them is not is at most 5\u202f%. The clearest"
+        " come first, each with the two answers that are given together more or less often than"
+        " chance explains. Others may be associated, too: perturbation hides what is weak."
     )
 
 

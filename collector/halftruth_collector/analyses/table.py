@@ -63,7 +63,7 @@ def chart(result: TableResult) -> EstimateChart:
     )
     bars = [bar for panel in panels for bar in panel.rows]
     return EstimateChart(
-        title=f"Supports of {sentences.listed(result.query.attributes)} in {result.survey}",
+        title=sentences.title(result, "Supports", " × ".join(result.query.attributes)),
         notes=(
             *sentences.notes(result, bars),
             *warnings(result),
@@ -82,6 +82,12 @@ def chart(result: TableResult) -> EstimateChart:
 def _bar(result: TableResult, cell: TableCell, names: Sequence[str]) -> Mark:
     label = ", ".join(cell.values[name] for name in names)
     return sentences.drawn(label, cell, result.query.confidence)
+
+
+def headline(result: TableResult) -> str:
+    """The most frequent cell."""
+    most = max(result.cells, key=lambda cell: cell.value)
+    return f"Most frequent: {items(most.values)}, {sentences.of_share(most)}."
 
 
 def warnings(result: TableResult) -> list[str]:
@@ -109,6 +115,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda survey: TableQuery(attributes=names_of_clearest(survey)),
     grid=sentences.estimates_grid,
+    headline=headline,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

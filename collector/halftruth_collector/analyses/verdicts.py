@@ -53,7 +53,7 @@ def on_rule(rule: RuleEstimate) -> str:
         return on_share(math.nan)
     (lower, upper), ends = rule.support.ends, rule.ends or (-math.inf, math.inf)
     told = lower > 0 and upper - lower < 1
-    uncertain = "" if told else "; the support cannot be told from zero"
+    uncertain = "" if told else "; the support is not significantly above zero"
     return on_share(max(upper - lower, ends[1] - ends[0]) / 2) + uncertain
 
 
@@ -73,7 +73,9 @@ def on_table(margins: Array, effective: Array | float = math.inf) -> tuple[Relia
         return word, _verdict(word, "too few reports for an interval of most cells")
     few = few_reports(float(np.median(effective)))
     if width == math.inf:
-        nobody = "most groups cannot be told from nobody, so that shares of them may be anything"
+        nobody = (
+            "most groups are not significantly above zero, so that shares of them may be anything"
+        )
         return word, _verdict(word, nobody, few)
     return word, _verdict(word, f"shares are {known_to(word, half_width(width))}", few)
 
@@ -101,7 +103,7 @@ def on_length(precision: LengthPrecision, min_support: float) -> Precision:
     else:
         said = f"supports are {known_to(word, half_width(width))}"
         if min_support <= width < ANYTHING:
-            said += f", and those up to {percent(width, 1)} cannot be told from zero"
+            said += f", and those up to {percent(width, 1)} are not significantly above zero"
         verdict = _verdict(word, said, few_reports(precision.filled))
     return Precision(
         length=precision.length,

@@ -157,8 +157,26 @@ def grid(result: WeightedResult) -> Grid:
 def chart(result: WeightedResult) -> EstimateChart:
     """Shares of all answers given the margins, grouped by question."""
     how = {"raking": "weighted to", "calibration": "calibrated by"}[result.query.method]
-    title = f"Answers in {result.survey}, {how} {sentences.listed(list(result.query.margins))}"
+    by = f"{how} {sentences.listed([*map(sentences.quoted, result.query.margins)])}"
+    title = sentences.title(result, "Answers", by)
     return chart_of_questions(result, title, warnings(result))
+
+
+def headline(result: WeightedResult) -> str:
+    """The answer whose share the margins change most."""
+    every = [
+        (question, answer)
+        for question in result.questions
+        for answer in question.answers
+        if answer.value is not None
+    ]
+    if not every:
+        return "With these margins no share is defined."
+    question, most = max(every, key=lambda pair: abs((pair[1].value or 0.0) - pair[1].unweighted))
+    return (
+        f"The margins change most: {sentences.quoted(question.attribute)}, {most.answer}:"
+        f" {sentences.of_share(most)}, {share(most.unweighted, most.ends)} without them."
+    )
 
 
 def warnings(result: WeightedResult) -> list[str]:
@@ -168,7 +186,7 @@ def warnings(result: WeightedResult) -> list[str]:
     reasons = dict.fromkeys(q.undefined for q in result.questions if q.undefined)
     lines = [*(example if even else []), *(f"Undefined: {reason}." for reason in reasons)]
     lines += [
-        f"“{question.label}”: {question.verdict}."
+        f"{sentences.quoted(question.attribute)}: {question.verdict}."
         for question in result.questions
         if question.undefined is None and question.reliability != "usable"
     ]
@@ -189,7 +207,7 @@ def _by_question(result: WeightedResult, said: Sequence[str | None]) -> list[str
     if len(set(said)) == 1:
         return [sentence for sentence in said[:1] if sentence]
     pairs = zip(result.questions, said, strict=True)
-    return [f"“{question.label}”: {sentence}" for question, sentence in pairs if sentence]
+    return [f"“{question.attribute}”: {sentence}" for question, sentence in pairs if sentence]
 
 
 def interpretation(result: WeightedResult) -> list[str]:
@@ -239,6 +257,7 @@ ANALYSIS = Analysis(
     compute=compute,
     start=_start,
     grid=grid,
+    headline=headline,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

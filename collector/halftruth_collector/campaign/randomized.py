@@ -90,7 +90,12 @@ class RandomizedReports:
 
 
 def read_randomized(
-    path: str, survey: Survey, *, key: str | None = None, count: str | None = None
+    path: str,
+    survey: Survey,
+    *,
+    key: str | None = None,
+    count: str | None = None,
+    samples: tuple[str, str] | None = None,
 ) -> RandomizedReports:
     """Read the reports of a file: CSV, Stata (.dta), SPSS (.sav) or Parquet.
 
@@ -105,6 +110,9 @@ def read_randomized(
         Column that tells rows apart in all files of this survey.
     count : str, optional
         Column that says how many people a row stands for.
+    samples : pair of str, optional
+        Column with the answers of several samples, and column that says in which of these a row is:
+        where that is *B* and the first is *armed* it answers the survey's question *armed_B*.
 
     Raises
     ------
@@ -114,11 +122,13 @@ def read_randomized(
         If it does not fit the survey; the message names row and column and never a value.
     """
     space = survey.report_space
-    wanted = [*space.names, *(name for name in (key, count) if name is not None)]
+    parts = {} if samples is None else _parts(samples[0], space.names)
+    names = [name for name in space.names if name not in parts]
+    wanted = [*names, *(samples or ()), *(name for name in (key, count) if name is not None)]
     twice = {name for name in wanted if wanted.count(name) > 1}
     if twice:
         raise ParameterError(
-            f"key, count: expected columns of their own, not '{min(twice)}'", field="key"
+            f"key, count, samples: expected columns of their own, not '{min(twice)}'", field="key"
         )
     read = _READERS.get(Path(path).suffix.lower())
     if read is None:
@@ -128,6 +138,8 @@ def read_randomized(
         )
     try:
         columns = {column.name: column for column in read(path, wanted)}
+        if samples is not None:
+            columns |= _split(columns[samples[0]], columns[samples[1]], parts)
         with open(path, "rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         codes = _report_codes(survey, columns)
@@ -142,6 +154,36 @@ def read_randomized(
     kind = f"file:{content}:" if key is None else "key:"
     source = hashlib.sha256(f"{survey.digest}:{kind}".encode()).digest()
     return RandomizedReports(codes.astype(space.dtype).tobytes(), numbers, keys, source)
+
+
+def _parts(column: str, names: Sequence[str]) -> dict[str, str]:
+    """Samples by the questions that they were asked."""
+    parts = {
+        name: name.removeprefix(f"{column}_") for name in names if name.startswith(f"{column}_")
+    }
+    if len(parts) < 2:
+        raise ParameterError(
+            f"samples: the survey has {len(parts)} questions '{column}_…'; expected one for each"
+            " sample",
+            field="samples",
+        )
+    return parts
+
+
+def _split(
+    answers: _Column, samples: _Column, parts: Mapping[str, str]
+) -> Iterator[tuple[str, _Column]]:
+    """Answers of each sample as a column of their own, which is empty where others were asked."""
+    named = {part: code for code, part in enumerate(parts.values())}
+    codes = {
+        value: named.get(_text(value) or "", named.get(_text(samples.labels.get(value)) or "", -1))
+        for value in _distinct(samples)
+    }
+    which = _mapped(samples, codes, lambda value: f"expected one of: {listing(list(named))}")
+    for code, name in enumerate(parts):
+        own = (which == code).tolist()
+        values = [value if mine else None for value, mine in zip(answers.values, own, strict=True)]
+        yield name, _Column(answers.name, values, answers.labels)
 
 
 def _report_codes(survey: Survey, columns: Mapping[str, _Column]) -> NDArray[np.int64]:

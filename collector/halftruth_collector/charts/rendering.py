@@ -19,14 +19,15 @@ from ..errors import NotAcceptable
 
 try:
     import matplotlib as mpl
-    from halftruth_shared.analyses.charts.drawing import SETTINGS, figure_of
+    from halftruth_shared.analyses.charts.drawing import figure_of
+    from halftruth_shared.analyses.charts.sheet import INK, NARROW, SETTINGS, SIZE, WIDE, Drawn
 except ImportError:
     raise NotAcceptable(
         "charts: expected Matplotlib, which is not installed here"
         " (pip install 'halftruth-collector[plot]')"
     ) from None
 
-__all__ = ["check_file", "picture", "render", "to_svg"]
+__all__ = ["NARROW", "WIDE", "check_file", "picture", "render", "to_svg"]
 
 #: File name endings of the formats, each without metadata of when and by what it was drawn.
 _FORMATS: dict[str, dict[str, str | None]] = {
@@ -83,39 +84,54 @@ def render(chart: Chart, file: str | Path) -> None:
 
 def picture(chart: Chart, ending: str) -> bytes:
     """A chart as the content of a file whose name ends in ".svg", ".png" or ".pdf"."""
-    return to_svg(chart).encode() if ending == ".svg" else _drawn(shortened(chart), ending)
+    return to_svg(chart).encode() if ending == ".svg" else _drawn(shortened(chart), ending)[0]
 
 
-def to_svg(chart: Chart) -> str:
-    """A chart as an ``svg`` element for pages.
+def to_svg(chart: Chart, width: float = WIDE, *, caption: bool = True) -> str:
+    """A chart, with or without title and notes, as an ``svg`` element for pages.
 
-    It has a title and a description, its text is text, and it holds no styles and no scripts.
+    It has a title and a description, its text is text, and it holds no styles and no scripts. Every
+    place that says something has it as its name, and can be reached by keyboard.
     """
     chart = shortened(chart)
+    drawn, figure = _drawn(chart, ".svg", width, caption=caption)
     # It was drawn here, so it holds no entities that explode.
-    with minidom.parseString(_drawn(chart, ".svg")) as document:  # noqa: S318
+    with minidom.parseString(drawn) as document:  # noqa: S318
         svg = document.getElementsByTagName("svg")[0]
-        for name in ("metadata", "style"):
+
+        def add(parent: minidom.Element, name: str, text: str, **attributes: object) -> None:
+            element = document.createElement(name)
+            for attribute, value in attributes.items():
+                element.setAttribute(attribute.replace("_", "-"), str(value))
+            element.appendChild(document.createTextNode(text))
+            parent.insertBefore(element, parent.firstChild)
+
+        for name in ("metadata", "style", "defs"):
             for element in svg.getElementsByTagName(name):
                 if element.parentNode is not None:
                     element.parentNode.removeChild(element)
-        elements = [svg, *svg.getElementsByTagName("*")]
-        references = " ".join(
-            element.getAttribute(name)
-            for element in elements
-            for name in ("xlink:href", "clip-path")
-        )
-        for element in elements:
+        for element in [svg, *svg.getElementsByTagName("*")]:
             _spread_style(element)
+            hint = figure.hints.get(element.getAttribute("id"))
             # Pages with several charts would have names twice.
-            if element.hasAttribute("id") and element.getAttribute("id") not in references:
+            if element.hasAttribute("id"):
                 element.removeAttribute("id")
-        svg.setAttribute("role", "img")
+            if hint:
+                element.setAttribute("class", "hint")
+                element.setAttribute("tabindex", "0")
+                element.setAttribute("role", "img")
+                element.setAttribute("aria-label", hint)
+                if figure.hint_at:
+                    x, y = figure.hint_at
+                    how = {"font_size": SIZE, "font_family": "sans-serif", "fill": INK}
+                    add(element, "text", hint, x=x, y=y, visibility="hidden", **how)
+                add(element, "title", hint)
+        svg.setAttribute("role", "group" if figure.hints else "img")
+        svg.setAttribute("aria-label", chart.title)
         svg.setAttribute("stroke-linejoin", "round")
-        for name, text in (("desc", chart.description), ("title", chart.title)):
-            element = document.createElement(name)
-            element.appendChild(document.createTextNode(text))
-            svg.insertBefore(element, svg.firstChild)
+        svg.setAttribute("class", "chart-wide" if width > NARROW else "chart-narrow")
+        add(svg, "desc", chart.description)
+        add(svg, "title", chart.title)
         return svg.toxml()
 
 
@@ -127,7 +143,9 @@ def _spread_style(element: minidom.Element) -> None:
         element.removeAttribute("style")
 
 
-def _drawn(chart: Chart, ending: str) -> bytes:
+def _drawn(
+    chart: Chart, ending: str, width: float = WIDE, *, caption: bool = True
+) -> tuple[bytes, Drawn]:
     metadata = dict(_FORMATS[ending])
     if ending == ".png":
         metadata |= {"Title": chart.title, "Description": chart.description}
@@ -139,7 +157,8 @@ def _drawn(chart: Chart, ending: str) -> bytes:
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)
-        figure_of(chart).savefig(
+        figure = figure_of(chart, width, caption=caption)
+        figure.savefig(
             drawn, format=ending.removeprefix("."), dpi=_DOTS_PER_INCH, metadata=metadata
         )
-    return drawn.getvalue()
+    return drawn.getvalue(), figure

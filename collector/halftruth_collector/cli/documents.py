@@ -1,12 +1,13 @@
 """A statement as text for a terminal, as a page, and as a PDF document."""
 
+from io import BytesIO
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 from halftruth_shared import ParameterError
 
-from ..disclosure.statement import Section, Statement
+from ..disclosure.sections import Section, Statement
 from ..web.standalone import standalone
 from .output import table
 
@@ -17,8 +18,8 @@ _HEADER = 16
 #: A column of a document is between so many letters wide.
 _NARROW, _WIDE = 9, 24
 
-#: Millimetres of margin, and points of headings, text and tables.
-_MARGIN = 12
+#: Millimetres of margin and of a picture, and points of headings, text and tables.
+_MARGIN, _PICTURE = 12, 130
 _TITLE, _HEADING, _TEXT, _SMALL = 15, 11, 9, 8
 _GREY = 90
 
@@ -89,6 +90,9 @@ def _section(document: Any, section: Section) -> None:
     _write(document, section.title, _HEADING, "B")
     for paragraph in section.paragraphs:
         _write(document, _bullet(section) + paragraph, _TEXT)
+    for picture in section.pictures:
+        document.image(BytesIO(picture), w=_PICTURE)
+        document.ln(2)
     if section.table is not None:
         document.set_font("text", size=_SMALL)
         rows = [section.table.header, *section.table.rows]

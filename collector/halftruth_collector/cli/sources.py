@@ -1,20 +1,23 @@
 """Sources of counts: a database here, or a collector elsewhere."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from halftruth_shared import ParameterError
 
-from ..analyses import Analysis, Counted
+from ..analyses import Analysis, Counted, stored
 from ..analyses.base import Q, R
 from ..collector_store import existing
 from ..ops.settings import Config
 
 
-def counted_in(database: str, survey: str) -> Counted:
-    """Read the counts of a survey from a database."""
-    with existing(database) as store:
-        stored, counts, as_of, days = store.reports.snapshot(survey)
+@contextmanager
+def counted_in(database: str, survey: str) -> Iterator[Counted]:
+    """Read the counts of a survey from a database, and of its waves as long as it is open."""
     # Whoever has the database can read all of it: this keeps them from concluding.
     least = Config.from_environment(only=["min_reports"]).min_reports
-    return Counted(stored.survey(), counts, as_of, min_reports=least, days=days)
+    with existing(database) as store:
+        yield stored.counted_in(store.surveys, store.reports, survey, least)
 
 
 def result_of(
@@ -33,7 +36,8 @@ def result_of(
         If there is an address and no token.
     """
     if url is None:
-        return analysis.compute(counted_in(database, survey), query)
+        with counted_in(database, survey) as counted:
+            return analysis.compute(counted, query)
     if token is None:
         raise ParameterError(
             "--token: expected an analyst's token with --url, or HALFTRUTH_TOKEN", field="token"

@@ -41,7 +41,8 @@ def _tables(survey: str, database: str, parquet: str, **given: Any) -> None:
     arrow()
     working = options.executor(given, "pieces")
     query = read(TablesQuery, options.texts(given))
-    counted = replace(counted_in(database, survey), question=query)
+    with counted_in(database, survey) as source:
+        counted = replace(source, question=query)
     counted.check()
     with working as map_pieces:
         found = list(

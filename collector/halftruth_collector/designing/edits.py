@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from itertools import count
 
 from halftruth_shared import ParameterError
 
@@ -21,10 +22,13 @@ from .questions import (
     with_fields,
 )
 from .questions import fields_of as fields_of_question
-from .text import FORM, MECHANISM, QUESTIONS, Data, whole_number
+from .text import FORM, MECHANISM, QUESTIONS, SERIES, Data, whole_number
 
 #: Addresses around the questions, and how long people wait for the last of them.
 _ADDRESSES = ("contact", "privacy_notice", "redirect", "redirect_after")
+
+#: What a survey says of the series that it is a wave of, by its field.
+_SERIES = {"series": "id", "wave": "wave", "total_gamma": "total_gamma"}
 
 
 def add(data: Data, kind: str, name: str = "") -> Data:
@@ -38,9 +42,22 @@ def add(data: Data, kind: str, name: str = "") -> Data:
     if kind not in KINDS:
         raise ParameterError(f"kind: expected one of: {', '.join(KINDS)}", field="kind")
     data, taken = deepcopy(data), names(data)
-    free = next(f"question{n}" for n in range(len(taken) + 1, 2 * len(taken) + 2))
-    free = free if free not in taken else f"{free}-new"
-    data[QUESTIONS] = [*questions(data), start(kind, name.strip() or free)]
+    free = (f"question{n}" for n in count(len(taken) + 1))
+    name = name.strip() or next(each for each in free if each not in taken)
+    data[QUESTIONS] = [*questions(data), start(kind, name)]
+    mechanism.complete(data)
+    return data
+
+
+def duplicate(data: Data, place: int) -> Data:
+    """With another question like that at a place, after it and protected as it is."""
+    data, taken = deepcopy(data), names(data)
+    found = questions(data)
+    like, name = deepcopy(found[place]), taken[place]
+    like["name"] = next(each for n in count(2) if (each := f"{name}-{n}") not in taken)
+    data[QUESTIONS] = [*found[: place + 1], like, *found[place + 1 :]]
+    pairs = zip(_attributes(found[place]), _attributes(like), strict=True)
+    mechanism.protect_alike(data, dict(pairs))
     mechanism.complete(data)
     return data
 
@@ -91,7 +108,7 @@ def edit(data: Data, place: int, given: Mapping[str, Sequence[str]]) -> Data:
 
 def settings_of(data: Data) -> dict[str, list[str]]:
     """Fields of a form for the survey itself."""
-    spoken, around = languages(data), _around(data)
+    spoken, around, series = languages(data), _table(data, FORM), _table(data, SERIES)
     return {
         "id": [str(data.get("id", ""))],
         "languages": [" ".join(language for language in spoken if language)],
@@ -99,6 +116,7 @@ def settings_of(data: Data) -> dict[str, list[str]]:
         "description": by_language(data.get("description", ""), spoken),
         **{what: by_language(around.get(what, ""), spoken) for what in AROUND},
         **{what: [str(around.get(what, ""))] for what in _ADDRESSES},
+        **{what: [str(series.get(key, ""))] for what, key in _SERIES.items()},
         **mechanism.fields_of(data),
     }
 
@@ -119,7 +137,12 @@ def update_settings(data: Data, given: Mapping[str, Sequence[str]]) -> Data:
         put(data, "description", text_of(other["description"], spoken))
     if "languages" in other:
         put(data, "languages", other["languages"][0].replace(",", " ").split())
-    around = _around(data)
+    series = _table(data, SERIES)
+    for what in [what for what in _SERIES if what in other]:
+        text = other[what][0]
+        put(series, _SERIES[what], whole_number(text) if what == "wave" else text)
+        put(data, SERIES, series)
+    around = _table(data, FORM)
     for what in [what for what in (*AROUND, *_ADDRESSES) if what in other]:
         if what in AROUND:
             put(around, what, text_of(other[what], spoken))
@@ -133,9 +156,8 @@ def update_settings(data: Data, given: Mapping[str, Sequence[str]]) -> Data:
     return data
 
 
-def _around(data: Data) -> Data:
-    """Texts around the questions."""
-    found = data.get(FORM)
+def _table(data: Data, key: str) -> Data:
+    found = data.get(key)
     return found if isinstance(found, dict) else {}
 
 
@@ -155,7 +177,7 @@ def _rename_attributes(data: Data, renamed: Callable[[str], str | None]) -> None
     owner = data.get(MECHANISM)
     if not isinstance(owner, dict):
         return
-    for key in ("keep", "matrices", "designs"):
+    for key in mechanism.BY_ATTRIBUTE:
         _rename_keys(owner, key, renamed)
     public = owner.get("public")
     if isinstance(public, list):

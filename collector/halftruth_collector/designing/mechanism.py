@@ -1,6 +1,7 @@
 """The mechanism as the fields of a form: one promise, or a design for each question."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +20,9 @@ LEAST_CHANCE, MOST_CHANCE = 6, 99
 
 #: The kind of which every question has a design or a matrix of its own.
 BY_QUESTION = "distortion-matrices"
+
+#: Tables with an entry for each attribute.
+BY_ATTRIBUTE = ("keep", "matrices", "designs")
 
 #: What stands for a matrix among the designs of a form.
 MATRIX = "matrix"
@@ -139,6 +143,18 @@ def rename_categories(data: Data, names: Sequence[str], renamed: Mapping[str, st
             kept = renamed.get(design.get(key, usual))
             if kept is not None:
                 design[key] = kept
+
+
+def protect_alike(data: Data, like: Mapping[str, str]) -> None:
+    """Give attributes the entries of others, from the name of each to that of its copy."""
+    mechanism = _mechanism(data)
+    for table in BY_ATTRIBUTE:
+        for name, copy in like.items():
+            if (entry := _entry(mechanism, table, name)) is not None:
+                mechanism[table][copy] = deepcopy(entry)
+    public = mechanism.get("public")
+    if isinstance(public, list):
+        mechanism["public"] = [*public, *[like[name] for name in public if name in like]]
 
 
 def _can_prove(design: str) -> bool:

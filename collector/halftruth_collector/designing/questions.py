@@ -5,6 +5,7 @@ A field that is as it was is left as its author wrote it, so that what a form ca
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from itertools import chain, repeat, zip_longest
 from typing import Any
 
 import msgspec
@@ -20,7 +21,10 @@ Fields = dict[str, list[str]]
 KINDS = ("choice", "scale", "number", "several")
 
 #: What people read of a question, by language.
-TEXTS = ("label", "help", "page")
+TEXTS = ("label", "short", "help", "page")
+
+#: Texts of options or answers by field, line by line: the key of an option, the table of answers.
+BY_ANSWER = {"shown": ("label", "answers"), "called": ("short", "short_answers")}
 
 #: What people read around the questions, by language.
 AROUND = ("asked_by", "purpose", "consent", "thanks")
@@ -75,6 +79,14 @@ def attributes(question: Data) -> dict[str, tuple[str, ...]]:
         return {one.name: one.categories for one in document.attributes()}
     except (msgspec.ValidationError, HalftruthError):
         return {}
+
+
+def count(question: Data) -> str:
+    """Return how many answers a question has, in words; blank while it is no question."""
+    found = attributes(question)
+    several = kind_of(question) == "several"
+    answers = len(found) if several else len(next(iter(found.values()), ()))
+    return f"{answers} {'options' if several else 'answers'}" if answers else ""
 
 
 def conditions(data: Data, place: int) -> dict[str, list[str]]:
@@ -134,14 +146,18 @@ def fields_of(question: Data, spoken: Sequence[str]) -> Fields:
     if kind == "several":
         options = _options(question)
         found["options"] = [_lines([option.get("name", "") for option in options])]
-        shown = [by_language(option.get("label", ""), spoken) for option in options]
-        found["shown"] = _columns(shown, spoken)
+        said = {
+            field: [one.get(key, "") for one in options] for field, (key, _) in BY_ANSWER.items()
+        }
     else:
         found["missing"] = [_lines(question.get("missing"))]
-        answers = question.get("answers")
-        texts = answers if isinstance(answers, dict) else {}
-        shown = [by_language(texts.get(answer, ""), spoken) for answer in _shown(question)]
-        found["shown"] = _columns(shown, spoken)
+        tables = {field: _table(question, table) for field, (_, table) in BY_ANSWER.items()}
+        said = {
+            field: [table.get(answer, "") for answer in _shown(question)]
+            for field, table in tables.items()
+        }
+    for field, texts in said.items():
+        found[field] = _columns([by_language(text, spoken) for text in texts], spoken)
     return found
 
 
@@ -177,8 +193,7 @@ def with_fields(question: Data, given: Mapping[str, Sequence[str]], spoken: Sequ
             changed["name"] = _first(texts).strip()
     if "categories" in other:
         _carry(changed, question)
-    if "options" in other or "shown" in other:
-        _show(changed, other, spoken)
+    _show(changed, other, spoken)
     return changed
 
 
@@ -230,38 +245,39 @@ def successors(before: Data, after: Data) -> dict[str, str | None]:
 def _carry(changed: Data, before: Data) -> None:
     """Let texts of a category go to the one that took its place."""
     gone = successors(before, changed)
-    answers, items = changed.get("answers"), changed.get("items")
-    if isinstance(answers, dict):
-        moved = [(gone.get(one, one), text) for one, text in answers.items()]
-        put(changed, "answers", {one: text for one, text in moved if one is not None})
+    for _, table in BY_ANSWER.values():
+        moved = [(gone.get(one, one), text) for one, text in _table(changed, table).items()]
+        put(changed, table, {one: text for one, text in moved if one is not None})
+    items = changed.get("items")
     if isinstance(items, list):
         put(changed, "items", [kept for one in items if (kept := gone.get(one, one)) is not None])
 
 
 def _show(changed: Data, other: Mapping[str, Sequence[str]], spoken: Sequence[str]) -> None:
     """Texts of options or answers, line by line."""
-    lines = [text.replace("\r\n", "\n").split("\n") for text in other.get("shown", ())]
-
-    def text(place: int) -> str | dict[str, str]:
-        return text_of([each[place] if place < len(each) else "" for each in lines], spoken)
-
-    if kind_of(changed) == "several":
+    several = kind_of(changed) == "several"
+    if "options" in other:
         known = {one.get("name"): one for one in _options(changed)}
-        named = _split(other["options"]) if "options" in other else list(known)
-        options = [dict(known.get(name, {"name": name})) for name in named]
-        for place, option in enumerate(options if lines else ()):
-            label = text(place)
-            # Without one of its own, the first language would be shown another one's text.
-            if isinstance(label, dict):
-                label = {spoken[0]: str(option.get("name", "")), **label}
-            put(option, "label", label)
-        changed["options"] = options
-    elif lines:
-        answers = changed.get("answers")
-        shown = dict(answers) if isinstance(answers, dict) else {}
-        for place, answer in enumerate(_shown(changed)):
-            put(shown, answer, text(place))
-        put(changed, "answers", shown)
+        changed["options"] = [known.get(name, {"name": name}) for name in _split(other["options"])]
+    for field in other.keys() & BY_ANSWER.keys():
+        lines = [text.replace("\r\n", "\n").split("\n") for text in other[field]]
+        texts = [text_of(line, spoken) for line in zip_longest(*lines, fillvalue="")]
+        key, table = BY_ANSWER[field]
+        if several:
+            for option, text in zip(_options(changed), chain(texts, repeat("")), strict=False):
+                # Without one of its own, the first language would be shown another one's text.
+                name = {spoken[0]: str(option.get("name", ""))}
+                put(option, key, {**name, **text} if isinstance(text, dict) else text)
+        else:
+            shown = _table(changed, table)
+            for answer, text in zip(_shown(changed), chain(texts, repeat("")), strict=False):
+                put(shown, answer, text)
+            put(changed, table, shown)
+
+
+def _table(question: Data, key: str) -> Data:
+    found = question.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 def put(owner: Data, key: str, value: Any, usual: object = None) -> None:

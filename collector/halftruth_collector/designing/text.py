@@ -27,6 +27,9 @@ MECHANISM = "mechanism"
 #: The table of what is said around the questions.
 FORM = "form"
 
+#: The table of the series that a survey is a wave of.
+SERIES = "series"
+
 #: Tables of the mechanism with a member for each attribute.
 _BY_ATTRIBUTE = ("designs", "matrices")
 
@@ -219,7 +222,7 @@ def _is_tables(value: object) -> bool:
 
 def _is_apart(key: str, value: object) -> bool:
     """True if a member has a header of its own, and comes after those that have none."""
-    return _is_tables(value) or (key in (MECHANISM, FORM) and isinstance(value, dict))
+    return _is_tables(value) or (key in (MECHANISM, FORM, SERIES) and isinstance(value, dict))
 
 
 def _top(key: str, value: Any) -> Item:

@@ -22,6 +22,7 @@ from .posterior import (
     false_reports,
     repeated,
 )
+from .series import SeriesAudit, audit_series
 from .shuffling import Shuffled, shuffled
 
 #: Number of repeated participations in an audit.
@@ -89,6 +90,8 @@ class Audit:
         Expected precision by length; empty if no attribute has items.
     linking : Linking or None
         Risk of linking, if requested.
+    series : SeriesAudit or None
+        What this wave leaves of the total, if it is in a series.
     """
 
     survey: str
@@ -105,6 +108,7 @@ class Audit:
     false_reports: tuple[FalseReports, ...]
     precision: tuple[LengthPlan, ...]
     linking: Linking | None
+    series: SeriesAudit | None = None
 
 
 def audit(
@@ -169,6 +173,7 @@ def audit(
         false_reports=_false_reports(survey, [length.length for length in precision], map_pieces),
         precision=precision,
         linking=linking,
+        series=None if survey.series is None else audit_series([survey]),
     )
 
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
@@ -14,41 +13,14 @@ from halftruth_shared.protection import percent as rounded_up
 from ..estimation.reliability import reliability
 from .audit import LIMIT, TIMES, Audit
 from .posterior import AnswerPosterior, Posterior
+from .sections import Section, Statement, Table
+from .series import series_sections
 
 #: Most answers that are shown.
 MAX_ROWS = 24
 
 #: Largest ratio of an improved ε to that of a single report.
 _HARDLY = 0.99
-
-
-@dataclass(frozen=True)
-class Table:
-    """Table with a caption, a header, and rows of texts."""
-
-    caption: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Section:
-    """Section with a title, paragraphs or list items, and optionally a table with notes."""
-
-    title: str
-    paragraphs: tuple[str, ...]
-    table: Table | None = None
-    notes: tuple[str, ...] = ()
-    listed: bool = False
-
-
-@dataclass(frozen=True)
-class Statement:
-    """Statement of an audit."""
-
-    title: str
-    lead: str
-    sections: tuple[Section, ...]
 
 
 def statement(audit: Audit) -> Statement:
@@ -71,6 +43,7 @@ def statement(audit: Audit) -> Statement:
                 _promise(audit),
                 _answers(audit),
                 _again(audit),
+                *(() if audit.series is None else series_sections(audit.series)),
                 _counts(audit),
                 _linking(audit),
                 _results(audit),
@@ -208,7 +181,7 @@ def _counts(audit: Audit) -> Section | None:
         return Section(
             title,
             (
-                "Nothing is promised beyond the above: answers that are sent as they are or can be"
+                "Nothing is promised beyond the above: answers that are sent unperturbed or can be"
                 " proved make groups that can be told apart, with fewer people in each to hide"
                 " among.",
             ),
@@ -256,7 +229,7 @@ def _linking(audit: Audit) -> Section | None:
         return None
     one_by_one = ""
     if risks.one_by_one is not None:
-        one_by_one = f", or {_at_most(risks.one_by_one)} where answers are put back one by one"
+        one_by_one = f", or {_at_most(risks.one_by_one)} where answers are linked one by one"
     return Section(
         "Someone who knows quasi-identifiers",
         (

@@ -310,7 +310,7 @@ def _lacking(groups: Groups, cells: Jet, names: Sequence[str], quantile: float) 
         elif is_there:
             yield ""
         else:
-            yield f"{name} cannot be told from a group that nobody is in"
+            yield f"{name} is not significantly above zero"
 
 
 def _share(cells: Jet) -> Jet:

@@ -190,6 +190,7 @@ def _answers_alone(attribute: Attribute) -> Attribute:
         optional=False,
         ask_if={},
         answers={c: said for c, said in attribute.answers.items() if c in kept},
+        short_answers={c: said for c, said in attribute.short_answers.items() if c in kept},
     )
 
 

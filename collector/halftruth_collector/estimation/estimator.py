@@ -1,6 +1,7 @@
 """From a survey and its counts to tables, itemsets and rules."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 from halftruth_shared import EstimateError, ParameterError, Survey
@@ -20,11 +21,14 @@ from halftruth_shared.analyses.base import (
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
 from halftruth_shared.mechanisms import TableEstimate
+from halftruth_shared.mechanisms.reconstruction import TableSource
+from msgspec.structs import replace
 
 from .association import estimate_associations, estimate_measures
-from .bounds import Array, check_confidence, check_field, check_target, checked
+from .bounds import Array, check_confidence, check_field, check_target, checked, optional
 from .counts import Counts
-from .independence import IndependenceTest, independence_test
+from .finite_population import FinitePopulation
+from .independence import Departures, IndependenceTest, JointTest, independence_test
 from .itemsets import Itemsets, mine_itemsets
 from .likelihood import WholeTable
 from .measures import MEASURE_NAMES
@@ -52,6 +56,9 @@ class Estimator:
         every table is about those alone who answered all that it is about.
     model : LoglinearModel, optional
         Fitted to the same counts: what all tables are of, in the place of unbiased ones.
+    population : int, optional
+        How many people the respondents are a simple random sample of; by default many. Not with a
+        model.
 
     Attributes
     ----------
@@ -98,6 +105,7 @@ class Estimator:
         where: Answers | None = None,
         missing: Missing = "keep",
         model: LoglinearModel | None = None,
+        population: int | None = None,
     ) -> None:
         counts.check(survey)
         check_field(AnsweredQuery, "missing", missing)
@@ -105,7 +113,18 @@ class Estimator:
         self.counts = counts
         self.missing: Missing = missing
         self.model = model
-        source = None if model is None else ModelTables(model)
+        self.population = population
+        source: TableSource | None = None
+        if model is not None and population is not None:
+            raise ParameterError(
+                "population: a model is of a large one; expected none, or unbiased estimates",
+                field="population",
+            )
+        if model is not None:
+            source = ModelTables(model)
+        elif population is not None:
+            unbiased = survey.mechanism.reconstruction(survey.schema)
+            source = FinitePopulation(unbiased, counts.reports, population)
         self.tables = Tables(survey, counts, where, missing == "exclude", source)
         self.schema = self.tables.schema
         self._whole = WholeTable(self.tables)
@@ -122,7 +141,9 @@ class Estimator:
 
     def where(self, answers: Answers) -> "Estimator":
         """Estimates about those alone who give some answers; errors are as of `Estimator`."""
-        return Estimator(self.survey, self.counts, answers, self.missing, self.model)
+        return Estimator(
+            self.survey, self.counts, answers, self.missing, self.model, self.population
+        )
 
     def group(self, confidence: float = 0.95, target: Target = "population") -> Group | None:
         """Size of the group that all estimates are about; None if it is everybody."""
@@ -280,7 +301,8 @@ class Estimator:
                 "antecedent: its estimated share is not above 0, so the rule has no confidence",
                 field="antecedent",
             )
-        [rule] = arrange(self.schema, codes, sides, supports, self.tables.reports, query)
+        reports = self.tables.reports
+        [rule] = arrange(self.schema, codes, sides, supports, reports, query, supports.__getitem__)
         return rule
 
     def measures(
@@ -324,10 +346,23 @@ class Estimator:
         confidence: float = 0.95,
         target: Target = "population",
     ) -> list[Association]:
-        """Goodman–Kruskal τ of every ordered pair of some attributes, of all by default."""
+        """Goodman–Kruskal τ of every ordered pair of some attributes, of all by default.
+
+        Their p-values are those of :meth:`associated`.
+        """
         names = self.schema.names if attributes is None else attributes
         self.schema.positions(names)
-        return estimate_associations(self.schema, self.table, names, confidence, target)
+        found = estimate_associations(self.schema, self.table, names, confidence, target)
+        pairs = [*combinations(names, 2)]
+        p_values = dict(zip(map(frozenset, pairs), self.associated(pairs).p_values, strict=True))
+        return [
+            replace(each, p_value=optional(float(p_values[frozenset((each.row, each.column))])))
+            for each in found
+        ]
+
+    def associated(self, pairs: Sequence[Sequence[str]]) -> JointTest:
+        """Test pairs of questions for associations, all together."""
+        return JointTest([Departures(self.table(pair)) for pair in pairs])
 
     def independence(self, attributes: Sequence[str]) -> IndependenceTest:
         """Test whether two questions are answered independently; see the module of that name."""

@@ -125,11 +125,7 @@ class Jet:
 
     def positive(self) -> "Jet":
         """The same where it is above 0, and NaN elsewhere: no share to divide by."""
-        return self.above(0.0)
-
-    def above(self, least: float) -> "Jet":
-        """The same where it is above some number, and NaN elsewhere."""
-        return Jet(np.where(self.value > least, self.value, np.nan), self.gradient)
+        return Jet(np.where(self.value > 0, self.value, np.nan), self.gradient)
 
     def log(self) -> "Jet":
         """Natural logarithm."""

@@ -200,7 +200,7 @@ class WholeTable:
 
 
 def best_guess(reconstruction: Reconstruction, counts: Counts) -> BestGuess:
-    """The table of all attributes that foretells reports best.
+    """The table of all attributes that predicts reports best.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ class Distribution:
     covariance : ndarray, shape (k, k)
         NaN where the reports determine none.
     defined : bool
-        Whether the base can be told from nobody.
+        Whether the base is significantly above zero.
     """
 
     base: float
@@ -226,6 +226,8 @@ def mean_differences(
 ) -> tuple[Array, Array]:
     """Return the difference of each group's mean from that of one of them, with standard errors.
 
+    They are NaN where one of the two groups is not significantly above zero.
+
     Parameters
     ----------
     support : ndarray, shape (groups, k)
@@ -235,13 +237,16 @@ def mean_differences(
         What the answers count as.
     reference : int
     """
+    defined = np.array([group.defined for group in distributions(support, covariance)])
+    support = np.where(defined[:, None], support, 1.0)
     base = support.sum(axis=1)
     means = support @ values / base
     slopes = (values - means[:, None]) / base[:, None]
     gradient = scipy.linalg.block_diag(*slopes)
     gradient = gradient - gradient[reference]
     error = _root(np.einsum("gi,ij,gj->g", gradient, covariance, gradient))
-    return means - means[reference], error
+    known = np.where(defined & defined[reference], 0.0, np.nan)
+    return means - means[reference] + known, error + known
 
 
 def _root(variance: Array | float) -> Array:

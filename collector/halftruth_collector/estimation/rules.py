@@ -6,7 +6,7 @@ margins, and the weights of a report for margins are at hand, so that rules cost
 of their own.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -134,7 +134,7 @@ class Rules:
     level : float
         Confidence level of each single interval.
     left_out : int
-        Rules whose support cannot be told from zero, which were not asked for.
+        Rules whose support is not significantly above zero, which were not asked for.
     """
 
     schema: Schema
@@ -203,15 +203,20 @@ class RuleMargins:
     margins: Margins
     target: Target
 
-    def supports(self, codes: Codes, in_antecedent: Sides) -> RuleSupports:
-        """Estimates of rules whose attributes are among those at the positions."""
+    def supports(
+        self, codes: Codes, in_antecedent: Sides, *, of_consequent: bool = True
+    ) -> RuleSupports:
+        """Estimates of rules whose attributes are among those at the positions.
+
+        Confidences need no covariances with Y; without `of_consequent` these are NaN.
+        """
         places = self._places(codes, in_antecedent)
         support = np.stack([self.margins.support[tuple(place.T)] for place in places])
-        cov = np.empty((3, 3, len(codes)))
+        cov = np.full((3, 3, len(codes)), np.nan)
         variance = self.margins.variance(self.target)
         for i, place in enumerate(places):
             cov[i, i] = variance[tuple(place.T)]
-        for i, j in ((0, 1), (0, 2), (1, 2)):
+        for i, j in ((0, 1), (0, 2), (1, 2)) if of_consequent else ((0, 1),):
             cov[i, j] = cov[j, i] = self.margins.covariance(places[i], places[j], self.target)
         return RuleSupports(support, cov, self.margins.logit)
 
@@ -219,6 +224,12 @@ class RuleMargins:
         """Supports of X and Y together, of X and of Y, shape (3, R)."""
         places = self._places(codes, in_antecedent)
         return np.stack([self.margins.support[tuple(place.T)] for place in places])
+
+    def told(self, codes: Codes, in_antecedent: Sides, quantile: float) -> NDArray[np.bool_]:
+        """Rules whose support of X and Y together is significantly above zero."""
+        both = tuple(self._places(codes, in_antecedent)[0].T)
+        error = np.sqrt(self.margins.variance(self.target)[both])
+        return significantly_positive(self.margins.support[both], quantile * error)
 
     def _places(self, codes: Codes, in_antecedent: Sides) -> tuple[Codes, Codes, Codes]:
         """Places of X and Y together, of X, and of Y in the margins."""
@@ -248,7 +259,10 @@ def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
             " max_length or a higher min_support",
             field="max_length",
         )
-    attributes = len(itemsets.schema.attributes)
+    attributes, left_out = len(itemsets.schema.attributes), 0
+    quantile = normal_quantile(1 - query.confidence)
+    # What measures need besides is computed of the rules chosen, where all are of one table.
+    late = tables.at_once and query.sort in ("confidence", "support")
     found = [(np.zeros((0, attributes), np.int64), np.zeros((0, attributes), np.bool_))]
     estimates = [RuleSupports(np.zeros((3, 0)), np.zeros((3, 3, 0)))]
     for positions, itemset_codes in _groups(itemsets, tables.at_once):
@@ -258,15 +272,27 @@ def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
         reached = (left > 0) & (both >= query.min_confidence * left)
         if query.min_lift is not None:
             reached &= (right > 0) & (both >= query.min_lift * left * right)
+        # Covariances take longest, and there are many more rules than those that are told.
+        told = margins.told(codes, sides, quantile) | query.include_uncertain
+        left_out += int((reached & ~told).sum())
+        reached &= told
         found.append((codes[reached], sides[reached]))
-        estimates.append(margins.supports(*found[-1]))
+        estimates.append(margins.supports(*found[-1], of_consequent=not late))
     codes, sides = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     supports = RuleSupports(
         np.concatenate([part.support for part in estimates], axis=-1),
         np.concatenate([part.covariance for part in estimates], axis=-1),
         any(part.logit for part in estimates),
     )
-    return arrange(itemsets.schema, codes, sides, supports, tables.reports, query)
+
+    def completed(rows: NDArray[np.int64]) -> RuleSupports:
+        if not (late and query.measures):
+            return supports[rows]
+        return margins.supports(codes[rows], sides[rows])
+
+    return arrange(
+        itemsets.schema, codes, sides, supports, tables.reports, query, completed, left_out
+    )
 
 
 def arrange(
@@ -276,14 +302,15 @@ def arrange(
     supports: RuleSupports,
     reports: int,
     query: RulesQuery,
+    completed: Callable[[NDArray[np.int64]], RuleSupports],
+    left_out: int = 0,
 ) -> Rules:
-    """Rules in the order asked for, with their intervals and measures."""
+    """Rules in the order asked for, with their intervals and measures.
+
+    `completed` gives the estimates of some of the rules with all covariances.
+    """
     quantile = normal_quantile(1 - query.confidence)
     half_width = quantile * np.sqrt(supports.covariance[0, 0])
-    told = significantly_positive(supports.support[0], half_width)
-    listed = np.flatnonzero(told | query.include_uncertain)
-    left_out = len(told) - len(listed)
-    supports, half_width = supports[listed], half_width[listed]
     moments = confidence_moments(*supports.ratio())
     sets = supports.sets(quantile)
     # The wider of the margins of its two shares.
@@ -297,11 +324,11 @@ def arrange(
     # Those without bounds come late, whatever the order; the last key counts most.
     unknown = np.isnan(moments.variance)
     order = np.lexsort((-supports.support[0], -by, unknown, grades(margins)))[: query.limit]
-    chosen = supports[order]
+    chosen = completed(order)
     return Rules(
         schema,
-        codes[listed][order],
-        in_antecedent[listed][order],
+        codes[order],
+        in_antecedent[order],
         chosen,
         confidence_moments(*chosen.ratio()),
         chosen.sets(quantile),

@@ -88,21 +88,12 @@ def read_questionnaire(
             f"{file}: expected a questionnaire of at most {_MOST_PARTS} elements", field="file"
         )
     draft = Draft()
-    start = content.lstrip(b"\xef\xbb\xbf \t\r\n")
     try:
-        # Imported here: a questionnaire is of one of them.
-        if content.startswith(b"PK") or file.lower().endswith(".csv"):
-            from .xlsform import read_xlsform
-
-            read_xlsform(content, draft, beside or {})
-        elif start.startswith(b"<"):
-            from .limesurvey import read_limesurvey
-
-            read_limesurvey(content, draft)
-        else:
-            from .surveyjs import read_surveyjs
-
-            read_surveyjs(content, draft)
+        _read(content, file, draft, beside or {})
+        if draft.missed:
+            # Once more, with bins that begin where conditions compare numbers.
+            draft = Draft(edges=draft.missed)
+            _read(content, file, draft, beside or {})
     except ParameterError:
         raise
     except (
@@ -116,3 +107,20 @@ def read_questionnaire(
             field="file",
         ) from None
     return draft.survey(id or Path(file).stem, gamma)
+
+
+def _read(content: bytes, file: str, draft: Draft, beside: Mapping[str, bytes]) -> None:
+    start = content.lstrip(b"\xef\xbb\xbf \t\r\n")
+    # Imported here: a questionnaire is of one of them.
+    if content.startswith(b"PK") or file.lower().endswith(".csv"):
+        from .xlsform import read_xlsform
+
+        read_xlsform(content, draft, beside)
+    elif start.startswith(b"<"):
+        from .limesurvey import read_limesurvey
+
+        read_limesurvey(content, draft)
+    else:
+        from .surveyjs import read_surveyjs
+
+        read_surveyjs(content, draft)

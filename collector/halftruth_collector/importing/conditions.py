@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 from halftruth_shared import Attribute
 from halftruth_shared.attribute import NO_ANSWER, NOT_ASKED
@@ -14,6 +15,12 @@ from halftruth_shared.number import NumberRange, read_number
 
 #: Most characters of an expression.
 _LONGEST = 5_000
+
+#: Usual number of bins of numbers, and the most where they begin at thresholds.
+_BINS, _MOST_BINS = 5, 20
+
+#: How much lower than the least number the first of these may begin.
+_MOST_LOWER = 10
 
 #: How expressions join, and how Python does.
 _JOINED = {"&&": "and", "||": "or", "!": "not"}
@@ -63,7 +70,7 @@ def ask_if(
     """Return the answers by attribute with which all expressions hold.
 
     None if that is no condition of a survey: *or* joins several questions, an answer is unknown,
-    a number is compared with one inside a bin, or it never holds.
+    a number is compared with one inside a bin (see :func:`thresholds`), or it never holds.
     """
     try:
         parts = [_parse(expression, dialect, known, attributes) for expression in expressions]
@@ -160,7 +167,9 @@ def _answers(
 
 def _equal(attribute: Attribute, values: Mapping[str, str], value: str) -> frozenset[str] | None:
     if not value:
-        return frozenset({NO_ANSWER, NOT_ASKED}) & frozenset(attribute.missing)
+        # Of an answer of several, empty is not ticked, too.
+        ticked = {values[""]} if "" in values else set()
+        return frozenset({NO_ANSWER, NOT_ASKED}) & frozenset(attribute.missing) | ticked
     if attribute.number is None:
         return frozenset({values[value]}) if value in values else None
     least, more = (_ordered(attribute, values, sign, value) for sign in (">=", ">"))
@@ -186,14 +195,68 @@ def _ordered(
     )
 
 
+def thresholds(
+    expressions: Iterable[str], dialect: Dialect, known: Known, attributes: Mapping[str, Attribute]
+) -> set[tuple[str, Fraction]]:
+    """Return each number with the ends of bins that it would need for these expressions."""
+    found = set()
+    for expression in expressions:
+        for match in dialect.pattern.finditer(expression[:_LONGEST]):
+            comparison = dialect.read(match)
+            name, _ = known.get(comparison.name, ("", {}))
+            number = attributes[name].number if name in attributes else None
+            signs = [comparison.sign] if comparison.sign in _ORDERS else [">=", ">"]
+            for value, sign in product(comparison.values, signs):
+                bound = read_number(value)
+                if number is not None and bound is not None:
+                    found.add((name, _first(number, sign, bound)))
+    return found
+
+
+def fitted_bins(
+    low: Fraction, high: Fraction, whole: bool, edges: Iterable[Fraction]
+) -> tuple[Fraction, Fraction]:
+    """Return the least number and the width of about five bins that begin at these edges.
+
+    Where bins of one width cannot, whole numbers begin a few lower, or only the first edges count.
+
+    >>> for edges in ([], [18], [20, 65], [18, 65]):
+    ...     print(*fitted_bins(Fraction(16), Fraction(99), True, map(Fraction, edges)))
+    16 17
+    13 5
+    15 5
+    13 5
+    """
+    inside = sorted([edge for edge in edges if low < edge <= high])
+    lower = range(int(low) - 1, max(int(low) - _MOST_LOWER, 0) - 1, -1) if whole else ()
+    for count, least in product(range(len(inside), 0, -1), (low, *map(Fraction, lower))):
+        size = high - least + (1 if whole else 0)
+        steps = [edge - least for edge in inside[:count]]
+        unit = math.lcm(*[step.denominator for step in steps])
+        common = Fraction(math.gcd(*[int(step * unit) for step in steps]), unit)
+        widths = [common / k for k in range(1, _MOST_BINS) if not whole or common % k == 0]
+        counts = {math.ceil(size / width): width for width in widths}
+        fitting = [bins for bins in counts if 2 <= bins <= _MOST_BINS]
+        if fitting:
+            return least, counts[min(fitting, key=lambda bins: abs(bins - _BINS))]
+    usual = (high - low + (1 if whole else 0)) / _BINS
+    return low, Fraction(max(1, math.ceil(usual))) if whole else usual
+
+
+def _first(number: NumberRange, sign: str, bound: Fraction) -> Fraction:
+    """Return the least answer on the upper side of a bound, as far as there is one."""
+    if not number.whole:
+        return bound
+    return Fraction(math.floor(bound) + 1 if sign in (">", "<=") else math.ceil(bound))
+
+
 def _bins(number: NumberRange, sign: str, bound: Fraction) -> frozenset[str] | None:
     """Return the bins on one side of a bound; None if it is inside one."""
     bins = number.categories
     after = sign in (">", "<=")
-    if number.whole:
-        bound = Fraction(math.floor(bound) + 1 if after else math.ceil(bound))
-    elif after and number.minimum <= bound < number.maximum:
+    if after and not number.whole and number.minimum <= bound < number.maximum:
         return None
+    bound = _first(number, sign, bound)
     lows = [number.minimum + i * number.step for i in range(len(bins))]
     beyond = bound > number.maximum or (after and not number.whole and bound == number.maximum)
     if not beyond and bound > number.minimum and bound not in lows:

@@ -1,6 +1,5 @@
 """Drafts of imported surveys, with notes on what is not imported."""
 
-import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,14 +16,21 @@ from halftruth_shared.framing import Framing
 from halftruth_shared.number import read_number
 from halftruth_shared.rational import format_rational
 
+from ..designing.origin import Element, Origin
 from ..designing.text import write
-from .conditions import Dialect, ask_if
+from .conditions import Dialect, ask_if, fitted_bins, thresholds
 
 #: Most characters of a label and of what explains it.
 _LABEL, _HELP = 256, 2_000
 
-#: Default number of bins of numbers, and what their range is taken to be where there is none.
-_BINS, _RANGE = 5, Fraction(100)
+#: The last sentence of a text, which may be a label, and what comes before it.
+_LAST = re.compile(rf"(.+[.!?:]) (\S.{{,{_LABEL - 1}}})")
+
+#: What the range of numbers is taken to be where there is none.
+_RANGE = Fraction(100)
+
+#: Conditions that always hold, and that never do.
+_ALWAYS, _NEVER = ("", "1", "true", "true()"), ("0", "false", "false()")
 
 #: Most questions that a line names.
 _NAMED = 3
@@ -33,10 +39,11 @@ _NAMED = 3
 _UNSEEN = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style|template|noscript|head)\b.*?(?:</\1\s*>|\Z)", re.I | re.S
 )
+_REST = r"""(?:(?:[^<>"']|"[^"]*"|'[^']*')*|[^<>]*)>"""
 _WITHIN = re.compile(
-    r"</?(?:a|abbr|b|code|em|font|i|mark|s|small|span|strong|su[bp]|u)\b[^<>]*>", re.I
+    rf"</?(?:a|abbr|b|code|em|font|i|mark|s|small|span|strong|su[bp]|u)\b{_REST}", re.I
 )
-_TAG = re.compile(r"</?[a-z][^<>]*>|<![^<>]*>", re.I)
+_TAG = re.compile(rf"</?[a-z]{_REST}|<![^<>]*>", re.I)
 _LINKED = re.compile(r"<(?:img|video|audio|iframe|object|embed|a\s[^<>]*href)\b", re.I)
 
 #: Beyond all minima and maxima that a survey can have.
@@ -67,8 +74,8 @@ class Imported:
         The same, read again.
     left_out : tuple of str
         What of the questionnaire is not in it, or is there in another way; a sentence each.
-    summary : tuple of str
-        The same by kind, with the first questions that it is so of.
+    origin : Origin
+        The same by kind, with the first questions that it is so of, and by question.
     names : mapping of str to dict
         For each name in expressions of the questionnaire, the ``name`` of the question or option,
         and its ``answers`` by value.
@@ -77,7 +84,7 @@ class Imported:
     text: str
     survey: Survey
     left_out: tuple[str, ...]
-    summary: tuple[str, ...]
+    origin: Origin
     names: Mapping[str, Mapping[str, Any]]
 
 
@@ -90,7 +97,12 @@ class Draft:
     form: dict[str, Any] = field(default_factory=dict)
     languages: list[str] = field(default_factory=list)
     questions: list[dict[str, Any]] = field(default_factory=list)
+    #: Where bins of a number should begin, and where conditions would need them to.
+    edges: Mapping[str, Collection[Fraction]] = field(default_factory=dict)
+    missed: dict[str, set[Fraction]] = field(default_factory=dict)
     _notes: dict[tuple[str, str, str], None] = field(default_factory=dict)
+    _made: dict[str, list[str]] = field(default_factory=dict)
+    _of: dict[str, str] = field(default_factory=dict)
     _introductions: list[str | dict[str, str]] = field(default_factory=list)
     _known: dict[str, tuple[str, Values]] = field(default_factory=dict)
     _attributes: dict[str, Attribute] = field(default_factory=dict)
@@ -98,6 +110,8 @@ class Draft:
     def say(self, what: str, name: str = "", which: str = "") -> None:
         """Note what is left out, once: of a question with a name, and what exactly there."""
         self._notes[what, name, which] = None
+        if name:
+            self._made.setdefault(self._of.get(name, name), [])
 
     def say_fixed(self, called: str, answers: Sequence[str]) -> None:
         """Note answers that the questionnaire's program has in every language by itself."""
@@ -142,10 +156,16 @@ class Draft:
                 self.say(f"texts in '{language}' are left out, which is not among its languages")
         return plain({key: text for key, text in said.items() if key in declared})
 
-    def introduce(self, text: str | dict[str, str]) -> None:
-        """Put a text above the next question."""
-        if text:
-            self._introductions.append(text)
+    def introduce(self, *texts: str | dict[str, str]) -> int:
+        """Put texts above the next question of a part; how many were there before it."""
+        self._introductions += [text for text in texts if text]
+        return len(self._introductions) - sum(map(bool, texts))
+
+    def end_part(self, before: int) -> None:
+        """Drop the texts of a part in which no question followed."""
+        if len(self._introductions) > before:
+            self.say("the description of a part without questions after it is left out")
+            del self._introductions[before:]
 
     def end_at(self, address: object) -> None:
         """Take over the address that a questionnaire ends at."""
@@ -184,11 +204,8 @@ class Draft:
                 self.refuse(name, "expected a minimum and a maximum of at most 15 digits")
                 return None
         if low is None or high is None:
-            low = (
-                (min(Fraction(0), high - _RANGE) if high is not None else Fraction(0))
-                if low is None
-                else low
-            )
+            if low is None:
+                low = high - _RANGE if high is not None and high <= 0 else Fraction(0)
             high = low + _RANGE if high is None else high
             self.say(
                 "has no range there; the one here is a placeholder: write which numbers can be"
@@ -200,8 +217,11 @@ class Draft:
             self.refuse(name, "expected a maximum above the minimum")
             return None
         self.say("a number: see to the width of its bins", name)
-        step = (high - low) / _BINS if not whole else max(1, math.ceil((high - low + 1) / _BINS))
-        made = {"minimum": low, "maximum": high, "step": Fraction(step)}
+        least, step = fitted_bins(low, high, whole, self.edges.get(name, ()))
+        if least < low:
+            what = "takes lower numbers, for its bins to begin where conditions compare it"
+            self.say(what, name, f"from {least}")
+        made = {"minimum": least, "maximum": high, "step": step}
         written = {
             what: value.numerator if value.denominator == 1 else format_rational(value, what)
             for what, value in made.items()
@@ -209,25 +229,44 @@ class Draft:
         return {"kind": "number", **written, **({} if whole else {"whole": False})}
 
     def add(
-        self, made: Iterable[Made], common: Mapping[str, Any], expressions: Sequence[str]
+        self,
+        called: str,
+        made: Iterable[Made],
+        common: Mapping[str, Any],
+        expressions: Sequence[str],
     ) -> None:
         """Add the questions that an element becomes, if they can be asked.
 
         Parameters
         ----------
+        called : str
+            Name of the element.
         made : iterable of (str, dict, dict)
         common : mapping
             Members of all of them, as a survey's file has them.
         expressions : sequence of str
             What has to be so for them to be asked, as the questionnaire has it.
         """
+        plain = [expression.strip().lower() for expression in expressions]
+        expressions = [
+            each for each, word in zip(expressions, plain, strict=True) if word not in _ALWAYS
+        ]
         found = ask_if(expressions, self.dialect, self._known, self._attributes)
         for wanted, members, known in made:
             if len(self.questions) == MOST_QUESTIONS:
                 self.say(f"what comes after {MOST_QUESTIONS} questions is left out")
                 return
+            self._of[wanted] = called
+            if any(word in _NEVER for word in plain):
+                self.refuse(wanted, "it is asked of nobody")
+                continue
             name = self.name(wanted)
+            self._of[name] = called
             if found is None:
+                for number, edge in thresholds(
+                    expressions, self.dialect, self._known, self._attributes
+                ):
+                    self.missed.setdefault(self._of[number], set()).add(edge)
                 self.say(
                     "asked of everybody: its condition cannot be written as answers to earlier"
                     " questions",
@@ -249,17 +288,24 @@ class Draft:
                 continue
             self._introductions = []
             self.questions.append(question)
+            self._made.setdefault(called, []).append(name)
             self._attributes |= {attribute.name: attribute for attribute in attributes}
             self._known |= {
-                called: (f"{name}{ending}", values) for called, (ending, values) in known.items()
+                inside: (f"{name}{ending}", values) for inside, (ending, values) in known.items()
             }
 
     def _with_short_label(self, question: dict[str, Any]) -> dict[str, Any]:
         """Shorten a label that is too long; all of it then is in the help."""
         label, help = question.get("label", ""), question.get("help", "")
         if any(len(text) > _LABEL for text in by_language(label).values()):
-            self.say("has a long text, which is in its help", question["name"])
-            help = together([label, help])
+            self.say("has a long text, which begins in its help", question["name"])
+            ends = {key: _LAST.fullmatch(text) for key, text in by_language(label).items()}
+            before = label
+            if all(ends.values()):
+                before, label = (
+                    plain({key: end[part] for key, end in ends.items() if end}) for part in (1, 2)
+                )
+            help = together([before, help])
             label = cut(label, _LABEL)
         if any(len(text) > _HELP for text in by_language(help).values()):
             self.say(f"its help is cut at {_HELP} characters", question["name"])
@@ -276,8 +322,7 @@ class Draft:
         if not self.questions:
             why = "; ".join(self._summary()) or "it has none"
             raise ParameterError(f"file: no question can be asked: {why}", field="file")
-        if self._introductions:
-            self.say("the description of a part without questions after it is left out")
+        self.end_part(0)
         mechanism = {"kind": "split-questionnaire", "gamma": gamma}
         data = {
             "id": re.sub(r"[^a-z0-9]+", "-", id.lower()).strip("-")[:64],
@@ -293,7 +338,20 @@ class Draft:
             for called, (name, values) in self._known.items()
         }
         lines = tuple([_sentence(*note) for note in self._notes])
-        return Imported(text, Survey.from_toml(text), lines, self._summary(), names)
+        return Imported(text, Survey.from_toml(text), lines, self._origin(), names)
+
+    def _origin(self) -> Origin:
+        """Return what became of each element, and of all of them by kind."""
+        notes: dict[str, list[str]] = {}
+        for what, name, which in self._notes:
+            notes.setdefault(self._of.get(name, name), []).append(_sentence(what, "", which))
+        elements = tuple(
+            [
+                Element(called, tuple(made), tuple(notes.get(called, ())))
+                for called, made in self._made.items()
+            ]
+        )
+        return Origin(elements, self._summary())
 
     def _summary(self) -> tuple[str, ...]:
         """Return what is left out by kind."""

@@ -141,13 +141,14 @@ class _Reader:
         for group in _in_order(self.table("groups"), "group_order", "gid"):
             named = self.rows_of("group_l10ns", "groups", "gid", group["gid"])
             page = self.by_language(named, "group_name")
-            draft.introduce(self.by_language(named, "description"))
+            before = draft.introduce(self.by_language(named, "description"))
             if group.get("randomization_group"):
                 draft.say("the order of chance of groups is left out")
             inside = [row for row in self.table("questions") if row.get("gid") == group["gid"]]
             for question in _in_order(inside, "question_order", "qid"):
                 if question.get("parent_qid", "0") == "0":
                     self.question(question, page, group.get("grelevance", ""))
+            draft.end_part(before)
 
     def rows_of(self, texts: str, rows: str, key: str, value: str) -> list[Row]:
         """Return the rows with texts: a separate table, or a row for each language."""
@@ -202,7 +203,7 @@ class _Reader:
             (wanted, members, self.with_numbers(row, known))
             for wanted, members, known in self.made(kind, row, called, settings)
         ]
-        self.draft.add(made, common, expressions)
+        self.draft.add(called, made, common, expressions)
 
     def with_numbers(self, row: Row, known: Known) -> Known:
         """Names of a question in expressions, by its title and by its numbers."""
@@ -293,7 +294,8 @@ class _Reader:
             options.append({"name": usable("other", {part["title"] for part in below})})
             self.draft.say("what people write beside 'other' is not asked", called)
         known: Known = {
-            f"{called}_{option['name']}": (f".{option['name']}", {"Y": "yes"}) for option in options
+            f"{called}_{option['name']}": (f".{option['name']}", {"Y": "yes", "": "no"})
+            for option in options
         }
         return called, {"kind": "several", "options": options}, known
 

@@ -107,7 +107,13 @@ def _rows(lines: Iterable[Sequence[object]]) -> list[Row]:
         if columns is None:
             columns = [_column(cell) for cell in cells]
         else:
-            row = {name: cell for name, cell in zip(columns, cells, strict=False) if name and cell}
+            row: Row = {}
+            for name, cell in zip(columns, cells, strict=False):
+                if name and cell and row.setdefault(name, cell) != cell:
+                    raise ParameterError(
+                        f"file: expected each column of a sheet once, got '{name}' twice",
+                        field="file",
+                    )
             if row:
                 rows.append(row)
     return rows

@@ -24,6 +24,7 @@ _SILENT = {
     *("showDontKnowItem", "dontKnowText", "isAllRowRequired", "eachRowRequired", "cellType"),
     *("showSelectAllItem", "hasSelectAll", "autoGenerate", "displayRateDescriptionsAsExtremeItems"),
     *("multiSelect", "showLabel", "visible", "enableIf", "readOnly"),
+    *("mininumRateDescription", "maximumRateDescription"),
 }
 
 #: Such members of pages and panels.
@@ -46,6 +47,9 @@ _SILENT_OF_ALL = {
     *("showTitle", "showPageTitles", "checkErrorsMode", "textUpdateMode", "clearInvisibleValues"),
     "navigateToUrl",
 }
+
+#: Inputs that are neither numbers nor words.
+_INPUTS = ("color", "date", "datetime", "datetime-local", "month", "time", "week")
 
 #: Kinds that are read, and have no answer.
 _READ = ("html", "image", "expression")
@@ -122,7 +126,7 @@ class _Reader:
         if thanks := self.text(document.get("completedHtml")):
             self.draft.form = {"thanks": thanks}
         self.draft.end_at(document.get("navigateToUrl"))
-        for member in document.keys() - _SILENT_OF_ALL:
+        for member in sorted(document.keys() - _SILENT_OF_ALL):
             self.draft.say(f"the questionnaire's '{member}' is left out")
         pages = document.get("pages") or [
             {"elements": document.get("elements") or document.get("questions")}
@@ -169,15 +173,15 @@ class _Reader:
             return
         for member in sorted(panel.keys() - _SILENT_OF_PANELS):
             self.draft.say(f"'{member}' is left out", called)
-        self.draft.introduce(self.text(panel.get("description")))
         # In many forms a panel has the text of the questions in it.
         untitled = [
             e for e in elements if e.get("type") not in ("panel", *_READ) and not e.get("title")
         ]
-        if title and not untitled:
-            self.draft.introduce(title)
+        before = self.draft.introduce(
+            self.text(panel.get("description")), title if not untitled else ""
+        )
         for element in elements:
-            called = str(element.get("name", ""))
+            called = str(element.get("name") or element.get("title") or "")
             if element.get("type") == "panel":
                 self.panel(element, page, self.text(element.get("title")) or title, conditions)
                 continue
@@ -189,6 +193,7 @@ class _Reader:
                 self.question(element, page, label, conditions)
             except (AttributeError, LookupError, TypeError, ValueError):
                 self.draft.refuse(called, "one of its members is of another type than expected")
+        self.draft.end_part(before)
 
     def question(
         self,
@@ -197,7 +202,8 @@ class _Reader:
         label: str | dict[str, str],
         above: list[str],
     ) -> None:
-        kind, called = str(element.get("type")), str(element.get("name", ""))
+        kind = str(element.get("type"))
+        called = str(element.get("name") or element.get("title") or "")
         if kind in _READ:
             self.draft.say(f"left out ({kind}): nothing is answered there", called)
             return
@@ -212,12 +218,18 @@ class _Reader:
             "page": page,
             "optional": not element.get("isRequired", False),
         }
+        if (element.get("choicesByUrl") or {}).get("url"):
+            self.draft.refuse(called, "its choices are at another address")
+            return
         made = self.made(kind, element, called, label or called)
         if made is None:
             return
-        for member in sorted(element.keys() - _SILENT):
+        checks = element.get("validators") or []
+        # Those of numbers are read.
+        read = {"validators"} if all(each.get("type") == "numeric" for each in checks) else set()
+        for member in sorted(element.keys() - _SILENT - read):
             self.draft.say(f"'{member}' is left out", called)
-        self.draft.add(made, common, conditions)
+        self.draft.add(called, made, common, conditions)
 
     def made(
         self, kind: str, element: Element, called: str, label: str | dict[str, str]
@@ -234,11 +246,21 @@ class _Reader:
             return self.rating(element, called)
         if kind == "matrix":
             return self.matrix(element, called, label)
-        if kind == "text" and element.get("inputType") in ("number", "range"):
+        bounds: Element = next(
+            (each for each in element.get("validators") or [] if each.get("type") == "numeric"), {}
+        )
+        input = element.get("inputType", "text")
+        if kind == "text" and (input in ("number", "range") or (bounds and input == "text")):
             whole = float(element.get("step") or 1).is_integer()
-            number = self.draft.number(called, element.get("min"), element.get("max"), whole)
+            low, high = (
+                element.get(member) if element.get(member) is not None else bounds.get(bound)
+                for member, bound in (("min", "minValue"), ("max", "maxValue"))
+            )
+            number = self.draft.number(called, low, high, whole)
             return None if number is None else [(called, number, {called: ("", {})})]
-        if kind in ("text", "comment", "multipletext"):
+        if kind == "text" and input in _INPUTS:
+            self.draft.refuse(called, f"a survey has no questions of kind '{input}'")
+        elif kind in ("text", "comment", "multipletext"):
             self.draft.refuse_words(called)
         else:
             self.draft.refuse(called, f"a survey has no questions of kind '{kind}'")
@@ -269,12 +291,15 @@ class _Reader:
         return question, values, extra
 
     def items(
-        self, listed: Iterable[Any], called: str
+        self, listed: Iterable[Any], called: str, what: str = "answers"
     ) -> tuple[list[str], dict[str, str], dict[str, Any]]:
         """Return categories, categories by value, and their labels."""
         values: dict[str, str] = {}
         answers: dict[str, Any] = {}
         for item in listed:
+            if isinstance(item, str) and "|" in item:
+                # Earlier versions have value and text in one.
+                item = dict(zip(("value", "text"), item.split("|", 1), strict=True))
             value = item.get("value") if isinstance(item, Mapping) else item
             values[_value(value)] = category = choice(value)
             if isinstance(item, Mapping):
@@ -282,7 +307,7 @@ class _Reader:
                 if text and text != category:
                     answers[category] = text
                 for member in sorted(item.keys() - {"value", "text"}):
-                    self.draft.say(f"'{member}' of its answers is left out", called)
+                    self.draft.say(f"'{member}' of its {what} is left out", called)
         return list(values.values()), values, answers
 
     def several(self, element: Element, called: str) -> Made:
@@ -340,9 +365,12 @@ class _Reader:
             self.draft.refuse(called, f"a scale has at most {_MOST_ANSWERS} answers here")
             return None
         categories, values, answers = self.items(listed, called)
-        ends = ((0, "minRateDescription"), (-1, "maxRateDescription"))
-        for position, member in ends:
-            if text := self.text(element.get(member)):
+        ends = (
+            (0, "minRateDescription", "mininumRateDescription"),
+            (-1, "maxRateDescription", "maximumRateDescription"),
+        )
+        for position, member, earlier in ends:
+            if text := self.text(element.get(member) or element.get(earlier)):
                 answers[categories[position]] = plain(
                     {
                         language: f"{categories[position]} – {words}"
@@ -363,7 +391,7 @@ class _Reader:
             self.draft.refuse(called, f"it has more than {MOST_QUESTIONS} rows")
             return None
         categories, values, answers = self.items(element.get("columns") or [], called)
-        rows, _, texts = self.items(element.get("rows") or [], called)
+        rows, _, texts = self.items(element.get("rows") or [], called, "rows")
         required = any(element.get(m) for m in ("isAllRowRequired", "eachRowRequired"))
         self.draft.say("is one question for each row", called)
         return [

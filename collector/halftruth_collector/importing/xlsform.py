@@ -48,7 +48,7 @@ _READ |= {"xml-external", "csv-external", "background-geopoint", "acknowledge"}
 #: Columns that are read, or without a bearing on the questions.
 _SILENT = {
     *("type", "name", "label", "hint", "relevant", "required", "constraint", "appearance"),
-    *("parameters", "readonly", "constraint_message", "required_message", "save_to"),
+    *("parameters", "readonly", "constraint_message", "required_message", "save_to", "disabled"),
 }
 _SILENT_SETTINGS = {"form_title", "form_id", "default_language", "version", "id_string", "style"}
 
@@ -56,7 +56,10 @@ _SILENT_SETTINGS = {"form_title", "form_id", "default_language", "version", "id_
 _MOST_ANSWERS = 11
 
 _YES = ("yes", "true", "true()", "1")
-_NAME, _VALUE = r"\$\{\s*([\w.-]+)\s*\}", r"('[^']*'|\"[^\"]*\"|-?\d+(?:\.\d+)?)"
+_NAME, _VALUE = (
+    r"(?:\$\{\s*|(?:\.\./)+)([\w.-]+)(?:\s*\})?",
+    r"('[^']*'|\"[^\"]*\"|-?\d+(?:\.\d+)?)",
+)
 _COMPARISON = re.compile(
     rf"selected\(\s*{_NAME}\s*,\s*{_VALUE}\s*\)|{_NAME}\s*(=|!=|[<>]=?)\s*{_VALUE}"
     r"(?!\w|\s*(?:[*+.-]|div\b|mod\b))"
@@ -95,6 +98,7 @@ class _Group:
     page: Text = ""
     conditions: tuple[str, ...] = ()
     repeated: bool = False
+    before: int = 0
 
 
 class _Reader:
@@ -142,29 +146,36 @@ class _Reader:
     def read(self) -> None:
         title = self.settings.get("form_title") or self.settings.get("form_id") or "Survey"
         self.draft.texts = {"title": self.draft.text({self.main: title})}
-        for setting in self.settings.keys() - _SILENT_SETTINGS:
+        for setting in sorted(self.settings.keys() - _SILENT_SETTINGS):
             self.draft.say("settings of the form are left out", which=setting)
         open_groups = [_Group()]
         for row in self.sheets["survey"]:
-            begin, _, what = row.get("type", "").lower().replace("_", " ").partition(" ")
-            if begin == "begin" and what in ("group", "repeat"):
-                open_groups.append(self.group(row, what == "repeat", open_groups[-1]))
-            elif begin == "end" and what in ("group", "repeat"):
-                open_groups = open_groups[:-1] or [_Group()]
+            words = row.get("type", "").lower().replace("_", " ").split()
+            begin, what = [*words, "", ""][:2]
+            if row.get("disabled", "").lower() in _YES:
+                self.draft.refuse(row.get("name", ""), "it is disabled")
+            elif begin == "begin":
+                open_groups.append(self.group(row, what != "group", open_groups[-1]))
+            elif begin == "end" and what:
+                self.draft.end_part(open_groups.pop().before)
+                open_groups = open_groups or [_Group()]
+            elif not begin and "name" in row:
+                self.draft.refuse(row["name"], "it has no type")
             elif begin:
-                self.question(row, open_groups[-1] if open_groups else _Group())
+                self.question(row, open_groups[-1])
 
     def group(self, row: Row, repeated: bool, above: _Group) -> _Group:
         called, label = row.get("name", ""), self.text(row, "label")
         if repeated and not above.repeated:
             self.draft.say("left out with its questions: they are asked several times", called)
         self.say_columns(row)
-        if above.page:
-            self.draft.introduce(label)
+        repeated = repeated or above.repeated
+        before = self.draft.introduce(label if above.page and not repeated else "")
         return _Group(
             above.page or label,
             (*above.conditions, *filter(None, [row.get("relevant")])),
-            above.repeated or repeated,
+            repeated,
+            before,
         )
 
     def say_columns(self, row: Row) -> None:
@@ -184,6 +195,13 @@ class _Reader:
         if row.get("readonly", "").lower() in _YES:
             self.draft.refuse(called, "it is read only")
             return
+        appearance = row.get("appearance", "")
+        if "label" in appearance.split():
+            self.draft.say("left out (labels of a table): nothing is answered there", called)
+            return
+        if "search(" in appearance:
+            self.draft.refuse(called, "its choices are in another file")
+            return
         made = self.made(kind, answers, row, called)
         if made is None:
             return
@@ -198,7 +216,8 @@ class _Reader:
             "page": group.page,
             "optional": required not in _YES,
         }
-        self.draft.add([made], common, [*group.conditions, *filter(None, [row.get("relevant")])])
+        conditions = [*group.conditions, *filter(None, [row.get("relevant")])]
+        self.draft.add(called, [made], common, conditions)
 
     def made(self, kind: str, answers: str, row: Row, called: str) -> Made | None:
         """Return the question of a row; None if it is left out, which is noted."""
@@ -271,7 +290,7 @@ class _Reader:
             values[value] = category = choice(value)
             if (label := self.text(each, "label")) and label != category:
                 texts[category] = label
-            for column in each.keys() - {"list_name", "name"}:
+            for column in sorted(each.keys() - {"list_name", "name"}):
                 if column.partition("::")[0] != "label":
                     self.draft.say("columns of choices are left out", called, column)
         if more in ("or_other", "or other", "or specify other"):
@@ -280,7 +299,7 @@ class _Reader:
         shuffle = _parameters(row).get("randomize", "").lower() == "true"
         if kind == "select_one":
             question = {"categories": [*values.values()], "answers": texts, "shuffle": shuffle}
-            if "likert" in row.get("appearance", "") and not shuffle:
+            if "likert" in row.get("appearance", "") and not shuffle and not more:
                 question["kind"] = "scale"
             return called, question, {called: ("", values)}
         options = self.draft.options(called, values, texts)

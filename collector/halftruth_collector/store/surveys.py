@@ -256,6 +256,11 @@ class SurveyStore:
             rows = connection.execute(select(surveys).order_by(surveys.c.id)).all()
         return [as_stored(row) for row in rows]
 
+    def of_series(self, id: str) -> list[StoredSurvey]:
+        """Every survey of a series, by id."""
+        found = ((stored, stored.survey().series) for stored in self.all())
+        return [stored for stored, series in found if series is not None and series.id == id]
+
     def _read(self, id: str) -> StoredSurvey:
         with self._database.reading() as connection:
             stored = self._cache[id] = find(connection, id)

@@ -66,7 +66,8 @@ class Audience:
         """Let only whoever has the role of a call pass, also to ask for its methods."""
         role = self.calls[request.endpoint or ""].role
         if role is not None:
-            g.actor = f"token {require(role).id}"
+            g.bearer = require(role)
+            g.actor = f"token {g.bearer.id}"
 
 
 @dataclass(eq=False)

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
-from flask import Request, Response, current_app, request
+from flask import Request, Response, current_app, g, request
 from halftruth_shared.protocol.base import Message
 from halftruth_shared.protocol.surveys import PublishedSurvey
 
 from ..access.tokens import Role, StoredToken
 from ..analyses import Counted
+from ..analyses.stored import counted_in
 from ..collector_store import Store
 from ..errors import Forbidden, Unauthorized
 from ..offloading import Offloading
@@ -123,9 +124,18 @@ def counted(survey_id: str) -> Counted:
     UnknownSurvey, StoreUnavailable
     """
     this = collector()
-    stored, counts, as_of, days = this.store.reports.snapshot(survey_id)
     least = this.config.min_reports
-    return Counted(stored.survey(), counts, as_of, min_reports=least, days=days)
+    return counted_in(this.store.surveys, this.store.reports, survey_id, least, _every_survey)
+
+
+def _every_survey() -> None:
+    """Let only bearers of tokens that are for every survey pass."""
+    if g.bearer.survey is not None:
+        raise Forbidden(
+            f"token: it is for the survey '{g.bearer.survey}' only; expected one for all, since"
+            " this reads every wave",
+            field="token",
+        )
 
 
 def published(survey_id: str) -> PublishedSurvey:

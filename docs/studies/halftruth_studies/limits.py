@@ -84,7 +84,7 @@ def best_under_limit(
     perturbed : sequence of int
         Axes of the attributes that are perturbed.
     whole_reports : bool
-        Whether the risk is that of reports that are put back at once, instead of eq. 5.6.
+        Whether the risk is that of reports that are linked at once, instead of eq. 5.6.
     loss : callable, optional
         ∏‖P_i⁻¹‖_F² by default; see also `error_of_tables`.
     most : array_like
@@ -164,7 +164,7 @@ def error_of_tables(table: ArrayLike, tables: Sequence[Sequence[int]]) -> Loss:
 def single_valued(table: ArrayLike) -> tuple[int, float]:
     """Groups of equal quasi-identifiers that all give one sensitive answer.
 
-    Whatever is done to that answer, their risk with quasi-identifiers sent as they are is 1.
+    Whatever is done to that answer, their risk with quasi-identifiers sent unperturbed is 1.
 
     Returns
     -------

@@ -9,7 +9,12 @@ from .base import AnsweredQuery, AttributeName, EstimatesResult, MeasureEstimate
 
 
 class Association(MeasureEstimate, frozen=True, kw_only=True):
-    """Goodman–Kruskal τ: relative reduction of the Gini index of `column` given `row`."""
+    """Goodman–Kruskal τ: relative reduction of the Gini index of `column` given `row`.
+
+    `p_value` is that of the two answers that depart most clearly from independence, after
+    Bonferroni's correction for all cells of all pairs: the chance that any pair of independent
+    questions has one below α is at most α.
+    """
 
     row: AttributeName
     column: AttributeName

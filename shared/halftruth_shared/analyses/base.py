@@ -20,6 +20,7 @@ from ..protocol.base import Message, Request
 from .estimate import ESTIMATE_COLUMNS, Estimate, estimate_cells, expanded, expanded_cells
 from .estimate import Columns as Columns
 from .estimate import Interval as Interval
+from .estimate import MeasureEstimate as MeasureEstimate
 from .showing import chart_of, name_of_result, shown
 
 if TYPE_CHECKING:
@@ -279,7 +280,7 @@ class Result(Message, frozen=True, kw_only=True):
     def plot(self) -> "Figure":
         """Draw its estimates with their intervals; notebooks show the figure.
 
-        Where all are shares they are bars, else dots. Unusable estimates are pale or hollow. Its
+        Where all are shares they are bars, else dots. Unusable estimates are pale and dashed. Its
         ``savefig`` writes a file.
 
         Raises
@@ -407,6 +408,23 @@ class AnsweredQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
     missing: MissingOf = "keep"
 
 
+class SampleQuery(AnsweredQuery[R], Generic[R], frozen=True, kw_only=True):
+    """Query that can be about a finite population."""
+
+    population: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                description="How many people the respondents are a simple random sample of; by"
+                " default many. The error by sampling shrinks as fewer are left out, that by the"
+                " perturbation does not. p-values are of a large population.",
+            ),
+        ]
+        | None
+    ) = None
+
+
 class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
     """Query that selects itemsets or rules by support."""
 
@@ -423,16 +441,6 @@ class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
             " the lower bounds of all itemsets together (bonferroni, holm)."
         ),
     ] = "estimate"
-
-
-class MeasureEstimate(Estimate, frozen=True, kw_only=True):
-    """Association measure.
-
-    Intervals of ratios are on the logarithmic scale. Measures that are never negative and 0 at
-    independence are corrected for bias, and cut at 0.
-    """
-
-    name: str
 
 
 class DayCount(Message, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ import msgspec
 from msgspec import Meta
 
 from .base import (
-    AnsweredQuery,
     AttributeName,
     CategoryName,
     CovarianceOf,
@@ -16,6 +15,7 @@ from .base import (
     Items,
     Modelled,
     Row,
+    SampleQuery,
     SourceOf,
 )
 from .estimate import Estimate
@@ -78,7 +78,7 @@ class ComparisonResult(EstimatesResult, frozen=True, kw_only=True):
             yield ("trend", "", ""), self.trend, (None,)
 
 
-class ComparisonQuery(AnsweredQuery[ComparisonResult], frozen=True, kw_only=True):
+class ComparisonQuery(SampleQuery[ComparisonResult], frozen=True, kw_only=True):
     """Comparison of the share of one answer between groups, with intervals and tests.
 
     Shares are those among the respondents of each group; a difference or ratio is that of a group

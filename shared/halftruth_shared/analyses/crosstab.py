@@ -7,13 +7,13 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
-    AnsweredQuery,
     AttributeName,
     CovarianceOf,
     EstimatesResult,
     Items,
     MeasureEstimate,
     Row,
+    SampleQuery,
 )
 from .estimate import Estimate, Reliability
 
@@ -93,7 +93,7 @@ class CrosstabResult(EstimatesResult, frozen=True, kw_only=True):
             yield tuple(cell.values.values()), cell, (base.share, base.people, cell.residual)
 
 
-class CrosstabQuery(AnsweredQuery[CrosstabResult], frozen=True, kw_only=True):
+class CrosstabQuery(SampleQuery[CrosstabResult], frozen=True, kw_only=True):
     """Cross-tabulation of two to four questions, each percentage with its interval."""
 
     attributes: Annotated[

@@ -8,7 +8,6 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
-    AnsweredQuery,
     AttributeName,
     AttributeNames,
     CategoryName,
@@ -18,6 +17,7 @@ from .base import (
     MethodOf,
     Modelled,
     Row,
+    SampleQuery,
     TypicalError,
 )
 from .estimate import Estimate, Reliability
@@ -76,7 +76,7 @@ class OverviewResult(EstimatesResult, frozen=True, kw_only=True):
                     yield (question.attribute, question.label, share.answer), share, (missing,)
 
 
-class OverviewQuery(AnsweredQuery[OverviewResult], frozen=True, kw_only=True):
+class OverviewQuery(SampleQuery[OverviewResult], frozen=True, kw_only=True):
     """Distribution of the answers to every question, each share with its bounds."""
 
     attributes: (

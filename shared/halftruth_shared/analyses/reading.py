@@ -78,6 +78,8 @@ class Field:
         Role of each of its names, if it depends on their order.
     any_of : bool
         Whether an attribute may be given with several alternative categories.
+    most : int or None
+        Largest number of values, if there is one.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Field:
     written: str
     places: tuple[str, ...] = ()
     any_of: bool = False
+    most: int | None = None
 
     @property
     def several(self) -> bool:
@@ -302,6 +305,7 @@ def _field(field: inspect.Field, type: Any) -> Field:
         places=notes.get("places", ()),
         any_of=isinstance(inner, inspect.DictType)
         and isinstance(inner.value_type, inspect.UnionType),
+        most=getattr(inner, "max_length", None),
     )
 
 

@@ -111,7 +111,10 @@ class RulesQuery(MiningQuery[RulesResult], frozen=True, kw_only=True):
         None
     )
     include_uncertain: Annotated[
-        bool, Meta(description="Whether to give rules whose support cannot be told from zero, too.")
+        bool,
+        Meta(
+            description="Whether to give rules whose support is not significantly above zero, too."
+        ),
     ] = False
     estimate: SourceOf = "moment"
     interactions: Interactions = msgspec.field(default_factory=list)

@@ -38,9 +38,6 @@ _LAST = ("reliability", "undefined")
 #: First columns that name a quantity, each with its own axis.
 _QUANTITIES = ("estimate", "measure")
 
-#: What unusable estimates look like.
-PALE = "Pale or hollow: not usable."
-
 #: Quantities whose charts are of shares.
 SHARES = (
     "share",
@@ -113,6 +110,9 @@ def _of_group(result: Any) -> list[str]:
         if left_out
         else []
     )
+    people = getattr(query, "population", None)
+    if people is not None:
+        sentences.append(f"Of a population of {number(people, 0)} people.")
     if result.group is None:
         return sentences
     group = result.group
@@ -310,12 +310,11 @@ def chart_of(result: Any) -> EstimateChart:
         panels.append(Panel(axis, tuple(drawn), heading.replace("_", " "), line))
     every = [row for panel in panels for row in panel.rows]
     return EstimateChart(
-        title=f"{name_of_result(result)} of {result.survey}",
+        title=f"{name_of_result(result)} · {result.survey}",
         notes=(
             *_parameters(result),
             f"{of_reports(result)}; {level(confidence)}s",
             *basis(result),
-            *([PALE] if any(row.doubtful for row in every) else []),
             *([] if every else ["Nothing was found."]),
         ),
         panels=tuple(panels),
@@ -341,13 +340,12 @@ def _drawn(
 def drawn(label: str, estimate: Estimate, confidence: float | None = None) -> Mark:
     """An estimate for charts; with a confidence level also its interval without perturbation."""
     lower, upper = estimate.drawn or (None, None)
-    usable = estimate.reliability != "not usable"
     return Mark(
         label,
         estimate.value,
         lower,
         upper,
-        category=None if estimate.undefined or usable else estimate.reliability,
         reason=estimate.undefined,
         inner=None if confidence is None else estimate.without_perturbation(confidence),
+        doubtful=not estimate.undefined and estimate.reliability == "not usable",
     )

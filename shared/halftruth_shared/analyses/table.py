@@ -6,7 +6,6 @@ from typing import ClassVar
 import msgspec
 
 from .base import (
-    AnsweredQuery,
     AttributeNames,
     CovarianceOf,
     EstimatesResult,
@@ -15,6 +14,7 @@ from .base import (
     MethodOf,
     Modelled,
     Row,
+    SampleQuery,
     TypicalError,
 )
 from .estimate import Estimate, Reliability
@@ -54,7 +54,7 @@ class TableResult(EstimatesResult, frozen=True, kw_only=True):
             yield tuple(cell.values.values()), cell, ()
 
 
-class TableQuery(AnsweredQuery[TableResult], frozen=True, kw_only=True):
+class TableQuery(SampleQuery[TableResult], frozen=True, kw_only=True):
     """Reconstructed table of some attributes, each cell with its bounds."""
 
     attributes: AttributeNames

@@ -94,7 +94,7 @@ class WeightedResult(EstimatesResult, frozen=True, kw_only=True):
 
 
 class WeightedQuery(AnsweredQuery[WeightedResult], frozen=True, kw_only=True):
-    """Distribution of answers in a population of which other questions' margins are known."""
+    """Distribution of answers in a population of known margins."""
 
     margins: Margins
     attributes: (

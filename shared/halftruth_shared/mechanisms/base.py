@@ -26,6 +26,7 @@ from ..sampling import (
 from ..schema import Schema
 from .reconstruction import Reconstruction
 from .report_space import ReportSpace
+from .rotation import Rotation
 
 #: Who draws a report.
 Randomizer = Literal["device", "respondent"]
@@ -161,6 +162,10 @@ class Mechanism(ABC):
         """Return true if a report can rule out an answer, where all others are known."""
         return self.amplification(schema, public=set(schema.names) - {name}) == math.inf
 
+    def reported(self, schema: Schema, values: Sequence[int]) -> frozenset[str]:
+        """Return the attributes that a report is about; by default all."""
+        return frozenset(schema.names)
+
     def unperturbed(self, schema: Schema) -> frozenset[str]:
         """Return the attributes that are not sensitive and whose every answer reports can prove."""
         one_sided = self.provable(schema)
@@ -206,6 +211,13 @@ class Mechanism(ABC):
     def protected_answers(self, attribute: Attribute) -> list[int]:
         """Return the codes of the answers that bounds are of: those that respondents randomize."""
         return list(range(len(attribute.categories)))
+
+    @abstractmethod
+    def fit(self, schema: Schema) -> tuple[float, float]:
+        """Return the chance that a report fits the answers it is made of, at least and at most.
+
+        A record fits if it is theirs, the symbol of a view if it is one of their cell's own.
+        """
 
     def in_words(self, schema: Schema) -> list[str]:
         """Return sentences for respondents about the named designs."""
@@ -254,8 +266,16 @@ class Mechanism(ABC):
     def reconstruction(self, schema: Schema) -> Reconstruction:
         """Return the reconstruction of answers from counts of reports."""
 
+    def rotation(self, schema: Schema) -> Rotation | None:
+        """Return how views rotate over the waves of a series; None if there are no views."""
+        return None
+
     def perturb(
-        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
+        self,
+        schema: Schema,
+        codes: Sequence[int],
+        randbelow: RandBelow = secrets.randbelow,
+        view: int | None = None,
     ) -> tuple[int, ...]:
         """Perturb one record, exactly.
 
@@ -265,14 +285,20 @@ class Mechanism(ABC):
             The true record.
         randbelow : callable
             Source of randomness; the operating system's by default.
+        view : int, optional
+            Number of a view that was drawn before, as by `rotation`.
 
         Raises
         ------
         RecordError
             If the record does not fit the schema; the message never holds an answer.
+        ParameterError
+            If there is no such view.
         """
-        sampler = self._sampler(schema)
-        return sampler.report(schema.check(codes), randbelow)
+        sampler, record = self._sampler(schema), schema.check(codes)
+        if view is None:
+            return sampler.report(record, randbelow)
+        return sampler.report_about(view, record, randbelow)
 
     def perturb_many(
         self,

@@ -104,6 +104,8 @@ DESIGNS = {
         lambda p: (_ONE, 1 - p),
         "the device reports “{Yes}” if that is the answer. If it is “{No}”, it reports “{No}” with"
         " chance {p}, and else “{Yes}”.",
+        "whoever’s answer is “{Yes}” reports that; all others report “{No}” with chance {p}, and"
+        " else “{Yes}”.",
     ),
 }
 

@@ -104,6 +104,11 @@ class GammaDiagonal(RecordMechanism):
         share = Fraction(max(sizes), math.prod(sizes))
         return AnswerAmplification(known, 1 + (self.gamma - 1) * share)
 
+    def fit(self, schema: Schema) -> tuple[float, float]:
+        """γ/(γ+n−1), the diagonal of FRAPP eq. 17."""
+        own = float(self.gamma / (self.gamma + schema.size - 1))
+        return own, own
+
     @classmethod
     def for_amplification(
         cls,

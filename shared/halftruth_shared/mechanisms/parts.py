@@ -29,7 +29,7 @@ class ReportPart:
     Attributes
     ----------
     known : tuple of int
-        Positions of attributes that these reports tell as they are.
+        Positions of attributes that these reports carry unperturbed.
     positions : tuple of int
         Positions of those that they tell perturbed, in the order of the operator's cells.
     operator : Operator

@@ -5,6 +5,8 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 
+import numpy as np
+
 from ..attribute import Attribute
 from ..channels import Channel, Kronecker
 from ..errors import ParameterError, listing
@@ -68,6 +70,16 @@ class PerAttributeMechanism(RecordMechanism):
             largest(schema.dependents(name, public) for name in factors),
             largest(schema.components(public)),
         )
+
+    def fit(self, schema: Schema) -> tuple[float, float]:
+        """Products of the least and of the largest entries of the channels' diagonals."""
+        kept = [
+            np.diag(self.channel(schema, [name]).forward(np.eye(size)))
+            for name, size in zip(schema.names, schema.shape, strict=True)
+            if name not in self.unperturbed(schema)
+        ]
+        least, most = (math.prod([float(pick(own)) for own in kept]) for pick in (np.min, np.max))
+        return least, most
 
     def channel(self, schema: Schema, attributes: Sequence[str]) -> Kronecker:
         factors = []

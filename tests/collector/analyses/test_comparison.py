@@ -96,7 +96,7 @@ def test_what_cannot_be_compared_says_why_everywhere(study):
     assert undefined
     for found in undefined:
         assert (found.value, found.interval, found.reliability) == (None, None, "not usable")
-        reason = f"{found.group} cannot be told from a group that nobody is in"
+        reason = f"{found.group} is not significantly above zero"
         assert found.undefined == reason
         assert f"Undefined, as {reason}: share of {found.group}" in " ".join(
             COMPARISON.warnings(result)

@@ -182,14 +182,14 @@ def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be(
     assert all(text == "undefined" or text.startswith("not usable") for text in line[1:-1])
     chart = CROSSTAB.chart(found)
     assert [bar.value for bar in chart.panels[1].rows] == [None] * 3
-    assert "undefined: its base cannot be told from zero" in to_svg(chart)
+    assert "undefined: its base is not significantly above zero" in to_svg(chart)
 
 
 def test_where_most_groups_are_open_the_verdict_says_so():
     survey = Survey("s", "S", SCHEMA, GammaDiagonal("1.05"))
     found = result(survey, "vote", "sex", asked=people(40))
     assert found.reliability == "not usable"
-    assert found.verdict.startswith("not usable: most groups cannot be told from nobody")
+    assert found.verdict.startswith("not usable: most groups are not significantly above zero")
     single = CROSSTAB.compute(
         Counted(survey, Counts.from_reports(survey, [[0, 0, 0]]), datetime.now(UTC), min_reports=1),
         CrosstabQuery(attributes=["sex", "vote"]),
@@ -222,8 +222,8 @@ def test_few_cells_are_bars_grouped_by_their_base_and_many_a_grid():
     assert (heat_map.rows[0], heat_map.columns[-1]) == ("a=c0", "c6")
     for line, cells in zip(heat_map.cells, np.reshape(found.cells, (7, 7)), strict=True):
         assert [drawn.value for drawn in line] == [cell.value for cell in cells]
-        assert [drawn.category for drawn in line] == [
-            "not usable" if cell.reliability == "not usable" else None for cell in cells
+        assert [drawn.doubtful for drawn in line] == [
+            cell.reliability == "not usable" for cell in cells
         ]
     assert "a=c0, b=c6 " in heat_map.description
 

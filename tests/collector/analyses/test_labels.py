@@ -61,6 +61,66 @@ def test_no_table_chart_or_sentence_says_a_name_that_has_a_label(counted, name):
     assert msgspec.json.encode(found) == before
 
 
+LONG = Schema(
+    [
+        Attribute(
+            "theft",
+            ["no", "yes"],
+            label="Have you ever taken something home that belongs to the company?",
+            short={"en": "Taken home", "de": "Mitgenommen"},
+            answers={"yes": "yes, once or several times in the last twelve months"},
+            short_answers={"yes": "at least once"},
+        ),
+        Attribute("a", ["x", "y"], label="How satisfied are you, all in all, with your work?"),
+        Attribute("b", ["x", "y"], label="How satisfied are you, all in all, with your pay?"),
+        Attribute(
+            "c",
+            ["x", "y"],
+            label="Donaudampfschifffahrtsgesellschaftskapitän?",
+            answers={
+                "x": "never in the whole of my life so far, not once",
+                "y": "never in the whole of my life so far, but once",
+            },
+        ),
+    ]
+)
+
+
+def test_results_have_short_labels_or_the_first_words_of_long_ones_as_far_as_they_differ():
+    survey = Survey(
+        "s", "S", LONG, RandomizedResponse(dict.fromkeys("abc", "0.9") | {"theft": "0.9"})
+    )
+    labels = Labels.of(survey, "de")
+    assert labels.questions == {
+        "theft": "Mitgenommen",
+        "a": "How satisfied are you, all in all, with your work?",
+        "b": "How satisfied are you, all in all, with your pay?",
+        "c": "Donaudampfschifffahrtsgesellsch…",
+    }
+    assert labels.answers["theft"] == {"no": "no", "yes": "at least once"}
+    assert labels.answers["c"] == {
+        "x": "never in the whole of my life so far, not once",
+        "y": "never in the whole of my life so far, but once",
+    }
+    assert Survey.from_json(survey.canonical_json).schema == LONG
+
+
+def test_no_title_has_a_question_in_a_sentence(counted):
+    for name, analysis in ANALYSES.items():
+        try:
+            found = labelled(analysis.compute(counted, analysis.start(SURVEY)), SURVEY)
+        except HalftruthError:
+            continue
+        if analysis.chart:
+            *parts, survey = analysis.chart(found).title.split(" · ")
+            assert survey == "Health at work", name
+            for part in parts:
+                for label in ("Do you smoke?", "Wo leben Sie?"):
+                    before, there, after = part.partition(label)
+                    assert not there or before[-2:] in ("", "× ", ", ", " “"), part
+                    assert not there or after[:2] in ("", " ×") or after[0] in "” ", part
+
+
 def test_labels_that_several_questions_have_are_told_apart():
     same = Schema(
         [

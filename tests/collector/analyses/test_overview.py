@@ -5,9 +5,10 @@ from datetime import UTC, date, datetime
 
 import pytest
 from halftruth_collector.analyses import ANALYSES, Counted
-from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation import Counts
+from halftruth_collector.web.pages.overview import by_day
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.base import DayCount
 from halftruth_shared.analyses.overview import OverviewQuery
 
 SCHEMA = Schema(
@@ -90,22 +91,26 @@ def test_reports_are_told_by_day():
     assert said.endswith("2026-05-09 10; earlier ones on 2 more days.")
 
 
-def test_days_without_reports_are_drawn_with_none_and_two_days_are_not_drawn():
-    counts = Counts.from_cells(SURVEY, [[0, 0]], [90])
-
+def test_days_without_reports_are_drawn_with_none_and_one_day_is_not_drawn():
     def drawn(days):
-        days = {date(2026, 2, day): count for day, count in days.items()}
-        counted = Counted(SURVEY, counts, datetime.now(UTC), min_reports=1, days=days)
-        overview = ANALYSES["overview"]
-        return overview.diagnostic(overview.compute(counted, OverviewQuery()))
+        return by_day([DayCount(day=date(2026, 2, day), reports=n) for day, n in days.items()])
 
-    chart = drawn({25: 40, 27: 20, 28: 30})
-    assert chart.curves[0].known == [(0, 40), (1, 0), (2, 20), (3, 30)]
-    assert "reports: from 40 at 02-25 to 30 at 02-28" in chart.description
-    svg = to_svg(chart)
-    assert all(f">02-{day}<" in svg for day in (25, 26, 27, 28))
-    assert ">02-24<" not in svg
-    assert drawn({25: 60, 28: 30}) is None
+    days = [(each.day.day, each.reports, each.part) for each in drawn({25: 40, 27: 20, 28: 30})]
+    assert days == [(25, 40, 100), (26, 0, 0), (27, 20, 50), (28, 30, 75)]
+    assert drawn({25: 60}) == []
+
+
+def test_the_first_sentence_says_when_reports_came_and_how_precise_shares_are():
+    result = overview()
+    margins = sorted(
+        (answer.interval[1] - answer.interval[0]) / 2
+        for question in result.questions
+        for answer in question.answers
+    )
+    said = ANALYSES["overview"].headline(result).replace("\u202f", " ")
+    assert said.startswith("2 000 reports: shares of answers are known to ±")
+    worst = float(said.rpartition("±")[2].partition(" ")[0])
+    assert worst == pytest.approx(100 * margins[-1], rel=0.05)
 
 
 def test_questions_are_told_by_their_labels_and_in_the_order_asked_for():
@@ -114,7 +119,7 @@ def test_questions_are_told_by_their_labels_and_in_the_order_asked_for():
     grid = ANALYSES["overview"].grid(overview())
     assert [row[0] for row in grid.rows] == ["Do you smoke?", "", "drinks", "", ""]
     chart = ANALYSES["overview"].chart(overview())
-    assert [group.heading for group in chart.panels] == ["Do you smoke?", "drinks"]
+    assert [group.heading for group in chart.panels] == ["smoker", "drinks"]
     assert "2\u202f000 reports" in chart.description
 
 
@@ -124,4 +129,4 @@ def test_a_question_that_is_not_known_precisely_is_named():
         Counted(SURVEY, few, datetime.now(UTC), min_reports=1), OverviewQuery()
     )
     said = ANALYSES["overview"].warnings(result)
-    assert [line.split(": ")[0] for line in said] == ["“Do you smoke?”", "“drinks”"]
+    assert [line.split(": ")[0] for line in said] == ["smoker", "drinks"]

@@ -8,6 +8,7 @@ import dataclasses
 import io
 import json
 import math
+import re
 from uuid import uuid4
 
 import msgspec
@@ -148,13 +149,6 @@ ANALYSES = {
             "is at most 0.1, among 63 that",
         ],
     ),
-    "itemsets-holm-projected": (
-        "itemsets",
-        {"min_support": 0.15, "max_length": 2, "select": "holm", "estimate": "projected"},
-        ITEMSET_COLUMNS,
-        lambda answer: len(answer["itemsets"]),
-        ["vote=none, a=b", "frequent", "is at most 0.05, among 30 that"],
-    ),
     "rules": (
         "rules",
         {
@@ -169,7 +163,7 @@ ANALYSES = {
         },
         with_measures("lift", "conviction", "leverage"),
         lambda answer: 7,
-        ["antecedent", "(Fieller)", "conviction", "leverage", "smoker=yes"],
+        ["antecedent", ", Fieller)", "conviction", "leverage", "smoker=yes"],
     ),
     "rules-without-any": (
         "rules",
@@ -188,7 +182,13 @@ ANALYSES = {
         },
         with_measures("phi", "lift"),
         lambda answer: 1,
-        ["smoker=yes, vote=none, a=b", "coughs=yes", "Chebyshev interval", "φ", "lift"],
+        [
+            "smoker=yes, vote=none, a=b",
+            "coughs=yes",
+            "Chebyshev interval of the confidence",
+            "φ",
+            "lift",
+        ],
     ),
     "table-likelihood": (
         "table",
@@ -197,40 +197,12 @@ ANALYSES = {
         lambda answer: 6,
         ["none, a=b", "typically off by"],
     ),
-    "table-projected": (
-        "table",
-        {"attributes": ["age", "vote", "coughs"], "estimate": "projected", "confidence": 0.5},
-        ["age", "vote", "coughs", *ESTIMATE],
-        lambda answer: 18,
-        ["middle", "50\u202f% interval"],
-    ),
     "table-of-a-group": (
         "table",
         {"attributes": ["age"], "where": {"vote": "none, a=b", "smoker": "no"}, "confidence": 0.9},
         ["age", *ESTIMATE],
         lambda answer: 3,
         ["Only those with vote=none, a=b, smoker=no: ", "of everybody, about ", "middle"],
-    ),
-    "itemsets-of-a-group": (
-        "itemsets",
-        {"min_support": 0.05, "where": {"age": "old"}, "estimate": "likelihood"},
-        ITEMSET_COLUMNS,
-        lambda answer: len(answer["itemsets"]),
-        ["Only those with age=old: ", "smoker=yes, coughs=yes", "Length 3"],
-    ),
-    "rules-of-a-group": (
-        "rules",
-        {"min_support": 0.05, "min_confidence": 0.2, "where": {"age": "old"}, "measures": ["lift"]},
-        with_measures("lift"),
-        lambda answer: len(answer["rules"]),
-        ["Only those with age=old: ", "smoker=yes"],
-    ),
-    "associations-of-a-group": (
-        "associations",
-        {"where": {"smoker": "yes"}},
-        ["row", "column", *ESTIMATE],
-        lambda answer: 6,
-        ["Only those with smoker=yes: ", "coughs"],
     ),
     "measures": (
         "measures",
@@ -365,13 +337,6 @@ ANALYSES = {
         ["row", "column", *ESTIMATE],
         lambda answer: 6,
         ["vote", "90\u202f% interval"],
-    ),
-    "associations-of-all": (
-        "associations",
-        {},
-        ["row", "column", *ESTIMATE],
-        lambda answer: 12,
-        ["coughs"],
     ),
 }
 
@@ -540,8 +505,10 @@ def test_every_analysis_has_all_surfaces(study, halftruth, tmp_path, name):
 
     page = study.browser.get(f"/results/study/{name}")
     assert page.status_code == 200
-    assert f"<h2>{analysis.title}</h2>" in page.text
-    assert ("<svg" in page.text) == (analysis.chart is not None)
+    assert f">{analysis.title}</h2>" in page.text
+    pictures = ('<figure class="chart"', 'class="questions"', 'class="scroll map"')
+    assert any(each in page.text for each in pictures) == (analysis.chart is not None)
+    assert re.search(r'<p class="answer">[^<]+\.</p>', page.text)
     for field in analysis.fields:
         assert f'name="{field}"' in page.text
 

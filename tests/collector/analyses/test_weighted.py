@@ -73,8 +73,8 @@ def test_all_questions_without_a_margin_are_asked_by_default():
     assert [question.label for question in result.questions] == ["What do you vote?", "smoker"]
     assert [row[0] for row in WEIGHTED.grid(result).rows] == ["What do you vote?", "", "smoker", ""]
     chart = WEIGHTED.chart(result)
-    assert chart.title == "Answers in s, weighted to sex"
-    assert [group.heading for group in chart.panels] == ["What do you vote?", "smoker"]
+    assert chart.title == "Answers · weighted to sex · s"
+    assert [group.heading for group in chart.panels] == ["vote", "smoker"]
     for bar in chart.panels[0].rows:
         assert bar.lower < bar.inner[0] < bar.value < bar.inner[1] < bar.upper
 

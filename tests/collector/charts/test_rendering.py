@@ -1,8 +1,11 @@
 """Pictures of charts: readable, accessible and honest, whatever the numbers are."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
-from itertools import combinations
+from importlib.resources import files
+from itertools import combinations, product
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -25,8 +28,20 @@ from halftruth_shared.analyses.charts import (
     Reference,
     shortened,
 )
-from halftruth_shared.analyses.charts.drawing import SETTINGS, figure_of
-from matplotlib.colors import to_rgb
+from halftruth_shared.analyses.charts.drawing import figure_of
+from halftruth_shared.analyses.charts.sheet import (
+    BAR,
+    CELLS,
+    INK,
+    INNER,
+    NARROW,
+    PALE,
+    QUIET,
+    SETTINGS,
+    SIZE,
+    WIDE,
+)
+from matplotlib.colors import to_rgb, to_rgba
 from PIL import Image
 
 # The reader's fonts have what Matplotlib's lacks.
@@ -36,6 +51,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 SUPPORT = Axis("support", shares=True)
 LONG = "Have you, in the last twelve months, taken home something that belongs to the company?"
 UNBROKEN = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 2
+
+
+STYLE = (files("halftruth_collector.web.pages") / "assets" / "style.css").read_text()
+#: What each colour of a drawing is on a dark page.
+DARK = dict(re.findall(r'svg \[fill="(#\w+)"\] \{ fill: light-dark\(\1, (#\w+)\)', STYLE))
 
 
 def near(label, value, half, category=None, inner=None):
@@ -141,20 +161,20 @@ CHARTS = {
 }
 
 
-def drawn(chart, whole=True):
+def drawn(chart, whole=True, width=WIDE):
     """The figure of a chart as Matplotlib lays it out; with its texts alone it is quicker."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)
-        figure = figure_of(shortened(chart))
+        figure = figure_of(shortened(chart), width)
         if whole:
             figure.draw_without_rendering()
     return figure
 
 
 @cache
-def figure(name):
-    return drawn(CHARTS[name])
+def figure(name, width=WIDE):
+    return drawn(CHARTS[name], width=width)
 
 
 @cache
@@ -169,18 +189,41 @@ def root(name):
 
 def shown(figure):
     """Every text that is drawn."""
-    texts = [*figure.texts]
-    legends = [*figure.legends]
-    for axes in figure.axes:
-        texts += axes.texts
-        legends += [axes.get_legend()] if axes.get_legend() else []
-        for axis in (axes.xaxis, axes.yaxis):
-            low, high = sorted(axis.get_view_interval())
-            ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-            parts = [axis.label, *(label for tick in ticks for label in (tick.label1, tick.label2))]
-            texts += parts if axes.axison else []
-    texts += [text for legend in legends for text in legend.get_texts()]
-    return [text for text in texts if text.get_visible() and text.get_text().strip()]
+    return [text for text in figure.texts if text.get_text().strip()]
+
+
+def extent(figure, artist):
+    """Left, top, right and bottom of what is drawn, in points."""
+    box = artist.get_window_extent()
+    high, scale = figure.get_figheight() * 72, 72 / figure.dpi
+    return box.x0 * scale, high - box.y1 * scale, box.x1 * scale, high - box.y0 * scale
+
+
+def drawn_with(figure, **look):
+    """Marks and lines of a look."""
+    return [
+        artist
+        for artist in figure.artists
+        if all(getattr(artist, f"get_{k}", lambda: None)() == v for k, v in look.items())
+    ]
+
+
+def in_axes(picture, chart):
+    """Bars, dots and intervals, without those of the legend."""
+    [header] = [text for text in shown(picture) if text.get_text() == chart.values_label]
+    below = extent(picture, header)[3]
+    marks = [mark for mark in picture.artists if mark.get_zorder() in (2, 4, 6)]
+    return [mark for mark in marks if extent(picture, mark)[1] > below]
+
+
+def bars_of(figure, colour):
+    return drawn_with(figure, facecolor=to_rgba(colour), zorder=2)
+
+
+def tick(figure, label):
+    """Middle of a label at an axis, in points."""
+    [text] = [text for text in shown(figure) if plain(text.get_text()) == label]
+    return text.get_position()[0]
 
 
 def words(figure):
@@ -214,29 +257,115 @@ def rows(chart):
     return [] if isinstance(chart, CurveChart) else chart.rows
 
 
+@pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("name", CHARTS)
-def test_no_text_leaves_the_picture_or_runs_into_another(name):
-    page = figure(name).bbox
-    boxes = [(text.get_text(), text.get_window_extent()) for text in shown(figure(name))]
+def test_no_text_leaves_the_picture_or_runs_into_another(name, width):
+    picture = figure(name, width)
+    high = 72 * picture.get_figheight()
+    boxes = [(text.get_text(), extent(picture, text)) for text in shown(picture)]
     assert len(boxes) > 5
-    for words, box in boxes:
-        assert -1 <= box.x0 < box.x1 <= page.x1 + 1, words
-        assert -1 <= box.y0 < box.y1 <= page.y1 + 1, words
-    for (words, box), (others, other) in combinations(boxes, 2):
-        wide = min(box.x1, other.x1) - max(box.x0, other.x0)
-        high = min(box.y1, other.y1) - max(box.y0, other.y0)
+    for words, (left, top, right, bottom) in boxes:
+        assert -1 <= left < right <= width + 1, words
+        assert -1 <= top < bottom <= high + 1, words
+    for (words, one), (others, other) in combinations(boxes, 2):
+        wide = min(one[2], other[2]) - max(one[0], other[0])
+        tall = min(one[3], other[3]) - max(one[1], other[1])
         # Boxes of lines have room for accents above and tails below.
-        assert wide < 1 or high < 5, (words, others)
+        assert wide < 1 or tall < 4, (words, others)
+
+
+@pytest.mark.parametrize("name", ["itemsets", "overview", "measures"])
+def test_labels_and_numbers_of_a_wide_chart_stand_beside_its_axis(name):
+    chart, picture = CHARTS[name], figure(name)
+    inside = [extent(picture, mark) for mark in in_axes(picture, chart)]
+    start, end = min(box[0] for box in inside), max(box[2] for box in inside)
+    labels = "".join(row.label for row in chart.rows).replace(" ", "")
+    beside = 0
+    for text in shown(picture):
+        left, _, right, _ = extent(picture, text)
+        words = text.get_text().replace(" ", "").rstrip("…")
+        if text.get_weight() == "normal" and text.get_position()[0] == 0 and words in labels:
+            assert right < start
+            beside += 1
+        if words.endswith(")") and text.get_ha() == "right":
+            assert left > end
+            beside += 1
+    assert beside >= 2 * sum(row.interval is not None for row in chart.rows)
+
+
+def test_all_questions_have_the_same_axis_from_0_to_100_percent():
+    def places(*rows):
+        picture = drawn(chart_of(*rows, bars=True), width=NARROW)
+        return [tick(picture, label) for label in ("0 %", "50 %", "100 %")]
+
+    rare, common = near("aaa", 0.01, 0.02), near("bbb", 0.97, 0.02)
+    assert places(rare) == places(common) == places(rare, common)
+    [bar] = bars_of(drawn(chart_of(common, bars=True), width=NARROW), BAR)
+    zero, half, _ = places(common)
+    assert bar.get_width() == pytest.approx(0.97 * 2 * (half - zero))
+
+
+def test_letters_have_9_points_where_a_chart_is_as_wide_as_a_column_of_a4():
+    millimetres = WIDE / 72 * 25.4
+    assert 165 <= millimetres <= 210 - 2 * 18
+    # Two narrow ones stand beside each other.
+    assert 2 * NARROW <= WIDE
+    for name, width in product(CHARTS, (WIDE, NARROW)):
+        assert all(text.get_size() >= 9 for text in shown(figure(name, width)))
+
+
+@pytest.mark.parametrize("bars", [True, False])
+def test_what_is_not_usable_is_pale_and_dashed_and_the_legend_says_so(bars):
+    doubtful = replace(near("unknown", 0.4, 0.3), doubtful=True)
+    picture = drawn(chart_of(doubtful, near("known", 0.6, 0.1), bars=bars))
+    dashed = [line for line in drawn_with(picture, color=QUIET) if line.is_dashed()]
+    assert len(dashed) == 2  # in the legend, and in its row
+    pale = bars_of(picture, PALE) if bars else drawn_with(picture, facecolor=to_rgba("#ffffff"))
+    assert len(pale) == 2
+    assert "not usable" in words(picture)
+    assert "unknown 40 % (10 to 70), not usable" in plain(chart_of(doubtful).description)
+    usable = drawn(chart_of(near("known", 0.6, 0.1), bars=bars))
+    assert not [line for line in drawn_with(usable, color=QUIET) if line.is_dashed()]
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_who_points_at_a_value_or_reaches_it_by_keyboard_reads_it(name):
+    chart = CHARTS[name]
+    places = [e for e in root(name).iter() if e.get("class") == "hint"]
+    said = [place.get("aria-label") for place in places]
+    for place in places:
+        assert [place.get("tabindex"), place.get("role")] == ["0", "img"]
+        assert place.find(f"{SVG}title").text == place.get("aria-label")
+    if name == "curves":
+        assert "randomized-response, length 2: 60 % at 1 000" in map(plain, said)
+    else:
+        known = [row for row in rows(chart) if row.value is not None or name.endswith("grid")]
+        assert [words[: len(row.label)] for words, row in zip(said, known, strict=True)] == [
+            row.label for row in known
+        ]
+        assert all(words in chart.description for words in said)
+
+
+def test_a_curve_with_intervals_shows_them_and_says_them():
+    curve = Curve("yes", (1.0, 2.0), (0.4, 0.6), ((0.3, 0.5), (0.5, 0.7)))
+    chart = CurveChart("t", (), Axis("wave"), Axis("share", shares=True), (curve,))
+    whiskers = [line for line in drawn(chart).artists if len(line.get_path().vertices) == 9]
+    first, second = (abs(line.get_ydata()[0] - line.get_ydata()[1]) for line in whiskers)
+    assert first == pytest.approx(second)
+    assert "yes: wave 1 40 % (30 to 50)" in plain(chart.description)
 
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_svg_has_every_label_as_text_and_a_text_alternative(name):
     chart, drawing = CHARTS[name], root(name)
     assert drawing.tag == f"{SVG}svg"
-    assert drawing.get("role") == "img"
+    assert drawing.get("role") == "group"
+    assert drawing.get("aria-label") == chart.title
     assert [drawing[0].tag, drawing[0].text] == [f"{SVG}title", chart.title]
     assert [drawing[1].tag, drawing[1].text] == [f"{SVG}desc", chart.description]
     together = "".join(texts(svg(name))).replace(" ", "")
+    # What takes more than three lines is cut, and whole in what its place says.
+    together += "".join(e.get("aria-label", "") for e in drawing.iter()).replace(" ", "")
     labels = [row.label for row in rows(chart)]
     if name.endswith("curves"):
         labels = [curve.name for curve in chart.curves]
@@ -288,83 +417,112 @@ def test_letters_and_data_stand_out_from_the_page(name):
     assert low <= {"#ffffff", "#e2e2e2"}
 
 
-def test_letters_stand_out_from_their_cell():
+@pytest.mark.parametrize("name", CHARTS)
+def test_every_colour_has_a_counterpart_on_dark_pages_that_stands_out_as_much(name):
+    found = {(e.get(k), e.tag) for e in root(name).iter() for k in ("fill", "stroke")}
+    for colour, tag in found - {(None, tag) for _, tag in found}:
+        if colour == "none" or colour == BAR:
+            continue
+        assert f'svg [stroke="{colour}"]' in STYLE
+        if tag == f"{SVG}text" and colour != "#ffffff":
+            assert contrast(DARK[colour], DARK["#ffffff"]) >= 4.5
+
+
+def test_letters_stand_out_from_their_cell_on_light_and_on_dark_pages():
     values = np.linspace(-0.1, 1, 20)
     cells = tuple(near(f"cell {i}", float(v), 0.01) for i, v in enumerate(values))
-    [axes] = drawn(HeatMap("t", (), ("row",), tuple(map(str, range(20))), (cells,))).axes
-    for patch, text in zip(axes.patches, axes.texts, strict=True):
-        assert contrast(patch.get_facecolor()[:3], text.get_color()) >= 4.5
+    picture = drawn(HeatMap("t", (), ("row",), ("a",) * 20, (cells,)))
+    shades = [a.get_alpha() for a in picture.artists if a.get_alpha() is not None]
+    colours = [t.get_color() for t in shown(picture) if t.get_text() != "a"][-20:]
+    assert len(shades) == 20
+    for page, counterpart in (("#ffffff", lambda colour: colour), (DARK["#ffffff"], DARK.get)):
+        cell, background = np.array(to_rgb(counterpart(CELLS))), np.array(to_rgb(page))
+        for shade, colour in zip(shades, colours, strict=True):
+            blend = shade * cell + (1 - shade) * background
+            assert contrast(blend, counterpart(colour)) >= 4.5, (shade, colour)
 
 
 def test_what_may_be_nothing_is_pale_and_framed_and_leaves_the_others_dark():
     noise, clear = near("noise", 30.0, 40.0), near("clear", 0.2, 0.05)
-    [axes] = drawn(HeatMap("t", (), ("row",), ("a", "b"), ((noise, clear),))).axes
-    pale, dark = axes.patches
-    assert contrast(pale.get_facecolor()[:3], "white") < 2
-    assert contrast(dark.get_facecolor()[:3], "white") > 6
-    assert [patch.get_linestyle() in ("-", "solid") for patch in (pale, dark)] == [False, True]
+    picture = drawn(HeatMap("t", (), ("row",), ("a", "b"), ((noise, clear),)))
+    assert [a.get_alpha() for a in picture.artists if a.get_alpha() is not None] == [0.15 * 0.78, 1]
+    [frame] = drawn_with(picture, edgecolor=to_rgba(QUIET))
+    assert frame.get_linestyle() not in ("-", "solid")
+
+
+def test_numbers_of_all_cells_are_written_alike_or_not_at_all():
+    def cells(size, width):
+        values = [near(f"{i}", 0.05 * i, 0.02) for i in range(size)]
+        names = tuple(f"n{i}" for i in range(size))
+        picture = drawn(HeatMap("t", (), ("row",), names, (tuple(values),)), width=width)
+        return [plain(text.get_text()) for text in shown(picture)][size + 1 :]
+
+    assert cells(3, WIDE) == ["row", "0.0 %", "5.0 %", "10.0 %"]
+    assert cells(16, WIDE)[:4] == ["in %", "row", "0", "5"]
+    assert cells(20, NARROW) == ["row"]
 
 
 def test_categories_and_curves_differ_by_more_than_colour():
-    [axes] = figure("itemsets").axes
-    handles = axes.get_legend().legend_handles
-    assert len({(h.get_marker(), h.get_markerfacecolor() == "white") for h in handles}) == 3
-    [axes] = figure("curves").axes
-    lines = [line for line in axes.lines if line.get_marker() not in (None, "None", "")]
-    assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == 6
+    marks = drawn_with(figure("itemsets"), zorder=6)[:3]
+    white = [mark.get_facecolor() == to_rgba("#ffffff") for mark in marks]
+    assert len({(len(m.get_path().vertices), w) for m, w in zip(marks, white, strict=True)}) == 3
+    lines = [line for line in drawn_with(figure("curves"), linewidth=1.6) if line.zorder == 4]
+    marks = drawn_with(figure("curves"), zorder=6)[:6]
+    forms = [len(mark.get_path().vertices) for mark in marks]
+    assert len({(f, line.get_linestyle()) for f, line in zip(forms, lines, strict=True)}) >= 5
 
 
-@pytest.mark.parametrize("name", ["overview", "itemsets", "measures"])
-def test_every_value_is_within_its_axis(name):
-    chart = CHARTS[name]
-    panels = [rows(chart)] if name == "overview" else [panel.rows for panel in chart.panels]
-    for axes, panel in zip(figure(name).axes, panels, strict=True):
-        low, high = axes.get_xlim()
-        assert all(low < row.value < high for row in panel if row.value is not None)
+def test_every_value_is_within_its_axis():
+    chart = CHARTS["itemsets"]
+    dots = [mark for mark in in_axes(figure("itemsets"), chart) if mark.get_zorder() == 6]
+    dots = [dot for dot in dots if dot.get_edgecolor() != to_rgba("none")]
+    # The largest comes first; one that is outside would stand at the end of the axis, as others.
+    places = [sum(extent(figure("itemsets"), dot)[::2]) / 2 for dot in dots]
+    assert len(places) == len(chart.rows)
+    assert places == sorted(set(places), reverse=True)
 
 
 def test_bars_begin_at_zero():
     logarithmic = chart_of(near("a", 5, 0.1), axis=Axis("", scale="log"), bars=True)
-    for picture in (figure("overview"), drawn(logarithmic)):
-        [axes] = picture.axes
-        low, high = axes.get_xlim()
-        assert low < 0 < high
-        assert axes.get_xscale() == "linear"
-        assert all(0 in bar.get_bbox().intervalx for bar in axes.patches)
+    for picture, zero in ((figure("overview"), "0 %"), (drawn(logarithmic), "0")):
+        # That of the legend has no length.
+        bars = [bar for bar in bars_of(picture, BAR) if bar.get_width()]
+        assert bars
+        assert [bar.get_x() for bar in bars] == pytest.approx([tick(picture, zero)] * len(bars))
 
 
 def test_an_interval_that_leaves_the_axis_ends_in_an_arrow():
-    def arrows(axes):
-        return {(line.get_marker(), *line.get_xdata()) for line in axes.lines}
+    def arrows(picture):
+        marks = drawn_with(picture, edgecolor=to_rgba("none"), zorder=6)
+        return [extent(picture, mark)[0] for mark in marks]
 
-    axes = figure("measures").axes[1]
-    low = axes.get_xlim()[0]
-    assert low > 0
-    assert ("<", low) in arrows(axes)
-    shares = [near(str(i), 0.5, 0.02) for i in range(5)]
-    [axes] = drawn(chart_of(*shares, Mark("far", 0.5, 0.2, float("inf")))).axes
-    assert (">", axes.get_xlim()[1]) in arrows(axes)
+    odds = Mark("odds ratio", 8, -4, 20), Mark("other", 5, 0.1, 30)
+    assert len(arrows(drawn(chart_of(*odds, axis=Axis("ratio", scale="log"))))) == 1
+    low, high = Mark("low", 0.01, -0.3, 0.3), Mark("high", 0.9, 0.2, float("inf"))
+    left, right = (arrows(drawn(chart_of(mark))) for mark in (low, high))
+    assert left < right
+    assert arrows(drawn(chart_of(near("inside", 0.5, 0.4)))) == []
 
 
 def test_one_very_long_interval_does_not_hide_the_others():
     around = [near(str(i), 0.1 * i, 0.05) for i in range(5)]
-    [axes] = drawn(chart_of(*around, near("x", 0.2, 1e6))).axes
-    low, high = axes.get_xlim()
-    assert high - low < 5
+    picture = drawn(chart_of(*around, near("x", 0.2, 1e6), axis=Axis("points")))
+    dots = [extent(picture, mark)[0] for mark in drawn_with(picture, zorder=6)]
+    assert max(dots) - min(dots) > 50
 
 
 def test_what_is_undefined_is_a_word_with_its_reason_and_no_mark():
     chart = chart_of(Mark("a", reason="no respondents"), Mark("b"))
     assert {"undefined: no respondents", "undefined"} <= set(texts(to_svg(chart)))
     assert "a undefined: no respondents; b undefined" in chart.description
-    [axes] = drawn(chart).axes
-    assert not [line for line in axes.lines if line.get_marker() in ("o", "<", ">")]
+    assert not drawn_with(drawn(chart), zorder=6)
     assert "Undefined: the column does not vary." in texts(svg("grid"))
 
 
 def test_an_interval_within_is_thicker_and_named():
-    widths = [float(c.get_linewidth()[0]) for c in figure("overview").axes[0].collections]
-    assert max(widths) > 2 * min(widths)
+    inner = drawn_with(figure("overview"), color=INNER)
+    outer = drawn_with(figure("overview"), color=INK, zorder=4)
+    assert min(a.get_linewidth() for a in inner) > 2 * max(a.get_linewidth() for a in outer)
     assert INNER_LABEL in texts(svg("overview"))
     assert INNER_LABEL not in to_svg(EstimateChart("t", (), (), "", bars=True))
 
@@ -418,12 +576,14 @@ def test_labels_are_text_whatever_is_in_them():
     assert "$x$ <i>" in texts(to_svg(EstimateChart("$x$ <i>", (), (), "")))
 
 
-def test_a_narrow_screen_shows_all_of_it():
-    for name in ("itemsets", "overview", "measures", "curves"):
-        left, top, width, _ = map(float, root(name).get("viewBox").split())
+@pytest.mark.parametrize(("width", "pixels"), [(WIDE, 640), (NARROW, 300)])
+def test_a_frame_shows_all_of_a_chart_in_letters_that_can_be_read(width, pixels):
+    for name in CHARTS:
+        drawing = ElementTree.fromstring(to_svg(CHARTS[name], width))
+        left, top, wide, _ = map(float, drawing.get("viewBox").split())
         assert (left, top) == (0, 0)
-        # At 300 px, which a phone of 360 has beside its margins, letters are 7.6 px high or more.
-        assert 9.5 * 300 / width >= 7.6
+        assert SIZE * pixels / wide >= 11
+        assert drawing.get("class") == ("chart-wide" if width == WIDE else "chart-narrow")
 
 
 def test_texts_keep_their_side_in_another_font():

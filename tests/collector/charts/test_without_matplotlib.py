@@ -37,7 +37,7 @@ def analysts(http, store, filled, bare):
     return http
 
 
-@pytest.mark.parametrize("path", ["", "/report", "/itemsets?min_support=0.05"])
+@pytest.mark.parametrize("path", ["/comparison", "/report", "/itemsets?min_support=0.05"])
 def test_pages_say_once_what_is_missing_and_in_words_what_stands_in_no_table(analysts, path):
     answer = analysts.get(f"/results/health{path}")
     page = answer.get_data(as_text=True).replace("&#39;", "'")

@@ -90,6 +90,20 @@ def test_a_pdf_is_written_where_its_library_is(command, folder, monkeypatch):
     assert not (folder / "another.pdf").exists()
 
 
+def test_several_files_are_the_waves_of_a_series(command, folder):
+    for wave in (1, 2):
+        series = f'[series]\nid = "health"\nwave = {wave}\ntotal_gamma = "100"\n\n[mechanism]'
+        text = TOML.replace("[mechanism]", series).replace('"health"', f'"health-{wave}"', 1)
+        (folder / f"wave-{wave}.toml").write_text(text, encoding="utf-8")
+    status, said, _ = command("audit", "wave-2.toml", "wave-1.toml", "--html", "audit.html")
+    assert status == 0
+    # Smoking is kept with 3/4, and what people drink with 1/2 of three answers.
+    assert "36" in said
+    assert "drinks" in (folder / "audit.html").read_text(encoding="utf-8")
+    found = json.loads(command("audit", "wave-1.toml", "wave-2.toml", "--json")[1])
+    assert [wave["together"]["gamma"] for wave in found["waves"]] == [6.0, 36.0]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -99,6 +113,8 @@ def test_a_pdf_is_written_where_its_library_is(command, folder, monkeypatch):
         (("health.toml", *LINKED[:2], "--quasi", "age", "--sensitive", "smoker"), "quasi: unknown"),
         (("health.toml", "--pilot", "no.csv"), "pilot: cannot be read"),
         (("health.toml", "--respondents", "1"), "--respondents"),
+        (("health.toml", "health.toml"), "in no series"),
+        (("health.toml", "health.toml", "--respondents", "9"), "respondents: expected with one"),
         (("health.toml", "--delta", "2"), "--delta"),
         (("health.toml", "--html", "no/where.html"), "html: expected a file"),
     ],

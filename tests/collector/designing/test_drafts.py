@@ -101,6 +101,16 @@ def test_texts_of_answers_go_with_their_categories(data):
     }
 
 
+def test_short_labels_are_said_of_questions_answers_and_options(data):
+    changed = edits.edit(data, 0, {"short": ["Smoker", "raucht"], "called": ["\nsmokes"]})
+    changed = edits.edit(changed, 0, {"categories": ["no\nyes, I do"]})
+    changed = edits.edit(changed, 2, {"called": ["\nhot", "\nheiß"]})
+    smoker, _, fever = (Survey.from_toml(written(changed)).schema.attributes[k] for k in (0, 1, 3))
+    assert smoker.short == {"en": "Smoker", "de": "raucht"}
+    assert smoker.short_answers == {"yes, I do": "smokes"}
+    assert fever.short == {"en": "hot", "de": "heiß"}
+
+
 def test_a_name_changes_wherever_it_stands(data):
     changed = edits.edit(data, 0, {"name": ["smokes"]})
     assert changed["attributes"][1]["ask_if"] == {"smokes": ["yes"]}
@@ -271,6 +281,30 @@ def test_what_is_said_around_the_questions_has_a_table_of_its_own(data):
     assert (framing.contact, framing.privacy_notice) == ("board@example.org", "/privacy")
     nothing = {name: ["", ""] for name in said | addresses}
     assert edits.update_settings(tomllib.loads(found), nothing) == data
+
+
+def test_a_wave_says_its_series_in_a_table_that_other_edits_leave(data):
+    said = {"series": ["health"], "wave": ["2"], "total_gamma": ["81"]}
+    changed = edits.update_settings(data, said)
+    found = written(changed)
+    assert "[series]\n" in found
+    changed = edits.edit(changed, 0, {"name": ["smokes"]})
+    series = Survey.from_toml(written(changed, found)).series
+    assert (series.id, series.wave, series.total_gamma) == ("health", 2, "81")
+    assert edits.update_settings(tomllib.loads(found), {what: [""] for what in said}) == data
+
+
+def test_a_duplicate_stands_after_its_question_and_is_protected_as_it_is(data):
+    changed = edits.duplicate(data, 3)
+    assert [one["name"] for one in changed["attributes"]][3:] == ["region", "region-2"]
+    assert changed["mechanism"]["public"] == ["region", "region-2"]
+    again = edits.duplicate(changed, 3)
+    assert [one["name"] for one in again["attributes"]][3:] == ["region", "region-3", "region-2"]
+    assert Survey.from_toml(written(edits.duplicate(again, 2))).schema.names
+    mechanism = {"kind": "randomized-response", "keep": {"a": "1/2"}}
+    question = {"name": "a", "categories": ["no", "yes"]}
+    draft = {"id": "s", "title": "S", "mechanism": mechanism, "attributes": [question]}
+    assert edits.duplicate(draft, 0)["mechanism"]["keep"] == {"a": "1/2", "a-2": "1/2"}
 
 
 BY_QUESTION = {"kind": [mechanism.BY_QUESTION]}

@@ -119,7 +119,7 @@ def test_what_is_sent_as_it_is_has_no_bound_of_the_counts_and_says_why():
     found = audit(survey_of(OPEN_TOWN), 3_000)
     assert found.counts is None
     assert {answer.attribute for answer in found.answers} == {"sex", "illness"}
-    assert "sent as they are or can be proved" in said(found)["Someone who sees only the counts"]
+    assert "sent unperturbed or can be proved" in said(found)["Someone who sees only the counts"]
 
 
 def test_what_a_report_can_prove_is_said_and_only_the_other_answer_is_told_of():

@@ -125,7 +125,7 @@ def test_a_group_that_may_be_empty_is_compared_with_nothing():
     found = [
         compare_groups(replace(groups, support=support), reference) for reference in (None, 0, 1)
     ]
-    reason = "b cannot be told from a group that nobody is in"
+    reason = "b is not significantly above zero"
     assert found[0].undefined == ("", reason, "", "")
     assert found[1].undefined == (reason, "", "")
     assert found[2].undefined == (reason, reason, reason)

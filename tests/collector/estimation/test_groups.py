@@ -194,7 +194,7 @@ def of_group(shares, where, name):
 
 
 def few_of(count, reports=400):
-    """Reports of which so many are of those with w = c1, sent as they are."""
+    """Reports of which so many are of those with w = c1, sent unperturbed."""
     schema = Schema([Attribute(n, ["c0", "c1"], sensitive=n != "w") for n in ("a", "w")])
     survey = Survey("s", "S", schema, RandomizedResponse({"a": "0.9", "w": "1"}))
     rows = np.zeros((reports, 2), dtype=int)

@@ -263,7 +263,7 @@ def test_precision_is_its_margin_whatever_the_threshold_which_is_another_sentenc
     assert first.verdict.startswith(words)
     assert first.reliability == words.partition(":")[0]
     assert half_width(first.half_width) in first.verdict
-    above = f"those up to {percent(first.half_width, 1)} cannot be told from zero"
+    above = f"those up to {percent(first.half_width, 1)} are not significantly above zero"
     assert (above in first.verdict) == (threshold <= first.half_width < 0.5)
     if case == "hardly known":
         assert "with about 4.0 reports for each cell" in first.verdict

@@ -136,7 +136,7 @@ def test_intervals_of_those_who_answered_hold_the_truth(mechanism, target):
 
 
 def few_of(count, reports=400, categories=("c0", "c1", "-")):
-    """Reports of which so many answer, all sent as they are."""
+    """Reports of which so many answer, all sent unperturbed."""
     schema = Schema([Attribute("a", categories, missing=("-",), sensitive=False)])
     survey = Survey("s", "S", schema, RandomizedResponse({"a": "1"}))
     rows = np.full((reports, 1), len(categories) - 1)

@@ -69,7 +69,7 @@ def test_itemsets_say_what_cannot_be_told_from_zero_beside_their_margin():
     fine, coarse = (on_length(LengthPrecision(1, 3, width, 100), 0.02) for width in (0.01, 0.03))
     assert fine.verdict == "usable: supports are known to ±1.0 points"
     assert coarse.reliability == "usable"
-    assert coarse.verdict.endswith("those up to 3.0\u202f% cannot be told from zero")
+    assert coarse.verdict.endswith("those up to 3.0\u202f% are not significantly above zero")
 
 
 def test_no_rule_is_listed_whose_support_cannot_be_told_from_zero_unless_asked_for():
@@ -83,7 +83,7 @@ def test_no_rule_is_listed_whose_support_cannot_be_told_from_zero_unless_asked_f
         lower, upper = rule.support.interval
         assert lower > 0
         assert upper - lower < 1
-    uncertain = [rule for rule in every if "cannot be told from zero" in on_rule(rule)]
+    uncertain = [rule for rule in every if "is not significantly above zero" in on_rule(rule)]
     assert len(uncertain) == listed.left_out
 
 

@@ -270,7 +270,7 @@ def several(few):
 
 
 def mined(several, *least, **asked):
-    """Every rule, also those whose support cannot be told from zero."""
+    """Every rule, also those whose support is not significantly above zero."""
     return list(estimator_of(*several).rules(*least, **asked, include_uncertain=True))
 
 

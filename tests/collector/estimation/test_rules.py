@@ -59,7 +59,7 @@ def side(schema, items):
 
 
 def mine(survey, reports, *args, **asked):
-    """Every rule, also those whose support cannot be told from zero."""
+    """Every rule, also those whose support is not significantly above zero."""
     asked = {"include_uncertain": True} | asked
     return Estimator(survey, Counts.from_reports(survey, reports)).rules(*args, **asked)
 

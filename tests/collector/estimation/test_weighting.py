@@ -314,3 +314,27 @@ def test_rounded_shares_are_shares_and_numbers_are_people():
     )
     assert margins[1].shares == pytest.approx([0.75, 0.25])
     assert people_of_all == 80
+
+
+def test_a_margin_of_strata_gives_the_stratified_estimate():
+    """Σ W_h π̂_h of Warner's design in strata, with Σ W_h² of their variances (Hong et al. 1994)."""
+    warner = RandomizedResponse({"armed": "0.7", "stratum": 1})
+    schema = Schema(
+        [
+            Attribute("armed", ["no", "yes"]),
+            Attribute("stratum", ["north", "south"], sensitive=False),
+        ]
+    )
+    survey = Survey("s", "S", schema, warner)
+    yes, reports, known = np.array([150, 60]), np.array([400, 100]), np.array([0.7, 0.3])
+    counts = Counts.from_cells(
+        survey, [[0, 0], [1, 0], [0, 1], [1, 1]], np.stack([reports - yes, yes]).T.ravel()
+    )
+    table = Estimator(survey, counts).table(["armed", "stratum"])
+    margins, _ = known_margins(schema, {"stratum": {"north": 0.7, "south": 0.3}})
+    found = rake(table.support, known_covariance(table, "population"), margins)
+    told = yes / reports
+    assert found.share[1] == pytest.approx(known @ (told - 0.3) / 0.4)
+    variance = known**2 @ (told * (1 - told) / reports) / 0.4**2
+    # That of a simple random sample has n − 1 in the place of n.
+    assert found.covariance[1, 1] == pytest.approx(variance * 500 / 499)

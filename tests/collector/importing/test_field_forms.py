@@ -69,6 +69,14 @@ SHOWN = [
         "",
         {},
     ),
+    # Of a long text the last sentence is asked.
+    (
+        surveyjs(Q | {"title": "Some do. " * 40 + "Do you?"}),
+        "q",
+        "Do you?",
+        "Some do. " * 39 + "Some do.",
+        {},
+    ),
     # Markup (M5).
     *(
         (surveyjs(Q | {"title": title}), "q", shown, "", {})
@@ -79,7 +87,16 @@ SHOWN = [
             ("<!-- <p>no</p> -->If &lt; 5 or > 6 &amp; so", "If < 5 or > 6 & so"),
             ("Never closed<script>alert(1)", "Never closed"),
             ("<ul><li>one</li><li>two</li></ul>", "one two"),
+            ("<b title='5 > 4'>D</b>o <img alt='a<b' title=\"1 > 0\">you?", "Do you?"),
         )
+    ),
+    # A part without questions says nothing of the next one's.
+    (
+        surveyjs(panel({"type": "comment", "name": "c", "title": "C"}, title="Food"), R),
+        "r",
+        "R?",
+        "",
+        {},
     ),
     # Cleared fields (M1).
     (surveyjs(RATED | {"rateMin": "", "rateValues": [1, 2]}), "s", "s", "", {}),
@@ -110,6 +127,21 @@ SHOWN = [
         )
     ),
     (surveyjs(Q, R | {"enableIf": "{q} = 'a'"}), "r", "R?", "", {"q": ["a"]}),
+    (surveyjs(Q, R | {"visibleIf": "true"}), "r", "R?", "", {}),
+    *(
+        (
+            lime(
+                question(8, "M", "q", 1),
+                question(6, "Y", "r", 2, relevance=relevance),
+                answers=[row(qid=7, parent_qid=8, title="a", question_order=1)],
+            ),
+            *("r", "r", "", {"q.a": carried}),
+        )
+        for relevance, carried in (
+            ("!is_empty(q_a.NAOK)", ["yes"]),
+            ('q_a == ""', ["no", "no answer"]),
+        )
+    ),
     (surveyjs(Q, panel(R, enableIf="{q} = 'b'")), "r", "R?", "", {"q": ["b"]}),
     (
         lime(question(8, "Y", "q", 100, relevance='last != "Y"')),
@@ -148,6 +180,25 @@ LEFT_OUT = [
         None,
         "the address to go on to",
     ),
+    # Asked of nobody, neither numbers nor words, without a name.
+    (surveyjs(Q, R | {"visibleIf": "false"}), "r", "left out: it is asked of nobody"),
+    (lime(question(8, "Y", "q", 1, relevance="0")), "q", "left out: it is asked of nobody"),
+    (surveyjs(Q, {"type": "text", "inputType": "date", "name": "d"}), "d", "of kind 'date'"),
+    (surveyjs(R, Q | {"choicesByUrl": {"url": "https://a.org"}}), "q", "at another address"),
+    (surveyjs(Q, {"type": "comment", "title": "Why?"}), None, "question 'Why?': left out"),
+    (
+        surveyjs(
+            Q,
+            {
+                "type": "matrix",
+                "name": "m",
+                "columns": ["a", "b"],
+                "rows": [{"value": 1, "enableIf": "{q} = 'a'"}],
+            },
+        ),
+        None,
+        "'enableIf' of its rows",
+    ),
     # A wrong member takes its question alone (M1).
     (surveyjs(R, Q | {"type": "rating", "rateMin": [3]}), "q", "of another type than expected"),
     (surveyjs(R, Q | {"type": "matrix", "rows": 3}), "q", "of another type than expected"),
@@ -160,7 +211,13 @@ LEFT_OUT = [
     *(
         (surveyjs(Q, RATED, AGE, R | {"visibleIf": condition}), None, f"{EVERYBODY}")
         for condition in (
-            *("{q} = 'a' or {s} = 1", "{n} >= 50", "{q} > 1", "{q} = {s}", "{nobody} = 1"),
+            *(
+                "{q} = 'a' or {s} = 1",
+                "{n} >= 50 and {n} < 57",
+                "{q} > 1",
+                "{q} = {s}",
+                "{nobody} = 1",
+            ),
             *("not ({q} = 'a' and {s} = 1)", "{s} > 9", "age({q}) > 3", "(" * 500, "!" * 4_000),
         )
     ),
@@ -177,6 +234,18 @@ def test_what_a_form_from_the_field_loses_is_said(content, name, why):
     made = read_questionnaire(content, "form")
     assert name not in attributes(made)
     assert any(why in sentence for sentence in made.left_out)
+
+
+def test_what_earlier_versions_of_surveyjs_wrote_is_read():
+    rating = RATED | {"mininumRateDescription": "bad", "maximumRateDescription": "good"}
+    numeric = {"type": "numeric", "minValue": 18, "maxValue": 85}
+    text = {"type": "text", "name": "n", "validators": [{"type": "text"}, numeric]}
+    made = read_questionnaire(surveyjs(Q | {"choices": ["a|A, or B", "c"]}, rating, text), "form")
+    asked = attributes(made)
+    assert asked["q"].categories[:2] == ("a", "c")
+    assert asked["q"].answers_in("en")[:2] == ("A, or B", "c")
+    assert asked["s"].answers_in("en")[:5:4] == ("1 – bad", "5 – good")
+    assert (asked["n"].number.minimum, asked["n"].number.maximum) == (18, 85)
 
 
 def test_notice_welcome_and_end_address_are_said_around_the_questions():
@@ -198,6 +267,14 @@ def test_what_many_questions_lose_is_one_line_of_the_summary(command, tmp_path):
     made = read_questionnaire(content, "scores.json")
     assert len(made.left_out) == 64
     summary = "'score' of its answers is left out (64: 'q0', 'q1', 'q2' and 61 more)"
-    assert made.summary == (summary,)
+    assert made.origin.summary == (summary,)
     assert command("survey", "import", file)[2] == f"halftruth: {summary}\n"
     assert command("survey", "import", file, "--verbose")[2].count("\n") == 64
+
+
+def test_bins_of_a_number_begin_where_conditions_compare_it():
+    made = read_questionnaire(surveyjs(AGE | {"min": 16}, Q | {"visibleIf": "{n} >= 18"}), "form")
+    age, asked = (attributes(made)[name] for name in ("n", "q"))
+    assert age.categories[:2] == ("13 to 17", "18 to 22")
+    assert asked.ask_if["n"] == age.categories[1 : 1 + len(asked.ask_if["n"])]
+    assert any("takes lower numbers" in sentence for sentence in made.left_out)

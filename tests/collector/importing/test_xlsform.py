@@ -7,28 +7,7 @@ import zipfile
 import pytest
 from halftruth_collector.importing import import_questionnaire, read_questionnaire
 from halftruth_shared import ParameterError
-from openpyxl import Workbook
-from questionnaires import attributes, by_name, short_of_memory_and_time
-
-CHOICES = [
-    ("list_name", "name", "label::English (en)", "label::French (fr)"),
-    ("yn", "y", "Yes", "Oui"),
-    ("yn", "n", "No", "Non"),
-    ("pets", "cat", "Cat", "Chat"),
-    ("pets", 2, "Dog", None),
-]
-
-
-def workbook(survey, choices=CHOICES, settings=()):
-    book = Workbook()
-    book.remove(book.active)
-    for title, rows in (("survey", survey), ("choices", choices), ("settings", settings)):
-        sheet = book.create_sheet(title)
-        for row in rows:
-            sheet.append(row)
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
+from questionnaires import attributes, by_name, short_of_memory_and_time, workbook
 
 
 def read(*rows, **more):
@@ -129,7 +108,10 @@ def test_a_type_that_a_survey_does_not_have_is_left_out_in_words(type):
         ("${a} = 'y' or ${a} = 'n'", {"a": ("y", "n")}),
         ("${n} >= 36 and selected(${p}, '2')", {"n": ("36 to 47", "48 to 59"), "p.q-2": ("yes",)}),
         ("${n} > 11 and ${n} < 24", {"n": ("12 to 23",)}),
-        ("${n} > 12", {}),
+        # With bins that begin at 13; no 20 of one width begin at 6 and 49.
+        ("${n} > 12", {"n": ("13 to 25", "26 to 38", "39 to 51", "52 to 59")}),
+        ("${n} >= 6 and ${n} < 49", {}),
+        ("../a = 'y'", {"a": ("y",)}),
         ("${a} = 'y' or ${n} < 12", {}),
         ("count-selected(${p}) > 1", {}),
         ("${a} = ${b}", {}),
@@ -174,6 +156,36 @@ def test_repeats_hidden_columns_and_settings_are_left_out_in_words():
     }
 
 
+def test_rows_that_are_no_question_are_left_out_in_words():
+    columns = ("type", "name", "label", "appearance", "disabled", "relevant")
+    made = read_questionnaire(
+        workbook(
+            [
+                columns,
+                ("begin loop over pets", "each", "Each"),
+                ("integer", "inside", "How many?"),
+                ("end loop",),
+                ("select_one yn", "off", "Off?", None, "yes"),
+                ("select_one yn", "head", "Table", "w1 label"),
+                ("select_one yn", "found", "Which?", "minimal search('a')"),
+                (None, "untyped", "What?"),
+                ("select_one yn", "never", "Never?", None, None, False),
+                ("select_one yn", "q", "Q?", "list-nolabel", "no", "true()"),
+            ]
+        ),
+        "form.xlsx",
+    )
+    assert list(attributes(made)) == ["q"]
+    assert made.left_out == (
+        "question 'each': left out with its questions: they are asked several times",
+        "question 'off': left out: it is disabled",
+        "question 'head': left out (labels of a table): nothing is answered there",
+        "question 'found': left out: its choices are in another file",
+        "question 'untyped': left out: it has no type",
+        "question 'never': left out: it is asked of nobody",
+    )
+
+
 def test_a_table_with_the_sheets_in_it_and_a_table_for_each_are_the_same(tmp_path):
     survey = "type,name,label\nselect_one yn,q,Q?\n"
     choices = "list_name,name,label\nyn,y,Yes\nyn,n,No\n"
@@ -206,7 +218,11 @@ def packed(**parts):
         (lambda: packed(a=b"nothing"), "expected a questionnaire of"),
         (lambda: b"PK\3\4 and no more", "expected a questionnaire of"),
         (lambda: workbook([("kind",), ("text",)]), "expected a questionnaire of"),
-        (lambda: workbook([("type", "name")] + [("note", "n")] * 10_001), "at most 10000 rows"),
+        (
+            lambda: workbook([("type", "name", "label", "Label"), ("note", "n", "a", "b")]),
+            "once, got 'label' twice",
+        ),
+        (lambda: workbook([("type", "name")] + [("note",)] * 10_001), "at most 10000 rows"),
     ],
 )
 def test_a_workbook_that_is_large_or_none_is_refused_in_bounded_time_and_memory(content, said):

@@ -43,6 +43,10 @@ def draft_of(page):
     return re.search(r'<textarea id="survey"[^>]*>\n(.*?)</textarea>', page, re.DOTALL)[1]
 
 
+def origin_of(page):
+    return re.search(r'<textarea name="origin" hidden>([^<]*)</textarea>', page)[1]
+
+
 def seen_of(page):
     return re.search(r'name="seen" value="([0-9a-f]+)"', page)[1]
 
@@ -93,7 +97,16 @@ def test_a_questionnaire_is_opened_as_the_survey_that_it_becomes(post):
         "Health",
         ("smoker",),
     )
-    assert unescape(page).count("question 'remarks': left out: it asks for free text") == 1
+    assert "Taken over as it is: 1 question. Changed: 0. Left out: 1." in page
+    # What became of each goes with the draft, and with a question that is renamed.
+    controls = {"origin": origin_of(page), "seen": seen_of(page), "open": "0"}
+    _, page = post(draft_of(page), **controls, **{"question.name": "smokes"})
+    rows = [" ".join(re.sub("<[^>]*>", " ", row).split()) for row in page.split("<li")]
+    assert "smokes · choice · 2 answers" in rows[-2]
+    assert "Taken over as it is" in rows[-2]
+    assert any("remarks left out: it asks for free text, which cannot be" in row for row in rows)
+    _, page = post(draft_of(page), "forget", origin=origin_of(page))
+    assert "remarks" not in page
     form = b"survey\n,type,name\n,select_one yn,q\nchoices\n,list_name,name\n,yn,y\n,yn,n\n"
     status, page = post(text.STARTER, "load", file=(BytesIO(form), "form.csv"))
     assert (status, Survey.from_toml(draft_of(page)).schema.names) == (200, ("q",))
@@ -114,9 +127,9 @@ def test_a_questionnaire_is_opened_as_the_survey_that_it_becomes(post):
         ("attributes = [" * 500, "survey: not valid TOML"),
     ],
 )
-@pytest.mark.parametrize("do", ["check", "publish", "add"])
+@pytest.mark.parametrize("do", ["check", "publish", "add:scale"])
 def test_what_is_wrong_is_one_line_and_what_was_written_stays(post, wrong, said, do):
-    status, page = post(wrong, do, kind="scale")
+    status, page = post(wrong, do)
     assert status == (200 if do != "publish" else 422 if "TOML" not in said else status)
     [alarm] = re.findall(r'role="alert" id="problem">([^<]*)</p>', page)
     assert said in alarm
@@ -203,8 +216,24 @@ def test_many_questions_are_foretold_while_somebody_waits(post):
     before = time.process_time()
     _, page = post(written)
     assert time.process_time() - before < 3
-    assert "Two questions together" in page
+    assert re.search('<th scope="row">2</th><td>±[0-9.]+ <span', page)
     assert "at most 20 are listed" in page
+
+
+def test_precision_stands_in_a_table_beside_the_chance_that_a_report_is_true(post):
+    one = text.STARTER[: text.STARTER.rindex("[[")].replace("max_length = 2", "max_length = 1")
+    _, page = post(one, respondents="5000", wanted="1")
+    table = page[page.index("<table") : page.index("</table>")]
+    cells = [
+        re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", table)
+    ]
+    cells = [cell.replace("\u202f", "") for cell in cells]
+    headings = ["Questions together", "Margin with 5000", "Respondents for ±1.0", "Best possible"]
+    assert cells[:4] == headings
+    # Reported as it is with p = 19/20: 1.96 · √(1/4)/(2p − 1) is 1.54 points √5000, and 11858 of 1.
+    assert cells[4:6] == ["1", "±1.5 usable"]
+    assert abs(int(cells[6]) - 11_858) < 5
+    assert "<strong>95" in page
 
 
 #: Texts in fields of numbers that are none, or none that can be written out.

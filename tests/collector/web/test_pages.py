@@ -435,7 +435,7 @@ def test_the_menu_offers_what_can_be_answered_of_reports_about_two_questions(
 
     links = set().union(*map(linked, sorted(linked("/results/pairs"))))
     offered = {link.removeprefix(begin) for link in links if "?" not in link} - {"report"}
-    assert set(ANALYSES) - offered == {"crosstab"}
+    assert set(ANALYSES) - offered == {"crosstab", "waves"}
     for name in offered:
         answer = http.get(f"{begin}{name}")
         assert (answer.status_code, 'role="alert"' in answer.text) == (200, False), name

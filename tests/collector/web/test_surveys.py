@@ -49,7 +49,7 @@ def test_a_survey_with_reports_cannot_be_replaced(http, batch, store, survey, op
         ({"id": "No Good"}, "id: expected lower-case letters"),
         ({"attributes": []}, "attributes: expected 1 to"),
         ({"attributes": [{"name": "a", "categories": ["x"]}]}, "expected 2 to"),
-        ({"mechanism": {"kind": "gamma-diagonal", "gamma": 19.0}}, "got `float`"),
+        ({"mechanism": {"kind": "gamma-diagonal", "gamma": 19.0}}, "mechanism.gamma: expected"),
         ({"mechanism": {"kind": "randomized-response", "keep": {"smoker": "1"}}}, "sensitive"),
         ({"more": 1}, "unknown field `more`"),
     ],

@@ -17,19 +17,19 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_studies.reports.loglinear import model_of_reports
-from halftruth_studies.reports.partial import partial_correlation
-from halftruth_studies.reports.randomized import randomized_measures, randomized_partial_correlation
+from halftruth_studies.reports.randomized import (
+    correlation_given_others_never_grows,
+    randomized_measures,
+)
 
 from ...collector.estimation.definitions import (
     FROM_ZERO,
-    Z,
     category_measures,
     estimator_of,
     one_against_the_rest,
     pair_measures,
     random_tables,
     schema_of,
-    slopes,
     survey_of,
 )
 
@@ -285,27 +285,6 @@ def test_of_more_than_two_attributes_only_divergences_are_known_not_to_grow(surv
     assert grew == [not never] * 2
 
 
-# Statements
-
-
-def test_statements_say_what_may_be_claimed_and_nothing_else(kind):
-    public = not any(a.sensitive for a in kind.survey.schema.attributes) and kind.never == EVERY
-    for measure in randomized(kind.survey, kind.present).values():
-        said = measure.statement
-        assert "\n" not in said
-        if public:
-            assert "sent as they are" in said
-            continue
-        if measure.undefined is not None:
-            assert said == "nothing can be concluded: it is undefined for the reports"
-            continue
-        assert ("at least as large for the answers" in said) == measure.never_grows
-        assert ("distorted alike" in said) == measure.order_preserved
-        assert said.startswith("nothing") == (
-            not measure.never_grows and not measure.order_preserved
-        )
-
-
 # Partial correlation
 
 
@@ -318,73 +297,6 @@ def partials(t, codes):
     mean, second = flat @ signs.T, np.einsum("nc,ic,jc->nij", flat, signs, signs)
     inverse = np.linalg.inv(second - mean[:, :, None] * mean[:, None, :])
     return -inverse[:, 0, 1] / np.sqrt(inverse[:, 0, 0] * inverse[:, 1, 1])
-
-
-def near_reports(survey, count=20_000, seed=5):
-    """Reports of records from a dense table, so that the estimate is inside the simplex."""
-    rng = np.random.default_rng(seed)
-    shape = survey.schema.shape
-    shares = rng.dirichlet(np.full(math.prod(shape), 4.0))
-    records = np.stack(np.unravel_index(rng.choice(shares.size, count, p=shares), shape), axis=1)
-    return survey.mechanism.perturb_many(survey.schema, records, rng)
-
-
-@pytest.mark.parametrize("target", ["population", "respondents"])
-@pytest.mark.parametrize("mechanism", ["randomized-response", "gamma-diagonal"])
-@pytest.mark.parametrize(
-    ("shape", "present"),
-    [
-        ((2, 2, 2), {}),
-        ((2, 2, 2), {"a": "c0", "c": "c0"}),
-        ((2, 2, 2, 2), {}),
-        ((2, 2, 2, 2, 2), {}),
-        ((3, 2, 4), {"a": "c2", "c": "c0"}),
-    ],
-)
-def test_partial_correlation_is_that_of_the_inverse_correlation_matrix(
-    make_survey, oracle, mechanism, shape, present, target
-):
-    survey = make_survey(mechanism, shape)
-    names, reports = survey.schema.names, near_reports(survey)
-    table = estimator_of(survey, reports).table(names)
-    found = partial_correlation(survey.schema, table, present, 0.95, target)
-    codes = [code_of(survey, name, present) for name in names]
-    support = oracle.support(survey, reports, names).reshape(shape)
-    assert found.name == "partial_correlation"
-    assert found.value == pytest.approx(partials(support[None], codes)[0], abs=1e-10)
-    [gradient] = slopes(lambda tables: {"r": partials(tables, codes)}, support).values()
-    variance = gradient @ oracle.covariance(survey, reports, names, target) @ gradient
-    assert found.standard_error == pytest.approx(math.sqrt(variance), rel=1e-6)
-    half = Z * found.standard_error
-    assert found.interval == pytest.approx((found.value - half, found.value + half))
-
-
-@pytest.mark.parametrize("count", range(3, 60, 4))
-def test_nothing_is_left_to_correlate_of_an_attribute_that_the_condition_repeats(
-    public_survey, count
-):
-    # Rounding must not decide whether 1 − r² is 0.
-    survey = public_survey((2, 2, 2, 2))
-    rng = np.random.default_rng(count)
-    reports = rng.integers(0, 2, (count, 4))
-    reports[:2] = [[0, 0, 0, 1], [1, 1, 1, 0]]
-    reports[:, 2] = reports[:, 0]
-    table = estimator_of(survey, reports).table(["a", "b", "c"])
-    found = partial_correlation(survey.schema, table, {}, 0.95, "population")
-    assert found.value is None
-    assert found.standard_error is None
-    assert found.undefined
-
-
-@pytest.mark.parametrize("reports", [[[1, 1, 1]], [[1, 1, 1]] * 50 + [[1, 0, 0]], [[0, 0, 0]] * 9])
-def test_shares_outside_their_range_have_no_correlation(make_survey, oracle, reports):
-    # Two variances s(1 − s) that are both negative have a positive product all the same.
-    survey = make_survey("randomized-response", (2, 2, 2))
-    assert not (0 < oracle.support(survey, np.array(reports), "a")[1] < 1)
-    table = estimator_of(survey, reports).table(["a", "b", "c"])
-    found = partial_correlation(survey.schema, table, {}, 0.95, "population")
-    assert found.value is None
-    assert "a share is not between 0 and 1" in found.undefined
 
 
 PARTIAL = {
@@ -412,26 +324,15 @@ def test_a_partial_correlation_is_claimed_not_to_grow_only_while_the_condition_i
     name, oracle
 ):
     survey, present, never = PARTIAL[name]
-    names = survey.schema.names
-    reports = some_reports(survey)
-    found = randomized_partial_correlation(
-        estimator_of(survey, reports), names[:2], names[2:], present
-    )
+    names, shape = survey.schema.names, survey.schema.shape
+    estimator = estimator_of(survey, some_reports(survey))
+    found = correlation_given_others_never_grows(estimator, names[:2], names[2:], present)
+    assert found is never
     codes = [code_of(survey, attribute, present) for attribute in names]
-    t = np.zeros(survey.schema.shape)
-    np.add.at(t, tuple(reports.T), 1 / REPORTS)
-    assert found.value == pytest.approx(partials(t[None], codes)[0], abs=1e-10)
-    assert found.never_grows is never
-    assert found.order_preserved is (name == "all public")
-    if name == "all public":
-        assert "sent as they are" in found.statement
-    else:
-        assert ("its size is at least as large" in found.statement) is never
-        assert found.statement.startswith("nothing") is not never
     rng = np.random.default_rng(7)
-    cells = t.size
-    weights = rng.gamma(rng.choice([0.5, 1, 5], (10_000, 1)), size=(10_000, cells)) + 1e-3
-    true = (weights / weights.sum(1, keepdims=True)).reshape(-1, *t.shape)
+    spread = rng.choice([0.5, 1, 5], (10_000, 1))
+    weights = rng.gamma(spread, size=(10_000, math.prod(shape))) + 1e-3
+    true = (weights / weights.sum(1, keepdims=True)).reshape(-1, *shape)
     before, after = (
         np.abs(partials(tables, codes)) for tables in (true, reported(oracle, survey, true))
     )
@@ -444,7 +345,7 @@ def test_a_partial_correlation_is_claimed_not_to_grow_only_while_the_condition_i
 def test_a_group_has_no_reports_of_its_own():
     survey = responses((2, 2, 2, 2), "0.9", "0.8", "0.9", "0.8")
     group = estimator_of(survey, some_reports(survey)).where({"d": "c1"})
-    assert randomized_partial_correlation(group, ["a", "b"], ["c"]) is None
+    assert not correlation_given_others_never_grows(group, ["a", "b"], [])
     for ask in (
         lambda: randomized_measures(group, ["a", "b"]),
         lambda: model_of_reports(group, [["a"], ["b"]]),
@@ -465,4 +366,5 @@ def test_reports_about_views_have_no_table_of_their_own():
         randomized_measures(estimator, ["a", "c"])
     with pytest.raises(EstimateError, match=sentence):
         model_of_reports(estimator, [["a"], ["c"]])
-    assert randomized_partial_correlation(estimator, ["a", "c"], ["b"]) is None
+    with pytest.raises(EstimateError, match=sentence):
+        correlation_given_others_never_grows(estimator, ["a", "c"], ["b"])

@@ -1,9 +1,9 @@
 /** An existing HTML form whose answers are perturbed before anything is sent. */
 
 import { Client } from "../client.js";
-import { ParameterError, RecordError } from "../errors.js";
+import { LedgerRefused, ParameterError, RecordError } from "../errors.js";
 import { element } from "./dom.js";
-import { because, checkAdmission, hasReport } from "./failures.js";
+import { because, checkAdmission, exhausted, hasReport } from "./failures.js";
 import { chosen, wantedBy, wordingIn } from "./languages.js";
 import { Questionnaire } from "./questionnaire.js";
 import { Wording } from "./wording.js";
@@ -35,10 +35,12 @@ import { Wording } from "./wording.js";
  * @param {string} options.survey Its id.
  * @param {string} options.collector Address of the collector.
  * @param {string | number} options.maxGamma Largest amplification to accept.
- * @param {readonly string[]} [options.unprotected] Attributes that may be sent as they are.
+ * @param {readonly string[]} [options.unprotected] Attributes that may be sent unperturbed.
  * @param {readonly string[]} [options.digests] Of the surveys that may be answered.
  * @param {readonly string[]} [options.operatorKeys]
  *   Public keys of operators: a survey that none of them signed is refused.
+ * @param {string | number} [options.maxTotalGamma]
+ *   Largest amplification to accept of all reports from this browser together.
  * @param {string} [options.invitation] What lets the report in where the survey asks for one.
  * @param {Values} [options.values]
  * @returns {Promise<{client: Client, survey: import("../survey.js").Survey}>}
@@ -253,7 +255,10 @@ class Held {
   async show(error) {
     const wanted = wantedBy(this.notice.closest("[lang]") ?? this.notice);
     const words = await wordingIn(chosen([], wanted)).catch(() => new Wording());
-    const text = because(this.hasReport() ? "mayHaveLeft" : "nothingSent", error, words);
+    const text =
+      error instanceof LedgerRefused
+        ? [exhausted(error, words)]
+        : because(this.hasReport() ? "mayHaveLeft" : "nothingSent", error, words);
     this.notice.replaceChildren(element("p", { lang: words.locale }, ...text));
   }
 }

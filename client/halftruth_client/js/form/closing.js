@@ -39,10 +39,11 @@ const OUTCOMES = {
  * @param {Onward | null} step.onward
  * @param {(() => void) | null} step.again Sends the same report once more.
  * @param {(() => void) | null} step.another Lets another person answer.
+ * @param {HTMLElement | null} step.counted What was counted so far.
  * @param {Wording} words
  */
 export function outcome(step, words) {
-  const { outcome, moment, thanks, answers, report, isHidden, onward, again, another } = step;
+  const { outcome, moment, thanks, answers, report, isHidden, onward, again, another, counted } = step;
   const [heading, text] = OUTCOMES[outcome];
   // Of somebody else nothing is promised here.
   const isOwn = outcome !== "before" && outcome !== "shared";
@@ -63,7 +64,28 @@ export function outcome(step, words) {
     onward && further(onward, words),
     again && buttons(button(words.say("again"), again)),
     another && buttons(button(words.say("another"), another)),
+    counted,
   );
+}
+
+/**
+ * Where a survey goes on to, if it does.
+ *
+ * @param {import("../framing.js").Framing} framing
+ * @param {() => void} stay Once a person wants to.
+ * @returns {Onward | null}
+ */
+export function onwardOf({ redirect, redirectAfter }, stay) {
+  if (!redirect) return null;
+  const onward = {
+    address: new URL(redirect, location.origin),
+    seconds: redirectAfter ?? null,
+    stay: () => {
+      stay();
+      onward.seconds = null;
+    },
+  };
+  return onward;
 }
 
 /** @type {(onward: Onward, words: Wording) => HTMLElement} */

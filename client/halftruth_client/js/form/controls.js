@@ -87,7 +87,10 @@ class Controls {
     // Where answers are as short as numbers, what they mean is written below.
     const isTiny = order.every((code) => categories[code].length <= TINY);
     const meaning = order.filter((code) => isTiny && texts[code] !== categories[code]);
-    const meaningOf = (/** @type {number} */ code) => `${categories[code]}: ${texts[code]}`;
+    const meaningOf = (/** @type {number} */ code) =>
+      texts[code].startsWith(`${categories[code]} `)
+        ? texts[code]
+        : `${categories[code]}: ${texts[code]}`;
     const radios = order.map((code) => {
       const label = this.radio(code, isTiny ? categories[code] : ofSurvey(texts[code], words));
       if (meaning.includes(code)) inputOf(label).setAttribute("aria-label", meaningOf(code));

@@ -3,9 +3,10 @@
 import { CollectorUnavailable, RequestRefused } from "../errors.js";
 import { hidesAll, protection } from "../protection.js";
 import { inLanguage } from "../texts.js";
-import { anotherPerson, loading, outcome } from "./closing.js";
+import { anotherPerson, loading, onwardOf, outcome } from "./closing.js";
 import { checkAdmission, failure, hasReport, messageOf, refusal } from "./failures.js";
 import { chosen, wantedBy, wordingIn } from "./languages.js";
+import { boundingLedger, ledgerOf } from "./ledger.js";
 import { opening } from "./opening.js";
 import { selection } from "./outlook.js";
 import { practiceRound } from "./practice.js";
@@ -43,7 +44,7 @@ let sheet;
  * the largest amplification to accept; `unprotected`, names of attributes that may be sent as they
  * are, which needs one of the next two; `digests`, of the surveys that may be answered, and
  * `operator-keys`, public keys of which one must have signed the survey, all with blanks between
- * them; `invitation`, what lets the report in where the survey asks for one; `send-every`, minutes
+ * them; `max-total-gamma`, the largest amplification to accept of all reports together; `invitation`, what lets the report in where the survey asks for one; `send-every`, minutes
  * after a whole multiple of which it is sent; `ask`, whether only what is `drawn` for this browser is
  * asked, by default, or `all`; `history`, whether the browser's Back key goes a page back, for one form
  * of a page; `lang`, the language, which changes when a person chooses another one.
@@ -63,6 +64,8 @@ export class HalftruthForm extends Localized {
   #agreed = false;
   /** @type {number | undefined} What was drawn to be asked about. */
   #view = undefined;
+  /** @type {import("../ledger.js").Ledger | null} Of the survey's series, or where all is bounded. */
+  #ledger = null;
   #trail = new Trail(this);
   #timer = 0;
   #settings = { interval: 0, asksAll: false };
@@ -161,6 +164,7 @@ export class HalftruthForm extends Localized {
       const fetched = Date.now();
       const words = await wordingIn(chosen(survey.languages, wantedBy(this)));
       const before = client.before(survey.id, await survey.digest());
+      this.#ledger = await boundingLedger(this, client, survey);
       if (isOver()) return;
       [this.current, this.words, this.#fetched] = [survey, words, fetched];
       if (before === null) {
@@ -216,7 +220,7 @@ export class HalftruthForm extends Localized {
     };
     this.show((words) => {
       const drawn = selection(survey, questionnaire, this.#view, words);
-      return opening({ ...step, agreed: this.#agreed, drawn }, words);
+      return opening({ ...step, agreed: this.#agreed, drawn, counted: this.#counted(survey, words) }, words);
     });
     if (missing) {
       /** @type {HTMLElement | null} */ (this.root.querySelector("[name=consent]"))?.focus();
@@ -307,6 +311,7 @@ export class HalftruthForm extends Localized {
       await isBack;
       // Meanwhile the page may ask something else here.
       if (survey !== this.current) return;
+      this.#ledger = await boundingLedger(this, client, survey);
       // The report is drawn and remembered for good; nobody can change what it was made of.
       this.#stayed ??= this.questionnaire;
       this.questionnaire = null;
@@ -342,7 +347,7 @@ export class HalftruthForm extends Localized {
     const step = {
       outcome: state,
       isHidden: hidesAll(survey, client.unprotected),
-      onward: isCounted && isOwn ? this.#onward() : null,
+      onward: isCounted && isOwn ? this.#onward(survey) : null,
       moment,
       again: isCounted || moment ? null : () => void this.#resend(),
       another: isCounted && sharedDevices ? () => this.#askAnother(status) : null,
@@ -351,7 +356,8 @@ export class HalftruthForm extends Localized {
       const answers = (isOwn && stayed?.lines(words)) || [];
       const report = isOwn ? receipt(survey, client.report(survey.id), words, stayed?.record()) : null;
       const thanks = isCounted && isOwn ? inLanguage(survey.framing.thanks, words.language) : "";
-      return outcome({ ...step, thanks, answers, report }, words);
+      const counted = isOwn ? this.#counted(survey, words) : null;
+      return outcome({ ...step, thanks, answers, report, counted }, words);
     });
     // At the very moment: ticks from now on would show how long answering took. A clock may be set back.
     if (moment) this.#timer = setTimeout(() => void this.#resend(), Math.min(moment - Date.now(), 2 ** 31 - 1));
@@ -374,21 +380,11 @@ export class HalftruthForm extends Localized {
     }
   }
 
-  /** Where to go on to, once the report was counted, and by itself after a moment. */
-  #onward() {
-    const { redirect, redirectAfter } = this.current?.framing ?? {};
-    if (!redirect) return null;
+  /** @param {Survey} survey Where to go on to, once its report was counted, and by itself after a moment. */
+  #onward({ framing }) {
+    const onward = onwardOf(framing, () => clearTimeout(this.#timer));
     const go = () => /** @type {HTMLElement | null} */ (this.root.querySelector(".onward"))?.click();
-    if (redirectAfter) this.#timer = setTimeout(go, 1_000 * redirectAfter);
-    /** @type {import("./closing.js").Onward} */
-    const onward = {
-      address: new URL(redirect, location.origin),
-      seconds: redirectAfter ?? null,
-      stay: () => {
-        clearTimeout(this.#timer);
-        onward.seconds = null;
-      },
-    };
+    if (onward?.seconds) this.#timer = setTimeout(go, 1_000 * onward.seconds);
     return onward;
   }
 
@@ -414,6 +410,17 @@ export class HalftruthForm extends Localized {
     this.show((words) => anotherPerson({ back, go: () => void go() }, words));
   }
 
+  /** @type {(survey: Survey, words: import("./wording.js").Wording) => HTMLElement | null} */
+  #counted(survey, words) {
+    return ledgerOf(this.#ledger, survey, () => this.#forgetLedger(survey), words);
+  }
+
+  #forgetLedger = async (/** @type {Survey} */ survey) => {
+    await this.client?.forgetLedger(survey);
+    this.forgetPerson();
+    await this.start();
+  };
+
   /** @param {(() => void) | null} [retry] */
   #refused(retry = null) {
     const { current: survey, client } = this;
@@ -428,7 +435,7 @@ export class HalftruthForm extends Localized {
   #fail(error, retry) {
     const isInvited = invitationOf(this) !== undefined;
     const left = hasReport(this.client, this.survey);
-    this.show((words) => failure(error, left, isInvited, retry, words));
+    this.show((words) => failure(error, left, isInvited, retry, this.#forgetLedger, words));
     if (!(error instanceof CollectorUnavailable)) {
       this.tell("refused", { message: messageOf(error, this.words) });
     }

@@ -1,11 +1,12 @@
 /** Views of errors. */
 
 import {
-  AnsweredBefore, CollectorUnavailable, HalftruthError, ParameterError, SurveyRefused,
+  AnsweredBefore, CollectorUnavailable, HalftruthError, LedgerRefused, ParameterError, SurveyRefused,
 } from "../errors.js";
 import { checkInvitation } from "../terms.js";
 import { closed, problem } from "./closing.js";
 import { element } from "./dom.js";
+import { ledgerOf } from "./ledger.js";
 
 /**
  * @import { Survey } from "../survey.js"
@@ -45,13 +46,20 @@ export async function checkAdmission(client, survey, invitation) {
  * @param {boolean} left Whether a report may have been sent before.
  * @param {boolean} isInvited Whether the page has something for an invitation.
  * @param {(() => void) | null} retry
+ * @param {((survey: Survey) => void) | null} forget Forgets what was counted.
  * @param {Wording} words
  */
-export function failure(error, left, isInvited, retry, words) {
+export function failure(error, left, isInvited, retry, forget, words) {
   if (error instanceof CollectorUnavailable) {
     return problem(words.say("unreachable"), words.say("unreachableText"), retry, words);
   }
   if (error instanceof SurveyOver) return closed(error.survey, words);
+  if (error instanceof LedgerRefused) {
+    const { survey, ledger } = error;
+    const view = problem(words.say("enough"), [exhausted(error, words)], null, words);
+    view.append(ledgerOf(ledger, survey, forget && (() => forget(survey)), words) ?? "");
+    return view;
+  }
   /** @type {"invitationSpent" | "invitationUnreadable" | "invitationMissing" | "answeredBefore" | null} */
   let key = null;
   if (error instanceof InvitationSpent) key = "invitationSpent";
@@ -61,6 +69,17 @@ export function failure(error, left, isInvited, retry, words) {
   if (key) return problem(words.say(key), words.say(`${key}Text`), null, words);
   const text = because(left ? "mayHaveLeft" : "nothingSent", error, words);
   return problem(words.say("notAsked"), text, null, words);
+}
+
+/**
+ * Why a report would tell too much together with those before.
+ *
+ * @param {LedgerRefused} error
+ * @param {Wording} words
+ */
+export function exhausted({ field }, words) {
+  if (field === "series.wave") return words.say("waveAnswered");
+  return words.say(field === "maxTotalGamma" ? "totalSpent" : "seriesSpent");
 }
 
 /**

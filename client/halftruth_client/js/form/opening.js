@@ -26,6 +26,7 @@ import { button, buttons, ofSurvey } from "./views.js";
  * @param {(agreed: boolean) => void} step.agree
  * @param {(() => void) | null} step.practise
  * @param {() => void} step.begin
+ * @param {HTMLElement | null} step.counted What was counted so far.
  * @param {Wording} words
  */
 export function opening(step, words) {
@@ -64,6 +65,7 @@ export function opening(step, words) {
       practise && isBounded && button(words.say("practise"), practise),
     ),
     isOpen ? null : details,
+    step.counted,
   );
 }
 

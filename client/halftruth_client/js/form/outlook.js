@@ -19,20 +19,20 @@ export function inHundred(tenths) {
 
 /**
  * Of 100 people, how many have a secret that 5 of 100 have: before anything was sent, after what this
- * survey sends, and after answers that are sent as they are.
+ * survey sends, and after answers that are sent unperturbed.
  *
  * The largest share holds for every secret, and for whoever knows whatever else; where a single answer
- * is protected better, so does the one below it.
+ * is protected better, so does the one below it; and one for all waves of a series.
  *
  * @param {Protection} protection With a bound.
  * @param {Wording} words
  * @returns {{label: string, value: string, count: number}[]}
  */
-export function outlook({ prior, hidden, whole, single: { known, unknown } }, words) {
+export function outlook({ prior, hidden, whole, single: { known, unknown }, series }, words) {
   const before = inHundred(prior);
   const after = inHundred(whole?.posterior ?? 1_000);
   const single = inHundred(Math.max(known?.posterior ?? 1_000, unknown?.posterior ?? 1_000));
-  const line = (/** @type {"after" | "afterSingle"} */ key, /** @type {number} */ count) => ({
+  const line = (/** @type {"after" | "afterSingle" | "afterSeries"} */ key, /** @type {number} */ count) => ({
     label: words.say(key),
     value: words.say("atMost", { count }),
     count,
@@ -41,17 +41,19 @@ export function outlook({ prior, hidden, whole, single: { known, unknown } }, wo
     { label: words.say("before"), value: String(before), count: before },
     line("after", after),
     ...(hidden > 1 && single < after ? [line("afterSingle", single)] : []),
+    ...(series ? [line("afterSeries", inHundred(series.bound?.posterior ?? 1_000))] : []),
     { label: words.say("ordinary"), value: "100", count: 100 },
   ];
 }
 
 /** @type {(protection: Protection, fit: Fit, words: Wording) => string[]} */
-export function happening({ bare, provable }, fit, words) {
+export function happening({ bare, provable, series }, fit, words) {
   const isAll = bare.length + provable.length === 0;
   return [
     words.say(isAll ? "chance" : "chanceOthers", { figure: words.frequency(fit) }),
     words.say(isAll ? "certain" : "certainMostly"),
     words.say("lasting"),
+    ...(series ? [words.say("series", { wave: series.wave })] : []),
   ];
 }
 

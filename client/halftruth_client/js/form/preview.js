@@ -24,6 +24,18 @@ class HalftruthPreview extends HalftruthForm {
     return false;
   }
 
+  /** One that takes the place of another that was begun is begun, too; whoever types goes on typing. */
+  async start() {
+    await super.start();
+    /** @type {HTMLElement | null} */
+    const begin = this.root.querySelector("button.main");
+    if (!begin || !this.hasAttribute("begun") || this.root.querySelector("[name=consent]")) return;
+    const held = /** @type {HTMLElement | null} */ (document.activeElement);
+    this.removeAttribute("begun");
+    begin.click();
+    held?.focus({ preventScroll: true });
+  }
+
   /** The end of a preview: nothing is drawn. */
   async submit() {
     this.questionnaire?.clear();

@@ -12,6 +12,7 @@ export const ATTRIBUTES = Object.freeze({
   unprotected: "unprotected",
   digests: "digests",
   "operator-keys": "operatorKeys",
+  "max-total-gamma": "maxTotalGamma",
   invitation: "invitation",
   "send-every": "sendEvery",
   ask: "ask",

@@ -23,6 +23,7 @@ export function clientOf(form, settings = { retries: 2, patience: PATIENCE }) {
     unprotected: list(form, "unprotected") ?? [],
     digests: list(form, "digests"),
     operatorKeys: list(form, "operator-keys"),
+    maxTotalGamma: form.getAttribute("max-total-gamma") ?? undefined,
     ...settings,
   });
 }

@@ -88,7 +88,7 @@ button[disabled] { opacity: 0.6; cursor: progress; }
 .card.sent { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); background: var(--quiet); }
 fieldset[aria-invalid] .option, fieldset [aria-invalid], .option:has([aria-invalid]) { border-color: var(--alarm); }
 h3 { margin-block-start: 1.5em; }
-.card h3 { margin-block-start: 0; }
+.card h3, .opening .card h3 { margin-block-start: 0; }
 .opening { line-height: 1.4; }
 @media (max-width: 30rem) { .opening { font-size: 0.94em; } }
 .opening h2 { margin-block-end: 0.4em; }

@@ -10,12 +10,14 @@ export interface FormAttributes {
   collector?: string;
   /** The largest amplification to accept: a survey that protects less is refused. */
   "max-gamma": string | number;
-  /** Attributes that may be sent as they are, with blanks between them. */
+  /** Attributes that may be sent unperturbed, with blanks between them. */
   unprotected?: string;
   /** Digests of the surveys that may be answered, with blanks between them. */
   digests?: string;
   /** Public keys of which one must have signed the survey, with blanks between them. */
   "operator-keys"?: string;
+  /** The largest amplification to accept of all reports from this browser together. */
+  "max-total-gamma"?: string | number;
   /** What lets the report in where the survey asks for one. */
   invitation?: string;
   /** Minutes after a whole multiple of which the report is sent. */
@@ -40,6 +42,8 @@ export interface Properties {
   set digests(value: string | readonly string[] | null | undefined);
   get operatorKeys(): string;
   set operatorKeys(value: string | readonly string[] | null | undefined);
+  get maxTotalGamma(): string;
+  set maxTotalGamma(value: string | number | null | undefined);
   get invitation(): string;
   set invitation(value: string | null | undefined);
   get sendEvery(): string;

@@ -198,7 +198,7 @@ export class Wording {
    * @param {import("../protection.js").Protection} protection
    * @param {Attributes} attributes
    */
-  promises({ prior, designs, bare, provable, hidden, whole, single, timed }, attributes) {
+  promises({ prior, designs, bare, provable, hidden, whole, single, series, timed }, attributes) {
     const sentences = this.designs(designs, attributes);
     if (bare.length > 0) sentences.push(this.bare(bare));
     for (const { name, answer, other, bound } of provable) {
@@ -220,6 +220,7 @@ export class Wording {
           : this.say("singleOfBoth", { known, unknown }),
       );
     }
+    if (series) sentences.push(this.say("promiseSeries", { whose, bound: this.bound(prior, series.bound) }));
     if (timed) sentences.push(this.say("timed"));
     return sentences;
   }

@@ -75,12 +75,30 @@ export const ENGLISH = {
     "But for what is named here, nobody who collects, steals or demands the data can tell from it" +
     " for certain what you answered.",
   lasting: "What is sent cannot be taken back. That you take part is not hidden.",
+  series:
+    "You may be asked again: this is wave {wave} of a series. This browser counts what its reports" +
+    " tell, and refuses a wave that would exceed what is promised here for all waves together. In" +
+    " another browser, in a private window, or after this page’s data were deleted, the count begins" +
+    " anew.",
+  ledger: "Counted in this browser so far",
+  ledgerTells: "What others can learn at most",
+  ledgerWhole: {
+    one: "All answers together, in one report",
+    other: "All answers together, in {count} reports",
+  },
+  ledgerQuestion: { one: "{label} (in one report)", other: "{label} (in {count} reports)" },
+  ledgerNote:
+    "Each survey counts once, whoever answered it in this browser. Forgetting the count resets the" +
+    " protection: what was sent stays with the survey’s server, and is not counted any more. Please do" +
+    " so only if somebody else answered before.",
+  forgetLedger: "Forget the count",
   learn: "What can others learn about you?",
   suppose: "Suppose that {count} of 100 people have a secret. How many of 100 have it …",
   atMost: "at most {count}",
   before: "before anybody answers",
   after: "if they send the same as you",
   afterSingle: "the same, if it is a single answer",
+  afterSeries: "if they send the same as you in all waves",
   ordinary: "if they admit it in an ordinary survey",
   exactly: "The same in exact words",
   bare: "Sent as answered, without protection: {labels}.",
@@ -98,6 +116,9 @@ export const ENGLISH = {
     "A single answer: {known} for someone who knows all other answers, and {unknown} for someone" +
     " who knows none of them.",
   bound: "from {prior} to at most {posterior} (γ = {gamma})",
+  promiseSeries:
+    "{whose}, from all waves of this series together: {bound}. The device that answers counts, and" +
+    " refuses a wave that would exceed this.",
   boundless: "no bound, since a report can prove an answer (γ infinite)",
   timed:
     "Some questions are asked after certain answers only. How long somebody takes can show whether" +
@@ -218,6 +239,16 @@ export const ENGLISH = {
   answeredBeforeText:
     "Another version of this survey was answered in this browser. A second report about the same" +
     " answers would tell more of you, so nothing more is asked or sent.",
+  enough: "Enough was told already",
+  seriesSpent:
+    "Together with what was sent from this browser before, this wave would tell more of you than" +
+    " was promised for the whole series. So nothing was asked or sent.",
+  totalSpent:
+    "Together with what was sent from this browser before, this survey would tell more of you than" +
+    " this page allows for all surveys. So nothing was asked or sent.",
+  waveAnswered:
+    "This wave was answered in this browser, under another name. A second report about the same" +
+    " answers would tell more of you. So nothing was asked or sent.",
   unforeseen: "something unforeseen went wrong",
   refused: "Your report was not counted",
   refusedText: "The survey’s server refused it: {message}.",

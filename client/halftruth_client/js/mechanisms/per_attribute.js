@@ -105,7 +105,7 @@ export class AttributeMechanism extends RecordMechanism {
     throw new TypeError(`attribute ${j}: expected a mechanism that draws ${code} by ${below}`);
   }
 
-  /** Positions of the attributes that are not sent as they are. */
+  /** Positions of the attributes that are not sent unperturbed. */
   #perturbed() {
     return this.schema.attributes.flatMap(({ categories }, j) =>
       categories.every((_, code) => this.chance(j, code, code).compare(ONE) === 0) ? [] : [j],

@@ -18,6 +18,7 @@ import {
   scalar,
   solved,
 } from "./projective.js";
+import { Rotation } from "./rotation.js";
 import { expand, isWithin, positionsOf, readClasses } from "./views.js";
 
 const MOST_PRIME = 65_521;
@@ -54,7 +55,7 @@ export class SplitQuestionnaire {
       throw new SurveyError(`direct: expected an integer from 2 to ${MOST_DIRECT}`, "direct");
     }
     const none = Array.isArray(unperturbed) && unperturbed.length === 0;
-    /** Positions of the attributes that are sent as they are. */
+    /** Positions of the attributes that are sent unperturbed. */
     this.public = none ? [] : positionsOf(unperturbed, schema, "public");
     const sensitive = this.public.find((j) => schema.attributes[j].sensitive !== false);
     if (sensitive !== undefined) {
@@ -64,8 +65,8 @@ export class SplitQuestionnaire {
         "public",
       );
     }
-    const classes = readClasses(views, schema, this.public);
-    this.views = expand(schema, classes, this.prime, this.direct);
+    this.classes = readClasses(views, schema, this.public);
+    this.views = expand(schema, this.classes, this.prime, this.direct);
     const { first, response } = this.views[this.views.length - 1];
     /** @type {import("./base.js").ReportSpace} */
     this.reportSpace = {
@@ -148,6 +149,11 @@ export class SplitQuestionnaire {
     const last = this.views[this.views.length - 1];
     const drawn = Number(below(BigInt(last.until)));
     return this.views.findIndex(({ until }) => drawn < until);
+  }
+
+  /** @type {NonNullable<Mechanism["rotation"]>} */
+  rotation() {
+    return new Rotation(this.classes, this.views);
   }
 
   /** @type {NonNullable<Mechanism["asked"]>} */

@@ -32,10 +32,12 @@ import { Fields } from "./fields.js";
  * @property {import("./fields.js").Names} map
  *   Names and values of the questionnaire with ours, as `halftruth survey import --map` writes them.
  * @property {string | number} maxGamma Largest amplification to accept.
- * @property {readonly string[]} [unprotected] Attributes that may be sent as they are.
+ * @property {readonly string[]} [unprotected] Attributes that may be sent unperturbed.
  * @property {readonly string[]} [digests] Of the surveys that may be answered.
  * @property {readonly string[]} [operatorKeys]
  *   Public keys of operators: a survey that none of them signed is refused.
+ * @property {string | number} [maxTotalGamma]
+ *   Largest amplification to accept of all reports from this browser together.
  * @property {string} [invitation] What lets the report in where the survey asks for one.
  *
  * @typedef {{client: Client, survey: Survey, words: Wording, invitation?: string}} Parts
@@ -108,7 +110,7 @@ export async function connect(model, settings) {
     model.endLoading();
     return survey;
   } catch (error) {
-    show(failure(error, hasReport(client, id), invitation !== undefined, null, words));
+    show(failure(error, hasReport(client, id), invitation !== undefined, null, null, words));
     connected.delete(model);
     throw error;
   }
@@ -161,6 +163,7 @@ function promised(questionnaire, view, { client, survey, words }) {
     drawn: selection(survey, questionnaire, view, words),
     lasts: client.remembers,
     ...{ agreed: false, missing: false, agree: () => {}, practise: null, begin: () => {} },
+    counted: null,
   };
   const made = opening(step, words);
   for (const part of made.querySelectorAll("h2, .bar, .buttons")) part.remove();
@@ -209,7 +212,7 @@ function listen(model, fields, questionnaire, asked, parts) {
       if (error instanceof RequestRefused && client.isWaiting(survey.id)) return "waiting";
       const report = client.report(survey.id);
       return report?.refused === undefined
-        ? failure(error, report !== null, invitation !== undefined, null, words)
+        ? failure(error, report !== null, invitation !== undefined, null, null, words)
         : refusal({ ...report, refused: report.refused }, survey, null, words);
     }
   };
@@ -259,6 +262,7 @@ function closing(state, questionnaire, { client, survey, words }) {
     onward: null,
     again: null,
     another: null,
+    counted: null,
   };
   return outcome(step, words);
 }

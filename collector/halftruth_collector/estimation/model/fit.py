@@ -11,7 +11,6 @@ categories nor a reference matters to it.
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from halftruth_shared import ParameterError, Schema, Survey
@@ -101,22 +100,6 @@ class LoglinearModel:
     def terms(self) -> list[tuple[str, ...]]:
         """Attributes of every interaction in the model, main effects first."""
         return [tuple(self.schema.names[axis] for axis in term) for term in self.design.terms]
-
-    @cached_property
-    def evidence(self) -> dict[tuple[str, ...], float]:
-        """Share of the information about each interaction that is the reports', not the penalty's.
-
-        It is the mean over its parameters of 1 − posterior variance / prior variance.
-        """
-        told = 1 - np.diag(self.covariance) * self.penalty
-        sums = np.bincount(self.design.term_of, told)
-        means = sums / np.bincount(self.design.term_of)
-        return dict(zip(self.terms, means.tolist(), strict=True))
-
-    @property
-    def effective_parameters(self) -> float:
-        """Σ of these shares over all parameters, the trace of I (I + R)⁻¹."""
-        return float((1 - np.diag(self.covariance) * self.penalty).sum())
 
 
 def fit_model(

@@ -156,7 +156,7 @@ def _weights(part: ReportPart, fitted: Fitted) -> Array:
 
 
 def _rows(part: ReportPart, fitted: Fitted) -> int:
-    """Number of cells that these reports tell as they are."""
+    """Number of cells that these reports carry unperturbed."""
     return math.prod(fitted.design.shape[axis] for axis in part.known)
 
 

@@ -13,11 +13,10 @@ from .sets import (
     MAX_CELLS,
     USUAL_LENGTHS,
     even_plan,
-    even_variance,
     largest_table,
+    margins,
     perturbed_of,
     sets_of,
-    unit_variances,
 )
 
 
@@ -77,16 +76,7 @@ def _plan_design(
 ) -> DesignPlan:
     respondents, reconstruction = query.respondents, mechanism.reconstruction(schema)
     sets = {length: sets_of(schema, positions, length) for length in range(1, longest + 1)}
-    unbiased = [
-        even_plan(
-            LengthMargin,
-            even_variance(list(unit_variances(reconstruction, of, query.target).values())),
-            query,
-            length=length,
-        )
-        for length, of in sets.items()
-        if length <= reconstruction.max_order
-    ]
+    unbiased = margins(reconstruction, sets, query)
     try:
         model = expected_model(schema, mechanism, respondents)
     except DomainTooLarge:

@@ -49,6 +49,7 @@ from .sets import (
     sets_of,
     unit_variances,
 )
+from .waves import plan_waves, recommend_waves
 
 
 def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
@@ -58,7 +59,7 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
     ----------
     survey : Survey
         Its own mechanism is compared with one of every other kind and the same amplification γ, as
-        far as these can serve its schema. Attributes that the survey sends as they are may be sent
+        far as these can serve its schema. Attributes that the survey sends unperturbed may be sent
         so by the others too.
     map_pieces : callable
         Where the mechanisms are planned; the numbers are the same everywhere.
@@ -100,6 +101,7 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
     served = [p for p in plans if len(p.lengths) == len(lengths)]
     best, reason = recommend(served)
     designs = plan_designs(survey, gamma, public, query) if query.designs else []
+    waves = plan_waves(survey, gamma, public, lengths, query)
     return PlanResult(
         query=query,
         gamma=None if gamma is None else optional(as_float(gamma)),
@@ -110,7 +112,8 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
         reason=reason,
         protection=Protection.of(survey).sentences(),
         designs=designs,
-        advice=recommend_designs(designs),
+        waves=waves,
+        advice=[*recommend_designs(designs), *recommend_waves(waves, query)],
     )
 
 

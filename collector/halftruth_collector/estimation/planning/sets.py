@@ -2,13 +2,13 @@
 
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeVar
 
 from halftruth_shared import DomainTooLarge, Reconstruction, Schema
 from halftruth_shared.analyses.base import Target
-from halftruth_shared.analyses.plan import EvenPlan, PlanQuery
+from halftruth_shared.analyses.plan import EvenPlan, LengthMargin, PlanQuery
 from halftruth_shared.mechanisms import UnitVariance
 
 from ..bounds import normal_quantile
@@ -43,7 +43,7 @@ def largest_table(schema: Schema, positions: Sequence[int], length: int) -> int:
 
 
 def perturbed_of(schema: Schema, public: frozenset[str]) -> list[int]:
-    """Positions of the attributes that are not sent as they are."""
+    """Positions of the attributes that are not sent unperturbed."""
     return [j for j, name in enumerate(schema.names) if name not in public]
 
 
@@ -88,6 +88,24 @@ def even_variance(tables: Sequence[UnitVariance]) -> float:
         square += float(variances.at(1 / size).sum())
         cells += size
     return max(square, 0.0) / cells
+
+
+def margins(
+    reconstruction: Reconstruction,
+    sets: Mapping[int, Iterable[Sequence[int]]],
+    query: PlanQuery,
+) -> list[LengthMargin]:
+    """Plan unbiased estimates of sets of each length, as far as reports tell of them."""
+    return [
+        even_plan(
+            LengthMargin,
+            even_variance(list(unit_variances(reconstruction, of, query.target).values())),
+            query,
+            length=length,
+        )
+        for length, of in sets.items()
+        if length <= reconstruction.max_order
+    ]
 
 
 def even_plan(kind: type[P], variance: float, query: PlanQuery, **also: Any) -> P:

@@ -28,8 +28,8 @@ class Option:
 class Control:
     """A control of a form: an "input", an "area", a "select", "selects", or "boxes" to tick.
 
-    There is a tuple of options for each select, and a word in `groups` for what each is about;
-    where `several` of them may be chosen, it is a list.
+    There is a tuple of options for each group of them, whose name is in `groups` where they are
+    several: the answers to one question, or a select of its own.
     `apart` is one that can be left as it is, and was.
     """
 
@@ -40,7 +40,6 @@ class Control:
     value: str = ""
     options: tuple[tuple[Option, ...], ...] = ()
     groups: tuple[str, ...] = ()
-    several: bool = False
     apart: bool = False
 
 
@@ -76,15 +75,13 @@ def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[st
     said = sentences.named if field.of == "measure" else str
     labels = [known.get(name) or answers.get(name) or said(name) for name in found]
     if field.kind == "items":
-        blank = "" if field.any_of else "any"
-        every = [_items(a, field.choices, texts, blank) for a in survey.schema.attributes]
+        every = [_items(a, field.choices, texts) for a in survey.schema.attributes]
         # What is said of no attribute of this survey stays, too, next to the error about it.
         strange = [text for text in texts if text.partition("=")[0] not in known]
-        every += [_options([text], [text], blank=blank) for text in strange]
+        every += [_options([text], [text]) for text in strange]
         groups = (*known.values(), *(text.partition("=")[0] for text in strange))
-        return Control(
-            *described, "selects", options=tuple(every), groups=groups, several=field.any_of
-        )
+        kind = "select" if field.most == 1 else "boxes"
+        return Control(*described, kind, options=tuple(every), groups=groups)
     if field.kind == "terms":
         # Those of many attributes are too many to choose from.
         few = [*known][:MOST_OFFERED]
@@ -95,7 +92,8 @@ def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[st
     if field.kind == "margins":
         return Control(*described, "area", value="\n".join(texts))
     if field.kind == "flag":
-        return Control(*described, "boxes", options=(_options(["true"], texts, ["yes"]),))
+        ticked = [text for text in texts if text != "false"]
+        return Control(*described, "boxes", options=(_options(["true"], ticked, ["yes"]),))
     if field.kind == "categories":
         return Control(*described, "boxes", options=(_options(found, texts, labels),))
     if field.kind == "names":
@@ -129,15 +127,13 @@ def _answers(attribute: Attribute) -> dict[str, str]:
     return dict(zip(attribute.categories, attribute.answers_in(), strict=True))
 
 
-def _items(
-    attribute: Attribute, found: Sequence[str], texts: Sequence[str], blank: str
-) -> tuple[Option, ...]:
+def _items(attribute: Attribute, found: Sequence[str], texts: Sequence[str]) -> tuple[Option, ...]:
     """Return the options of an attribute: categories, or the choices and what was given."""
     begin = f"{attribute.name}="
     given = [text.removeprefix(begin) for text in texts if text.startswith(begin)]
     said = list(dict.fromkeys([*(found or attribute.categories), *given]))
     every, labels = [f"{begin}{one}" for one in said], _answers(attribute)
-    return _options(every, texts, [labels.get(one, one) for one in said], blank=blank, keep=False)
+    return _options(every, texts, [labels.get(one, one) for one in said], keep=False)
 
 
 def _options(

@@ -5,7 +5,7 @@ and nothing is stored until it is published. Where text and controls were both c
 counts. Everything works without scripts; with them, what is shown follows what is typed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -13,22 +13,33 @@ from flask import Response, g, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanResult
 from halftruth_shared.analyses.reading import read
-from halftruth_shared.analyses.wording import half_width
+from halftruth_shared.analyses.wording import half_width, number, percent
 from halftruth_shared.mechanisms import MECHANISMS
 from halftruth_shared.mechanisms.designs import DESIGNS
 from halftruth_shared.protocol.terms import Terms
 from werkzeug.wrappers import Response as AnyResponse
 
 from ...designing import edits, mechanism, questions, text
+from ...designing.origin import Origin
 from ...designing.text import Data
 from ...dry_run import SurveyCheck, allowed_by_form, check_survey
 from ...estimation.planning.planner import plan
-from ...estimation.planning.recommendation import expected_precision
+from ...estimation.reliability import reliability
 from .. import errors, parameters
 from ..context import collector
 from .session import guarded
 
 blueprint = guarded("design", "/operate/design", "operator")
+
+#: The steps, the file itself, and what phones show in their place.
+_STEPS = {
+    "questions": "Questions",
+    "protection": "Protection",
+    "around": "Around the questions",
+    "publish": "Publish",
+    "file": "File",
+    "preview": "Preview",
+}
 
 #: Pairs and triples that are looked at and listed.
 _SETS = 20
@@ -57,17 +68,19 @@ class Draft:
         The file.
     place : int or None
         Of the question that is open, counted from 0.
+    language : str
+        In which texts are shown; where there is no such one, the first one is.
     problem : str or None
         What is wrong with what was asked for; what is wrong with the file shows by itself.
-    left_out : tuple of str
-        Parts of a questionnaire that are not in it, or are there in another way.
+    origin : Origin
+        The questionnaire that it was made of.
     """
 
     written: str
     place: int | None = None
+    language: str = ""
     problem: str | None = None
-    left_out: tuple[str, ...] = ()
-    summary: tuple[str, ...] = ()
+    origin: Origin = field(default_factory=Origin)
 
     @property
     def data(self) -> Data | None:
@@ -111,6 +124,8 @@ def work() -> AnyResponse | str | tuple[str, int]:
 def _posted() -> Draft:
     """The draft of the form, with what its controls say, unless the text was changed since."""
     draft = Draft(request.form.get("survey", "").replace("\r\n", "\n"))
+    draft.language = request.form.get("language", "")
+    draft.origin = Origin.read(request.form.get("origin", ""))
     opened = request.form.get("open", "")
     data = draft.data
     if data is None:
@@ -119,10 +134,12 @@ def _posted() -> Draft:
     draft.place = _place(opened, len(found))
     if request.form.get("seen") != _fingerprint(draft.written):
         return draft
-    data = edits.update_settings(data, _given("survey", edits.settings_of(data)))
+    before, data = data, edits.update_settings(data, _given("survey", edits.settings_of(data)))
     if draft.place is not None:
         fields = edits.fields_of(data, draft.place)
         data = edits.edit(data, draft.place, _given("question", fields))
+        renamed = questions.names(data)[draft.place]
+        draft.origin = draft.origin.renamed(questions.names(before)[draft.place], renamed)
     draft.written = text.change(draft.written, data)
     return draft
 
@@ -150,8 +167,11 @@ def _edit(draft: Draft, do: str, which: str) -> None:
         return
     count = len(questions.questions(data))
     if do == "add":
-        data = edits.add(data, request.form.get("kind", ""), request.form.get("name", ""))
-        draft.place = count
+        data, draft.place = edits.add(data, which), count
+    elif do == "language":
+        draft.language = which
+    elif do == "forget":
+        draft.origin = Origin()
     elif do == "close":
         draft.place = None
     elif (place := _place(which, count)) is None:
@@ -160,6 +180,8 @@ def _edit(draft: Draft, do: str, which: str) -> None:
         draft.place = place
     elif do == "remove":
         data, draft.place = edits.remove(data, place), None
+    elif do == "duplicate":
+        data, draft.place = edits.duplicate(data, place), place + 1
     elif do in ("up", "down"):
         to = place + (1 if do == "down" else -1)
         data = edits.move(data, place, to)
@@ -194,7 +216,7 @@ def _loaded() -> Draft:
     name = (file.filename if file else None) or "questionnaire"
     if is_questionnaire(content, name):
         made = read_questionnaire(content, name)
-        return Draft(made.text, 0, left_out=made.left_out, summary=made.summary)
+        return Draft(made.text, origin=made.origin)
     try:
         written = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -236,51 +258,68 @@ def _page(draft: Draft, status: int = 200) -> tuple[str, int]:
         check = check_survey(survey, collector().config.max_gamma)
     except HalftruthError as error:
         problem = problem or str(error)
+    step = request.form.get("step")
     shown = render_template(
         "design.html",
+        steps=_STEPS,
+        step=step if step in _STEPS and request.form.get("do") != "load" else "questions",
         written=draft.written,
         seen=_fingerprint(draft.written),
         problem=problem,
         problem_below=True,
-        left_out=draft.left_out,
-        summary=draft.summary,
+        origin=draft.origin,
         check=check,
         survey=survey,
         document=None if survey is None else survey.canonical_json.decode(),
         unprotected="" if survey is None else " ".join(allowed_by_form(survey)),
         max_gamma=collector().config.max_gamma,
         half_width=half_width,
+        number=number,
         unlisted="unlisted" in request.form,
-        further={} if request.form.get("do") == "add" else request.form,
+        terms=_terms(),
         slider=(mechanism.LEAST_CHANCE, mechanism.MOST_CHANCE),
-        **_controls(data, draft.place),
+        **_controls(data, draft),
         **_precision(survey),
     )
     return shown, status
 
 
-def _controls(data: Data | None, place: int | None) -> dict[str, Any]:
+def _terms() -> Terms | None:
+    """Return the terms that were typed, as far as they are any."""
+    try:
+        return read(Terms, parameters.filled(Terms))
+    except HalftruthError:
+        return None
+
+
+def _controls(data: Data | None, draft: Draft) -> dict[str, Any]:
     """Return the values of the form's controls; none of a text that is not TOML."""
     if data is None:
-        return {"settings": None, "outline": [], "place": None, "question": None}
+        return {"settings": None, "spoken": [], "place": None, "language": ""}
     found, spoken = questions.questions(data), questions.languages(data)
+    language = draft.language if draft.language in spoken else spoken[0]
+    *before, after = draft.origin.left_out(questions.names(data))
     outline = [
         {
             "name": str(one.get("name", "")),
             "kind": questions.kind_of(one),
-            "label": questions.by_language(one.get("label", ""), spoken)[0],
+            "label": questions.by_language(one.get("label", ""), spoken)[spoken.index(language)],
+            "count": questions.count(one),
+            "fate": draft.origin.of(str(one.get("name", ""))),
+            "left_out": gone,
         }
-        for one in found
+        for one, gone in zip(found, before, strict=True)
     ]
-    place = place if place is not None and place < len(found) else None
+    place = draft.place if draft.place is not None and draft.place < len(found) else None
     return {
         "settings": edits.settings_of(data),
         "spoken": spoken,
+        "language": language,
         "mechanisms": [known.kind for known in MECHANISMS],
         "kinds": questions.KINDS,
         "outline": outline,
+        "left_out": after,
         "place": place,
-        "around_filled": text.FORM in data,
         "question": None if place is None else edits.fields_of(data, place),
         "conditions": {} if place is None else questions.conditions(data, place),
         "answers": () if place is None else _answers(found[place]),
@@ -296,25 +335,27 @@ def _answers(question: Data) -> tuple[str, ...]:
 
 
 def _precision(survey: Survey | None) -> dict[str, Any]:
-    """Return the precision of each question, pair and triple, in words and numbers."""
-    respondents = request.form.get("respondents", _RESPONDENTS).strip()
-    wanted = request.form.get("wanted", _WANTED).strip()
+    """Return the precision by number of questions together and of each set, in numbers."""
     page: dict[str, Any] = {
-        "respondents": respondents,
-        "wanted": wanted,
-        "foretold": [],
+        "respondents": request.form.get("respondents", _RESPONDENTS).strip(),
+        "wanted": request.form.get("wanted", _WANTED).strip(),
         "plan": None,
         "plan_problem": None,
+        "shows": None,
     }
     if survey is None:
         return page
+    least, most = (percent(float(f"{fit:.2g}")) for fit in survey.mechanism.fit(survey.schema))
+    page["shows"] = most if least == most else f"{least} to {most}"
     try:
-        result = _plan(survey, respondents, wanted)
+        result = _plan(survey, page["respondents"], page["wanted"])
     except HalftruthError as error:
-        page["plan_problem"] = str(error)
-        return page
+        return page | {"plan_problem": str(error)}
+    [own] = result.mechanisms
+    best = {bound.length: bound.by_itself for bound in result.bound}
+    lengths = [(found.length, found.even, best.get(found.length)) for found in own.lengths]
     labels = {attribute.name: attribute.label_in() for attribute in survey.schema.attributes}
-    return page | {"plan": result, "foretold": expected_precision(result), "labels": labels}
+    return page | {"plan": result, "labels": labels, "lengths": lengths, "reliability": reliability}
 
 
 def _plan(survey: Survey, respondents: str, wanted: str) -> PlanResult:

@@ -3,21 +3,27 @@
 An analyst signs in with a token; see :mod:`~.session`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+import numpy as np
 from flask import g, render_template, request, url_for
 from halftruth_shared import HalftruthError, Protection, Survey
+from halftruth_shared.analyses import Query, name_of
+from halftruth_shared.analyses.associations import Association, AssociationsResult
+from halftruth_shared.analyses.overview import OverviewResult
 from halftruth_shared.analyses.reading import read, write
-from halftruth_shared.analyses.wording import number
+from halftruth_shared.analyses.wording import number, number_in_words
 from werkzeug.wrappers import Response as AnyResponse
 
 from ... import charts
-from ...analyses import ANALYSES, Analysis
-from ...analyses.base import PLACES
-from ...analyses.labels import labelled
+from ...analyses import ANALYSES, Analysis, Counted, Grid, sentences
+from ...analyses.associations import proven
+from ...analyses.base import PLACES, clearest, middle_answer
+from ...analyses.labels import Labels, labelled
 from ...analyses.sentences import basis
 from ...analyses.survey_report import period, precision, survey_report
 from ...errors import TooFewReports
@@ -26,14 +32,19 @@ from .. import formats, parameters
 from ..context import collector, counted, states
 from ..errors import status_of
 from .controls import controls
+from .overview import by_day, cards
 from .session import guarded
 from .survey_report import shown
-from .tables import PARAMETER, rows_of
+from .tables import PARAMETER, Cell, rows_of
 
 blueprint = guarded("results", "/results", "analyst")
 
-#: What was picked on one page and goes with the links to the others.
+#: What was picked on one page and goes with the links to the others, besides questions.
 _CARRIED = ("attributes", "where", "missing", "confidence", "target", "estimate", "interactions")
+
+#: Fields that name the question that a page is about, and the one whose answers make groups.
+_QUESTIONS = ("answer", "outcome", "attribute", "sensitive")
+_GROUPS = ("groups", "predictors", "quasi")
 
 Texts = Mapping[str, Sequence[str]]
 
@@ -122,11 +133,16 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
     try:
         format = formats.named(formats.DATA + (formats.PICTURES if analysis.chart else ()))
         query = read(analysis.query, texts)
-        result = analysis.compute(counted(survey_id), query)
-        if format is not None:
-            content = _file(analysis, result, survey, format)
-            return formats.respond(content, format, f"{survey_id}-{name}")
-        page = _shown(analysis, labelled(result, survey))
+        source = counted(survey_id)
+        source.check()
+        if given or format or not analysis.offer:
+            result = analysis.compute(source, query)
+            if format is not None:
+                content = _file(analysis, result, survey, format)
+                return formats.respond(content, format, f"{survey_id}-{name}")
+            page = _shown(analysis, labelled(result, survey))
+            page["further"] = list(_further(analysis, query, source))
+            page |= _PARTS[name](survey, result, given) if name in _PARTS else {}
     except HalftruthError as error:
         # The page of a survey with few reports is a page all the same.
         nothing_yet = of_survey and isinstance(error, TooFewReports)
@@ -137,7 +153,7 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         return f"{request.path}?{urlencode({**texts, **beside}, doseq=True)}"
 
     rendered = render_template(
-        "analysis.html",
+        f"{name}.html" if name in _PARTS else "analysis.html",
         survey=survey,
         analysis=analysis,
         places=_places(analysis, survey, given),
@@ -149,6 +165,75 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         **page,
     )
     return rendered, status
+
+
+def _overview(survey: Survey, result: OverviewResult, given: Texts) -> dict[str, Any]:
+    """The cards of the questions, which lead to their answers by groups."""
+
+    def by_groups(name: str) -> str:
+        return _link(ANALYSES["comparison"], survey, {**given, "attribute": [name]})
+
+    # What each question is known to is said on its card alone.
+    return {
+        "cards": list(cards(survey, result, by_groups)),
+        "days": by_day(result.days),
+        "notices": [],
+        "reading": sentences.estimated(result.query.estimate),
+    }
+
+
+def _associations(survey: Survey, result: AssociationsResult, given: Texts) -> dict[str, Any]:
+    """The map of questions by questions, each cell with a link to their cross-tabulation."""
+    names = Labels.of(survey).questions
+
+    def cell(pair: Association) -> dict[str, Any]:
+        crossed = {**given, "attributes": [f"{pair.row},{pair.column}"]}
+        return {
+            "address": _link(ANALYSES["crosstab"], survey, crossed),
+            "proven": proven(result, pair),
+            "vague": pair.reliability == "not usable",
+            "share": "–" if pair.value is None else number_in_words(pair, as_share=True),
+            "depth": min(9, int(10 * np.sqrt(max(pair.value or 0.0, 0.0)))),
+        }
+
+    cells = {(pair.row, pair.column): cell(pair) for pair in result.associations}
+    rows = [
+        (names[row], [cells.get((row, column)) for column in result.attributes])
+        for row in result.attributes
+    ]
+    return {"map": rows, "columns": [names[column] for column in result.attributes]}
+
+
+#: What the pages with a template of their own show besides.
+_PARTS: dict[str, Callable[[Survey, Any, Texts], dict[str, Any]]] = {
+    "overview": _overview,
+    "associations": _associations,
+}
+
+
+class Further(NamedTuple):
+    """Answer to a query that belongs on the page of another one, or why there is none."""
+
+    title: str
+    address: str
+    headline: str
+    grid: Grid
+    rows: list[list[Cell]]
+    problem: str = ""
+
+
+def _further(analysis: Analysis[Any, Any], query: Query[Any], source: Counted) -> Iterator[Further]:
+    for each in analysis.further(source.survey, query):
+        other = ANALYSES[name_of(type(each))]
+        path = url_for("results.view", survey_id=source.survey.id, name=other.name)
+        address = f"{path}?{urlencode(write(each), doseq=True)}"
+        try:
+            result = labelled(other.compute(source, each), source.survey)
+        except HalftruthError as error:
+            yield Further(other.title, address, "", Grid([], []), [], str(error))
+            continue
+        grid = other.grid(result)
+        yield Further(other.title, address, other.headline(result), grid, rows_of(grid))
 
 
 def _places(analysis: Analysis[Any, Any], survey: Survey, given: Texts) -> list[Place]:
@@ -172,11 +257,14 @@ def _link(other: Analysis[Any, Any], survey: Survey, given: Texts) -> str:
     """Address of an analysis, asked about the same people and questions as far as it can be."""
     address = url_for("results.view", survey_id=survey.id, name=other.name)
     kept = {name: given[name] for name in _CARRIED if name in given and name in other.fields}
+    kept |= {name: texts for name, texts in _questions(survey, given) if name in other.fields}
     if not kept:
         return address
     texts: dict[str, Sequence[str]] = {**write(other.start(survey))}
-    for name, values in kept.items():
-        trial = {**texts, name: values}
+    # The questions first, all at once: they must differ from each other.
+    about = {name: kept.pop(name) for name in [*_QUESTIONS, *_GROUPS] if name in kept}
+    for changed in (about, *({name: values} for name, values in kept.items())):
+        trial = {**texts, **changed}
         # Nobody can be asked about the answers that make up the group.
         asked = _named(text for field in trial if field != "where" for text in trial[field])
         group = _named(trial.get("where", ()))
@@ -186,6 +274,33 @@ def _link(other: Analysis[Any, Any], survey: Survey, given: Texts) -> str:
             read(other.query, trial)
             texts = trial
     return f"{address}?{urlencode(texts, doseq=True)}"
+
+
+def _questions(survey: Survey, given: Texts) -> Iterator[tuple[str, Sequence[str]]]:
+    """Fields about the questions that were picked: one asked about, and one that makes groups."""
+    schema = survey.schema
+    listed = _listed_names(given, "attributes")
+    asked = [name for field in _QUESTIONS for name in _listed_names(given, field)]
+    groups = [name for field in _GROUPS for name in _listed_names(given, field)]
+    first = next(iter([*asked, *listed[1:2], *listed]), None)
+    others = [*groups, *listed, *(each.name for each in clearest(survey))]
+    second = next((name for name in others if name != first), None)
+    if first not in schema.names or second not in schema.names:
+        return
+    middle = middle_answer(schema.attributes[schema.position(first)])
+    answers = [text for text in given.get("answer", ()) if text.startswith(f"{first}=")]
+    yield "answer", answers or [f"{first}={middle}"]
+    for field in _QUESTIONS[1:]:
+        yield field, [first]
+    for field in _GROUPS:
+        yield field, [second]
+    if asked and "attributes" not in given:
+        yield "attributes", [f"{second},{first}"]
+
+
+def _listed_names(given: Texts, field: str) -> list[str]:
+    texts = given.get(field, ())
+    return [each.partition("=")[0] for text in texts for each in text.split(",")]
 
 
 def _named(texts: Iterable[str]) -> set[str]:
@@ -209,9 +324,15 @@ def _file(
 def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
     """Return the parts of a page that show a result."""
     grid = analysis.grid(result)
-    drawn = analysis.chart(result) if analysis.chart and grid.rows else None
+    pictured = analysis.chart is not None and analysis.name not in _PARTS and grid.rows
+    drawn = analysis.chart(result) if analysis.chart and pictured else None
+    if drawn is not None:
+        # What the page says besides is said once.
+        said = [*analysis.warnings(result), *analysis.interpretation(result), *basis(result)]
+        drawn = replace(drawn, notes=tuple(note for note in drawn.notes if note not in said))
     return {
         "result": result,
+        "headline": analysis.headline(result),
         "group": basis(result),
         "notices": analysis.warnings(result),
         "reading": analysis.interpretation(result),

@@ -5,7 +5,7 @@ and how far that is from the true one. The releases promise different things:
 
 - *generalization* and *anatomy* need somebody who holds all true records, and limit what their
   tables say of anybody's sensitive value: its entropy is at least ln l, or its share at most 1/l;
-- *randomized* perturbs every quasi-identifier, so that a report is put back to a person's values
+- *randomized* perturbs every quasi-identifier, so that a report is linked to a person's values
   with a risk of at most 1/l (:mod:`halftruth_collector.disclosure.linking`). It does not limit what
   the table tells of people with certain quasi-identifiers, and sensitive values travel as they are;
 - *split-questionnaire* promises γ to everybody, whatever others know, and trusts nobody with a

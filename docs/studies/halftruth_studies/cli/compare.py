@@ -138,7 +138,7 @@ def _lines(result: CompareResult) -> Iterator[str]:
     )
     yield (
         "generalization and anatomy limit what their tables say of anybody, and trust whoever"
-        " makes them with all records; randomized limits whether a report is put back to a"
+        " makes them with all records; randomized limits whether a report is linked to a"
         " person, not what the table says of their like; the split questionnaire, of which every"
         f" answer is perturbed, promises γ = {query.gamma} to everybody and knows no l"
     )

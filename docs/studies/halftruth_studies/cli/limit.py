@@ -38,7 +38,7 @@ class LimitQuery(Request, frozen=True, kw_only=True):
     ]
     sensitive: Annotated[AttributeName, Meta(description="What they do not.")]
     whole_reports: Annotated[
-        bool, Meta(description="Limit the risk of reports that are put back at once.")
+        bool, Meta(description="Limit the risk of reports that are linked at once.")
     ] = False
     tables: Annotated[
         list[list[AttributeName]],
@@ -87,7 +87,7 @@ limit = click.Command(
 def meet(survey: Survey, query: LimitQuery) -> tuple[RandomizedResponse, list[str]]:
     """The mechanism with the best parameters under a limit, and what to say of them.
 
-    Attributes with ``sensitive = false`` are sent as they are, all others of the risk perturbed.
+    Attributes with ``sensitive = false`` are sent unperturbed, all others of the risk perturbed.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def meet(survey: Survey, query: LimitQuery) -> tuple[RandomizedResponse, list[st
     risk = linking_risk(table, factors_of([float(p) for p in found.keep], shape))
     said = [
         f"the largest risk is {percent(found.maximum, 2)}, of at most {percent(query.risk)}"
-        f"{' with whole reports put back' * query.whole_reports}; loss {value(found.loss, None)}",
+        f"{' with whole reports linked' * query.whole_reports}; loss {value(found.loss, None)}",
         "the risk is not what somebody believes: the table alone tells up to"
         f" {percent(float(np.nanmax(risk.share)), 1)} of an answer, and a report up to"
         f" {percent(float(np.nanmax(risk.sensitive)), 1)} on average to those who know whose it is",

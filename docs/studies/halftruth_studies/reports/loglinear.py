@@ -129,7 +129,7 @@ def fit_loglinear(counts: Array, terms: Sequence[Collection[int]]) -> LoglinearF
 
 def model_of_reports(
     estimator: Estimator, terms: Sequence[Sequence[str]]
-) -> tuple[LoglinearFit, bool, str]:
+) -> tuple[LoglinearFit, bool]:
     """Fit a hierarchical loglinear model to the reports themselves (Guo ch. 4).
 
     With single attributes as terms this is the test of independence.
@@ -144,9 +144,8 @@ def model_of_reports(
     fit : LoglinearFit
         Axes in the order in which the attributes are first named.
     preserved : bool
-        Whether the model holds for the reports if it holds for the answers (Korn).
-    statement : str
-        What may be concluded.
+        Whether the model holds for the reports if it holds for the answers (Korn), so that a small
+        p-value speaks against it at the usual level. A large one never speaks for it.
 
     Raises
     ------
@@ -163,7 +162,7 @@ def model_of_reports(
     preserved = known is not None and is_preserved(
         axes, [axis for axis, d in enumerate(known) if d.distorted]
     )
-    return fit, preserved, loglinear_statement(known is not None, preserved, fit.degrees_of_freedom)
+    return fit, preserved
 
 
 def highest_order(terms: Sequence[Collection[int]]) -> Terms:
@@ -187,34 +186,3 @@ def is_preserved(terms: Sequence[Collection[int]], distorted: Collection[int]) -
     """Korn's criterion: no distorted attribute stands in more than one highest-order term."""
     generators = highest_order(terms)
     return all(sum(axis in term for term in generators) <= 1 for axis in distorted)
-
-
-def loglinear_statement(independent: bool, preserved: bool, freedom: int) -> str:
-    """Return what a test of the model on the reports implies (Guo Result 9, Theorem 2).
-
-    Parameters
-    ----------
-    independent : bool
-        Whether every attribute is distorted by itself.
-    preserved : bool
-        Whether Korn's criterion holds.
-    freedom : int
-        Degrees of freedom.
-    """
-    if freedom == 0:
-        return "nothing is tested: the model fits any reports"
-    if not independent:
-        return (
-            "nothing can be concluded: the mechanism changes whole records at once, so that a"
-            " model of the answers need not hold for the reports"
-        )
-    if not preserved:
-        return (
-            "nothing can be concluded: a distorted attribute stands in more than one highest-order"
-            " term, so that the model can hold for the answers and fail for the reports"
-        )
-    return (
-        "if the model holds for the answers it holds for the reports, so a small p-value speaks"
-        " against it at the usual level; distortion costs power, so a large one does not speak"
-        " for it"
-    )

@@ -1,6 +1,6 @@
 """Measures straight from randomized counts, and what they say of the answers (Guo ch. 4).
 
-No parameter of the mechanism enters the numbers. The statements are about expected counts; the
+No parameter of the mechanism enters the numbers. What is claimed is about expected counts; the
 standard errors are those of the sample of reports. They are taken as narrowly as they were found
 to hold in trials on random tables, which in places is wider and in places narrower than the
 source has it:
@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.answers import presence
 from halftruth_collector.estimation.association import estimate_measures
-from halftruth_collector.estimation.measures import ALIASES, Measure, find_measure
+from halftruth_collector.estimation.measures import Measure, find_measure
 from halftruth_shared import EstimateError, UniformMixture
 from halftruth_shared.analyses.base import MeasureEstimate
 from halftruth_shared.mechanisms import TableEstimate
@@ -32,23 +32,6 @@ from halftruth_shared.mechanisms.records import ChannelTable, RecordReconstructi
 from msgspec.structs import asdict
 
 from .distortion import Distortion
-from .partial import names_of_partial, partial_correlation
-
-#: What does not grow: the measure itself, its size, or its distance from 1.
-_SIZES = {
-    "partial_correlation": "its size",
-    "phi": "its size",
-    "risk_difference": "its size",
-    "column_risk_difference": "its size",
-    "piatetsky_shapiro": "its size",
-    "certainty": "its size",
-    "added_value": "its size",
-    "kappa": "its size",
-    "odds_ratio": "its distance from 1",
-    "interest": "its distance from 1",
-    "conviction": "its distance from 1",
-    "collective_strength": "its distance from 1",
-}
 
 _WITH_ANY_MATRIX = ("phi", "risk_difference", "column_risk_difference", "piatetsky_shapiro")
 _WHERE_MOSTLY_KEPT = (
@@ -85,7 +68,6 @@ class RandomizedMeasure(MeasureEstimate, frozen=True, kw_only=True):
 
     never_grows: bool
     order_preserved: bool
-    statement: str
 
 
 def table_of_reports(estimator: Estimator, attributes: Sequence[str]) -> TableEstimate:
@@ -137,8 +119,6 @@ def randomized_measures(
     estimator: Estimator,
     attributes: Sequence[str],
     present: Mapping[str, str] | None = None,
-    measures: Sequence[str] | None = None,
-    confidence: float = 0.95,
 ) -> list[RandomizedMeasure]:
     """Measures of the reports themselves, each with what holds of the answers (Guo ch. 4).
 
@@ -146,7 +126,7 @@ def randomized_measures(
 
     Parameters
     ----------
-    attributes, present, measures, confidence
+    attributes, present
         As of :meth:`Estimator.measures`.
 
     Raises
@@ -161,53 +141,41 @@ def randomized_measures(
         table_of_reports(estimator, attributes),
         present or {},
     )
-    estimates = estimate_measures(schema, table, present, measures, confidence, "population")
+    estimates = estimate_measures(schema, table, present, None, 0.95, "population")
     known = distortions_of(estimator, attributes, presence(schema, attributes, present))
     result = []
     for estimate in estimates:
         measure = find_measure(estimate.name)
         shrinks = known is not None and never_grows(measure, known, table.support.shape)
-        ordered = known is not None and keeps_order(measure, known)
         result.append(
             RandomizedMeasure(
                 **asdict(estimate),
                 never_grows=shrinks,
-                order_preserved=ordered,
-                statement=_statement(estimate, known, shrinks, ordered),
+                order_preserved=known is not None and keeps_order(measure, known),
             )
         )
     return result
 
 
-def randomized_partial_correlation(
+def correlation_given_others_never_grows(
     estimator: Estimator,
     attributes: Sequence[str],
     given: Sequence[str],
     present: Mapping[str, str] | None = None,
-    confidence: float = 0.95,
-) -> RandomizedMeasure | None:
-    """Partial correlation in the reports themselves, with what holds of the answers.
+) -> bool:
+    """Return whether distortion can only bring a correlation of two, given others, nearer to 0.
 
-    Parameters are those of :meth:`Estimator.partial_correlation`. None where a report is no record,
-    and where estimates are within a domain.
+    What is conditioned on has to be true, and presence of each of the two distorted by a matrix of
+    its own (Results 10, 11). Of a group nothing is known: who is in it, single reports do not tell.
     """
-    tables = estimator.tables
-    if tables.restricted or not isinstance(tables.reconstruction, RecordReconstruction):
-        return None
-    schema, present = estimator.schema, present or {}
-    table = table_of_reports(estimator, names_of_partial(schema, attributes, given))
-    estimate = partial_correlation(schema, table, present, confidence, "population")
-    codes = presence(schema, table.attributes, present)
-    known = distortions_of(estimator, table.attributes, codes)
-    # Results 10, 11: what is conditioned on has to be true, and presence of its own kind.
-    shrinks = known is not None and (
-        not any(d.distorted for d in known[2:]) and all(d.presence for d in known[:2])
-    )
-    return RandomizedMeasure(
-        **asdict(estimate),
-        never_grows=shrinks,
-        order_preserved=known is not None and not any(d.distorted for d in known),
-        statement=_statement(estimate, known, shrinks, False),
+    names = [*attributes, *given]
+    codes = presence(estimator.schema, names, present or {})
+    known = distortions_of(estimator, names, codes)
+    return (
+        known is not None
+        and not estimator.tables.restricted
+        and not any(d.distorted for d in known[2:])
+        and all(d.presence for d in known[:2])
     )
 
 
@@ -243,26 +211,3 @@ def keeps_order(measure: Measure, known: Sequence[Distortion]) -> bool:
         return False
     own = known[only]
     return measure.name != "laplace" or (own.diagonally_dominant and own.symmetric_binary)
-
-
-def _statement(
-    estimate: MeasureEstimate, known: Sequence[Distortion] | None, shrinks: bool, ordered: bool
-) -> str:
-    """Return what follows for the answers, in one sentence."""
-    name = ALIASES.get(estimate.name, estimate.name)
-    if estimate.undefined is not None:
-        return "nothing can be concluded: it is undefined for the reports"
-    if known is None:
-        return (
-            "nothing can be concluded: the mechanism changes whole records at once, so that even"
-            " independent answers give dependent reports"
-        )
-    if not any(d.distorted for d in known):
-        return "these attributes are sent as they are: this is the measure of the answers"
-    parts = []
-    if shrinks:
-        parts.append(f"{_SIZES.get(name, 'it')} is at least as large for the answers")
-    if ordered:
-        by = "" if name == "laplace" else " by size"
-        parts.append(f"pairs distorted alike are in the order that the answers have{by}")
-    return "; ".join(parts) or "nothing can be concluded of the answers"

@@ -11,13 +11,15 @@ Scale = Literal["linear", "log"]
 
 #: Legend of the thick and the thin part of an interval in two tones.
 INNER_LABEL, OUTER_LABEL = "without perturbation the interval would be this long", "the interval"
+#: And that of what is pale and dashed.
+DOUBTFUL_LABEL = "not usable"
 
 
 @dataclass(frozen=True)
 class Axis:
     """Axis of a chart: the quantity measured along it; shares are written in percent.
 
-    What is counted is marked in whole numbers from 0; days since one are written as their dates.
+    What is counted is marked in whole numbers; days since one are written as their dates.
     """
 
     label: str
@@ -54,6 +56,8 @@ class Mark:
         Why the value is undefined, if that is known.
     inner : tuple of float or None
         A shorter interval within, the one that there would be without perturbation.
+    doubtful : bool
+        True if it is not usable, and so pale and dashed.
     """
 
     label: str
@@ -63,11 +67,7 @@ class Mark:
     category: str | None = None
     reason: str | None = None
     inner: tuple[float, float] | None = None
-
-    @property
-    def doubtful(self) -> bool:
-        """True if it is not usable, and so pale or hollow."""
-        return self.category == "not usable"
+    doubtful: bool = False
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -156,11 +156,15 @@ class HeatMap(_Titled):
 
 @dataclass(frozen=True)
 class Curve:
-    """Points (x, y) in order of x; y is None where it is undefined."""
+    """Points (x, y) in order of x; y is None where it is undefined.
+
+    `ends` are those of the intervals of all y, or there are none.
+    """
 
     name: str
     x: tuple[float, ...]
     y: tuple[float | None, ...]
+    ends: tuple[tuple[float, float] | None, ...] = ()
 
     @property
     def known(self) -> list[tuple[float, float]]:
@@ -196,11 +200,22 @@ class CurveChart(_Titled):
     def _ends(self, curve: Curve) -> str:
         if not curve.known:
             return f"{curve.name}: undefined"
-        points = [
-            f"{self.y_axis.written(float(f'{y:.3g}'))} at {self.x_axis.written(x)}"
-            for x, y in (curve.known[0], curve.known[-1])
-        ]
-        return f"{curve.name}: from {points[0]} to {points[1]}"
+        if curve.ends:
+            return "; ".join(self.point(curve, point) for point in curve.known)
+        first, last = self._point(curve.known[0]), self._point(curve.known[-1])
+        return f"{curve.name}: from {first} to {last}"
+
+    def point(self, curve: Curve, point: tuple[float, float]) -> str:
+        """A point of a curve in words, with its interval."""
+        ends = dict(zip(curve.x, curve.ends, strict=False)).get(point[0])
+        if ends is None:
+            return f"{curve.name}: {self._point(point)}"
+        at = f"{self.x_axis.label} {self.x_axis.written(point[0])}"
+        return _in_words(curve.name, (Mark(at, point[1], *ends),), self.y_axis)
+
+    def _point(self, point: tuple[float, float]) -> str:
+        x, y = point
+        return f"{self.y_axis.written(float(f'{y:.3g}'))} at {self.x_axis.written(x)}"
 
 
 Chart = EstimateChart | CurveChart | HeatMap
@@ -266,19 +281,18 @@ def _number(row: Mark, axis: Axis, common: int) -> str:
 
 
 def _in_words(heading: str, rows: Sequence[Mark], axis: Axis) -> str:
-    entries = [
-        ", ".join([f"{row.label} {number}", *_besides(row, axis)])
-        for row, number in zip(rows, written(rows, axis), strict=True)
-    ]
+    numbers = written(rows, axis)
+    entries = [entry(row, number, axis) for row, number in zip(rows, numbers, strict=True)]
     return (f"{heading}: " if heading else "") + "; ".join(entries)
 
 
-def _besides(row: Mark, axis: Axis) -> list[str]:
-    inner = ""
+def entry(row: Mark, number: str, axis: Axis) -> str:
+    """A row in words, with its number as `written`."""
+    inner, doubtful = "", DOUBTFUL_LABEL if row.doubtful else ""
     if row.inner:
         lower, upper = (axis.written(float(f"{end:.3g}")) for end in row.inner)
         inner = f"{INNER_LABEL}: {lower} to {upper}"
-    return [part for part in (inner, row.category) if part]
+    return ", ".join(filter(None, [f"{row.label} {number}", inner, row.category, doubtful]))
 
 
 def _line(reference: Reference, axis: Axis) -> str:

@@ -215,7 +215,8 @@ def _unit_information(
     """
     cells = product_over_groups(groups, views, lambda group, n: group.size**n)
     absolute = [response(round(n), prime, direct).information(gamma) for n in cells.tolist()]
-    relative = np.array([float(each / max(absolute)) for each in absolute])
+    most = max(absolute)
+    relative = np.array([float(each / most) for each in absolute])
     information = np.tile(relative / cells, (len(components), 1))
     for group, within, chosen in zip(groups, components.T, views.T, strict=True):
         size = len(group.sizes)

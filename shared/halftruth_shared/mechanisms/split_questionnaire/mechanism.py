@@ -13,6 +13,7 @@ from ..base import AnswerAmplification, Mechanism, Parameters, check_public
 from ..gamma_diagonal import resolve_gamma
 from ..reconstruction import Reconstruction
 from ..report_space import ReportSpace
+from ..rotation import Rotation
 from .inference import unknown_amplification
 from .reconstruction import SplitReconstruction
 from .responses import MAX_CELLS, MAX_PRIME, is_prime, most_direct, nearest_prime
@@ -150,6 +151,7 @@ class SplitQuestionnaire(Mechanism):
         self.classes = tuple(views)
         self.public = tuple(public)
         self._views: dict[Schema, tuple[View, ...]] = {}
+        self._rotations: dict[Schema, Rotation] = {}
 
     @classmethod
     def designed(
@@ -259,6 +261,22 @@ class SplitQuestionnaire(Mechanism):
         unknown = unknown_amplification(self.views(schema), self.gamma, known, conditional)
         return AnswerAmplification(self.gamma, unknown)
 
+    def rotation(self, schema: Schema) -> Rotation:
+        if schema not in self._rotations:
+            views = [(view.positions, view.weight) for view in self.views(schema)]
+            classes = [each.attributes for each in self.classes]
+            self._rotations[schema] = Rotation(schema, classes, views)
+        return self._rotations[schema]
+
+    def fit(self, schema: Schema) -> tuple[float, float]:
+        """γk/(K + (γ−1)k) over the views, with k of K symbols for each cell."""
+        responses = {view.response for view in self.views(schema)}
+        chances = [
+            float(self.gamma * response.inside * response.share(self.gamma))
+            for response in responses
+        ]
+        return min(chances), max(chances)
+
     def report_space(self, schema: Schema) -> ReportSpace:
         last = self.views(schema)[-1]
         public = self._public(schema)
@@ -269,16 +287,23 @@ class SplitQuestionnaire(Mechanism):
     def decode_report(self, schema: Schema, values: Sequence[int]) -> dict[str, str]:
         """The public answers, and which code was sent about which questions."""
         checked = self.report_space(schema).check(values)
-        views = self.views(schema)
         decoded = {
             schema.names[j]: schema.attributes[j].categories[code]
             for j, code in zip(self._public(schema), checked[:-1], strict=True)
         }
         symbol = checked[-1]
-        view = bisect_right(views, symbol, key=lambda view: view.first) - 1
-        names = [schema.names[j] for j in views[view].positions]
+        names = [schema.names[j] for j in self._view_with(schema, symbol).positions]
         about = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
         return {**decoded, SYMBOL: f"code {symbol} about {about}"}
+
+    def reported(self, schema: Schema, values: Sequence[int]) -> frozenset[str]:
+        """Return the public attributes and those of the view that was drawn."""
+        view = self._view_with(schema, values[-1])
+        return frozenset([*self.public, *[schema.names[j] for j in view.positions]])
+
+    def _view_with(self, schema: Schema, symbol: int) -> View:
+        views = self.views(schema)
+        return views[bisect_right(views, symbol, key=lambda view: view.first) - 1]
 
     def reconstruction(self, schema: Schema) -> Reconstruction:
         return SplitReconstruction(schema, self.gamma, self.views(schema), self.public)

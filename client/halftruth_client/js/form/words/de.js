@@ -61,12 +61,30 @@ export default {
     "Außer dem, was hier genannt ist, kann niemand, der die Daten sammelt, stiehlt oder verlangt," +
     " daraus sicher erkennen, was Sie geantwortet haben.",
   lasting: "Gesendetes lässt sich nicht zurücknehmen. Dass Sie teilnehmen, wird nicht verborgen.",
+  series:
+    "Sie werden vielleicht wieder gefragt: Das ist Welle {wave} einer Reihe. Dieser Browser zählt, was" +
+    " seine Berichte verraten, und lehnt eine Welle ab, die mehr verraten würde, als hier für alle" +
+    " Wellen zusammen versprochen wird. In einem anderen Browser, in einem privaten Fenster oder nachdem die" +
+    " Daten dieser Seite gelöscht wurden, beginnt die Zählung von vorn.",
+  ledger: "Bisher in diesem Browser gezählt",
+  ledgerTells: "Was andere höchstens erfahren",
+  ledgerWhole: {
+    one: "Alle Antworten zusammen, in einem Bericht",
+    other: "Alle Antworten zusammen, in {count} Berichten",
+  },
+  ledgerQuestion: { one: "{label} (in einem Bericht)", other: "{label} (in {count} Berichten)" },
+  ledgerNote:
+    "Jede Umfrage zählt einmal, wer auch immer sie in diesem Browser beantwortet hat. Wer die Zählung" +
+    " löscht, setzt den Schutz zurück: Was gesendet wurde, bleibt beim Server der Umfrage und wird" +
+    " nicht mehr mitgezählt. Bitte tun Sie das nur, wenn vorher jemand anderes geantwortet hat.",
+  forgetLedger: "Zählung löschen",
   learn: "Was erfahren andere über Sie?",
   suppose: "Angenommen, {count} von 100 Menschen haben ein Geheimnis. Von 100 haben es …",
   atMost: "höchstens {count}",
   before: "bevor jemand antwortet",
   after: "wenn sie dasselbe senden wie Sie",
   afterSingle: "ebenso, wenn es eine einzelne Antwort ist",
+  afterSeries: "wenn sie in allen Wellen dasselbe senden wie Sie",
   ordinary: "wenn sie es in gewöhnlichen Umfragen zugeben",
   exactly: "Dasselbe genau gesagt",
   bare: "Wird ohne Schutz so gesendet, wie Sie antworten: {labels}.",
@@ -85,6 +103,9 @@ export default {
     "Eine einzelne Antwort: {known} für jemanden, der alle anderen Antworten kennt, und {unknown}" +
     " für jemanden, der keine davon kennt.",
   bound: "von {prior} auf höchstens {posterior} (γ = {gamma})",
+  promiseSeries:
+    "{whose}, aus allen Wellen dieser Reihe zusammen: {bound}. Das Gerät, auf dem geantwortet wird," +
+    " zählt mit und lehnt eine Welle ab, die das überschreiten würde.",
   boundless: "keine Grenze, weil ein Bericht eine Antwort beweisen kann (γ unendlich)",
   timed:
     "Manche Fragen werden nur nach bestimmten Antworten gestellt. Ob sie gestellt wurden, kann die Dauer" +
@@ -214,6 +235,16 @@ export default {
     "In diesem Browser wurde eine andere Fassung dieser Umfrage beantwortet. Ein zweiter Bericht" +
     " über dieselben Antworten würde mehr über Sie verraten, deshalb wird nichts weiter gefragt" +
     " oder gesendet.",
+  enough: "Es wurde schon genug verraten",
+  seriesSpent:
+    "Zusammen mit dem, was aus diesem Browser schon gesendet wurde, würde diese Welle mehr über Sie" +
+    " verraten, als für die ganze Reihe versprochen wurde. Deshalb wurde nichts gefragt oder gesendet.",
+  totalSpent:
+    "Zusammen mit dem, was aus diesem Browser schon gesendet wurde, würde diese Umfrage mehr über Sie" +
+    " verraten, als diese Seite für alle Umfragen zulässt. Deshalb wurde nichts gefragt oder gesendet.",
+  waveAnswered:
+    "Diese Welle wurde in diesem Browser unter einem anderen Namen beantwortet. Ein zweiter Bericht" +
+    " über dieselben Antworten würde mehr über Sie verraten. Deshalb wurde nichts gefragt oder gesendet.",
   unforeseen: "etwas Unvorhergesehenes ist schiefgegangen",
   refused: "Ihr Bericht wurde nicht gezählt",
   refusedText: "Der Server der Umfrage hat ihn abgelehnt. Der Grund, auf Englisch: {message}.",

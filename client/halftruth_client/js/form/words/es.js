@@ -62,6 +62,23 @@ export default {
     "Salvo lo que aquí se indica, nadie que recoja, robe o reclame los datos puede deducir de" +
     " ellos con certeza qué respondió usted.",
   lasting: "Lo que se envía no se puede retirar. Que usted participa no se oculta.",
+  series:
+    "Puede que se le pregunte otra vez: esta es la oleada {wave} de una serie. Este navegador cuenta lo" +
+    " que dicen sus informes y rechaza una oleada que supere lo que aquí se promete para todas" +
+    " las oleadas juntas. En otro navegador, en una ventana privada o después de borrar los datos de esta" +
+    " página, la cuenta empieza de nuevo.",
+  ledger: "Contado hasta ahora en este navegador",
+  ledgerTells: "Lo que otros pueden saber como mucho",
+  ledgerWhole: {
+    one: "Todas las respuestas juntas, en un informe",
+    other: "Todas las respuestas juntas, en {count} informes",
+  },
+  ledgerQuestion: { one: "{label} (en un informe)", other: "{label} (en {count} informes)" },
+  ledgerNote:
+    "Cada encuesta cuenta una vez, quienquiera que la haya respondido en este navegador. Olvidar la" +
+    " cuenta reinicia la protección: lo enviado sigue en el servidor de la encuesta y ya no se cuenta." +
+    " Hágalo solo si antes respondió otra persona.",
+  forgetLedger: "Olvidar la cuenta",
   learn: "¿Qué pueden saber otros de usted?",
   suppose:
     "Supongamos que {count} de cada 100 personas tienen un secreto. Cuántas de 100 lo tienen…",
@@ -69,6 +86,7 @@ export default {
   before: "antes de que nadie responda",
   after: "si envían lo mismo que usted",
   afterSingle: "igualmente, si es una sola respuesta",
+  afterSeries: "si envían lo mismo que usted en todas las oleadas",
   ordinary: "si lo admiten en una encuesta corriente",
   exactly: "Lo mismo con palabras exactas",
   bare: "Se envía tal como usted responde, sin protección: {labels}.",
@@ -86,6 +104,9 @@ export default {
     "Una sola respuesta: {known} para quien conoce todas las demás respuestas, y {unknown} para quien no" +
     " conoce ninguna.",
   bound: "de {prior} a {posterior} como mucho (γ = {gamma})",
+  promiseSeries:
+    "{whose}, con todas las oleadas de esta serie juntas: {bound}. El dispositivo en que se responde" +
+    " lleva la cuenta y rechaza una oleada que lo supere.",
   boundless: "sin límite, pues un informe puede demostrar una respuesta (γ infinito)",
   timed:
     "Algunas preguntas solo se hacen después de ciertas respuestas. El tiempo que se tarda puede mostrar" +
@@ -209,6 +230,16 @@ export default {
   answeredBeforeText:
     "En este navegador se respondió a otra versión de esta encuesta. Un segundo informe sobre las mismas" +
     " respuestas diría más de usted, así que no se pregunta ni se envía nada más.",
+  enough: "Ya se dijo bastante",
+  seriesSpent:
+    "Junto con lo que este navegador ya envió, esta oleada diría de usted más de lo que se prometió para" +
+    " toda la serie. Por eso no se ha preguntado ni enviado nada.",
+  totalSpent:
+    "Junto con lo que este navegador ya envió, esta encuesta diría de usted más de lo que esta página" +
+    " permite para todas las encuestas. Por eso no se ha preguntado ni enviado nada.",
+  waveAnswered:
+    "Esta oleada ya se respondió en este navegador con otro nombre. Un segundo informe sobre las mismas" +
+    " respuestas diría más de usted. Por eso no se ha preguntado ni enviado nada.",
   unforeseen: "ha ocurrido un problema imprevisto",
   refused: "Su informe no se contó",
   refusedText: "El servidor de la encuesta lo rechazó. El motivo, en inglés: {message}.",

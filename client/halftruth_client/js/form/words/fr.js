@@ -62,12 +62,30 @@ export default {
     "Sauf pour ce qui est indiqué ici, nul ne peut, en recueillant, volant ou exigeant les" +
     " données, en déduire vos réponses avec certitude.",
   lasting: "Ce qui est envoyé ne peut pas être repris. Votre participation n’est pas cachée.",
+  series:
+    "On vous interrogera peut-être de nouveau : c’est la vague {wave} d’une série. Ce navigateur compte" +
+    " ce que disent ses rapports, et refuse une vague qui dépasserait ce qui est promis ici pour toutes" +
+    " les vagues ensemble. Dans un autre navigateur, dans une fenêtre privée ou après l’effacement des" +
+    " données de cette page, le compte recommence.",
+  ledger: "Compté jusqu’ici dans ce navigateur",
+  ledgerTells: "Ce que l’on peut apprendre au maximum",
+  ledgerWhole: {
+    one: "Toutes les réponses ensemble, en un rapport",
+    other: "Toutes les réponses ensemble, en {count} rapports",
+  },
+  ledgerQuestion: { one: "{label} (en un rapport)", other: "{label} (en {count} rapports)" },
+  ledgerNote:
+    "Chaque enquête compte une fois, quelle que soit la personne qui y a répondu dans ce navigateur." +
+    " Oublier le compte remet la protection à zéro : ce qui a été envoyé reste sur le serveur de" +
+    " l’enquête et n’est plus compté. Ne le faites que si quelqu’un d’autre a répondu avant vous.",
+  forgetLedger: "Oublier le compte",
   learn: "Que peut-on apprendre sur vous ?",
   suppose: "Supposons que {count} personnes sur 100 aient un secret. Sur 100, combien l’ont…",
   atMost: "au plus {count}",
   before: "avant toute réponse",
   after: "si elles envoient la même chose que vous",
   afterSingle: "de même, si c’est une seule réponse",
+  afterSeries: "si elles envoient la même chose que vous à toutes les vagues",
   ordinary: "si elles l’avouent dans une enquête ordinaire",
   exactly: "La même chose en termes exacts",
   bare: "Envoyé tel que vous répondez, sans protection : {labels}.",
@@ -86,6 +104,9 @@ export default {
     "Une seule réponse : {known} pour quelqu’un qui connaît toutes les autres réponses, et {unknown}" +
     " pour quelqu’un qui n’en connaît aucune.",
   bound: "de {prior} à {posterior} au maximum (γ = {gamma})",
+  promiseSeries:
+    "{whose}, avec toutes les vagues de cette série : {bound}. L’appareil sur lequel on répond tient le" +
+    " compte et refuse une vague qui dépasserait cela.",
   boundless: "aucune limite, car un rapport peut prouver une réponse (γ infini)",
   timed:
     "Certaines questions ne sont posées qu’après certaines réponses. Le temps passé peut montrer si elles" +
@@ -213,6 +234,16 @@ export default {
   answeredBeforeText:
     "On a répondu dans ce navigateur à une autre version de cette enquête. Un second rapport sur les" +
     " mêmes réponses en dirait plus sur vous, donc rien d’autre n’est demandé ni envoyé.",
+  enough: "Assez a déjà été dit",
+  seriesSpent:
+    "Avec ce que ce navigateur a déjà envoyé, cette vague en dirait plus sur vous que ce qui a été" +
+    " promis pour toute la série. Rien n’a donc été demandé ni envoyé.",
+  totalSpent:
+    "Avec ce que ce navigateur a déjà envoyé, cette enquête en dirait plus sur vous que ce que cette" +
+    " page permet pour toutes les enquêtes. Rien n’a donc été demandé ni envoyé.",
+  waveAnswered:
+    "Dans ce navigateur, on a répondu à cette vague sous un autre nom. Un second rapport sur les mêmes" +
+    " réponses en dirait plus sur vous. Rien n’a donc été demandé ni envoyé.",
   unforeseen: "un problème imprévu est survenu",
   refused: "Votre rapport n’a pas été compté",
   refusedText: "Le serveur de l’enquête l’a refusé. La raison, en anglais : {message}.",

@@ -7,16 +7,14 @@
  */
 
 const PAUSE = 500;
-const FOLLOWING = ["controls", "shown"];
+const FOLLOWING = ["controls", "ready"];
 /** Buttons whose answer is another page or a file. */
 const LEADING = ["save", "publish", "load"];
-/** Buttons after which a question is open. */
-const OPENING = /^(add|open:.*)$/;
-/** Controls that nothing follows from until a button is pressed. */
-const WAITING = [
-  ...["kind", "name", "unlisted"],
-  ...["invitations", "shared_devices", "closes_at", "max_reports"],
-];
+/** Buttons after which another question is open, and those that made it. */
+const OPENING = /^(add|duplicate|open):/;
+const MAKING = /^(add|duplicate):/;
+/** Controls that nothing follows from until a button is pressed, by their names. */
+const WAITING = ["step", "unlisted", "invitations", "shared_devices", "closes_at", "max_reports"];
 
 const form = document.getElementById("design");
 /** What is asked of the collector, one after the other. */
@@ -26,7 +24,7 @@ let pause = 0;
 /** What was typed since the draft was posted last, by the ids of controls. */
 const typed = new Map();
 
-/** Post the draft, and show what it comes to. */
+/** Post the draft, and check it. */
 async function post(action, signal) {
   typed.clear();
   const body = new FormData(form);
@@ -41,7 +39,7 @@ function take(page, action) {
   const { activeElement: active } = document;
   const written = document.getElementById("survey");
   const details = [...document.querySelectorAll("details[id]")];
-  const at = action === "add" ? null : selection(active);
+  const at = selection(active);
   // What is being typed stays as it is, blanks at the end of it, too.
   if (at && active.form === form && active.id) note(active);
   if (!typed.has(written.id)) written.value = page.getElementById(written.id).value;
@@ -49,7 +47,7 @@ function take(page, action) {
     document.getElementById(id).replaceWith(page.getElementById(id));
   }
   // Other questions have other conditions.
-  const kept = OPENING.test(action) ? details.filter(({ id }) => id !== "conditions") : details;
+  const kept = OPENING.test(action) ? details.filter(({ id }) => !["conditions", "more"].includes(id)) : details;
   for (const { id, open } of kept) {
     const shown = document.getElementById(id);
     if (shown) shown.open = open;
@@ -60,9 +58,9 @@ function take(page, action) {
   }
   preview(page);
   if (active.isConnected && active !== document.body) return;
-  const named = document.getElementById("question-name-0");
-  const again = OPENING.test(action) && !at ? named : document.getElementById(active.id);
-  (again ?? named ?? document.getElementById("questions"))?.focus();
+  const label = document.querySelector('#question [name="question.label"]:not([hidden])');
+  const again = MAKING.test(action) ? label : document.getElementById(active.id);
+  (again ?? document.getElementById("questions"))?.focus();
   if (at && again) again.setSelectionRange(...at);
 }
 
@@ -77,11 +75,16 @@ function selection(control) {
   return Number.isInteger(start) ? [start, end] : null;
 }
 
-/** Another form is shown where another one is asked. */
+/** Another form is shown where another one is asked, or in another language. */
 function preview(page) {
   const [old, fresh] = [document, page].map((of) => of.getElementById("preview"));
-  const asked = (of) => of.querySelector("halftruth-preview")?.getAttribute("document");
-  if (asked(old) !== asked(fresh) || !asked(fresh)) old.replaceWith(fresh);
+  const asked = (of, what) => of.querySelector("halftruth-preview")?.getAttribute(what);
+  const same = ["document", "lang"].every((what) => asked(old, what) === asked(fresh, what));
+  if (same && asked(fresh, "document")) return;
+  const { shadowRoot: shown } = old.querySelector("halftruth-preview") ?? {};
+  const begun = Boolean(shown?.querySelector("legend, .label"));
+  fresh.querySelector("halftruth-preview")?.toggleAttribute("begun", begun);
+  old.replaceWith(fresh);
 }
 
 /** Post in a while, unless there is more. */
@@ -91,10 +94,10 @@ function soon() {
   pause = setTimeout(() => {
     asking = new AbortController();
     const { signal } = asking;
-    document.getElementById("shown").setAttribute("aria-busy", "true");
+    document.getElementById("controls").setAttribute("aria-busy", "true");
     turn = turn
       .then(() => post("check", signal))
-      .catch(() => document.getElementById("shown").removeAttribute("aria-busy"));
+      .catch(() => document.getElementById("controls").removeAttribute("aria-busy"));
   }, PAUSE);
 }
 
@@ -114,7 +117,7 @@ function act(action) {
 document.addEventListener("input", ({ target }) => {
   if (target.form !== form || target.type === "file") return;
   note(target);
-  if (WAITING.includes(target.id)) return;
+  if (WAITING.includes(target.name)) return;
   if (target.type === "range") {
     document.getElementById("chance").value = `${target.value} %`;
     target.setAttribute("aria-valuetext", `${target.value} % likely at most`);

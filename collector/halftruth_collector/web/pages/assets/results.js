@@ -3,6 +3,9 @@
 const table = document.querySelector("#table table");
 const bar = document.querySelector("#table .bar");
 
+/** Rows that are found without searching. */
+const FEW = 10;
+
 /** A text with usual spaces and minus signs, as people type it. */
 const plain = (text) => text.replaceAll("\u202f", " ").replaceAll("\u2212", "-").toLowerCase();
 
@@ -61,8 +64,29 @@ function enliven() {
   });
   search.addEventListener("input", show);
   bar.addEventListener("submit", (event) => event.preventDefault());
-  bar.hidden = false;
+  bar.hidden = rows.length <= FEW;
   show();
 }
 
+/** Of the answers to all questions, first the question, then those to it. */
+function inTwoSteps(answers) {
+  const groups = [...answers.querySelectorAll("optgroup")];
+  const every = groups.map((group) => [...group.children]);
+  const question = document.createElement("select");
+  question.ariaLabel = "Question";
+  question.append(...groups.map(({ label }) => new Option(label)));
+  const offer = (chosen) => {
+    const options = every[question.selectedIndex];
+    answers.replaceChildren(...options);
+    // Those at the ends are often rare.
+    answers.value = (chosen ?? options[options.length >> 1]).value;
+  };
+  const chosen = answers.selectedOptions[0];
+  question.selectedIndex = every.findIndex((options) => options.includes(chosen));
+  question.addEventListener("change", () => offer());
+  answers.before(question);
+  offer(chosen);
+}
+
 if (table) enliven();
+for (const answers of document.querySelectorAll("select[data-answers]")) inTwoSteps(answers);

@@ -1,0 +1,48 @@
+"""Counts of a survey from a store and, if asked for, those of its series."""
+
+from collections.abc import Callable
+
+from ..store.counts import CountStore
+from ..store.surveys import SurveyStore
+from .base import Counted
+
+
+def counted_in(
+    surveys: SurveyStore,
+    reports: CountStore,
+    survey_id: str,
+    min_reports: int,
+    check: Callable[[], None] = lambda: None,
+) -> Counted:
+    """Read the counts of a survey; those of its series are read when an analysis asks for them.
+
+    Parameters
+    ----------
+    check : callable
+        Called before other surveys are read; raises where that is not allowed.
+
+    Raises
+    ------
+    UnknownSurvey, StoreUnavailable
+    """
+    stored, counts, as_of, days = reports.snapshot(survey_id)
+    survey = stored.survey()
+
+    def waves() -> list[Counted]:
+        if survey.series is None:
+            return []
+        check()
+        return [
+            counted_in(surveys, reports, wave.id, min_reports)
+            for wave in surveys.of_series(survey.series.id)
+        ]
+
+    return Counted(
+        survey,
+        counts,
+        as_of,
+        min_reports=min_reports,
+        days=days,
+        invited=stored.terms.invitations,
+        waves=waves,
+    )

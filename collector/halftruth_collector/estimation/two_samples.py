@@ -1,0 +1,251 @@
+"""Two samples of one question, each randomized with other probabilities.
+
+In sample g somebody whose answer is yes and who follows the instructions reports yes with
+probability a_g, somebody else who follows them with b_g, and whoever does not reports no. With θ₁
+and θ₀ the shares of the first two, yes has the probability λ_g = a_g θ₁ + b_g θ₀ in sample g: two
+equations, which are solved for two unknown shares. With Greenberg's unrelated question it is
+p_g π + (1 − p_g) u, where p_g = a_g − b_g and u is the prevalence of that question.
+
+Estimates maximize the likelihood of both samples among the shares that are possible, and intervals
+are those of the profile likelihood. Standard errors are those of the unrestricted moment estimates,
+by the delta method.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import scipy
+from halftruth_shared.analyses.two_samples import SampleDesign
+
+from .bounds import Array, normal_quantile
+
+#: Corners of the shares (θ₁, θ₀) that are possible, as they follow each other.
+_CORNERS = {
+    "compliance": [(1, 0), (0, 1)],
+    "cheater-detection": [(0, 0), (1, 0), (0, 1)],
+    "lie-detector": [(0, 0), (1, 0), (0, 1)],
+    "unrelated-question": [(0, 0), (1, 0), (1, 1), (0, 1)],
+}
+
+#: A share as a ratio of (θ₁, θ₀, 1): coefficients of its numerator and denominator.
+_Ratio = tuple[tuple[int, int, int], tuple[int, int, int]]
+
+_THETA_1, _THETA_0, _WHOLE = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+
+#: What each design identifies.
+QUANTITIES: dict[SampleDesign, dict[str, _Ratio]] = {
+    "compliance": {"prevalence": (_THETA_1, _WHOLE)},
+    # Clark and Desharnais 1998; what cheaters would answer is not known.
+    "cheater-detection": {
+        "honest yes": (_THETA_1, _WHOLE),
+        "honest no": (_THETA_0, _WHOLE),
+        "cheaters": ((-1, -1, 1), _WHOLE),
+    },
+    # Moshagen, Musch and Erdfelder 2012: every cheater's answer is yes.
+    "lie-detector": {
+        "prevalence": ((0, -1, 1), _WHOLE),
+        "honest, of these": (_THETA_1, (0, -1, 1)),
+    },
+    # Greenberg, Abul-Ela, Simmons and Horvitz 1969.
+    "unrelated-question": {
+        "prevalence": (_THETA_1, _WHOLE),
+        "prevalence of the harmless question": (_THETA_0, _WHOLE),
+    },
+}
+
+#: Determinant below which two samples count as randomized alike.
+_ALIKE = 1e-9
+
+
+@dataclass(frozen=True)
+class Share:
+    """Estimate of a share; NaN is what is not defined."""
+
+    quantity: str
+    value: float
+    moment: float
+    standard_error: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSamples:
+    """Answers of two samples.
+
+    Parameters
+    ----------
+    yes, reports : ndarray, shape (2,)
+        Reports of yes and all reports, of each sample at least one.
+    channels : ndarray, shape (2, 2)
+        For each sample a_g and b_g.
+    design : SampleDesign
+
+    Examples
+    --------
+    >>> yes, reports = np.array([320.0, 520.0]), np.array([1000.0, 1000.0])
+    >>> half = TwoSamples(yes, reports, np.array([[1, 0.25], [1, 0.75]]), "cheater-detection")
+    >>> [(share.quantity, round(share.value, 3)) for share in half.shares(0.95)]
+    [('honest yes', 0.22), ('honest no', 0.4), ('cheaters', 0.38)]
+    >>> half.p_value < 0.001
+    True
+    """
+
+    yes: Array
+    reports: Array
+    channels: Array
+    design: SampleDesign
+
+    @property
+    def _rows(self) -> Array:
+        """Coefficients of θ₁ and θ₀ in λ, shape (2, 2)."""
+        if self.design != "unrelated-question":
+            return self.channels
+        asked = self.channels[:, 0] - self.channels[:, 1]
+        return np.stack([asked, 1 - asked], axis=1)
+
+    @property
+    def undefined(self) -> str | None:
+        """Why nothing is identified, if so."""
+        if self.design != "compliance" and abs(np.linalg.det(self._rows)) < _ALIKE:
+            return "both samples were randomized with the same probabilities"
+        return None
+
+    def shares(self, confidence: float) -> Iterator[Share]:
+        """Estimate every share that the design identifies."""
+        corners = np.array(_CORNERS[self.design], dtype=float)
+        moment, covariance = self._moments()
+        if self.design != "compliance" and _is_inside(moment, corners):
+            best, level = moment, float(self._level(self._rows @ moment))
+        else:
+            best, level = self._best(_edges(corners))
+        limit = level - normal_quantile(1 - confidence) ** 2 / 2
+        for quantity, ratio in QUANTITIES[self.design].items():
+            top, bottom = np.array(ratio, dtype=float)
+
+            def profile(value: float, top: Array = top, bottom: Array = bottom) -> float:
+                segment = _clip(corners, top - value * bottom)
+                return -math.inf if segment is None else self._best([segment])[1]
+
+            value, unrestricted = (_ratio(top, bottom, shares) for shares in (best, moment))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                slope = (top - unrestricted * bottom)[:2] / (bottom @ [*moment, 1.0])
+            # Where nobody is in the denominator every ratio is as likely.
+            middle = 0.5 if math.isnan(value) else min(max(value, 0.0), 1.0)
+            yield Share(
+                quantity,
+                value,
+                unrestricted,
+                math.sqrt(slope @ covariance @ slope),
+                _end(profile, 0.0, middle, limit),
+                _end(profile, 1.0, middle, limit),
+            )
+
+    @property
+    def p_value(self) -> float | None:
+        """P-value of the test that all follow the instructions, if there is one.
+
+        By the likelihood ratio, against any departure; where who does not answers no, against that.
+        """
+        if self.design == "unrelated-question":
+            return None
+        # Of all lines of λ, also with a prevalence below 0: else a test of 0, too, would be in it.
+        contrast = self.channels[:, 0] - self.channels[:, 1]
+        ends = np.sort((np.array([[0.0], [1.0]]) - self.channels[:, 1]) / contrast, axis=0)
+        line = [[end, 1 - end] for end in (ends[0].max(), ends[1].min())]
+        everybody = self._best([np.array(line)])[1]
+        gain = float(self._level(self.yes / self.reports)) - everybody
+        root = math.sqrt(max(0.0, 2 * gain))
+        normal = NormalDist()
+        if self.design == "compliance":
+            return 2 * normal.cdf(-root)
+        return normal.cdf(-root if self._moments()[0].sum() < 1 else root)
+
+    def _moments(self) -> tuple[Array, Array]:
+        """Unrestricted (θ₁, θ₀) with their covariance."""
+        share = self.yes / self.reports
+        variance = share * (1 - share) / np.maximum(self.reports - 1, 1)
+        if self.design == "compliance":
+            # Each sample has an estimate; weights are of shares that are never 0 or 1.
+            contrast = self.channels[:, 0] - self.channels[:, 1]
+            smooth = (self.yes + 0.5) / (self.reports + 1)
+            weights = self.reports * contrast**2 / (smooth * (1 - smooth))
+            slope = weights / weights.sum() / contrast
+            prevalence = float(slope @ (share - self.channels[:, 1]))
+            spread = float(slope**2 @ variance)
+            return np.array([prevalence, 1 - prevalence]), spread * np.array([[1.0, -1], [-1, 1]])
+        inverse = np.linalg.inv(self._rows)
+        return inverse @ share, inverse @ np.diag(variance) @ inverse.T
+
+    def _level(self, chances: Array) -> Array:
+        """Log-likelihood of the probabilities of yes, shape (..., 2)."""
+        yes = scipy.special.xlogy(self.yes, chances)
+        no = scipy.special.xlog1py(self.reports - self.yes, -chances)
+        return np.asarray((yes + no).sum(axis=-1))
+
+    def _best(self, segments: Iterable[Array]) -> tuple[Array, float]:
+        """Shares of the largest likelihood on segments between two, and its logarithm."""
+        points = np.concatenate([self._stationary(*segment) for segment in segments])
+        levels = self._level(np.clip(points @ self._rows.T, 0.0, 1.0))
+        best = int(np.argmax(levels))
+        return points[best], float(levels[best])
+
+    def _stationary(self, start: Array, end: Array) -> Array:
+        """Ends of a segment, and where the score is 0 on it: of a cubic, as λ is linear there."""
+        chances, slopes = self._rows @ start, self._rows @ (end - start)
+        cubic = np.zeros(4)
+        for own, other in ((0, 1), (1, 0)):
+            yes, reports, slope = self.yes[own], self.reports[own], slopes[own]
+            excess = [-reports * slope, yes - reports * chances[own]]
+            variance = np.convolve(
+                [slopes[other], chances[other]], [-slopes[other], 1 - chances[other]]
+            )
+            cubic += slope * np.convolve(excess, variance)
+        cubic[np.abs(cubic) < 1e-12 * np.abs(cubic).max()] = 0.0
+        # Roots that are not on it stand for its ends, which are no maximum by mistake.
+        places = np.concatenate([[0.0, 1.0], np.clip(np.roots(cubic).real, 0.0, 1.0)])
+        return np.asarray(start + places[:, None] * (end - start))
+
+
+def _ratio(top: Array, bottom: Array, shares: Array) -> float:
+    below = float(bottom @ [*shares, 1.0])
+    return float(top @ [*shares, 1.0]) / below if below else math.nan
+
+
+def _edges(corners: Array) -> Array:
+    return np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
+
+
+def _is_inside(point: Array, corners: Array) -> bool:
+    """Return true if a point is inside a polygon whose corners follow each other to the left."""
+    first, last = np.moveaxis(_edges(corners), 1, 0)
+    (x, y), (u, v) = (last - first).T, (point - first).T
+    return bool((x * v - y * u >= 0).all())
+
+
+def _clip(corners: Array, line: Array) -> Array | None:
+    """Segment of a polygon on a line of coefficients (of θ₁, θ₀, 1), None where there is none."""
+    found = []
+    for first, last in _edges(corners):
+        at_first, at_last = line @ [*first, 1.0], line @ [*last, 1.0]
+        if at_first == at_last == 0:
+            return np.array([first, last])
+        if at_first * at_last <= 0:
+            found.append(first + at_first / (at_first - at_last) * (last - first))
+    if not found:
+        return None
+    points = np.array(found)
+    return np.array([points[0], points[np.argmax(np.abs(points - points[0]).sum(axis=1))]])
+
+
+def _end(profile: Callable[[float], float], end: float, middle: float, limit: float) -> float:
+    """End of an interval: where the profile falls to a limit, if it does so before 0 or 1."""
+
+    def above(value: float) -> float:
+        # Where reports rule a share out it is infinitely far below.
+        return max(profile(value) - limit, -1e6)
+
+    return end if above(end) >= 0 else float(scipy.optimize.brentq(above, end, middle, xtol=1e-7))

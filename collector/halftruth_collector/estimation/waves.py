@@ -1,0 +1,270 @@
+"""Changes and trends over waves: contrasts of estimates of the same numbers at several times.
+
+Reports of different waves are drawn independently, given what people would answer. So for exactly
+these respondents the variance of Σ c_w θ̂_w is Σ c_w² var(θ̂_w), whether or not the same people
+answered. For a population that they are a sample of it has 2 Σ_{v<w} c_v c_w cov(x_v, x_w)/n
+besides, x_w being 1 for whoever gives the answer in wave w, as far as the same n people took part.
+Unlinked reports do not tell this covariance. It is positive where answers last, so that the sum of
+the variances is too large for a change, and intervals are wider than they need to be.
+
+Where views rotate, a person reports on a question in wave w by an indicator a_w that is not
+independent of a_v. To first order the covariance of the estimates is then
+
+    cov(θ̂_v, θ̂_w) = cov(x_v, x_w)/n · P(a_v a_w)/(P(a_v) P(a_w))      for a population, and
+    cov(θ̂_v, θ̂_w) = S_vw/n · (P(a_v a_w)/(P(a_v) P(a_w)) − 1)          for these respondents,
+
+S_vw being the covariance of x_v and x_w among them. Within a cycle the ratio is below 1, down to 0:
+a population's variances add up as if each wave had asked other people; but for exactly these
+respondents they are less than the variance of the change, by up to 2 S/n. That is what sampling
+adds to them, as Σ c_v c_w S_vw ≥ 0: so errors for a population bound them, and take their place.
+Where a question comes back the ratio is above 1, and a change is known better than they say. Of a
+trend the two make up for each other: errors for a population bound it, too, where answers last and
+one question of q is asked at a time, for q to 8, up to 12 waves and weights from 1 to 4 (computed).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from halftruth_shared import Attribute
+from halftruth_shared.analyses.base import Target
+from halftruth_shared.mechanisms import TableEstimate
+
+from .answers import answer_codes, answered
+from .association import known_covariance
+from .bounds import Array, normal_quantile
+from .contrasts import Groups, compare_groups
+from .estimator import Estimator
+from .ordinal import Scale, distributions, mean_differences, scale_of
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Estimates of K numbers in each of W waves, NaN where undefined.
+
+    Attributes
+    ----------
+    value, standard_error, lower, upper : ndarray, shape (W, K)
+        With the ends of their intervals.
+    perturbation, sampling : ndarray, shape (W, K)
+        Parts of the standard error; NaN where unknown.
+    """
+
+    value: Array
+    standard_error: Array
+    lower: Array
+    upper: Array
+    perturbation: Array
+    sampling: Array
+
+    @classmethod
+    def stacked(cls, waves: Sequence["Levels"]) -> "Levels":
+        """Stack the levels of several waves, each of shape (K,)."""
+        return cls(
+            *(np.stack(each) for each in zip(*(vars(one).values() for one in waves), strict=True))
+        )
+
+
+class Rows(NamedTuple):
+    """Labels of K estimates of one question: shares, means or differences between groups.
+
+    Attributes
+    ----------
+    attribute : str
+    answers : tuple of str or None
+        Whose shares they are; None for means.
+    groups : tuple of str or None
+        Whose difference from a reference; None for everybody's own.
+    span : float
+        Range of the scale.
+    """
+
+    attribute: str
+    answers: tuple[str | None, ...]
+    groups: tuple[str | None, ...]
+    span: float
+
+
+def levels_of(
+    estimator: Estimator,
+    name: str,
+    *,
+    groups: str | None = None,
+    reference: str | None = None,
+    scores: Mapping[str, str] | None = None,
+    confidence: float = 0.95,
+    target: Target = "population",
+) -> dict[Rows, Levels]:
+    """Levels of one question in one wave.
+
+    Parameters
+    ----------
+    name : str
+        The question.
+    groups, reference : str, optional
+        An attribute and one of its categories: levels are then differences of each other group
+        from that one.
+    scores : mapping of str to str, optional
+        What the answers to some questions count as, see `scale_of`. There are means of these, and
+        of numbers and answers in an order.
+
+    Raises
+    ------
+    SchemaError, ParameterError, EstimateError, DomainTooLarge
+        As of `Estimator.table` and `scale_of`.
+    """
+    attribute = estimator.schema.attributes[estimator.schema.position(name)]
+    scale = _scale(attribute, scores or {})
+    if groups is None or reference is None:
+        return dict(_of_everybody(estimator, attribute, scale, confidence, target))
+    grouping = estimator.schema.attributes[estimator.schema.position(groups, "groups")]
+    place = grouping.categories.index(reference)
+    table = estimator.table([groups, name])
+    return dict(
+        _differences(estimator, table, attribute, grouping, place, scale, confidence, target)
+    )
+
+
+def _scale(attribute: Attribute, scores: Mapping[str, str]) -> Scale | None:
+    if attribute.name in scores:
+        return scale_of(attribute, {attribute.name: scores[attribute.name]})
+    if len(attribute.categories) - len(attribute.missing) < 2:
+        return None
+    scale = scale_of(attribute, {})
+    return scale if attribute.ordered or scale.counted_as != "ranks" else None
+
+
+def _of_everybody(
+    estimator: Estimator,
+    attribute: Attribute,
+    scale: Scale | None,
+    confidence: float,
+    target: Target,
+) -> Iterator[tuple[Rows, Levels]]:
+    table = estimator.table([attribute.name])
+    error, ends = np.sqrt(table.variance(target)), table.interval(confidence, target)
+    answers = attribute.categories
+    rows = Rows(attribute.name, answers, (None,) * len(answers), 1.0)
+    yield rows, Levels(table.support, error, *ends, *table.error_parts(target))
+    if scale is not None:
+        covariance = known_covariance(table, target)
+        cells = answered(estimator.schema, table.support, covariance, [attribute.name])
+        [within] = distributions(cells[0][None], cells[1])
+        mean = within.mean(scale.values, normal_quantile(1 - confidence))
+        columns = [np.array([each]) for each in vars(mean).values()]
+        yield _of_mean(attribute, [None], scale), _without_parts(*columns)
+
+
+def _differences(
+    estimator: Estimator,
+    table: TableEstimate,
+    attribute: Attribute,
+    grouping: Attribute,
+    reference: int,
+    scale: Scale | None,
+    confidence: float,
+    target: Target,
+) -> Iterator[tuple[Rows, Levels]]:
+    names, every = grouping.categories, range(len(grouping.categories))
+    compared = [g for g in every if g != reference]
+    groups = tuple(names[g] for g in compared)
+    for code, answer in enumerate(attribute.categories):
+        of_answer = Groups.of_table(table, names, every, code, target)
+        found = compare_groups(of_answer, reference, confidence=confidence)
+        levels = _without_parts(found.value, found.standard_error, found.lower, found.upper)
+        yield Rows(attribute.name, (answer,) * len(groups), groups, 1.0), levels
+    # Groups that are no answer have no mean.
+    kept = answer_codes(grouping)
+    if scale is not None and reference in kept:
+        covariance, pair = known_covariance(table, target), [grouping.name, attribute.name]
+        support, covariance = answered(estimator.schema, table.support, covariance, pair)
+        at = kept.index(reference)
+        chosen = [place for place in range(len(kept)) if place != at]
+        means = mean_differences(support, covariance, scale.values, at)
+        values, errors = (column[chosen] for column in means)
+        half_width = normal_quantile(1 - confidence) * errors
+        rows = _of_mean(attribute, [names[kept[place]] for place in chosen], scale)
+        yield rows, _without_parts(values, errors, values - half_width, values + half_width)
+
+
+def _of_mean(attribute: Attribute, groups: Sequence[str | None], scale: Scale) -> Rows:
+    return Rows(attribute.name, (None,) * len(groups), tuple(groups), float(np.ptp(scale.values)))
+
+
+def _without_parts(value: Array, error: Array, lower: Array, upper: Array) -> Levels:
+    unknown = np.full(value.shape, np.nan)
+    return Levels(value, error, lower, upper, unknown, unknown)
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts(Levels):
+    """Weighted sums of levels, of shape (K,), each with the p-value of the test that it is 0."""
+
+    p_value: Array
+
+
+def contrast(levels: Levels, weights: Array) -> Contrasts:
+    """Σ_w c_w θ̂_w of independent estimates.
+
+    Each end of its interval is as far away as those of the levels that it depends on (Zou & Donner
+    2008), so that an interval that is not symmetric keeps its shape.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (W,) or (W, K)
+        c.
+
+    Examples
+    --------
+    >>> zero = np.zeros((2, 1))
+    >>> value, error = np.array([[0.30], [0.34]]), np.array([[0.03], [0.04]])
+    >>> levels = Levels(value, error, value - 2 * error, value + 2 * error, error, zero)
+    >>> change = contrast(levels, np.array([-1.0, 1.0]))
+    >>> [round(float(n[0]), 2) for n in (change.value, change.standard_error, change.lower)]
+    [0.04, 0.05, -0.06]
+    """
+    c = np.broadcast_to(weights.reshape(len(weights), -1), levels.value.shape)
+    value, error = (c * levels.value).sum(axis=0), _root_of_squares(c * levels.standard_error)
+    below, above = levels.value - levels.lower, levels.upper - levels.value
+    down = _root_of_squares(c * np.where(c > 0, below, above))
+    up = _root_of_squares(c * np.where(c > 0, above, below))
+    score = np.abs(value) / np.where(error > 0, error, np.nan)
+    return Contrasts(
+        value,
+        error,
+        value - down,
+        value + up,
+        _root_of_squares(c * levels.perturbation),
+        _root_of_squares(c * levels.sampling),
+        2 * scipy.special.ndtr(-score),
+    )
+
+
+def slope_weights(levels: Levels, times: Sequence[float]) -> Array:
+    """c_w of the slope of a straight line through levels, by weighted least squares.
+
+    A wave weighs as much as its estimates are precise: by 1/Σ_k var(θ̂_wk). All answers to a
+    question have the same weights, so that slopes of their shares add up to 0, and hardly any
+    weight depends on how large a share came out.
+
+    Returns
+    -------
+    ndarray, shape (W,)
+        NaN where a wave has no error.
+
+    Examples
+    --------
+    >>> error = np.ones((3, 1))
+    >>> slope_weights(Levels(*[error] * 6), [1, 2, 4]).round(3).tolist()
+    [-0.286, -0.071, 0.357]
+    """
+    weight = 1 / np.square(levels.standard_error).sum(axis=1)
+    time = np.asarray(times, float)
+    from_mean = time - weight @ time / weight.sum()
+    return np.asarray(weight * from_mean / (weight @ from_mean**2))
+
+
+def _root_of_squares(columns: Array) -> Array:
+    return np.asarray(np.sqrt(np.square(columns).sum(axis=0)))

@@ -1,0 +1,151 @@
+"""The first page about a survey's results: a card for each question, and its reports by day."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from halftruth_shared import Survey
+from halftruth_shared.analyses.base import DayCount
+from halftruth_shared.analyses.estimate import Estimate, Interval
+from halftruth_shared.analyses.overview import OverviewResult, QuestionOverview
+from halftruth_shared.analyses.wording import estimate_in_words, interval_in_words, number
+
+from ...analyses.sentences import sentence
+from ...estimation.options import option_code
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A share in a card; its ends are percentages within 0 and 100.
+
+    Attributes
+    ----------
+    label, share, interval : str
+        In words; `interval` is empty where there is none.
+    value : float
+    ends, inner : tuple of float or None
+        Interval, and that without perturbation.
+    doubtful : bool
+        Whether it is not usable.
+    """
+
+    label: str
+    share: str
+    interval: str
+    value: float
+    ends: Interval | None
+    inner: Interval | None
+    doubtful: bool
+
+    @classmethod
+    def of(cls, label: str, estimate: Estimate, confidence: float) -> "Bar":
+        """The bar of a share; a best guess has no interval."""
+        ends = estimate.ends
+        return cls(
+            label,
+            estimate_in_words(estimate, as_share=True),
+            interval_in_words(estimate, as_share=True) if ends else "",
+            _percentage(estimate.value or 0.0),
+            _within(ends),
+            _within(estimate.without_perturbation(confidence)),
+            estimate.reliability == "not usable",
+        )
+
+
+@dataclass(frozen=True)
+class Card:
+    """A question with the shares of its answers.
+
+    Attributes
+    ----------
+    title, address : str
+        The question, and where its answers are compared by groups.
+    notes : tuple of str
+        How precise it is.
+    bars : tuple of Bar
+    """
+
+    title: str
+    address: str
+    notes: tuple[str, ...]
+    bars: tuple[Bar, ...]
+
+
+def cards(survey: Survey, result: OverviewResult, address: Callable[[str], str]) -> Iterator[Card]:
+    """Cards of the questions of a result, in the order of the survey.
+
+    The options of a question with several answers are on one card, with the share of those who
+    chose each.
+
+    Parameters
+    ----------
+    survey : Survey
+    result : OverviewResult
+        With the names of attributes and categories.
+    address : callable
+        Where the answers to an attribute are compared by groups.
+    """
+    confidence = result.query.confidence
+    shown = {question.attribute: question for question in result.questions}
+    for question in survey.schema.questions:
+        found = [shown[each.name] for each in question.attributes if each.name in shown]
+        if not found:
+            continue
+        bars: list[Bar] = []
+        for attribute in question.attributes:
+            labels = dict(zip(attribute.categories, attribute.answers_in(), strict=True))
+            one = shown.get(attribute.name)
+            if one is None:
+                continue
+            if question.kind != "several":
+                every = (*one.answers, *one.missing)
+                bars += [Bar.of(labels[share.answer], share, confidence) for share in every]
+                continue
+            code = option_code(attribute)
+            chosen = None if code is None else attribute.categories[code]
+            label = attribute.option_in()
+            bars += [
+                Bar.of(label, share, confidence) for share in one.answers if share.answer == chosen
+            ]
+        title, link = question.label_in(), address(found[0].attribute)
+        yield Card(title, link, tuple(_notes(found)), tuple(bars))
+
+
+def _notes(found: Sequence[QuestionOverview]) -> list[str]:
+    worst = max(found, key=lambda one: _RELIABILITIES.index(one.reliability))
+    effective = [one.effective_reports for one in found if one.effective_reports is not None]
+    notes = [sentence(worst.verdict)]
+    if effective:
+        known = f"As precise as {number(min(effective), 0)} answers without perturbation."
+        notes.append(known)
+    return notes
+
+
+_RELIABILITIES = ("usable", "barely usable", "not usable")
+
+
+@dataclass(frozen=True)
+class Day:
+    """Reports of a day, and what part of the most of a day they are, in percent."""
+
+    day: date
+    reports: int
+    part: float
+
+
+def by_day(days: Sequence[DayCount]) -> list[Day]:
+    """Every day from the first to the last report, those without any, too; none of a single day."""
+    if len(days) < 2:
+        return []
+    counted = {each.day: each.reports for each in days}
+    first, last, most = days[0].day, days[-1].day, max(counted.values())
+    every = [first + timedelta(days=after) for after in range((last - first).days + 1)]
+    return [Day(day, counted.get(day, 0), 100 * counted.get(day, 0) / most) for day in every]
+
+
+def _within(ends: Interval | None) -> Interval | None:
+    return ends and (_percentage(ends[0]), _percentage(ends[1]))
+
+
+def _percentage(share: float) -> float:
+    return round(min(max(100 * share, 0.0), 100.0), 2)

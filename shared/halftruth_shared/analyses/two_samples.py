@@ -1,0 +1,74 @@
+"""Prevalence from two samples that were asked one question by different randomization."""
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
+
+import msgspec
+from msgspec import Meta
+
+from .base import AttributeName, EstimatesResult, FilteredQuery, Items, Presence, Row
+from .base import Confidence as Confidence
+from .estimate import Estimate
+
+SampleDesign = Literal["compliance", "cheater-detection", "lie-detector", "unrelated-question"]
+
+
+class SampleEstimate(Estimate, frozen=True, kw_only=True):
+    """Share that the design identifies.
+
+    `value` is the maximum likelihood estimate, and `moment` the unrestricted one, which may be
+    outside of 0 to 1; `standard_error` is of that. `interval` is that of the profile likelihood.
+    """
+
+    quantity: str
+    moment: float | None
+
+
+class TwoSamplesResult(EstimatesResult, frozen=True, kw_only=True):
+    """Shares that two samples identify together, and a test that everybody follows instructions.
+
+    `samples` are the numbers of answers, and `present` the category of each question that counts as
+    yes. `p_value` is null where the design has no test, or nothing can be tested.
+    """
+
+    query: "TwoSamplesQuery"
+    present: Items
+    samples: list[int]
+    shares: list[SampleEstimate]
+    p_value: float | None
+
+    KEYS: ClassVar = ("quantity",)
+    QUANTITY: ClassVar = "share"
+    OTHERS: ClassVar = (("moment", float),)
+
+    def estimates(self) -> Iterator[Row]:
+        for share in self.shares:
+            yield (share.quantity,), share, (share.moment,)
+
+
+class TwoSamplesQuery(FilteredQuery[TwoSamplesResult], frozen=True, kw_only=True):
+    """Prevalence from two samples of one question, randomized with different probabilities.
+
+    Each person was drawn into one of the samples by chance, and answered its question alone.
+    """
+
+    attributes: Annotated[
+        list[AttributeName],
+        Meta(
+            min_length=2,
+            max_length=2,
+            description="The question as each of the two samples was asked it.",
+            extra_json_schema={"uniqueItems": True},
+        ),
+    ]
+    design: Annotated[
+        SampleDesign,
+        Meta(
+            description="What the samples tell besides prevalence. compliance: whether all follow"
+            " the instructions. cheater-detection: how many answer no whatever the instructions."
+            " lie-detector: the same, if their true answer is yes. unrelated-question: the"
+            " prevalence of the harmless question, which is not taken from the survey."
+        ),
+    ] = "compliance"
+    present: Presence = msgspec.field(default_factory=dict)
+    confidence: Confidence = 0.95

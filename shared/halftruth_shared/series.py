@@ -1,0 +1,77 @@
+"""Series: surveys that ask the same people again, with one total amplification for all of them.
+
+It is part of each survey and of its digest, so what a person was promised of the total cannot be
+changed later without another digest.
+"""
+
+import math
+import re
+from fractions import Fraction
+
+import msgspec
+
+from .errors import ParameterError, SurveyError
+from .mechanisms import Mechanism
+from .rational import approximately, format_rational, parse_rational
+from .schema import Schema
+
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
+#: Largest number of a wave.
+MOST_WAVES = 1_000
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Membership of a survey in a series, as in files and messages.
+
+    Attributes
+    ----------
+    id : str
+        Of the series: lower-case letters, digits and hyphens, at most 64.
+    wave : int
+        Number of this survey in the series, from 1.
+    total_gamma : str or int
+        Largest amplification of all reports of one person together; exact, above 1.
+
+    Raises
+    ------
+    SurveyError
+    """
+
+    id: str
+    wave: int
+    total_gamma: str | int
+
+    def __post_init__(self) -> None:
+        if not _ID.fullmatch(self.id):
+            raise _fault("id", "lower-case letters, digits and hyphens, at most 64")
+        if type(self.wave) is not int or not 1 <= self.wave <= MOST_WAVES:
+            raise _fault("wave", f"a whole number from 1 to {MOST_WAVES}")
+        field = "series.total_gamma"
+        try:
+            total = parse_rational(self.total_gamma, field)
+            canonical = format_rational(total, field)
+        except ParameterError as error:
+            raise SurveyError(str(error), field=field) from None
+        if total <= 1:
+            raise _fault("total_gamma", "an amplification above 1")
+        msgspec.structs.force_setattr(self, "total_gamma", canonical)
+
+    def check(self, schema: Schema, mechanism: Mechanism) -> None:
+        """Check that the total has room for this very wave.
+
+        Raises
+        ------
+        SurveyError
+        """
+        proofs = mechanism.provable(schema)
+        known = mechanism.unperturbed(schema).union(proofs)
+        gamma = mechanism.amplification(schema, known)
+        gamma *= math.prod([proof.amplification for proof in proofs.values()])
+        if gamma > Fraction(self.total_gamma):
+            raise _fault(
+                "total_gamma", f"at least the amplification of this wave, {approximately(gamma)}"
+            )
+
+
+def _fault(name: str, expected: str) -> SurveyError:
+    return SurveyError(f"series.{name}: expected {expected}", field=f"series.{name}")

@@ -1,0 +1,408 @@
+"""Changes and trends over the waves of a series."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from uuid import UUID
+
+import census_waves as census
+import numpy as np
+import pytest
+import scipy
+from halftruth_client import Analyst
+from halftruth_client.errors import RequestRefused
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.cli import main
+from halftruth_collector.collector_store import Store
+from halftruth_collector.estimation import Counts
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from halftruth_shared import (
+    Attribute,
+    ParameterError,
+    RandomizedResponse,
+    Schema,
+    Series,
+    SplitQuestionnaire,
+    Survey,
+    ViewClass,
+)
+from halftruth_shared.protocol.reports import Report
+from wire import listening
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+WAVES = ANALYSES["waves"]
+SMOKER = Attribute("smoker", ("no", "yes"))
+AGE = Attribute("age", ("young", "middle", "old"), ordered=True)
+KEEP = {"smoker": "0.8", "age": "0.7"}
+
+
+def survey(wave, *attributes, keep=KEEP, mechanism=None, id=None):
+    schema = Schema(attributes or (SMOKER, AGE))
+    if mechanism is None:
+        mechanism = RandomizedResponse({name: keep[name] for name in schema.names})
+    series = Series(id="panel", wave=wave, total_gamma="1000000000")
+    return Survey(id or f"wave-{wave}", "Panel", schema, mechanism, series=series)
+
+
+def asked(*waves, min_reports=1, **query):
+    """The analysis of the first of these waves, each a survey with its reports."""
+    counted = [
+        Counted(each, Counts.from_reports(each, reports), NOW, min_reports=min_reports)
+        for each, reports in waves
+    ]
+    return WAVES.compute(replace(counted[0], waves=lambda: counted), WAVES.query(**query))
+
+
+def reports_of(yes, no, age=(1, 1, 1)):
+    """Reports of smoking, so many of each, with ages as often as these numbers in turn."""
+    ages = np.resize(np.repeat([0, 1, 2], age), yes + no)
+    return np.column_stack([np.repeat([1, 0], [yes, no]), ages])
+
+
+def estimated(yes, no, keep=0.8):
+    """Warner's estimate of a share of two answers, with its variance."""
+    share, many = yes / (yes + no), yes + no
+    return (share - (1 - keep)) / (2 * keep - 1), share * (1 - share) / (many - 1) / (
+        2 * keep - 1
+    ) ** 2
+
+
+def test_a_change_is_the_difference_of_two_independent_estimates():
+    other = survey(2, keep={**KEEP, "smoker": "0.9"})
+    result = asked(
+        (survey(1), reports_of(400, 600)), (other, reports_of(900, 700)), attributes=["smoker"]
+    )
+    [change] = [each for each in result.changes if each.answer == "yes"]
+    (before, first), (after, second) = estimated(400, 600), estimated(900, 700, 0.9)
+    error = np.sqrt(first + second)
+    assert (change.wave, change.since) == (2, 1)
+    assert change.value == pytest.approx(after - before)
+    assert change.standard_error == pytest.approx(error)
+    half_width = 1.959964 * error
+    assert change.interval == pytest.approx(
+        (after - before - half_width, after - before + half_width)
+    )
+    assert change.p_value == pytest.approx(2 * scipy.stats.norm.sf(abs(after - before) / error))
+
+
+def test_a_trend_is_the_weighted_least_squares_line_through_the_levels():
+    counts = {1: (400, 600), 2: (900, 1200), 5: (450, 250)}
+    result = asked(*((survey(w), reports_of(*n)) for w, n in counts.items()))
+    levels, variances = zip(*(estimated(*n) for n in counts.values()), strict=True)
+    scale = 1 / np.sqrt(variances)
+    line = np.column_stack([np.ones(3), [*counts]])
+    slope = np.linalg.lstsq(line * scale[:, None], levels * scale, rcond=None)[0][1]
+    error = np.sqrt(np.linalg.inv((line * scale[:, None]).T @ (line * scale[:, None]))[1, 1])
+    [trend] = [each for each in result.trends if each.answer == "yes"]
+    assert (trend.value, trend.standard_error) == pytest.approx((slope, error))
+    by_age = [each.value for each in result.trends if each.attribute == "age" and each.answer]
+    assert sum(by_age) == pytest.approx(0, abs=1e-12)
+
+
+def test_means_of_numbers_and_of_scores_change_by_what_their_answers_count_as():
+    waves = [(survey(w), reports_of(300, 600, age)) for w, age in ((1, (3, 2, 1)), (2, (1, 2, 3)))]
+    ranks = asked(*waves, attributes=["age"])
+    scored = asked(*waves, attributes=["age"], scores={"age": "20,45,70"})
+    [change], [of_scores] = (
+        [each for each in result.changes if each.answer is None] for result in (ranks, scored)
+    )
+    shares = {(e.wave, e.answer): e.value for e in ranks.levels if e.answer is not None}
+    means = [
+        sum(rank * shares[wave, answer] for rank, answer in enumerate(AGE.categories, 1))
+        for wave in (1, 2)
+    ]
+    assert change.value == pytest.approx(means[1] - means[0])
+    assert of_scores.value == pytest.approx(25 * change.value)
+    assert not [each for each in asked(*waves, attributes=["smoker"]).changes if not each.answer]
+
+
+def test_changes_of_a_difference_between_groups_are_those_of_two_comparisons():
+    rng = np.random.default_rng(1)
+    waves = []
+    for wave in (1, 2):
+        records = np.column_stack([rng.random(4_000) < 0.3, rng.integers(0, 3, 4_000)]).astype(int)
+        each = survey(wave)
+        waves.append((each, each.mechanism.perturb_many(each.schema, records, rng)))
+    result = asked(*waves, attributes=["smoker"], groups="age", reference="old")
+    comparison = ANALYSES["comparison"]
+    query = comparison.query(answer={"smoker": "yes"}, groups="age", reference="old")
+    effects = [
+        comparison.compute(
+            Counted(each, Counts.from_reports(each, reports), NOW, min_reports=1), query
+        ).comparisons
+        for each, reports in waves
+    ]
+    changes = [each for each in result.changes if each.answer == "yes"]
+    assert [each.group for each in changes] == ["young", "middle"]
+    for change, first, second in zip(changes, *effects, strict=True):
+        assert change.value == pytest.approx(second.value - first.value)
+        assert change.standard_error == pytest.approx(
+            np.hypot(first.standard_error, second.standard_error)
+        )
+
+
+def test_changes_of_differences_of_means_leave_out_groups_that_are_no_answer():
+    rng = np.random.default_rng(5)
+    team = Attribute("team", ("not said", "office", "workshop"), missing=("not said",))
+    waves = []
+    for wave in (1, 2):
+        each = survey(wave, AGE, team, keep={"age": "0.9", "team": "0.9"})
+        records = rng.integers(0, 3, (3_000, 2))
+        waves.append((each, each.mechanism.perturb_many(each.schema, records, rng)))
+    result = asked(*waves, attributes=["age"], groups="team", reference="office")
+    distribution = ANALYSES["distribution"]
+    query = distribution.query(attribute="age", groups="team", reference="office")
+    differences = [
+        distribution.compute(
+            Counted(each, Counts.from_reports(each, reports), NOW, min_reports=1), query
+        )
+        .groups[-1]
+        .difference
+        for each, reports in waves
+    ]
+    [change] = [each for each in result.changes if each.answer is None]
+    assert change.group == "workshop"
+    assert change.value == pytest.approx(differences[1].value - differences[0].value)
+    assert change.standard_error == pytest.approx(
+        np.hypot(*(difference.standard_error for difference in differences))
+    )
+    unknown = asked(*waves, attributes=["age"], groups="team")
+    assert unknown.reference == "not said"
+    assert all(each.answer is not None for each in unknown.changes)
+
+
+def test_every_wave_is_asked_about_the_same_people():
+    rng = np.random.default_rng(2)
+    waves = [(survey(w), rng.integers(0, (2, 3), (3_000, 2))) for w in (1, 2)]
+    result = asked(*waves, attributes=["smoker"], where={"age": "old"})
+    table = ANALYSES["table"]
+    for each, reports in waves:
+        counted = Counted(each, Counts.from_reports(each, reports), NOW, min_reports=1)
+        alone = table.compute(counted, table.query(attributes=["smoker"], where={"age": "old"}))
+        levels = [e.value for e in result.levels if e.wave == each.series.wave]
+        assert levels == [cell.value for cell in alone.cells]
+
+
+def test_changes_are_against_a_wave_that_is_chosen():
+    waves = [(survey(w), reports_of(400 + 50 * w, 600)) for w in (1, 2, 3)]
+    result = asked(*waves, attributes=["smoker"], base=2)
+    assert {(each.wave, each.since) for each in result.changes} == {(1, 2), (3, 2)}
+    with pytest.raises(ParameterError, match="base: expected one of the waves 1, 2, 3"):
+        asked(*waves, base=4)
+
+
+def test_what_is_not_the_same_question_is_listed_with_the_reason():
+    older = replace(AGE, categories=("young", "old"))
+    reworded = replace(SMOKER, label="Do you smoke?")
+    reports = reports_of(400, 600)
+    result = asked(
+        (survey(1), reports),
+        (survey(2, SMOKER), reports[:, :1]),
+        (survey(3, SMOKER, older), np.minimum(reports, 1)),
+        (survey(4, reworded, AGE), reports),
+    )
+    assert [(each.attribute, each.wave, each.reason) for each in result.not_comparable] == [
+        ("smoker", 4, "“smoker” is asked in other words"),
+        ("age", 2, "“age” is not asked"),
+        ("age", 3, "“age” has other answers"),
+    ]
+    assert {(e.wave, e.since) for e in result.changes if e.attribute == "age"} == {(4, 1)}
+    assert "Not compared: “age” is not asked in wave 2." in WAVES.warnings(result)
+    assert "Compared all the same: “smoker” is asked in other words in wave 4." in WAVES.warnings(
+        result
+    )
+
+
+def test_waves_with_few_reports_and_second_surveys_of_a_wave_are_left_out():
+    reports = reports_of(400, 600)
+    result = asked(
+        (survey(1), reports),
+        (survey(2), reports[:99]),
+        (survey(1, id="again"), reports),
+        min_reports=100,
+    )
+    reasons = {wave.survey: wave.left_out for wave in result.waves}
+    assert reasons["wave-1"] is None
+    assert "99 reports have been counted" in reasons["wave-2"]
+    assert reasons["again"] == "'wave-1' is compared, which is the same wave"
+    assert result.changes == []
+    assert "There is one wave to tell of yet" in WAVES.warnings(result)[0]
+
+
+def test_a_survey_in_no_series_has_levels_alone():
+    alone = Survey("alone", "Alone", Schema([SMOKER]), RandomizedResponse({"smoker": "0.8"}))
+    result = asked((alone, reports_of(40, 60)[:, :1]))
+    assert (len(result.levels), result.changes, result.trends) == (2, [], [])
+    assert not WAVES.answers(alone)
+    assert WAVES.answers(survey(1))
+
+
+def test_p_values_hold_together_and_yes_and_no_are_one_test():
+    waves = [(survey(w), reports_of(400 + 60 * w, 600, (3, w, 1))) for w in (1, 2, 3)]
+    result = asked(*waves, scores={"age": "ranks"})
+    tests = {}
+    for each in [*result.changes, *result.trends]:
+        answer = "any" if each.attribute == "smoker" else each.answer
+        tests[each.attribute, answer, getattr(each, "wave", 0)] = each
+    # Smoking, three ages and their mean, each with two changes and a trend.
+    assert len(tests) == 5 * 3
+    left, largest = len(tests), 0.0
+    for each in sorted(tests.values(), key=lambda test: test.p_value):
+        largest = max(largest, min(1.0, left * each.p_value))
+        assert each.adjusted == pytest.approx(largest)
+        left -= 1
+    [first] = [e for e in result.changes if (e.attribute, e.answer, e.wave) == ("smoker", "no", 2)]
+    [second] = [
+        e for e in result.changes if (e.attribute, e.answer, e.wave) == ("smoker", "yes", 2)
+    ]
+    assert first.adjusted == second.adjusted
+
+
+def test_errors_bound_what_rotation_adds_to_a_change_among_exactly_the_respondents():
+    """Who is asked the other question in the next wave does not average out over waves.
+
+    Nobody changes, and hardly anything is perturbed. The sum of the variances of two waves is then
+    half of the variance of the change; 100 surveys tell that from all of it but for 1 in 10⁴.
+    """
+    rng = np.random.default_rng(3)
+    schema = Schema([SMOKER, Attribute("coughs", ("no", "yes"))])
+    one = ViewClass(attributes=(("smoker", "coughs"),), choose=(1,), weight=1)
+    mechanism = SplitQuestionnaire("100000", [one])
+    views = mechanism.views(schema)
+    people = (rng.random((1_000, 2)) < 0.4).astype(int)
+    truth = people[:, 0].mean()
+    changes, said, alone = [], [], []
+    for _ in range(100):
+        first = rng.integers(0, 2, len(people))
+        waves = []
+        for wave, view in ((1, first), (2, 1 - first)):
+            answers = people[np.arange(len(people)), view] + np.take([v.first for v in views], view)
+            waves.append((survey(wave, *schema.attributes, mechanism=mechanism), answers[:, None]))
+        result = asked(*waves, attributes=["smoker"], target="respondents")
+        [change] = [each for each in result.changes if each.answer == "yes"]
+        changes.append(change.value)
+        said.append(change.standard_error**2)
+        alone.append(sum(e.standard_error**2 for e in result.levels if e.answer == "yes"))
+    assert np.var(changes) == pytest.approx(np.mean(said), rel=0.4)
+    assert np.mean(alone) == pytest.approx(np.mean(said) / 2, rel=0.02)
+    assert np.mean(said) == pytest.approx(4 * truth * (1 - truth) / len(people), rel=0.02)
+
+
+def covered(surveys, seed):
+    """Which intervals hold the truth in simulated panels, by kind and quantity."""
+    rng = np.random.default_rng(seed)
+    sender, levels = census.Sender(census.design(census.GAMMA)), census.true_levels()
+    mechanism = sender.mechanism
+    places = {
+        (a.name, c): i
+        for i, (a, c) in enumerate((a, c) for a in census.SCHEMA.attributes for c in a.categories)
+    }
+    held, false = {"level": [], "change": [], "trend": []}, []
+    for _ in range(surveys):
+        waves = zip(census.lives(rng), sender.rotated_views(rng, census.PEOPLE), strict=True)
+        sent = [
+            (
+                survey(wave, *census.SCHEMA.attributes, mechanism=mechanism),
+                sender.reports(people, views, rng),
+            )
+            for wave, (people, views) in enumerate(waves, 1)
+        ]
+        result = asked(*sent)
+        every = {"level": result.levels, "change": result.changes, "trend": result.trends}
+        for kind, estimates in every.items():
+            outcomes = []
+            for each in estimates:
+                true = levels[:, places[each.attribute, each.answer]]
+                truth = {
+                    "level": lambda t, e: t[e.wave - 1],
+                    "change": lambda t, e: t[e.wave - 1] - t[e.since - 1],
+                    # Waves are equally precise here, but for chance.
+                    "trend": lambda t, _: np.polyfit(range(len(t)), t, 1)[0],
+                }[kind](true, each)
+                lower, upper = each.interval
+                outcomes.append(lower <= truth <= upper)
+            held[kind].append(outcomes)
+        moved = census.SCHEMA.names[census.HOURS]
+        false.append(
+            any(
+                each.adjusted <= 0.05
+                for each in [*result.changes, *result.trends]
+                if each.attribute != moved
+            )
+        )
+    return {kind: np.mean(outcomes) for kind, outcomes in held.items()}, np.mean(false)
+
+
+@pytest.mark.parametrize("surveys", [8, pytest.param(400, marks=pytest.mark.nightly)])
+def test_intervals_of_the_same_people_over_four_waves_hold_the_truth(surveys):
+    """With 8 surveys of some 20 independent changes each, 8 % is beyond chance 1 in 1 000 times."""
+    held, false = covered(surveys, seed=26)
+    lowest, highest = (0.93, 0.97) if surveys > 100 else (0.88, 1.0)
+    for kind, share in held.items():
+        assert lowest <= share <= highest, kind
+    assert false <= (0.08 if surveys > 100 else 0.5)
+
+
+@pytest.fixture(scope="module")
+def panel(tmp_path_factory):
+    """A collector with three waves, the second by invitation."""
+    database = f"sqlite:///{tmp_path_factory.mktemp('panel') / 'panel.db'}"
+    rng = np.random.default_rng(4)
+    with Store(database) as store:
+        for wave, yes in ((1, 0.2), (2, 0.2), (3, 0.6)):
+            each = survey(wave)
+            store.surveys.publish(each)
+            records = np.column_stack([rng.random(600) < yes, rng.integers(0, 3, 600)]).astype(int)
+            drawn = each.mechanism.perturb_many(each.schema, records, rng).tolist()
+            reports = [Report(id=UUID(int=i), values=row) for i, row in enumerate(drawn)]
+            store.reports.add(each.id, each.digest, reports)
+        store.surveys.set_terms("wave-2", {"invitations": True})
+        app = create_app(Config(database=database))
+        with listening(app) as url:
+            yield SimpleNamespace(
+                url=url,
+                database=database,
+                app=app,
+                every=store.tokens.create("analyst"),
+                one=store.tokens.create("analyst", "wave-3"),
+            )
+        app.extensions["halftruth"].store.close()
+
+
+def test_an_analyst_asks_any_wave_and_is_told_of_all(panel):
+    analyst = Analyst(panel.url, panel.every, retries=0)
+    result = analyst.waves("wave-2", attributes=["smoker"])
+    assert [wave.survey for wave in result.waves] == ["wave-1", "wave-2", "wave-3"]
+    assert [wave.invited for wave in result.waves] == [False, True, False]
+    frame = result.to_pandas()
+    assert frame.loc[("share_change", "smoker", "yes", "", "3", "2"), "lower"] > 0.2
+    words = " ".join(WAVES.interpretation(result))
+    assert "“smoker” yes: +" in WAVES.headline(result)
+    assert "Wave 2 took invitations: whoever kept which person got which knows who took part" in (
+        words
+    )
+
+
+def test_a_token_for_one_survey_reads_no_other_wave(panel):
+    with pytest.raises(RequestRefused, match="it is for the survey 'wave-3' only") as refused:
+        Analyst(panel.url, panel.one, retries=0).waves("wave-3")
+    assert refused.value.status == 403
+    browser = panel.app.test_client()
+    browser.post("/sign-in", data={"token": panel.one})
+    page = browser.get("/results/wave-3/waves")
+    assert page.status_code == 403
+    assert "wave-1" not in page.get_data(as_text=True)
+    assert Analyst(panel.url, panel.one, retries=0).overview("wave-3").reports == 600
+
+
+def test_the_page_and_the_command_show_what_changed(panel, capsys):
+    browser = panel.app.test_client()
+    browser.post("/sign-in", data={"token": panel.every})
+    page = browser.get("/results/wave-1/waves?attributes=smoker").get_data(as_text=True)
+    assert "significant, all together" in page
+    assert page.count("<svg") >= 2
+    main(["analyse", "waves", "wave-1", "--attributes", "smoker", "--database", panel.database])
+    said = capsys.readouterr().out
+    assert "wave 2" in said
+    assert "below 0.0001" in said

@@ -1,0 +1,99 @@
+"""Errors of a finite population, against every sample and every report."""
+
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
+
+SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("armed", "old")])
+SURVEY = Survey("s", "S", SCHEMA, RandomizedResponse({"armed": "3/4", "old": "4/5"}))
+KEEP = Fraction(3, 4)
+
+
+def counted(armed, old=0):
+    cells, numbers = np.unique(
+        np.array([*zip(armed, [old] * len(armed), strict=True)]), axis=0, return_counts=True
+    )
+    return Counts.from_cells(SURVEY, cells, numbers)
+
+
+def test_its_variance_is_right_on_average_over_all_samples_and_reports():
+    """All samples of 3 of 5 people, two of whom are armed, and all their reports, by fractions."""
+    people, size = (1, 1, 0, 0, 0), 3
+    samples = list(combinations(people, size))
+    mean = square = estimated = Fraction(0)
+    for sample in samples:
+        for report in product((0, 1), repeat=size):
+            chance = Fraction(1, len(samples))
+            for truth, told in zip(sample, report, strict=True):
+                chance *= KEEP if truth == told else 1 - KEEP
+            share = (Fraction(sum(report), size) - (1 - KEEP)) / (2 * KEEP - 1)
+            mean += chance * share
+            square += chance * share**2
+            table = Estimator(SURVEY, counted(report), population=len(people)).table(["armed"])
+            estimated += chance * Fraction(float(table.covariance()[1, 1]))
+    assert mean == Fraction(2, 5)
+    # Of these respondents alone it is too large by n/(n − 1), of a large population unbiased.
+    perturbation = KEEP * (1 - KEEP) / (2 * KEEP - 1) ** 2 / size
+    excess = Fraction(size, len(people)) * perturbation / (size - 1)
+    assert float(estimated) == pytest.approx(float(square - mean**2 + excess), rel=1e-9)
+
+
+def test_it_lies_between_that_of_a_large_population_and_of_these_respondents():
+    counts = counted([1] * 300 + [0] * 700)
+    large = Estimator(SURVEY, counts).table(["armed"])
+
+    def error(people):
+        return Estimator(SURVEY, counts, population=people).table(["armed"]).standard_error()[1]
+
+    assert error(1000) == pytest.approx(large.standard_error("respondents")[1])
+    assert error(10**9) == pytest.approx(large.standard_error()[1])
+    # Warner's estimate 0.1 of 1 000 of 4 000 people: 3/4 of 0.1 · 0.9, and all of 3/16 · 4.
+    assert error(4000) ** 2 == pytest.approx((0.75 * 0.09 + 0.75) / 999)
+
+
+def test_shares_within_a_group_have_it_too():
+    rng = np.random.default_rng(61)
+    cells = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    counts = Counts.from_cells(SURVEY, cells, rng.multinomial(8000, [0.3, 0.3, 0.2, 0.2]))
+    variances = [
+        Estimator(SURVEY, counts, where, population=people).table(["armed"]).variance(target)[1]
+        for where in ({"old": "yes"}, {"old": ["no", "yes"]})
+        for people, target in ((16_000, "population"), (None, "population"), (None, "respondents"))
+    ]
+    for half, large, alone in (variances[:3], variances[3:]):
+        assert half == pytest.approx((large + alone) / 2)
+
+
+@pytest.mark.parametrize(
+    ("people", "model", "message"),
+    [(999, None, "population: 1000 reports have been counted"), (2000, object(), "a large one")],
+)
+def test_populations_that_are_none_are_refused(people, model, message):
+    with pytest.raises(ParameterError, match=message):
+        Estimator(SURVEY, counted([1] * 1000), model=model, population=people)
+
+
+@pytest.mark.nightly
+def test_its_intervals_hold_the_truth_as_often_as_they_say():
+    """1 500 of 2 000 people by a good die, where a large population's hold it more often."""
+    survey = Survey("s", "S", Schema([SCHEMA.attributes[0]]), RandomizedResponse({"armed": "0.95"}))
+    rng, people = np.random.default_rng(62), np.repeat([0, 1], [1400, 600])
+    held = []
+    for _ in range(2000):
+        sample = rng.choice(people, 1500, replace=False)
+        reports = np.where(rng.random(1500) < 0.95, sample, 1 - sample)
+        counts = Counts.from_cells(survey, [[0], [1]], np.bincount(reports, minlength=2))
+        row = []
+        for population in (2000, None):
+            table = Estimator(survey, counts, population=population).table(["armed"])
+            lower, upper = table.interval()
+            row.append(lower[1] <= 0.3 <= upper[1])
+        held.append(row)
+    finite, large = np.mean(held, axis=0)
+    # Three standard errors.
+    assert finite == pytest.approx(0.95, abs=0.015)
+    assert large > 0.975

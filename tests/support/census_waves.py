@@ -1,0 +1,139 @@
+"""The same people in several waves, answering questions like those of CENSUS, and their reports.
+
+From one wave to the next a tenth of the people become somebody else, and in wave 3 three of a
+hundred people more work 41 to 60 hours a week. So 3 points of the share of one answer go to
+another, and nothing else changes.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+from halftruth_collector.demo.census import SCHEMA, census_codes
+from halftruth_shared import SplitQuestionnaire
+from halftruth_shared.mechanisms.split_questionnaire.sampling import symbols
+
+WAVES, PEOPLE, GAMMA = 4, 5_000, 19
+MOVED = 0.03
+#: Question that changes, the answer that loses and the one that gains, and the wave.
+HOURS, FROM, TO, WHEN = SCHEMA.names.index("hours-per-week"), 1, 2, 3
+#: Devices that people's rotations are drawn from.
+DEVICES = 2_000
+#: Part of the people who are somebody else in the next wave.
+RENEWED = 0.1
+
+
+@cache
+def everybody():
+    return census_codes()
+
+
+def margins(records):
+    """Share of every answer, question by question."""
+    return np.concatenate(
+        [np.bincount(records[:, j], minlength=size) for j, size in enumerate(SCHEMA.shape)]
+    ) / len(records)
+
+
+@cache
+def true_levels():
+    """Shares of every answer in each wave, among the population, shape (waves, answers)."""
+    levels = np.tile(margins(everybody()), (WAVES, 1))
+    first = sum(SCHEMA.shape[:HOURS])
+    levels[WHEN - 1 :, first + FROM] -= MOVED
+    levels[WHEN - 1 :, first + TO] += MOVED
+    return levels
+
+
+def lives(rng, people=PEOPLE):
+    """Records of the same people in all waves, shape (waves, people, questions)."""
+    pool = everybody()
+    moving = MOVED / np.mean(pool[:, HOURS] == FROM)
+
+    def drawn(count, wave):
+        fresh = pool[rng.integers(0, len(pool), count)].copy()
+        return moved(fresh) if wave >= WHEN else fresh
+
+    def moved(records):
+        chosen = (records[:, HOURS] == FROM) & (rng.random(len(records)) < moving)
+        records[chosen, HOURS] = TO
+        return records
+
+    records = [drawn(people, 1)]
+    for wave in range(2, WAVES + 1):
+        now = records[-1].copy()
+        if wave == WHEN:
+            now = moved(now)
+        new = rng.random(people) < RENEWED
+        now[new] = drawn(int(new.sum()), wave)
+        records.append(now)
+    return np.stack(records)
+
+
+def design(gamma):
+    """A split questionnaire for shares of one answer and of two together."""
+    return SplitQuestionnaire.designed(SCHEMA, str(gamma), (), {1: 1.0, 2: 1.0})
+
+
+@cache
+def rotations(mechanism):
+    """Views of some devices in all waves, shape (waves, devices)."""
+    rotation, randbelow = mechanism.rotation(SCHEMA), Random(26).randrange
+    drawn = [rotation.draw(randbelow) for _ in range(DEVICES)]
+    return np.array([[rotation.view(one, wave + 1) for one in drawn] for wave in range(WAVES)])
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Reports about given views, by the exact sampler's own draws of symbols."""
+
+    mechanism: SplitQuestionnaire
+
+    @property
+    def views(self):
+        return self.mechanism.views(SCHEMA)
+
+    def draw_views(self, rng, count):
+        weights = np.array([view.weight for view in self.views], float)
+        return rng.choice(len(weights), count, p=weights / weights.sum())
+
+    def rotated_views(self, rng, count):
+        """Views of people in all waves, shape (waves, people), as devices rotate them."""
+        return rotations(self.mechanism)[:, rng.integers(0, DEVICES, count)]
+
+    def cells(self, records, views):
+        found = np.zeros(len(records), dtype=np.int64)
+        for number, view in enumerate(self.views):
+            rows = np.flatnonzero(views == number)
+            own = tuple(records[rows, j] for j in view.positions)
+            found[rows] = np.ravel_multi_index(own, view.shape)
+        return found
+
+    def reports(self, records, views, rng):
+        found, cells = np.zeros(len(records), dtype=np.int64), self.cells(records, views)
+
+        def draw(below, count):
+            return rng.integers(0, below, count)
+
+        for number, view in enumerate(self.views):
+            rows = np.flatnonzero(views == number)
+            if rows.size:
+                answer = symbols(view.response, self.mechanism.gamma, cells[rows], draw)
+                found[rows] = view.first + answer
+        return found[:, None]
+
+    def remembered(self, waves, rng):
+        """RAPPOR's permanent response: the first report again, until what it is about changes."""
+        views = self.draw_views(rng, waves.shape[1])
+        sent = [self.reports(waves[0], views, rng)]
+        drawn = np.ones(waves.shape[1], dtype=int)
+        cells = [self.cells(records, views) for records in waves]
+        for (before, now), records in zip(pairwise(cells), waves[1:], strict=True):
+            changed = before != now
+            drawn += changed
+            again = sent[-1].copy()
+            again[changed] = self.reports(records, views, rng)[changed]
+            sent.append(again)
+        return sent, drawn

@@ -1,0 +1,236 @@
+// A browser adds up what its reports cost, and refuses what would exceed what was promised.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Client, Survey } from "../../client/halftruth_client/js/index.js";
+import { entryOf, Ledger } from "../../client/halftruth_client/js/ledger.js";
+import { ADDRESS, byName, cells, distribution, setUp, surveyOf } from "./helpers.mjs";
+
+const RECORD = byName(["c0", "c1"]);
+
+/** A wave of a series; of none where `series` is null. */
+function wave(number = 1, { id = `health-${number}`, series = "panel", total = "9", gamma = "3", ...more } = {}) {
+  const member = series ? { series: { id: series, wave: number, total_gamma: total } } : {};
+  return surveyOf([2, 2], { kind: "gamma-diagonal", gamma }, { id, ...member, ...more });
+}
+
+/** A browser that answered some waves, and what asks it the next one. */
+async function answered(waves, options = {}) {
+  const made = await setUp(wave(), options);
+  const ask = async (document) => {
+    await made.collector.publish(document);
+    const client = made.open();
+    return client.submit(await client.survey(document.id), RECORD);
+  };
+  for (const document of waves) await ask(document);
+  return { ...made, ask };
+}
+
+const numbers = (ledger) => ({
+  whole: String(ledger.gamma),
+  questions: Object.fromEntries([...ledger.questions].map(([name, { gamma }]) => [name, String(gamma)])),
+});
+
+test("waves are answered until the total is spent, and nothing is asked or sent after that", async () => {
+  const { collector, open, ask } = await answered([wave(1), wave(2)]);
+  const ledger = await open().ledger(new Survey(wave(3)));
+  assert.deepEqual(numbers(ledger), { whole: "9", questions: { a0: "9", a1: "9" } });
+  const error = { name: "LedgerRefused", field: "series.total_gamma" };
+  await assert.rejects(ask(wave(3)), error);
+  // A survey that came some other way is held against the ledger, too.
+  await assert.rejects(open().submit(new Survey(wave(3)), RECORD), error);
+  assert.equal(collector.posted.length, 2);
+  assert.equal((await ask(wave(2))).status, "duplicate");
+});
+
+const bounded = { maxTotalGamma: "8" };
+const unnamed = (more) => wave(1, { id: "health-b", ...more });
+
+// What a collector serves after wave 1 of a total of 9, what the caller sets, and the field it is refused for.
+const ATTACKS = {
+  "repeats the wave as a survey of another name": [unnamed(), {}, "series.wave"],
+  "repeats the wave in other words": [wave(1, { title: "Well?" }), {}, "survey"],
+  "repeats the wave in another language": [
+    unnamed({ title: { de: "Gesundheit" }, languages: ["de"] }), {}, "series.wave",
+  ],
+  "asks for more in a later wave": [wave(2, { gamma: "4" }), {}, "series.total_gamma"],
+  "raises the total later": [wave(2, { total: "99", gamma: "4" }), {}, "series.total_gamma"],
+  "lowers the total later": [wave(2, { total: "8" }), {}, "series.total_gamma"],
+  "names the series anew": [unnamed({ series: "panel-b" }), {}, null],
+  "names the series anew, where all reports are bounded": [
+    unnamed({ series: "panel-b" }), bounded, "maxTotalGamma",
+  ],
+  "leaves the series out": [unnamed({ series: null }), {}, null],
+  "leaves the series out, where all reports are bounded": [
+    unnamed({ series: null }), bounded, "maxTotalGamma",
+  ],
+};
+
+for (const [what, [served, options, field]] of Object.entries(ATTACKS)) {
+  test(`a collector that ${what} gets no draw beyond what it promised`, async () => {
+    const { collector, ask } = await answered([wave(1)], options);
+    if (field === null) await ask(served);
+    else await assert.rejects(ask(served), { field });
+    assert.equal(collector.posted.length, field === null ? 2 : 1);
+  });
+}
+
+test("waves in another order cost the same, and another address has the same ledger", async () => {
+  const { collector, storage, ask } = await answered([wave(3), wave(1)]);
+  await assert.rejects(ask(wave(2)), { field: "series.total_gamma" });
+  const options = { maxGamma: "19", storage, fetch: collector.fetch, retries: 0 };
+  const elsewhere = new Client(`${ADDRESS}.elsewhere`, options);
+  await assert.rejects(elsewhere.survey("health-2"), { field: "series.total_gamma" });
+});
+
+test("a report counts once a collector may have it, whatever becomes of it", async () => {
+  const { collector, open, ask } = await answered([]);
+  collector.trouble = [() => new Response("", { status: 422 })];
+  await assert.rejects(ask(wave(1)));
+  assert.equal(String((await open().ledger(new Survey(wave(1)))).gamma), "3");
+});
+
+test("a draw that cannot be written down is not sent, and the cost is written before it", async () => {
+  const { collector, storage, ask } = await answered([]);
+  storage.fails = (method) => method === "setItem";
+  await assert.rejects(ask(wave(1)), { name: "QuotaExceededError" });
+  assert.equal(collector.posted.length + storage.items.size, 0);
+  storage.fails = () => false;
+  await ask(wave(1));
+  assert.deepEqual(storage.written.slice(0, 2).map(([key]) => key), ["halftruth-ledger:", "halftruth:health-1"]);
+});
+
+test("a survey counts once for all who answer it on one device, and another version of it anew", async () => {
+  const shared = { published: { terms: { shared_devices: true } } };
+  const { open, ask } = await answered([wave(1)], shared);
+  for (let person = 0; person < 3; person += 1) {
+    await open().forget(new Survey(wave(1)));
+    await ask(wave(1));
+  }
+  await ask(wave(2));
+  await open().forget(new Survey(wave(2)));
+  assert.equal(String((await open().ledger(new Survey(wave(2)))).gamma), "9");
+  await assert.rejects(ask(wave(2, { title: "Well?" })), { field: "series.wave" });
+});
+
+test("a ledger that was forgotten begins anew; one that is damaged lets nothing be asked", async () => {
+  const { storage, open, ask } = await answered([wave(1), wave(2)]);
+  await open().forgetLedger(new Survey(wave(3)));
+  await ask(wave(3));
+  assert.equal(String((await open().ledger(new Survey(wave(3)))).gamma), "3");
+  for (const text of ["no", '[{"gamma": 1.5}]', "{}"]) {
+    storage.items.set("halftruth-ledger:", text);
+    await assert.rejects(ask(wave(4)), { name: "SurveyRefused", field: "ledger" });
+  }
+});
+
+for (const maxTotalGamma of ["1", 0, "x"]) {
+  test(`a largest total of ${maxTotalGamma} is refused`, async () => {
+    await assert.rejects(setUp(wave(), { maxTotalGamma }), { field: "maxTotalGamma" });
+  });
+}
+
+// Exactness: every pair of reports of two waves.
+
+const MECHANISMS = {
+  "gamma-diagonal": (gamma) => ({ kind: "gamma-diagonal", gamma }),
+  "split questionnaire": (gamma) => ({
+    kind: "split-questionnaire",
+    gamma,
+    prime: 5,
+    direct: 6,
+    views: [{ weight: 1, attributes: [["a0"]] }, { weight: 2, attributes: [["a1"]] }],
+  }),
+};
+
+for (const [kind, mechanism] of Object.entries(MECHANISMS)) {
+  test(`two waves of a ${kind} tell exactly what the ledger says`, () => {
+    const records = cells([2, 3]);
+    const waves = ["3", "5"].map((gamma) => {
+      const survey = new Survey(surveyOf([2, 3], mechanism(gamma)));
+      const of = records.map((codes) => distribution(survey, byName(codes.map((code) => `c${code}`))));
+      return { survey, of, reports: [...new Set(of.flatMap((each) => [...each.keys()]))] };
+    });
+    // The largest ratio of two records' likelihoods, as a fraction, where they agree on some columns.
+    const worst = ({ of }, report, isKept) => {
+      let most = [1n, 1n];
+      for (const [i, one] of records.entries()) {
+        for (const [j, other] of records.entries()) {
+          if (one.some((code, k) => isKept(k) && code !== other[k])) continue;
+          const [[a, b], [c, d]] = [of[i].get(report), of[j].get(report)];
+          if (a * d * most[1] > b * c * most[0]) most = [a * d, b * c];
+        }
+      }
+      return most;
+    };
+    for (const first of waves[0].reports) {
+      for (const second of waves[1].reports) {
+        const reports = [first, second];
+        const entries = waves.map(({ survey }, w) =>
+          entryOf(survey, String(w), new Set(), reports[w].split(",").map(Number)),
+        );
+        const { whole, questions } = numbers(new Ledger(entries));
+        const total = (isKept) => {
+          const [[a, b], [c, d]] = waves.map((each, w) => worst(each, reports[w], isKept));
+          return [a * c, b * d];
+        };
+        const is = ([a, b], text) => assert.equal(a, b * BigInt(text));
+        is(total(() => false), whole);
+        for (const k of [0, 1]) is(total((each) => each !== k), questions[`a${k}`] ?? "1");
+      }
+    }
+  });
+}
+
+/** A wave that asks one of four questions. */
+function rotating(number, more = {}) {
+  const views = [{ attributes: [["a0", "a1", "a2", "a3"]], choose: [1], weight: 1 }];
+  const mechanism = { kind: "split-questionnaire", gamma: "2", prime: 3, direct: 2, views };
+  const series = { id: "panel", wave: number, total_gamma: "999" };
+  return surveyOf([2, 2, 2, 2], mechanism, { id: `health-${number}`, series, ...more });
+}
+
+test("waves of a series ask everything once before anything twice, and another person anew", async () => {
+  const shared = { published: { terms: { shared_devices: true } } };
+  const { collector, open, storage } = await setUp(rotating(1), shared);
+  const askAll = async (waves) => {
+    const found = [];
+    for (const number of waves) {
+      await collector.publish(rotating(number, { title: `Wave ${number}` }));
+      const client = open();
+      const survey = await client.survey(`health-${number}`);
+      const [name] = await client.asked(survey);
+      found.push(name);
+      assert.deepEqual(await open().asked(survey), [name]);
+      await client.submit(survey, { [name]: "c1" });
+    }
+    return found;
+  };
+  const first = await askAll([1, 2, 4]);
+  assert.equal(new Set(first).size, 3);
+  assert.deepEqual(await askAll([5, 6, 8]), first);
+  assert.equal(new Set([...first, ...(await askAll([7]))]).size, 4);
+  const kept = () => storage.items.get("halftruth-rotations:");
+  const drawn = kept();
+  await open().forget(new Survey(rotating(7, { title: "Wave 7" })));
+  assert.equal(kept(), undefined);
+  await askAll([9]);
+  assert.notEqual(kept(), undefined);
+  assert.notEqual(drawn, undefined);
+  storage.items.set("halftruth-rotations:", "damaged");
+  assert.equal((await askAll([10])).length, 1);
+});
+
+test("reports of waves rotate where a page asked everything, too", async () => {
+  const { collector, open } = await setUp(rotating(1));
+  const found = [];
+  for (const number of [1, 2, 3, 4]) {
+    await collector.publish(rotating(number));
+    const survey = await open().survey(`health-${number}`);
+    await open().submit(survey, byName(["c0", "c1", "c0", "c1"]));
+    const [{ values }] = collector.posted.at(-1).reports;
+    found.push(...survey.mechanism.contents(values, 0).symbol.positions);
+  }
+  assert.deepEqual(found.sort(), [0, 1, 2, 3]);
+});

@@ -1,0 +1,161 @@
+"""Four waves in browsers: what each counts, what it refuses, and what people read of that."""
+
+import json
+
+import pytest
+from halftruth_shared import GammaDiagonal, Series, Survey
+from playwright.sync_api import expect
+
+from .conftest import (
+    SCHEMA,
+    answer,
+    anyone_can_use,
+    attach,
+    element,
+    heading,
+    posted,
+    press,
+    script,
+    send,
+)
+from .test_no_second_draw import BROKEN
+
+COUNT = "Counted in this browser so far"
+
+
+def wave(number, title="Health at work", **more):
+    series = Series(id="work", wave=number, total_gamma="361")
+    return Survey(f"work-{number}", title, SCHEMA, GammaDiagonal(19), series=series, **more)
+
+
+@pytest.fixture
+def survey():
+    return wave(1)
+
+
+def ask(found, live, survey):
+    """Publish a wave and open its form."""
+    live.store.surveys.publish(survey)
+    found.page.goto(f"{live.url}/s/{survey.id}")
+
+
+def answer_and_send(found):
+    answer(found.page)
+    send(found.page)
+    expect(heading(found.page, "Thank you")).to_be_visible()
+
+
+def ledger(found):
+    """What the browser holds."""
+    kept = found.page.evaluate("localStorage.getItem('halftruth-ledger:')")
+    return [(entry["survey"], entry["gamma"]) for entry in json.loads(kept or "[]")]
+
+
+def test_waves_are_counted_until_the_total_is_spent_and_the_count_can_be_forgotten(live, visit):
+    found = visit()
+    page = found.page
+    ask(found, live, wave(1))
+    # Of 100: a secret of 5 becomes at most 50 with γ = 19, and 95 with 361.
+    figures = page.locator(".figures li")
+    expect(figures).to_contain_text(
+        ["before anybody answers", "if they send the same as you", "in all waves", "ordinary"]
+    )
+    most = [text.split()[-1] for text in figures.locator("strong").all_text_contents()]
+    assert most == ["5", "50", "95", "100"]
+    said = page.locator(".happens")
+    for part in ("wave 1 of a series", "private window", "data were deleted", "begins anew"):
+        expect(said).to_contain_text(part)
+    expect(page.get_by_text(COUNT)).to_have_count(0)
+    anyone_can_use(found, "series-first-wave")
+    answer_and_send(found)
+    page.get_by_text(COUNT).click()
+    expect(page.locator(".counted")).to_contain_text("All answers together, in one report")
+    anyone_can_use(found, "series-after-first-wave")
+
+    # This survey replaces another one.
+    live.store.surveys.publish(wave(2, "A draft"))
+    ask(found, live, wave(2))
+    page.get_by_text(COUNT).click()
+    expect(page.locator(".counted")).to_contain_text("from 5\u202f% to at most 50\u202f% (γ = 19)")
+    anyone_can_use(found, "series-second-wave")
+    answer_and_send(found)
+    assert ledger(found) == [("work-1", "19"), ("work-2", "19")]
+
+    ask(found, live, wave(3))
+    before = len(posted(found))
+    expect(heading(page, "Enough was told already")).to_be_visible()
+    expect(page.get_by_text("So nothing was asked or sent.")).to_be_visible()
+    page.get_by_text(COUNT).click()
+    expect(page.locator(".counted")).to_contain_text("All answers together, in 2 reports")
+    expect(page.locator(".counted")).to_contain_text("resets the protection")
+    anyone_can_use(found, "series-refused")
+    assert page.locator("input, select:not([name=language])").count() == 0
+    assert len(posted(found)) == before
+
+    press(page, "Forget the count")
+    expect(heading(page, "Before you begin")).to_be_visible()
+    assert ledger(found) == []
+    # What was answered stays answered.
+    page.goto(f"{live.url}/s/work-1")
+    expect(heading(page, "Answered in this browser already")).to_be_visible()
+
+
+def test_cleared_data_and_private_windows_begin_a_new_count_as_the_form_says(live, visit):
+    found = visit()
+    for number in (1, 2):
+        ask(found, live, wave(number))
+        answer_and_send(found)
+    ask(found, live, wave(3))
+    expect(heading(found.page, "Enough was told already")).to_be_visible()
+    found.page.evaluate("localStorage.clear()")
+    ask(found, live, wave(3))
+    expect(found.page.locator(".happens")).to_contain_text(
+        "data were deleted, the count begins anew"
+    )
+    answer_and_send(found)
+    assert ledger(found) == [("work-3", "19")]
+
+    private = visit()
+    ask(private, live, wave(4))
+    expect(private.page.locator(".happens")).to_contain_text("in a private window")
+    answer_and_send(private)
+    assert ledger(private) == [("work-4", "19")]
+
+
+def test_where_nothing_is_kept_the_page_counts_as_long_as_it_is_open_and_says_so(live, visit):
+    found = visit()
+    found.page.add_init_script(BROKEN)
+    ask(found, live, wave(1))
+    expect(found.page.get_by_text("This browser keeps nothing for this page.")).to_be_visible()
+    anyone_can_use(found, "series-storage-less")
+    answer_and_send(found)
+    expect(found.page.get_by_text(COUNT)).to_be_visible()
+
+
+def test_the_same_wave_under_another_name_is_refused_in_words(live, visit):
+    found = visit()
+    ask(found, live, wave(1))
+    answer_and_send(found)
+    again = Survey("again", "Again", SCHEMA, GammaDiagonal(19), series=wave(1).series)
+    ask(found, live, again)
+    expect(heading(found.page, "Enough was told already")).to_be_visible()
+    expect(found.page.get_by_text("answered in this browser, under another name")).to_be_visible()
+    assert len(posted(found)) == 1
+
+
+def test_a_page_bounds_all_its_surveys_whatever_series_they_say_they_are_of(live, visit, origin):
+    unbound = Survey("other", "Another", SCHEMA, GammaDiagonal(19))
+    live.store.surveys.publish(unbound)
+    found = visit()
+    limits = 'max-gamma="19" max-total-gamma="360"'
+    found.page.goto(origin.add(element(live, "work-1", limits), script(live)))
+    answer_and_send(found)
+    found.page.goto(origin.add(element(live, "other", limits), script(live)))
+    refusal = found.page.get_by_text("more of you than this page allows for all surveys")
+    expect(refusal).to_be_visible()
+    assert len(posted(found)) == 1
+    # A form of the page's own says the same.
+    found.page.goto(origin.add('<form method="dialog" id="own"></form>') + "?own")
+    outcome = attach(found.page, live, survey="other", maxTotalGamma="360")
+    assert "LedgerRefused" in outcome
+    expect(refusal).to_be_visible()
