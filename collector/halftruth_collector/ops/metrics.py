@@ -6,14 +6,18 @@ PROMETHEUS_MULTIPROC_DIR; so a server sets this variable before it imports what 
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from importlib.metadata import version
+from pathlib import Path
 
 from halftruth_shared.protocol.reports import Receipt
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYPE
+from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
 __all__ = ["CONTENT_TYPE", "FOLDER_VARIABLE", "Metrics"]
 
@@ -120,7 +124,7 @@ class Metrics:
         if FOLDER_VARIABLE not in os.environ:
             return generate_latest(self._registry)
         whole = CollectorRegistry()
-        MultiProcessCollector(whole)  # type: ignore[no-untyped-call]
+        whole.register(_Files())
         return generate_latest(whole)
 
     def _add(self, survey: str, outcome: str, reports: int) -> None:
@@ -129,3 +133,20 @@ class Metrics:
         if child is None:
             child = self._outcomes[key] = self._reports.labels(*key)
         child.inc(reports)
+
+
+class _Files(Collector):
+    """The numbers in the files of all processes.
+
+    A process makes each of its files empty and gives it a size a moment later. Until then, or for
+    good if it was killed in between, prometheus_client's own collector fails as a whole.
+    """
+
+    def collect(self) -> Iterable[Metric]:
+        written = []
+        for file in Path(os.environ[FOLDER_VARIABLE]).glob("*.db"):
+            with suppress(FileNotFoundError):
+                if file.stat().st_size > 0:
+                    written.append(str(file))
+        merged: Iterable[Metric] = MultiProcessCollector.merge(written)  # type: ignore[no-untyped-call]
+        return merged

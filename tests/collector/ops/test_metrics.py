@@ -4,6 +4,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -140,6 +142,22 @@ def test_every_worker_tells_the_numbers_of_all(running, published, body, monitor
             value(found, "halftruth_reports_total", survey="health", outcome="counted") == reports
         )
         assert value(found, "halftruth_build_info", version="0.1.0") == 1
+
+
+def test_a_worker_that_was_killed_while_it_began_a_file_takes_no_numbers_away(
+    http, monitor, tmp_path, monkeypatch
+):
+    # As prometheus_client makes its files: first empty, then with a size.
+    folder = tmp_path / "metrics"
+    folder.mkdir()
+    (folder / "histogram_4.db").touch()
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(folder))
+    program = (
+        "from halftruth_collector.ops.metrics import Metrics\nMetrics().refused('report-error')\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=PATIENCE)
+    found = numbers(http.get("/metrics", headers=monitor).get_data(as_text=True))
+    assert value(found, "halftruth_requests_refused_total", reason="report-error") == 1
 
 
 def test_bodies_that_never_come_are_counted(impatient, served):
