@@ -279,7 +279,8 @@ def test_rules_come_in_the_order_asked_for_and_a_limit_gives_the_first(several, 
     asked = {"select": "upper", "measures": ["lift", "chi_squared"]}
     rules = mined(several, 0.01, 0, sort=order, **asked)
     by_default = mined(several, 0.01, 0, **asked)
-    assert {key(rule): rule for rule in rules} == {key(rule): rule for rule in by_default}
+    same = {key(rule): rule for rule in by_default}
+    assert_close(rules, [same[key(rule)] for rule in rules])
     assert len(rules) == len(by_default) > 100
     # Without bounds come last; within each part, where the measure is undefined.
     places = [
@@ -295,9 +296,9 @@ def test_rules_come_in_the_order_asked_for_and_a_limit_gives_the_first(several, 
     assert places == sorted(places)
     assert {unbounded for _, unbounded, *_ in places} == {False, True}
     if order != "confidence":
-        assert rules != by_default
+        assert list(map(key, rules)) != list(map(key, by_default))
     for limit in (1, 7, len(rules) - 1, 10**30):
-        assert mined(several, 0.01, 0, sort=order, limit=limit, **asked) == rules[:limit]
+        assert_close(mined(several, 0.01, 0, sort=order, limit=limit, **asked), rules[:limit])
 
 
 def test_a_measure_that_sorts_need_not_be_among_those_given(several):
@@ -346,14 +347,14 @@ def test_one_rule_is_the_same_as_among_all(several, target):
     estimator, rules = estimator_of(*several), mined(several, 0.05, 0, **asked)
     assert len(rules) > 20
     for rule in rules[::3]:
-        assert estimator.rule(rule.antecedent, rule.consequent, **asked) == rule
+        assert_close(estimator.rule(rule.antecedent, rule.consequent, **asked), rule)
     sides = rules[0].antecedent, rules[0].consequent
     assert [measure.name for measure in estimator.rule(*sides).measures] == list(NAMES)
     assert estimator.rule(*sides, measures=[]).measures == []
 
 
 def assert_close(found, expected):
-    """Two messages that differ by rounding at most."""
+    """Compare two messages, up to rounding: processors add long and short columns differently."""
     if hasattr(expected, "__struct_fields__"):
         for field in expected.__struct_fields__:
             assert_close(getattr(found, field), getattr(expected, field))
