@@ -121,7 +121,7 @@ class MeasureColumn:
     value: Array
     standard_error: Array
     reason: NDArray[np.str_]
-    found: Estimates
+    estimate: Estimates
     measure: Measure
 
     def interval(self, confidence: float) -> tuple[Array, Array]:
@@ -129,7 +129,7 @@ class MeasureColumn:
         quantile = normal_quantile(1 - confidence)
         known = np.where(np.isnan(self.standard_error), np.nan, 0.0)
         with np.errstate(invalid="ignore"):
-            lower, upper = (end.reshape(-1) + known for end in self.found.interval(quantile))
+            lower, upper = (end.reshape(-1) + known for end in self.estimate.interval(quantile))
         return lower, upper
 
     def estimates(self, confidence: float) -> Iterator[MeasureEstimate]:
@@ -158,27 +158,27 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Measur
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         plain = measure.of(cells, n)
         if measure.factors is not None:
-            found: Estimates = Ratios.of(*measure.factors(cells), tables.covariance)
+            estimate: Estimates = Ratios.of(*measure.factors(cells), tables.covariance)
         elif measure.slopes is not None:
-            found = SecondOrder.of(plain, measure.slopes(tables.along, n), tables.covariance)
+            estimate = SecondOrder.of(plain, measure.slopes(tables.along, n), tables.covariance)
         else:
-            found = Linear(plain, tables.covariance)
-        value = found.value.reshape(-1)
-        error = found.standard_error.reshape(-1)
+            estimate = Linear(plain, tables.covariance)
+        value = estimate.value.reshape(-1)
+        error = estimate.standard_error.reshape(-1)
         if measure.slopes is None:
             error = np.where(_cancelled(plain, tables), np.nan, error)
-    told = _rests_on_clear_shares(measure, tables) & np.isfinite(error)
+    estimable = _rests_on_clear_shares(measure, tables) & np.isfinite(error)
     reason = np.where(np.isfinite(value), "", tables.cells.reason.reshape(-1))
     if measure.slopes is not None:
         # Without its bias it would claim an association where there is none.
-        reason = np.where(np.isfinite(plain.value.reshape(-1)) & ~told, _UNCLEAR, reason)
+        reason = np.where(np.isfinite(plain.value.reshape(-1)) & ~estimable, _UNCLEAR, reason)
     known = reason == ""
     return MeasureColumn(
         name or measure.name,
         np.where(known, value, np.nan),
-        np.where(known & told, error, np.nan),
+        np.where(known & estimable, error, np.nan),
         reason,
-        found,
+        estimate,
         measure,
     )
 
@@ -282,13 +282,13 @@ def estimate_associations(
         )
     if len(names) < 2:
         raise ParameterError("attributes: expected two or more", field="attributes")
-    found = []
+    associations = []
     for pair in permutations(names, 2):
         [estimate] = estimate_measures(
             schema, table(pair), {}, ["concentration"], confidence, target
         )
-        found.append(Association(row=pair[0], column=pair[1], **asdict(estimate)))
-    return found
+        associations.append(Association(row=pair[0], column=pair[1], **asdict(estimate)))
+    return associations
 
 
 def _lack(measure: Measure, about: Sequence[Attribute], codes: Sequence[int | None]) -> str | None:

@@ -35,8 +35,8 @@ _PEOPLE = 2
 #: How near raking comes to the margins, and in how many rounds at most.
 _NEAR, _ROUNDS = 1e-11, 2_000
 
-#: Standard errors by which margins have to be told apart. Of 600 surveys of 1 500 respondents five
-#: leave an eighth undefined, three a sixtieth, and the intervals of those that are cover as well.
+#: Least distance of margins, in standard errors. Of 600 surveys of 1 500 respondents five leave an
+#: eighth undefined, three a sixtieth, and the intervals of those that are defined cover as well.
 _APART = 3
 
 #: Smallest eigenvalue that is no rounding, against the largest; and the same of departures.
@@ -156,8 +156,8 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
     -------
     Weighted
         Undefined where the share of a category with a margin above 0 is not `ratios.MIN_Z`
-        standard errors above 0, where several margins hang together so closely that their factors
-        cannot be told apart, and where no weights give these margins.
+        standard errors above 0, where several margins depend on each other so closely
+        that their factors are not identified, and where no weights give these margins.
     """
     kept = [np.flatnonzero(margin.shares) for margin in margins]
     inside = np.ix_(np.arange(len(support)), *kept)
@@ -190,11 +190,11 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
     free = np.concatenate([np.arange(len(t)) < len(t) - 1 for t in known])
     departures = (indicators - np.concatenate(known)[:, None])[free]
     slopes = (departures * weighted) @ departures.T
-    if not _told_apart(slopes, departures, weights, spread_base, known):
+    if not _identified(slopes, departures, weights, spread_base, known):
         names = listing([margin.attribute.name for margin in margins])
         return _undefined(
             support,
-            f"weights by {names} cannot be told apart, so closely may the answers hang together",
+            f"weights by {names} are not identified: these answers may be too dependent",
         )
     rows = table.reshape(answers, groups)
     share = rows @ weights
@@ -266,8 +266,8 @@ def calibrate(support: Array, covariance: Array, margins: Sequence[Margin]) -> W
     )
 
 
-def _refused(said: str) -> ParameterError:
-    return ParameterError(f"margins: {said}", field="margins")
+def _refused(message: str) -> ParameterError:
+    return ParameterError(f"margins: {message}", field="margins")
 
 
 def _undefined(support: Array, reason: str) -> Weighted:
@@ -298,18 +298,18 @@ def raking_factors(table: Array, known: Sequence[Array]) -> Array | None:
         off = 0.0
         for axis, shares in enumerate(known):
             others = tuple(other for other in range(table.ndim) if other != axis)
-            found = (weights * table).sum(axis=others)
+            margin = (weights * table).sum(axis=others)
             # Only a table with negative cells, or whole margins without anybody, comes to this.
-            if not (found > 0).all():
+            if not (margin > 0).all():
                 return None
-            off = max(off, float(np.abs(found - shares).max()))
-            weights = weights * np.expand_dims(shares / found, others)
+            off = max(off, float(np.abs(margin - shares).max()))
+            weights = weights * np.expand_dims(shares / margin, others)
         if len(known) == 1 or off < _NEAR:
             return weights
     return None
 
 
-def _told_apart(
+def _identified(
     slopes: Array, departures: Array, weights: Array, spread: Array, known: Sequence[Array]
 ) -> bool:
     """Return whether no combination of the margins' categories may be one of the others.

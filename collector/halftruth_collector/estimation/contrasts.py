@@ -1,9 +1,8 @@
 """Comparison of groups: differences and ratios of the shares of one answer, and their trend.
 
 All are functions of a table of groups by answer, with errors by the delta method from the whole
-covariance V of the table, those of ratios on the logarithmic scale. Where a group cannot be told
-from one that nobody is in, which is where Fieller's set of its share is unbounded, nothing is
-compared with it.
+covariance V of the table, those of ratios on the logarithmic scale. With a group that is not
+significantly above zero, so that Fieller's set of its share is unbounded, nothing is compared.
 
 Whether two shares a₁/x₁ and a₂/x₂ are equal is tested by their difference, with the error that it
 has if they are: that of reports of people of whom one pooled share p̄ of both groups gives the
@@ -87,13 +86,13 @@ class Groups:
             If the table is too large for its covariance.
         """
         rows, columns = table.support.shape
-        given = np.arange(columns) == answer
-        merge = np.kron(np.eye(rows)[list(chosen)], np.stack([~given, given]))
+        is_answer = np.arange(columns) == answer
+        merge = np.kron(np.eye(rows)[list(chosen)], np.stack([~is_answer, is_answer]))
 
         def samples(alike: Mask, share: float) -> Iterator[Sample]:
             shares, own = np.maximum(table.support, SOMEBODY), np.asarray(chosen)[alike]
-            others = np.where(given, 0.0, shares[own].sum(axis=0))
-            answers = np.where(given, share, (1 - share) * others / others.sum())
+            others = np.where(is_answer, 0.0, shares[own].sum(axis=0))
+            answers = np.where(is_answer, share, (1 - share) * others / others.sum())
             shares[own] = shares[own].sum(axis=1, keepdims=True) * answers
             for each in table.samples(shares / shares.sum()):
                 yield replace(each, weights=each.weights @ merge.T)
@@ -153,15 +152,15 @@ def shares_of(groups: Groups, confidence: float = 0.95) -> Estimates:
     """Share of the answer in each group, with Fieller's intervals."""
     cells = Jet.variables(groups.support)
     undefined = tuple(_lacking(groups, cells, groups.names, normal_quantile(1 - confidence)))
-    found = conditional_shares(
+    shares = conditional_shares(
         groups.support, groups.covariance, [0], confidence, logit=groups.logit
     )
     bounded = np.where([not reason for reason in undefined], 0.0, np.nan)
     return Estimates(
-        found.share[:, 1] + bounded,
-        np.sqrt(found.variance[:, 1]) + bounded,
-        found.sets.lower[1::2] + bounded,
-        found.sets.upper[1::2] + bounded,
+        shares.share[:, 1] + bounded,
+        np.sqrt(shares.variance[:, 1]) + bounded,
+        shares.sets.lower[1::2] + bounded,
+        shares.sets.upper[1::2] + bounded,
         np.full(len(undefined), np.nan),
         undefined,
         _share(cells).gradient + bounded[:, None],
@@ -216,11 +215,11 @@ def compare_groups(
     ]
     there = np.array([not reason for reason in undefined])
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = _effect(first, second, effect, groups.covariance)
-        gradient = found.jet.gradient
+        effects = _effect(first, second, effect, groups.covariance)
+        gradient = effects.jet.gradient
         covariance = gradient @ groups.covariance @ gradient.T
         scores, correlated = _equality(groups, _slopes(first, second))
-        known = there & np.isfinite(found.jet.value)
+        known = there & np.isfinite(effects.jet.value)
         p_value = np.where(there, 2 * scipy.special.ndtr(-np.abs(scores)), np.nan)
     if simultaneous in ("bonferroni", "holm"):
         quantile = normal_quantile((1 - confidence) / len(compared))
@@ -230,9 +229,9 @@ def compare_groups(
         quantile = MaximumOfNormals.of(covariance, known).quantile(1 - confidence)
         largest = MaximumOfNormals.of(correlated, ~np.isnan(p_value))
         p_value = np.maximum(p_value, largest.exceeds(np.abs(scores)))
-    ends = found.interval(quantile)
-    if groups.logit and isinstance(found, Ratios):
-        ends = found.on_log_scale(quantile)
+    ends = effects.interval(quantile)
+    if groups.logit and isinstance(effects, Ratios):
+        ends = effects.on_log_scale(quantile)
     elif groups.logit:
         sides = [_share(side) for side in (first, second)]
         both = Jet(
@@ -240,7 +239,7 @@ def compare_groups(
             np.stack([side.gradient for side in sides], axis=1),
         )
         ends = _from_shares(both, np.array([1.0, -1.0]), groups.covariance, quantile)
-    columns = (found.value, found.standard_error, *ends)
+    columns = (effects.value, effects.standard_error, *ends)
     value, error, lower, upper = (np.where(known, column, np.nan) for column in columns)
     for k in np.flatnonzero(there & ~known):
         undefined[k] = _NO_RATIO[effect]
@@ -268,9 +267,9 @@ def holm_p_values(p_value: Array) -> Array:
     """
     order = np.argsort(p_value)
     steps = len(p_value) - np.arange(len(p_value))
-    found = np.empty(len(p_value))
-    found[order] = np.maximum.accumulate(steps * p_value[order])
-    return found
+    adjusted = np.empty(len(p_value))
+    adjusted[order] = np.maximum.accumulate(steps * p_value[order])
+    return adjusted
 
 
 def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
@@ -302,12 +301,12 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
 def _lacking(groups: Groups, cells: Jet, names: Sequence[str], quantile: float) -> Iterator[str]:
     """For each row of cells why nothing can be divided by its base; empty where that can be."""
     bases = cells.sum(1)[:, 0]
-    told = bases.clear(groups.covariance, quantile)
+    present = bases.clear(groups.covariance, quantile)
     errors_known = bool(np.isfinite(groups.covariance).all())
-    for name, is_there in zip(names, told.tolist(), strict=True):
+    for name, is_present in zip(names, present.tolist(), strict=True):
         if not errors_known:
             yield "the reports show no error"
-        elif is_there:
+        elif is_present:
             yield ""
         else:
             yield f"{name} is not significantly above zero"

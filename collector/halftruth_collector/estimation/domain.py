@@ -103,9 +103,9 @@ class Restriction:
 
     def kept(self, attributes: Sequence[str]) -> Kept:
         """Codes of the answers to each attribute that count."""
-        found = map(self._attribute, attributes)
+        chosen = map(self._attribute, attributes)
         return tuple(
-            answer_codes(a) if self.answered else tuple(range(len(a.categories))) for a in found
+            answer_codes(a) if self.answered else tuple(range(len(a.categories))) for a in chosen
         )
 
     def check_cells(self, attributes: Sequence[str]) -> None:
@@ -189,8 +189,8 @@ def _answers_alone(attribute: Attribute) -> Attribute:
         missing=(),
         optional=False,
         ask_if={},
-        answers={c: said for c, said in attribute.answers.items() if c in kept},
-        short_answers={c: said for c, said in attribute.short_answers.items() if c in kept},
+        answers={c: label for c, label in attribute.answers.items() if c in kept},
+        short_answers={c: label for c, label in attribute.short_answers.items() if c in kept},
     )
 
 
@@ -292,8 +292,8 @@ class DomainTable(TableEstimate):
                 return float(self.cells_variance(aim))
             return float(_determined(self.cells_covariance(aim).sum(), self._largest, aim))
 
-        found = variance(target)
-        return 0.0 if math.isnan(found) and variance("respondents") == 0 else math.sqrt(found)
+        error = variance(target)
+        return 0.0 if math.isnan(error) and variance("respondents") == 0 else math.sqrt(error)
 
     def _variance(self, target: Target) -> Array:
         if self.margins is not None:
@@ -406,18 +406,18 @@ class TableMargins(Margins):
 
     def variance(self, target: Target = "population") -> Array:
         places = np.indices(self.support.shape).reshape(self.support.ndim, -1).T
-        found = self.covariance(places, places, target)
+        variance = self.covariance(places, places, target)
         # The sum of all is 1, and without variance.
-        return np.maximum(found, 0.0).reshape(self.support.shape)
+        return np.maximum(variance, 0.0).reshape(self.support.shape)
 
     def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
         whole = self._table.covariance(target)
-        found = np.empty(len(first))
+        covariances = np.empty(len(first))
         for start in range(0, len(first), _ROWS):
             rows = slice(start, start + _ROWS)
             weights, others = (self._weights(places[rows]) for places in (first, second))
-            found[rows] = np.einsum("ri,ri->r", weights @ whole, others)
-        return found
+            covariances[rows] = np.einsum("ri,ri->r", weights @ whole, others)
+        return covariances
 
     def _weights(self, places: Places) -> Array:
         """Return the cells of the table that each cell of a margin is the sum of."""

@@ -105,17 +105,17 @@ def _predictor(attribute: Attribute, scores: Scores, reference: Items) -> Predic
 
 
 def _interactions(query: RegressionQuery) -> tuple[tuple[int, ...], ...]:
-    found = []
+    interactions = []
     for names in query.interactions:
         numbers = sorted({query.predictors.index(n) for n in names if n in query.predictors})
-        if len(numbers) != len(names) or len(names) < 2 or tuple(numbers) in found:
+        if len(numbers) != len(names) or len(names) < 2 or tuple(numbers) in interactions:
             raise ParameterError(
                 f"interactions: {listing(names)}; expected two or more different predictors, not"
                 " the same ones twice",
                 field="interactions",
             )
-        found.append(tuple(numbers))
-    return tuple(found)
+        interactions.append(tuple(numbers))
+    return tuple(interactions)
 
 
 def outcome_of(schema: Schema, query: RegressionQuery, scores: Scores) -> tuple[Outcome, Items]:
@@ -171,18 +171,18 @@ def _check_answer(attribute: Attribute, category: str, field: str) -> None:
 
 def _reference(attributes: Sequence[Attribute], scores: Scores, given: Items) -> Items:
     """The category that others are compared with, of every predictor without scores."""
-    found = {a.name: a for a in attributes if a.name not in scores}
-    _known("reference", given, tuple(found), "predictors without scores")
+    without_scores = {a.name: a for a in attributes if a.name not in scores}
+    _known("reference", given, tuple(without_scores), "predictors without scores")
     for name, category in given.items():
-        _check_answer(found[name], category, "reference")
-    return {name: given.get(name, answers_of(a)[0]) for name, a in found.items()}
+        _check_answer(without_scores[name], category, "reference")
+    return {name: given.get(name, answers_of(a)[0]) for name, a in without_scores.items()}
 
 
 def _scores(attributes: Sequence[Attribute], given: Items) -> dict[str, list[float]]:
     """Return the scores of the categories of attributes."""
-    found = {a.name: answers_of(a) for a in attributes}
-    _known("scores", given, tuple(found), "attributes of the model")
-    return {name: score_values(name, len(found[name]), text) for name, text in given.items()}
+    answers = {a.name: answers_of(a) for a in attributes}
+    _known("scores", given, tuple(answers), "attributes of the model")
+    return {name: score_values(name, len(answers[name]), text) for name, text in given.items()}
 
 
 def score_values(name: str, categories: int, text: str) -> list[float]:

@@ -352,12 +352,12 @@ class Estimator:
         """
         names = self.schema.names if attributes is None else attributes
         self.schema.positions(names)
-        found = estimate_associations(self.schema, self.table, names, confidence, target)
+        associations = estimate_associations(self.schema, self.table, names, confidence, target)
         pairs = [*combinations(names, 2)]
         p_values = dict(zip(map(frozenset, pairs), self.associated(pairs).p_values, strict=True))
         return [
             replace(each, p_value=optional(float(p_values[frozenset((each.row, each.column))])))
-            for each in found
+            for each in associations
         ]
 
     def associated(self, pairs: Sequence[Sequence[str]]) -> JointTest:

@@ -6,7 +6,7 @@ the vector h of the departures π̂_ij − π̂_i+ π̂_+j from independence, by
 hᵀ(HVHᵀ)⁻¹h ~ χ² with H = ∂h/∂π and the full covariance V of the table. Of a single departure the
 same is its standardized residual, h over its standard error. Within the layers of further
 attributes departures are π̂_ijk − π̂_i+k π̂_+jk / π̂_++k, and what is tested is that there are none in
-any layer: errors of layers hang together under perturbation, so that their statistics do not add
+any layer: errors of layers are correlated under perturbation, so that their statistics do not add
 up, and H V Hᵀ is that of the departures of all.
 
 V is taken *under independence*: it is that of reports of independent answers with the estimated
@@ -110,11 +110,11 @@ class Departures:
         """Reports of independent answers, and what each adds to the departures beyond its mean."""
         rows, columns, layers = (np.maximum(margin, 0.0) for margin in _margins(self._cells))
         shares = rows * columns / np.where(layers > 0, layers, np.inf)
-        found = []
+        samples = []
         for each in self.table.samples((shares / shares.sum()).reshape(self.table.support.shape)):
             added = self._through(each.weights.T).T
-            found.append(replace(each, weights=added - each.chances @ added))
-        return found
+            samples.append(replace(each, weights=added - each.chances @ added))
+        return samples
 
     @cached_property
     def covariance(self) -> Array:
@@ -166,7 +166,7 @@ class Departures:
     def examined(self) -> NDArray[np.bool_]:
         """Cells whose departure can be tested, shape of the table.
 
-        Not those of a row or column that cannot be told from nobody's, nor where independent
+        Not those of a row or column that is not significantly above zero, nor where independent
         answers would leave less than one person.
         """
         if self.table.reports < 2:

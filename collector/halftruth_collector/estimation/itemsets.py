@@ -95,8 +95,8 @@ class Itemsets:
     def guessed(self, typical: Sequence[TypicalError]) -> "Itemsets":
         """The same with supports of the best guess: no bounds, but a typical error by length."""
         precision = [
-            replace(found, half_width=None, guess=guess)
-            for found, guess in zip(self.precision, typical, strict=False)
+            replace(unbiased, half_width=None, guess=guess)
+            for unbiased, guess in zip(self.precision, typical, strict=False)
         ]
         grade = np.array(
             [RELIABILITIES.index(each.reliability) for each in precision], dtype=np.int64
@@ -169,11 +169,11 @@ def mine_itemsets(
     slope: Array | float = 0.0
     if together:
         slope = tables.slopes(examined.codes, examined.support, query.min_support, query.target)
-    found = select_itemsets(schema, examined, supports, query, max_length, slope)
+    itemsets = select_itemsets(schema, examined, supports, query, max_length, slope)
     if estimate != "likelihood":
-        return found
-    lengths = range(1, found.lengths.max(initial=0) + 1)
-    return found.guessed([whole.typical_error(schema.names[:k]) for k in lengths])
+        return itemsets
+    lengths = range(1, itemsets.lengths.max(initial=0) + 1)
+    return itemsets.guessed([whole.typical_error(schema.names[:k]) for k in lengths])
 
 
 def _longest(query: MiningQuery[Any], schema: Schema, together: int) -> int:

@@ -109,10 +109,10 @@ class WholeTable:
         """The table of some attributes, one axis for each in the order given."""
         self._tables.check(attributes)
         schema, restriction = self._tables.schema, self._tables.restriction
-        found = margin(self.estimate(method), schema.positions(attributes))
+        table = margin(self.estimate(method), schema.positions(attributes))
         if not restriction.leaves_out(attributes):
-            return found
-        kept = found[np.ix_(*restriction.kept(attributes))]
+            return table
+        kept = table[np.ix_(*restriction.kept(attributes))]
         return np.asarray(kept / kept.sum())
 
     def typical_error(self, attributes: Sequence[str]) -> TypicalError:
@@ -303,12 +303,12 @@ def _divided(counts: Counts) -> list[tuple[Counts, Counts]]:
     """For each part of the reports, all others and the part; the division is by chance."""
     # The same reports always lead to the same estimate, and others to another division.
     rng = np.random.default_rng(zlib.crc32(counts.counts.tobytes()))
-    left, found = counts.counts, []
+    left, pairs = counts.counts, []
     for number in range(PARTS):
         drawn = rng.binomial(left, 1 / (PARTS - number))
         left = left - drawn
-        found.append((replace(counts, counts=counts.counts - drawn), replace(counts, counts=drawn)))
-    return found
+        pairs.append((replace(counts, counts=counts.counts - drawn), replace(counts, counts=drawn)))
+    return pairs
 
 
 def _guess(likelihood: Likelihood, counts: Counts, start: Array, steps: int) -> Array:

@@ -352,7 +352,7 @@ ORDERED_NAMES = tuple(measure.name for measure in ORDERED)
 _BY_NAME = {measure.name: measure for measure in (*MEASURES, *ORDERED)}
 _BY_NAME |= {alias: _BY_NAME[name] for alias, name in ALIASES.items()}
 
-#: All names that measures are found by.
+#: All names of measures.
 NAMES = tuple(_BY_NAME)
 
 #: Measures of categories that make sense for more than two attributes.

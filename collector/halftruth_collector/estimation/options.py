@@ -38,8 +38,8 @@ def option_code(attribute: Attribute) -> int | None:
     items = np.flatnonzero(attribute.item_mask)
     if len(items) == 1:
         return int(items[0])
-    given = np.flatnonzero(~attribute.missing_mask)
-    return int(given[1]) if len(given) == 2 else None
+    answers = np.flatnonzero(~attribute.missing_mask)
+    return int(answers[1]) if len(answers) == 2 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,11 +110,11 @@ class Options:
         mean = variance = 0.0
         for name in self.names:
             attribute, (support, covariance) = self._attribute(name), self._everybody(name)
-            given = ~attribute.missing_mask
-            chosen = np.arange(len(given)) == self._codes[name]
-            base = float(support @ given)
+            answered = ~attribute.missing_mask
+            chosen = np.arange(len(answered)) == self._codes[name]
+            base = float(support @ answered)
             share = float(support @ chosen) / base if base > 0 else np.nan
-            gradient = (chosen - share * given) / base
+            gradient = (chosen - share * answered) / base
             gradients[name] = gradient
             mean += share
             variance += float(gradient @ covariance @ gradient)
@@ -159,8 +159,8 @@ def lift(support: Array, covariance: Array) -> Ratios:
     --------
     >>> table = np.array([[0.5, 0.1], [0.1, 0.3]])
     >>> covariance = (np.diag(table.ravel()) - np.outer(table.ravel(), table.ravel())) / 999
-    >>> found = lift(table, covariance)
-    >>> [round(float(number), 3) for number in (found.value, *found.interval(1.96))]
+    >>> estimate = lift(table, covariance)
+    >>> [round(float(number), 3) for number in (estimate.value, *estimate.interval(1.96))]
     [1.875, 1.758, 2.0]
     """
     cells = Jet.variables(support)

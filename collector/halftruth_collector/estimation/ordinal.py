@@ -7,7 +7,7 @@ method, :mod:`.ratios`). With m what each answer counts as:
 - The variance of the answers is Σ m²p − (m·p)² + mᵀCm. The last term makes it unbiased: without it
   the error of the mean would be taken from it.
 - The quantile of a share q is where the cumulative share F reaches q. Its interval has all places
-  where F cannot be told from q, so where q is inside the pointwise interval F̂ ± z·se (Woodruff
+  where F does not differ significantly from q, as q is inside the interval F̂ ± z·se (Woodruff
   1952, by inverting the test at each place instead of at the estimate alone, as Francisco & Fuller
   1991). It needs no density, and no F̂ that grows: shares below 0 only make it wider. Where F̂
   falls, the estimate is that of the mean of the largest F̂ up to each answer and the smallest one
@@ -154,21 +154,21 @@ class Distribution:
         edges : ndarray, shape (k + 1,), optional
             Ends of the bins, between which numbers are interpolated.
         """
-        found, error = self.cumulative, self.cumulative_error
-        up, down = np.maximum.accumulate(found), np.minimum.accumulate(found[::-1])[::-1]
+        cumulative, error = self.cumulative, self.cumulative_error
+        up, down = np.maximum.accumulate(cumulative), np.minimum.accumulate(cumulative[::-1])[::-1]
         growing = np.clip((up + down) / 2, 0.0, 1.0)
         answer = first = last = int(np.argmax(growing >= share))
         if self.known:
-            first = int(np.argmax(found + z * error >= share))
-            below = np.flatnonzero(found - z * error < share)
+            first = int(np.argmax(cumulative + z * error >= share))
+            below = np.flatnonzero(cumulative - z * error < share)
             last = int(below[-1]) + 1 if below.size else 0
         near = float(error[max(answer - 1, 0) : answer + 1].max())
         if edges is None:
             value, lower, upper = (float(values[place]) for place in (answer, first, last))
         else:
             value = self._inside(growing, answer, share, 0.0, edges)
-            lower = self._inside(found, first, share, z, edges) if self.known else value
-            upper = self._inside(found, last, share, -z, edges) if self.known else value
+            lower = self._inside(cumulative, first, share, z, edges) if self.known else value
+            upper = self._inside(cumulative, last, share, -z, edges) if self.known else value
         return Quantile(answer, first, last, value, lower, upper, near)
 
     def _inside(self, curve: Array, place: int, share: float, z: float, edges: Array) -> float:

@@ -130,11 +130,11 @@ def columns_of(values: Sequence[Array], interactions: Sequence[Sequence[int]] = 
     array([[1., 2., 1., 0., 2., 0.],
            [1., 3., 0., 1., 0., 3.]])
     """
-    found = [np.ones((len(values[0]) if values else 1, 1)), *values]
+    blocks = [np.ones((len(values[0]) if values else 1, 1)), *values]
     for numbers in interactions:
-        product = found[0]
+        product = blocks[0]
         for number in numbers:
             several = product[:, :, None] * values[number][:, None]
             product = several.reshape(len(product), -1)
-        found.append(product)
-    return np.hstack(found)
+        blocks.append(product)
+    return np.hstack(blocks)

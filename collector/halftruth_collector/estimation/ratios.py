@@ -250,10 +250,10 @@ def conditional_shares(
     --------
     >>> table = np.array([[0.3, 0.1], [0.2, 0.4]])
     >>> covariance = (np.diag(table.ravel()) - np.outer(table, table)) / 999
-    >>> found = conditional_shares(table, covariance, [0])
-    >>> found.share.round(2).tolist(), found.base.round(2).tolist()
+    >>> shares = conditional_shares(table, covariance, [0])
+    >>> shares.share.round(2).tolist(), shares.base.round(2).tolist()
     ([[0.75, 0.25], [0.33, 0.67]], [[0.4, 0.4], [0.6, 0.6]])
-    >>> np.sqrt(found.variance).round(4).tolist()
+    >>> np.sqrt(shares.variance).round(4).tolist()
     [[0.0217, 0.0217], [0.0193, 0.0193]]
     """
     base, with_base, of_bases = _bases(support, covariance, given)

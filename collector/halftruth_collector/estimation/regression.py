@@ -212,7 +212,7 @@ def marginal_effects(
     list of pairs of ndarray, shapes (x, e) and (e, k)
         Of every combination, and the derivatives of their mean by the coefficients.
     """
-    found = []
+    effects = []
     for high, low, divisor in predictors.contrasts():
         means, slopes = [], []
         for columns in (high, low):
@@ -221,8 +221,8 @@ def marginal_effects(
             means.append(here.means)
             weighted = shares[:, None, None] * here.mean_slope
             slopes.append(np.einsum("xeq,xqk->ek", weighted, design, optimize=True))
-        found.append(((means[0] - means[1]) / divisor, (slopes[0] - slopes[1]) / divisor))
-    return found
+        effects.append(((means[0] - means[1]) / divisor, (slopes[0] - slopes[1]) / divisor))
+    return effects
 
 
 def without_numbers(

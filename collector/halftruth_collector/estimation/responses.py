@@ -103,12 +103,12 @@ class Outcome:
 
     def start(self, shares: Array, coefficients: int) -> Array:
         """Coefficients to begin with, from the shares of the answers."""
-        found = np.zeros(coefficients)
+        initial = np.zeros(coefficients)
         if self.model == "ordinal":
             kept = np.maximum(shares, 1e-3 * np.abs(shares).sum())
             later = kept[::-1].cumsum()[::-1] / kept.sum()
-            found[: len(self.compared)] = scipy.special.logit(later[1:])
-        return found
+            initial[: len(self.compared)] = scipy.special.logit(later[1:])
+        return initial
 
     def response(self, predictors: Array) -> Response:
         """Log-likelihood of each answer at linear predictors of shape (x, q)."""

@@ -225,7 +225,7 @@ class RuleMargins:
         places = self._places(codes, in_antecedent)
         return np.stack([self.margins.support[tuple(place.T)] for place in places])
 
-    def told(self, codes: Codes, in_antecedent: Sides, quantile: float) -> NDArray[np.bool_]:
+    def estimable(self, codes: Codes, in_antecedent: Sides, quantile: float) -> NDArray[np.bool_]:
         """Rules whose support of X and Y together is significantly above zero."""
         both = tuple(self._places(codes, in_antecedent)[0].T)
         error = np.sqrt(self.margins.variance(self.target)[both])
@@ -263,7 +263,7 @@ def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
     quantile = normal_quantile(1 - query.confidence)
     # What measures need besides is computed of the rules chosen, where all are of one table.
     late = tables.at_once and query.sort in ("confidence", "support")
-    found = [(np.zeros((0, attributes), np.int64), np.zeros((0, attributes), np.bool_))]
+    rules = [(np.zeros((0, attributes), np.int64), np.zeros((0, attributes), np.bool_))]
     estimates = [RuleSupports(np.zeros((3, 0)), np.zeros((3, 3, 0)))]
     for positions, itemset_codes in _groups(itemsets, tables.at_once):
         margins = RuleMargins(*tables.margins(positions), query.target)
@@ -272,13 +272,13 @@ def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
         reached = (left > 0) & (both >= query.min_confidence * left)
         if query.min_lift is not None:
             reached &= (right > 0) & (both >= query.min_lift * left * right)
-        # Covariances take longest, and there are many more rules than those that are told.
-        told = margins.told(codes, sides, quantile) | query.include_uncertain
-        left_out += int((reached & ~told).sum())
-        reached &= told
-        found.append((codes[reached], sides[reached]))
-        estimates.append(margins.supports(*found[-1], of_consequent=not late))
-    codes, sides = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        # Covariances take longest, and there are many more rules than are given.
+        estimable = margins.estimable(codes, sides, quantile) | query.include_uncertain
+        left_out += int((reached & ~estimable).sum())
+        reached &= estimable
+        rules.append((codes[reached], sides[reached]))
+        estimates.append(margins.supports(*rules[-1], of_consequent=not late))
+    codes, sides = (np.concatenate(arrays) for arrays in zip(*rules, strict=True))
     supports = RuleSupports(
         np.concatenate([part.support for part in estimates], axis=-1),
         np.concatenate([part.covariance for part in estimates], axis=-1),

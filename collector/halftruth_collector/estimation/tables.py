@@ -150,13 +150,13 @@ class Tables:
         within = self.reports / self.counts.reports
         _, kind = np.unique(np.packbits(codes >= 0, axis=1), axis=0, return_inverse=True)
         order, ends = np.argsort(kind.ravel(), kind="stable"), np.cumsum(np.bincount(kind.ravel()))
-        found = np.zeros(len(codes))
+        slopes = np.zeros(len(codes))
         for rows in filter(len, np.split(order, ends[:-1])):
             names = self.names(np.flatnonzero(codes[rows[0]] >= 0).tolist())
             unit = self.reconstruction.unit_variance([*names, *self._where], target)
             both = within * (support[rows] + min_support)
-            found[rows] = (unit.linear.max() + unit.quadratic.max() * both) / self.reports
-        return np.maximum(found, 0.0)
+            slopes[rows] = (unit.linear.max() + unit.quadratic.max() * both) / self.reports
+        return np.maximum(slopes, 0.0)
 
     def check(self, attributes: Sequence[str], most: int = TABLE_CELLS) -> None:
         """Refuse a table of more cells than that, or of attributes not reported together."""

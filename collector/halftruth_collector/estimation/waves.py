@@ -172,8 +172,8 @@ def _differences(
     groups = tuple(names[g] for g in compared)
     for code, answer in enumerate(attribute.categories):
         of_answer = Groups.of_table(table, names, every, code, target)
-        found = compare_groups(of_answer, reference, confidence=confidence)
-        levels = _without_parts(found.value, found.standard_error, found.lower, found.upper)
+        each = compare_groups(of_answer, reference, confidence=confidence)
+        levels = _without_parts(each.value, each.standard_error, each.lower, each.upper)
         yield Rows(attribute.name, (answer,) * len(groups), groups, 1.0), levels
     # Groups that are no answer have no mean.
     kept = answer_codes(grouping)

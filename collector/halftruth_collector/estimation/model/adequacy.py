@@ -100,11 +100,11 @@ def adequacy(
                     " parts it has",
                     field="terms",
                 )
-    found: list[tuple[tuple[int, ...], int, Array]] = []
+    statistics: list[tuple[tuple[int, ...], int, Array]] = []
     for several in _grouped(model.design, candidates):
-        found += _Tests(model, parts, several).statistics(simulations, seed)
+        statistics += _Tests(model, parts, several).statistics(simulations, seed)
     # Of all tests together, by the least p-value that χ² distributions give a simulation.
-    levels = np.array([scipy.stats.chi2.logsf(values, rank) for _, rank, values in found])
+    levels = np.array([scipy.stats.chi2.logsf(values, rank) for _, rank, values in statistics])
     least = levels.min(axis=0, initial=0.0)
     results = [
         LackOfFit(
@@ -114,7 +114,7 @@ def adequacy(
             float((values >= values[0]).mean()),
             float((least[1:] <= level[0]).sum() + 1) / len(values),
         )
-        for (term, rank, values), level in zip(found, levels, strict=True)
+        for (term, rank, values), level in zip(statistics, levels, strict=True)
     ]
     return sorted(results, key=lambda test: (test.adjusted_p_value, test.p_value, -test.statistic))
 
@@ -204,13 +204,13 @@ class _Tests:
 
     def _scores(self, part: ReportPart) -> list[tuple[Array, Array, Array]]:
         """Counts, probabilities and scores of reports, in sum-to-zero coding."""
-        recode, found = self._fitted.design.corner.T, []
+        recode, scored = self._fitted.design.corner.T, []
         for counts, block in blocks(part, self._fitted):
             possible = block[0] > 0
             probabilities = block[0, possible]
             scores = recode @ (block[1:, possible] / probabilities)
-            found.append((counts[possible], probabilities, scores))
-        return found
+            scored.append((counts[possible], probabilities, scores))
+        return scored
 
     def statistics(self, simulations: int, seed: int) -> list[tuple[tuple[int, ...], int, Array]]:
         """Return rank and statistics of each test, the observed one and those of simulations."""

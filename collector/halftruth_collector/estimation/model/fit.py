@@ -149,17 +149,17 @@ def fit_model(
     parts = parts_of(survey, counts, schema)
     check_told(schema, design, parts)
     problem = Problem(schema.names, design, parts, ridge(design, penalty), feasible(schema))
-    found = maximum(problem, design.contrast @ independence(survey, counts, schema, design))
+    optimum = maximum(problem, design.contrast @ independence(survey, counts, schema, design))
     return LoglinearModel(
         schema=schema,
-        fitted=problem.at(found.theta),
-        coefficients=found.theta,
-        covariance=found.covariance,
+        fitted=problem.at(optimum.theta),
+        coefficients=optimum.theta,
+        covariance=optimum.covariance,
         penalty=problem.ridge,
         reports=int(sum(part.counts.sum() for part in parts)),
-        log_likelihood=found.level - found.penalty,
-        steps=found.steps,
-        converged=found.converged,
+        log_likelihood=optimum.level - optimum.penalty,
+        steps=optimum.steps,
+        converged=optimum.converged,
     )
 
 

@@ -64,9 +64,9 @@ class Problem:
     def derivatives(self, theta: Array, *, expected: bool) -> Derivatives:
         """Penalized score and information in sum-to-zero coding."""
         of_parts = derivatives(self.parts, self.at(theta), expected=expected)
-        found, added = of_parts.recoded(self.design.corner), np.diag(self.ridge)
+        recoded, added = of_parts.recoded(self.design.corner), np.diag(self.ridge)
         return Derivatives(
-            found.score - self.ridge * theta, found.observed + added, found.expected + added
+            recoded.score - self.ridge * theta, recoded.observed + added, recoded.expected + added
         )
 
 

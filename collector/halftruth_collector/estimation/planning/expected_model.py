@@ -65,8 +65,8 @@ def expected_model(schema: Schema, mechanism: Mechanism, respondents: int) -> Lo
 def variance_of_tables(model: LoglinearModel, sets: Sequence[tuple[int, ...]]) -> float:
     """Mean variance of the cells of the tables of some sets of attributes, by their positions."""
     names = model.schema.names
-    found = [shares(model, [names[j] for j in positions]).variance().ravel() for positions in sets]
-    return float(np.concatenate(found).mean())
+    parts = [shares(model, [names[j] for j in positions]).variance().ravel() for positions in sets]
+    return float(np.concatenate(parts).mean())
 
 
 def variance_of_odds_ratios(model: LoglinearModel, positions: Sequence[int]) -> float:

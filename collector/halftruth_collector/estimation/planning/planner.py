@@ -119,11 +119,11 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
 
 def of_itemsets(schema: Schema, tables: Mapping[tuple[int, ...], UnitVariance]) -> UnitVariance:
     """Variances of those cells of some tables that are itemsets, in one row."""
-    found = []
+    kept = []
     for positions, variances in tables.items():
         masks = [schema.attributes[j].item_mask for j in positions]
-        found.append(variances.take(np.ix_(*masks)))
-    return UnitVariance.together(found)
+        kept.append(variances.take(np.ix_(*masks)))
+    return UnitVariance.together(kept)
 
 
 def _lengths(survey: Survey, wanted: Sequence[int] | None) -> list[int]:
@@ -250,7 +250,7 @@ def _plan_length(
 
 def _plan_sets(survey: Survey, lengths: Sequence[int], query: PlanQuery) -> list[SetPlan]:
     """Each of some sets under the survey's own mechanism, the least known of a length first."""
-    schema, found = survey.schema, []
+    schema, plans = survey.schema, []
     reconstruction = survey.mechanism.reconstruction(schema)
     positions = range(len(schema.names))
     for length in lengths:
@@ -267,8 +267,8 @@ def _plan_sets(survey: Survey, lengths: Sequence[int], query: PlanQuery) -> list
             )
             for chosen, variances in tables.items()
         ]
-        found += sorted(planned, key=lambda one: -one.half_width)
-    return found
+        plans += sorted(planned, key=lambda one: -one.half_width)
+    return plans
 
 
 def _bound(
@@ -305,9 +305,9 @@ def _least_errors(
 
 
 def _times_bound(planned: Sequence[LengthPlan], bound: Sequence[LengthBound]) -> float | None:
-    even = {found.length: found.even for found in planned}
+    even = {plan.length: plan.even for plan in planned}
     errors = [even[b.length].standard_error for b in bound if b.length in even]
     if not errors or len(errors) < len(bound):
         return None
-    least = largest_error([found.standard_error for found in bound])
+    least = largest_error([of_length.standard_error for of_length in bound])
     return largest_error(errors) / least if least > 0 else None

@@ -35,7 +35,7 @@ def expected_precision(result: PlanResult) -> list[str]:
     One question: usable, margin ±1.5 points
     at this protection, no unbiased estimate does better than ±1.4 points.
     """
-    own = next(found for found in result.mechanisms if found.own)
+    own = next(plan for plan in result.mechanisms if plan.own)
     bounds = {bound.length: bound.by_itself for bound in result.bound}
     wanted = result.query.half_width
     return [_of_length(length, bounds.get(length.length), wanted) for length in own.lengths]
@@ -44,15 +44,15 @@ def expected_precision(result: PlanResult) -> list[str]:
 def _of_length(length: LengthPlan, bound: EvenPlan | None, wanted: float | None) -> str:
     which = _TOGETHER.get(length.length, f"{length.length} questions together")
     width = length.even.half_width
-    said = f"{which}: {reliability(width)}, margin {half_width(width)}"
+    sentence = f"{which}: {reliability(width)}, margin {half_width(width)}"
     if bound is not None:
         best = half_width(bound.half_width)
-        said += f"; at this protection, no unbiased estimate does better than {best}"
+        sentence += f"; at this protection, no unbiased estimate does better than {best}"
     if wanted is None:
-        return f"{said}."
+        return f"{sentence}."
     never = "" if bound is None else f", never fewer than {_grouped(bound.respondents_needed)}"
     needed = f"{_grouped(length.even.respondents_needed)} respondents{never}"
-    return f"{said}. {half_width(wanted)} takes {needed}."
+    return f"{sentence}. {half_width(wanted)} takes {needed}."
 
 
 def _grouped(count: int | None) -> str:
@@ -62,12 +62,12 @@ def _grouped(count: int | None) -> str:
 def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
     """The mechanism whose widest margin is narrowest, and why in one sentence."""
 
-    def widest(found: MechanismPlan) -> float:
-        return max(length.even.half_width for length in found.lengths)
+    def widest(plan: MechanismPlan) -> float:
+        return max(length.even.half_width for length in plan.lengths)
 
     narrowest = min(map(widest, plans))
     # Among equals the first: the survey's own, then the simpler one.
-    best = next(found for found in plans if widest(found) <= _EQUAL * narrowest)
+    best = next(plan for plan in plans if widest(plan) <= _EQUAL * narrowest)
     lengths = [length.length for length in best.lengths]
     where = f"at length {lengths[0]}"
     if len(lengths) > 1:
@@ -76,13 +76,13 @@ def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
     parts = [
         f"{best.kind}: {where} its margin is {half_width(width)} or narrower ({reliability(width)})"
     ]
-    for found in plans:
-        if found is best:
+    for other in plans:
+        if other is best:
             continue
-        if width <= _EQUAL * widest(found) and widest(found) <= _EQUAL * width:
-            parts.append(f"the same as with {found.kind}")
+        if width <= _EQUAL * widest(other) and widest(other) <= _EQUAL * width:
+            parts.append(f"the same as with {other.kind}")
         else:
-            parts.append(f"against {half_width(widest(found))} with {found.kind}")
+            parts.append(f"against {half_width(widest(other))} with {other.kind}")
     return best, ", ".join(parts) + _near_the_best(best) + _less_protected(best, plans)
 
 
@@ -132,7 +132,7 @@ def recommend_designs(designs: Sequence[DesignPlan]) -> list[str]:
 
 def _for_tables(aim: str, designs: Sequence[DesignPlan], length: int) -> str:
     """Return the best designs for tables of one length, unbiased and by the model."""
-    said = []
+    sentences = []
     for how, of_design in (
         ("unbiased", {d.max_length: d.unbiased for d in designs}),
         ("by the model", {d.max_length: d.model for d in designs}),
@@ -145,8 +145,8 @@ def _for_tables(aim: str, designs: Sequence[DesignPlan], length: int) -> str:
         }
         if widths:
             best = _smallest(widths)
-            said.append(f"max_length = {best}, margin {half_width(widths[best])} {how}")
-    return f"{aim}: {'; '.join(said)}."
+            sentences.append(f"max_length = {best}, margin {half_width(widths[best])} {how}")
+    return f"{aim}: {'; '.join(sentences)}."
 
 
 def _smallest(widths: Mapping[int, float]) -> int:
