@@ -3,11 +3,9 @@
 Single reports are sent to the collector and to a Flask endpoint that only parses them, under
 gunicorn's threads as Flask is often served. Batches are held against the database's own bulk path,
 which writes the same rows without HTTP. Everything is durable when it is acknowledged, and counted
-again afterwards. As a program, it prints these
-comparisons alone.
+again afterwards. As a program, it prints these comparisons alone.
 """
 
-import argparse
 import gc
 import os
 import subprocess
@@ -49,27 +47,9 @@ BATCH = 1_000
 #: Shares of the peer's throughput, and milliseconds for all but one of a hundred requests.
 SINGLE, MANY, COPIED, LATENCY = 0.55, 0.5, 1.0, 250.0
 
-
-@dataclass(frozen=True)
-class Effort:
-    """How long to measure.
-
-    Attributes
-    ----------
-    pairs : int
-        Slices of ours, each with one of the peer's next to it.
-    seconds : int
-        Length of a slice of single reports.
-    batches : int
-        Batches in a slice of them.
-    """
-
-    pairs: int
-    seconds: int
-    batches: int
-
-
-FULL, QUICK = Effort(5, 4, 50), Effort(3, 2, 10)
+#: Slices of ours, each with one of the peer's next to it; seconds of a slice of single reports, and
+#: batches in a slice of them.
+PAIRS, SECONDS, BATCHES = 5, 4, 50
 
 
 def missing() -> str | None:
@@ -77,9 +57,7 @@ def missing() -> str | None:
     return wrk.missing() or (postgres_missing() if "CI" in os.environ else None)
 
 
-def collecting(
-    notes: list[str], figures: list[Figure], effort: Effort = FULL
-) -> Iterator[Comparison]:
+def collecting(notes: list[str], figures: list[Figure]) -> Iterator[Comparison]:
     """Single reports, then batches, on each database; latencies go to the figures."""
     notes.append(
         f"Collecting: {WORKERS} processes, the bare peer's of {THREADS} threads each;"
@@ -92,16 +70,14 @@ def collecting(
     if not absent:
         databases.append(("PostgreSQL", postgres_database))
     for name, database in databases:
-        yield from _single_reports(name, database, effort, figures)
-    batches = [_batch() for _ in range((1 + effort.pairs) * effort.batches)]
-    yield from _sqlite_batches(batches, effort)
+        yield from _single_reports(name, database, figures)
+    batches = [_batch() for _ in range((1 + PAIRS) * BATCHES)]
+    yield from _sqlite_batches(batches)
     if not absent:
-        yield _postgres_batches(batches, effort)
+        yield _postgres_batches(batches)
 
 
-def _single_reports(
-    name: str, database: Database, effort: Effort, figures: list[Figure]
-) -> Iterator[Comparison]:
+def _single_reports(name: str, database: Database, figures: list[Figure]) -> Iterator[Comparison]:
     with (
         database() as url,
         Store(url) as store,
@@ -112,8 +88,8 @@ def _single_reports(
         reports.write_text(_report_lines())
         with collector_process(url, "--quiet") as collector, bare() as peer:
             rounds = [
-                [wrk.run(address, PATH, reports, effort.seconds) for address in (peer, collector)]
-                for _ in range(1 + effort.pairs)
+                [wrk.run(address, PATH, reports, SECONDS) for address in (peer, collector)]
+                for _ in range(1 + PAIRS)
             ]
         # Counted once the server has ended, for wrk leaves before its last requests are answered.
         counted, _ = _counted(store)
@@ -132,7 +108,6 @@ def _single_reports(
         [load.seconds / load.answered for load in ours[1:]],
         [load.seconds / load.answered for load in bare_loads[1:]],
         lambda seconds: f"{1 / seconds:.0f} reports/s",
-        speed=True,
         target=SINGLE,
     )
 
@@ -166,7 +141,7 @@ def _reports(count: int) -> list[Report]:
     return [Report(id=uuid4(), values=values) for values in perturbed]
 
 
-def _sqlite_batches(batches: Sequence[Batch], effort: Effort) -> Iterator[Comparison]:
+def _sqlite_batches(batches: Sequence[Batch]) -> Iterator[Comparison]:
     with ExitStack() as stack:
         ours, each, together = (_Destination(stack, sqlite_database, batches) for _ in range(3))
         rows = [bulk.rows(each.survey, batch.reports) for batch in batches]
@@ -174,28 +149,27 @@ def _sqlite_batches(batches: Sequence[Batch], effort: Effort) -> Iterator[Compar
         write_together = stack.enter_context(bulk.sqlite_bulk(together.url)).write_together
         send = _sender(stack, ours, batches)
         times = _by_turns(
-            effort,
             send,
             lambda part: seconds_of(partial(write_each, rows[part])),
             lambda part: seconds_of(partial(write_together, rows[part])),
         )
         for store in (ours, each, together):
             store.check()
-    yield _comparison("SQLite : executemany", times[0], times[1], effort, MANY)
-    name = f"SQLite : executemany, {effort.batches} batches in a transaction"
-    yield _comparison(name, times[0], times[2], effort, None)
+    yield _comparison("SQLite : executemany", times[0], times[1], MANY)
+    name = f"SQLite : executemany, {BATCHES} batches in a transaction"
+    yield _comparison(name, times[0], times[2], None)
 
 
-def _postgres_batches(batches: Sequence[Batch], effort: Effort) -> Comparison:
+def _postgres_batches(batches: Sequence[Batch]) -> Comparison:
     with ExitStack() as stack:
         ours, copied = (_Destination(stack, postgres_database, batches) for _ in range(2))
         to = stack.enter_context(bulk.postgres_bulk(copied.url))
         copies = to.prepare([bulk.rows(copied.survey, batch.reports) for batch in batches])
         send = _sender(stack, ours, batches)
-        times = _by_turns(effort, send, lambda part: seconds_of(partial(to.write, copies[part])))
+        times = _by_turns(send, lambda part: seconds_of(partial(to.write, copies[part])))
         for store in (ours, copied):
             store.check()
-    return _comparison("PostgreSQL : COPY", *times, effort, COPIED)
+    return _comparison("PostgreSQL : COPY", *times, COPIED)
 
 
 class _Destination:
@@ -247,9 +221,9 @@ def _sender(
     return send
 
 
-def _by_turns(effort: Effort, *runs: Callable[[slice], float]) -> list[list[float]]:
+def _by_turns(*runs: Callable[[slice], float]) -> list[list[float]]:
     """Seconds of each run for each part of the batches, without the first, which warms up."""
-    ends = range(0, (2 + effort.pairs) * effort.batches, effort.batches)
+    ends = range(0, (2 + PAIRS) * BATCHES, BATCHES)
     gc.collect()
     gc.disable()
     rounds = [[run(slice(*part)) for run in runs] for part in pairwise(ends)]
@@ -258,35 +232,26 @@ def _by_turns(effort: Effort, *runs: Callable[[slice], float]) -> list[list[floa
 
 
 def _comparison(
-    name: str, ours: list[float], peer: list[float], effort: Effort, target: float | None
+    name: str, ours: list[float], peer: list[float], target: float | None
 ) -> Comparison:
     return Comparison(
         f"batches of {BATCH}, {name}",
         ours,
         peer,
-        lambda seconds: f"{effort.batches * BATCH / seconds / 1e3:.1f} k reports/s",
-        speed=True,
+        lambda seconds: f"{BATCHES * BATCH / seconds / 1e3:.1f} k reports/s",
         target=target,
     )
 
 
-def main() -> int:
-    """Print the comparisons; 1 if a target is missed, 2 if something needed is not there."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="shorter, and less certain")
-    effort = QUICK if parser.parse_args().quick else FULL
-    lacking = missing()
-    if lacking:
-        print(lacking, file=sys.stderr)
-        return 2
+def print_throughput() -> bool:
+    """Print the comparisons, and return whether a target is missed."""
     notes: list[str] = []
     figures: list[Figure] = []
-    comparisons = list(collecting(notes, figures, effort))
+    comparisons = list(collecting(notes, figures))
     print_comparisons(comparisons, notes)
     print_figures("medians", figures)
-    missed = any(figure.missed for figure in figures)
-    return int(missed or any(comparison.missed for comparison in comparisons))
+    return any(measured.missed for measured in (*figures, *comparisons))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(missing() or int(print_throughput()))

@@ -1,15 +1,11 @@
-"""Two programs timed by turns, and the ratio of their times; and how results are printed."""
+"""Ratios of the times of two programs, and how results are printed."""
 
-import gc
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from halftruth_collector.cli.output import print_table
-
-#: Pairs of one run of ours and one of the peer's.
-REPETITIONS = 21
 
 Run = Callable[[], object]
 
@@ -18,37 +14,31 @@ Run = Callable[[], object]
 class Comparison:
     """Ours against a peer, in seconds; both at one position were timed one after the other.
 
-    The ratio says how many times as fast ours is if `speed`, else how many times as long it takes.
-    Its median must be at least, respectively at most, the target; None is for information.
+    The ratio says how many times as fast ours is. Its median must be at least the target; None is
+    for information.
     """
 
     name: str
     ours: list[float]
     peer: list[float]
     shown: Callable[[float], str]
-    speed: bool
     target: float | None = None
 
     @property
     def ratios(self) -> list[float]:
-        pairs = zip(self.ours, self.peer, strict=True)
-        return [peer / ours if self.speed else ours / peer for ours, peer in pairs]
+        return [peer / ours for ours, peer in zip(self.ours, self.peer, strict=True)]
 
     @property
     def missed(self) -> bool:
-        if self.target is None:
-            return False
-        ratio = median(self.ratios)
-        return ratio < self.target if self.speed else ratio > self.target
+        return self.target is not None and median(self.ratios) < self.target
 
     def row(self) -> list[str]:
         """The comparison in words, as a row of the table."""
         times = (self.shown(median(self.ours)), self.shown(median(self.peer)))
         ratios = (min(self.ratios), median(self.ratios), max(self.ratios))
-        bound = "≥" if self.speed else "≤"
         verdict = ["", ""]
         if self.target is not None:
-            verdict = [f"{bound} {self.target:g}", "NO" if self.missed else "yes"]
+            verdict = [f"≥ {self.target:g}", "NO" if self.missed else "yes"]
         return [self.name, *times, " / ".join(f"{ratio:.2f}" for ratio in ratios), *verdict]
 
 
@@ -80,17 +70,6 @@ def print_comparisons(comparisons: Sequence[Comparison], notes: Sequence[str]) -
 def print_figures(title: str, figures: Sequence[Figure]) -> None:
     """Print a table of figures."""
     print_table([title, "ms", "target", "met"], [figure.row() for figure in figures])
-
-
-def by_turns(
-    ours: Run, peer: Run, repetitions: int = REPETITIONS
-) -> tuple[list[float], list[float]]:
-    """Seconds of each, run by turns so that a busy machine slows both; the first pair warms up."""
-    gc.collect()
-    gc.disable()
-    pairs = [(seconds_of(ours), seconds_of(peer)) for _ in range(1 + repetitions)][1:]
-    gc.enable()
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
 def seconds_of(run: Run) -> float:
