@@ -1,4 +1,4 @@
-"""Print throughput and accuracy beside peers, and costs of hostile requests; exit 1 if one misses."""
+"""Print throughput and accuracy beside peers, and costs of hostile requests; 1 if one misses."""
 
 import sys
 
