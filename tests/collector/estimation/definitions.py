@@ -313,38 +313,3 @@ def slopes(formulas, table):
     """Gradient of each formula at one table by complex steps, which lose nothing to differences."""
     moved = table + 1e-30j * np.eye(table.size).reshape(table.size, *table.shape)
     return {name: value.imag / 1e-30 for name, value in formulas(moved).items()}
-
-
-def one_against_the_rest(t, codes):
-    """Tables (draws, …) of absence and presence of one category of each attribute."""
-    for axis, code in enumerate(codes, start=1):
-        one = np.take(t, [code], axis=axis)
-        t = np.concatenate([t.sum(axis, keepdims=True) - one, one], axis=axis)
-    return t
-
-
-def random_shares(rng, draws, shape):
-    """Sparse and even shares; none so small that rounding decides."""
-    cells = math.prod(shape)
-    weights = rng.gamma(rng.choice([0.2, 1, 5], (draws, 1)), size=(draws, cells)) + 1e-12
-    shares = weights / weights.sum(1, keepdims=True)
-    return ((shares + 1e-5) / (1 + cells * 1e-5)).reshape(draws, *shape)
-
-
-def random_tables(rng, draws, shape):
-    """Two-way tables, a quarter of them nearly independent."""
-    t = random_shares(rng, draws, shape)
-    near = t[: draws // 4]
-    chance = near.sum(2, keepdims=True) * near.sum(1, keepdims=True)
-    near += (1 - 10 ** rng.uniform(-4, 0, (len(near), 1, 1))) * (chance - near)
-    return t
-
-
-def hierarchical_models(attributes):
-    """Every model that has all the attributes, by its highest-order terms."""
-    larger = [s for size in range(2, attributes + 1) for s in combinations(range(attributes), size)]
-    for chosen in product((False, True), repeat=len(larger)):
-        model = [s for s, use in zip(larger, chosen, strict=True) if use]
-        if not any(set(a) < set(b) for a in model for b in model):
-            alone = set(range(attributes)).difference(*model)
-            yield model + [(j,) for j in sorted(alone)]

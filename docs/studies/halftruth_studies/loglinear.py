@@ -13,11 +13,8 @@ from itertools import combinations
 
 import numpy as np
 import scipy
-from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.bounds import Array
 from halftruth_shared import DomainTooLarge, EstimateError
-
-from .randomized import distortions_of, table_of_reports
 
 #: Sweeps of iterative proportional fitting. Models with closed form need two; where empty cells
 #: put the maximum on the edge, a fit creeps up to it, and is near enough by then.
@@ -125,44 +122,6 @@ def fit_loglinear(counts: Array, terms: Sequence[Collection[int]]) -> LoglinearF
         max(2 * float(ratio.sum()), 0.0),
         counts.size - parameters(generators, counts.shape),
     )
-
-
-def model_of_reports(
-    estimator: Estimator, terms: Sequence[Sequence[str]]
-) -> tuple[LoglinearFit, bool]:
-    """Fit a hierarchical loglinear model to the reports themselves (Guo ch. 4).
-
-    With single attributes as terms this is the test of independence.
-
-    Parameters
-    ----------
-    terms : sequence of sequences of str
-        Attributes of each highest-order term; the table has every attribute named.
-
-    Returns
-    -------
-    fit : LoglinearFit
-        Axes in the order in which the attributes are first named.
-    preserved : bool
-        Whether the model holds for the reports if it holds for the answers (Korn), so that a small
-        p-value speaks against it at the usual level. A large one never speaks for it.
-
-    Raises
-    ------
-    EstimateError
-        If a report is no record.
-    """
-    for term in terms:
-        estimator.schema.positions(term, "terms")
-    names = tuple(dict.fromkeys(name for term in terms for name in term))
-    table = table_of_reports(estimator, names)
-    axes = [[names.index(name) for name in term] for term in terms]
-    fit = fit_loglinear(np.rint(table.support * table.reports), axes)
-    known = distortions_of(estimator, names, (None,) * len(names))
-    preserved = known is not None and is_preserved(
-        axes, [axis for axis, d in enumerate(known) if d.distorted]
-    )
-    return fit, preserved
 
 
 def highest_order(terms: Sequence[Collection[int]]) -> Terms:

@@ -5,18 +5,13 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation import Counts, Estimator
-from halftruth_shared import DistortionMatrices, RandomizedResponse
-from halftruth_studies.reports.loglinear import (
-    fit_loglinear,
-    highest_order,
-    model_of_reports,
-    parameters,
-)
+from halftruth_studies.loglinear import fit_loglinear, highest_order, is_preserved, parameters
 from scipy.stats import chi2, chi2_contingency
 from scipy.stats.contingency import expected_freq
 
-from ...collector.estimation.definitions import hierarchical_models, survey_of
+from ..collector.estimation.conftest import reference_data
+
+__all__ = ["reference_data"]
 
 COIL_REPORTS = 5822
 #: Column and bound of the insurance attributes A, D, G; presence is a value above the bound.
@@ -74,14 +69,6 @@ def randomized(counts, keep):
     return (reduce(np.kron, matrices) @ counts.ravel()).reshape(counts.shape)
 
 
-def reports_of(counts):
-    return np.repeat(np.argwhere(np.ones(counts.shape)), counts.ravel().astype(int), axis=0)
-
-
-def estimator_of(survey, counts):
-    return Estimator(survey, Counts.from_reports(survey, reports_of(np.asarray(counts))))
-
-
 @pytest.fixture(scope="module")
 def coil_counts(reference_data):
     columns, bounds = zip(*COIL.values(), strict=True)
@@ -105,22 +92,14 @@ def coil_counts(reference_data):
     ],
 )
 def test_the_randomized_insurance_table_has_the_published_statistics(
-    coil_counts, public_survey, keep, independence, one_alone, p_value
+    coil_counts, keep, independence, one_alone, p_value
 ):
     expected = randomized(coil_counts, keep)
-    fits = [fit_loglinear(expected, axes_of(model)) for model in ("A,D,G", "AD,G")]
-    if keep == (1, 1, 1):
-        # An estimator gives the same of answers that are sent unperturbed.
-        estimator = estimator_of(public_survey((2, 2, 2)), coil_counts)
-        for model in ("a,b,c", "ab,c"):
-            fit, preserved = model_of_reports(estimator, named(model))
-            fits.append(fit)
-            assert preserved
-    for together, pair in zip(fits[::2], fits[1::2], strict=True):
-        assert (round(together.chi_squared, 2), together.degrees_of_freedom) == (independence, 4)
-        assert (round(pair.chi_squared, 2), pair.degrees_of_freedom) == (one_alone, 3)
-        if p_value is not None:
-            assert round(pair.p_value(pair.chi_squared), 2) == p_value
+    together, pair = (fit_loglinear(expected, axes_of(model)) for model in ("A,D,G", "AD,G"))
+    assert (round(together.chi_squared, 2), together.degrees_of_freedom) == (independence, 4)
+    assert (round(pair.chi_squared, 2), pair.degrees_of_freedom) == (one_alone, 3)
+    if p_value is not None:
+        assert round(pair.p_value(pair.chi_squared), 2) == p_value
 
 
 # Fits
@@ -257,54 +236,28 @@ def shares_of(rng, terms, shape):
     return (weights / weights.sum()).reshape(shape)
 
 
-def test_a_survey_calls_a_model_preserved_exactly_when_its_reports_keep_it(oracle):
+def hierarchical_models(attributes):
+    """Every model that has all the attributes, by its highest-order terms."""
+    larger = [s for size in range(2, attributes + 1) for s in combinations(range(attributes), size)]
+    for chosen in product((False, True), repeat=len(larger)):
+        model = [s for s, use in zip(larger, chosen, strict=True) if use]
+        if not any(set(a) < set(b) for a in model for b in model):
+            alone = set(range(attributes)).difference(*model)
+            yield model + [(j,) for j in sorted(alone)]
+
+
+def test_a_model_is_called_preserved_exactly_when_randomized_reports_keep_it():
     models = list(hierarchical_models(3))
     assert len(models) == 9
     rng = np.random.default_rng(14)
-    uneven = {
-        2: [["9/10", "3/10"], ["1/10", "7/10"]],
-        3: [["7/10", "2/10", "1/10"], ["1/10", "6/10", "2/10"], ["2/10", "2/10", "7/10"]],
-    }
-    shape, truth = (2, 3, 2), {size: np.eye(size, dtype=int).tolist() for size in (2, 3)}
+    two, three = [[9, 3], [1, 7]], [[7, 2, 1], [1, 6, 2], [2, 2, 7]]
+    uneven = [np.array(matrix) / 10 for matrix in (two, three, two)]
     for distorted in product((False, True), repeat=3):
-        public = [name for name, hidden in zip("abc", distorted, strict=True) if not hidden]
-        matrices = {
-            name: (truth if name in public else uneven)[size]
-            for name, size in zip("abc", shape, strict=True)
-        }
-        survey = survey_of(DistortionMatrices(matrices), shape, public)
-        estimator = estimator_of(survey, np.ones(shape))
+        matrices = [m if d else np.eye(len(m)) for m, d in zip(uneven, distorted, strict=True)]
         for model in models:
-            true = shares_of(rng, model, shape)
+            true = shares_of(rng, model, (2, 3, 2))
             assert fit_loglinear(1e6 * true, model).chi_squared < 1e-6
-            seen = oracle.matrix(survey, "abc") @ true.ravel()
-            misfit = fit_loglinear(1e6 * seen.reshape(shape), model).chi_squared
-            # The estimator's axes are in the order of naming: that of the model's terms.
-            _, preserved = model_of_reports(estimator, [["abc"[j] for j in t] for t in model])
-            assert preserved == (misfit < 1e-6), (model, public, misfit)
-
-
-def test_axes_are_in_the_order_in_which_the_terms_name_the_attributes():
-    n = random_counts(9, (2, 3, 4))
-    survey = survey_of(RandomizedResponse(dict.fromkeys("abc", "0.8")), (2, 3, 4))
-    fit, _ = model_of_reports(estimator_of(survey, n), [["c", "a"], ["b"]])
-    expected = n.sum(axis=1).T[:, :, None] * n.sum(axis=(0, 2)) / n.sum()
-    np.testing.assert_allclose(fit.fitted, expected)
-    assert fit.degrees_of_freedom == (4 * 2 - 1) * (3 - 1)
-    # Attributes that no term names are left out of the table.
-    fit, _ = model_of_reports(estimator_of(survey, n), [["b"], ["a"]])
-    assert fit.chi_squared == pytest.approx(chi2_contingency(n.sum(axis=2)).statistic)
-
-
-@pytest.mark.parametrize("kind", ["gamma-diagonal", "randomized-gamma-diagonal"])
-@pytest.mark.parametrize("terms", [[["a"], ["b"], ["c"]], [["a", "b"], ["c"]]])
-def test_mechanisms_that_change_whole_records_allow_no_conclusion(
-    make_survey, make_reports, kind, terms
-):
-    survey = make_survey(kind, (2, 3, 2))
-    reports = make_reports(survey, 200, seed=11)
-    fit, preserved = model_of_reports(
-        Estimator(survey, Counts.from_reports(survey, reports)), terms
-    )
-    assert fit.chi_squared > 0
-    assert not preserved
+            seen = (reduce(np.kron, matrices) @ true.ravel()).reshape(true.shape)
+            misfit = fit_loglinear(1e6 * seen, model).chi_squared
+            preserved = is_preserved(model, [j for j in range(3) if distorted[j]])
+            assert preserved == (misfit < 1e-6), (model, distorted, misfit)

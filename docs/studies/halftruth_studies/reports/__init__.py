@@ -1,1 +1,0 @@
-"""Analysis of randomized reports themselves, without the parameters (Guo ch. 4)."""
