@@ -64,11 +64,11 @@ def test_the_map_has_every_room_of_the_collector():
 #: Most lines in the files of each room. A change that needs more raises the number, with a comment
 #: beside it that says what was worth it.
 MOST_LINES = {
-    "shared/halftruth_shared/**/*.py": 15_201,  # rotation, series, waves, charts
+    "shared/halftruth_shared/**/*.py": 15_184,  # rotation, series, waves, charts
     "client/halftruth_client/**/*.py": 2_232,
     "client/halftruth_client/js/**/*.js": 9_910,  # ledger and rotation, words about waves
     "docs/studies/**/*.py": 4_864,
-    "collector/halftruth_collector/**/*.py": 36_712,  # waves, two samples, a workbench of pages
+    "collector/halftruth_collector/**/*.py": 36_697,  # waves, two samples, a workbench of pages
     "collector/halftruth_collector/access/**/*.py": 350,  # a key in use is not retired
     "collector/halftruth_collector/analyses/**/*.py": 6_112,  # waves, two samples, headlines
     "collector/halftruth_collector/campaign/**/*.py": 1_366,
@@ -77,7 +77,7 @@ MOST_LINES = {
     "collector/halftruth_collector/demo/**/*.py": 508,  # few people, so that it is shown by day
     "collector/halftruth_collector/designing/**/*.py": 1_167,
     "collector/halftruth_collector/disclosure/**/*.py": 1_723,
-    "collector/halftruth_collector/estimation/**/*.py": 10_784,  # waves, two samples
+    "collector/halftruth_collector/estimation/**/*.py": 10_769,  # waves, two samples
     "collector/halftruth_collector/exporting/**/*.py": 412,
     "collector/halftruth_collector/importing/**/*.py": 2_098,
     "collector/halftruth_collector/intake/**/*.py": 835,
@@ -86,7 +86,7 @@ MOST_LINES = {
     "collector/halftruth_collector/store/**/*.py": 2_880,  # back-ups of earlier tables
     "collector/halftruth_collector/web/**/*.py": 4_033,  # cards, map of associations
     "collector/halftruth_collector/**/*.js": 269,
-    "tests/**/*.py": 56_522,  # ledger, rotation, waves, corpus of questionnaires
+    "tests/**/*.py": 56_520,  # ledger, rotation, waves, corpus of questionnaires
     "tests/**/*.mjs": 4_110,  # costs of reports by enumeration
 }
 

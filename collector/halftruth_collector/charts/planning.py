@@ -26,7 +26,7 @@ def plan_chart(result: PlanResult) -> CurveChart:
         Curve(
             f"{mechanism.kind}, length {length.length}",
             tuple(respondents.tolist()),
-            tuple((length.even.half_width * np.sqrt(query.respondents / respondents)).tolist()),
+            tuple((length.half_width * np.sqrt(query.respondents / respondents)).tolist()),
         )
         for mechanism in shown
         for length in mechanism.lengths
@@ -67,7 +67,6 @@ def _different(mechanisms: list[MechanismPlan]) -> tuple[list[MechanismPlan], li
 
 def _alike(one: MechanismPlan, other: MechanismPlan) -> bool:
     return len(one.lengths) == len(other.lengths) and all(
-        a.length == b.length
-        and abs(a.even.half_width - b.even.half_width) <= _SAME * b.even.half_width
+        a.length == b.length and abs(a.half_width - b.half_width) <= _SAME * b.half_width
         for a, b in zip(one.lengths, other.lengths, strict=True)
     )

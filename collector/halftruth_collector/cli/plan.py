@@ -53,11 +53,11 @@ def _lines(result: PlanResult) -> Iterator[str]:
             mechanism.kind + (" (the survey's)" if mechanism.own else ""),
             value(mechanism.answer_amplification, None),
             length.length,
-            half_width(length.even.half_width),
+            half_width(length.half_width),
             value(mechanism.times_bound, None),
             half_width(length.worst_half_width),
             "none" if length.smallest_support is None else percent(length.smallest_support, 2),
-            *([length.even.respondents_needed] if wanted else []),
+            *([length.respondents_needed] if wanted else []),
         ]
         for mechanism in result.mechanisms
         for length in mechanism.lengths

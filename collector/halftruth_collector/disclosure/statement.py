@@ -257,12 +257,12 @@ def _results(audit: Audit) -> Section | None:
         rows.append(
             (
                 number(length.length),
-                f"{half_width(length.even.half_width)} ({reliability(length.even.half_width)})",
+                f"{half_width(length.half_width)} ({reliability(length.half_width)})",
                 half_width(length.worst_half_width),
                 UNDEFINED if influence is None else number(influence.weight, 1),
                 UNDEFINED
                 if influence is None
-                else number(math.ceil(length.even.half_width * reports / influence.weight)),
+                else number(math.ceil(length.half_width * reports / influence.weight)),
             )
         )
     return Section(

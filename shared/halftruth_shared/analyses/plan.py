@@ -18,10 +18,6 @@ class PlanQuery(Request, frozen=True, kw_only=True):
     """Query for the expected precision of a survey before field work; see ``plan``."""
 
     respondents: Annotated[int, Meta(ge=2, le=10**18, description="How many people answer.")]
-    support: Annotated[
-        float,
-        Meta(gt=0, lt=1, examples=[0.05], description="The support that half_width is about."),
-    ] = 0.05
     lengths: (
         Annotated[
             list[Annotated[int, Meta(ge=1)]],
@@ -110,28 +106,22 @@ class EvenPlan(Message, frozen=True, kw_only=True):
     respondents_needed: int | None
 
 
-class LengthPlan(Message, frozen=True, kw_only=True):
-    """Expected precision of itemsets of one length.
+class LengthPlan(EvenPlan, frozen=True, kw_only=True):
+    """Expected precision of one length.
 
-    `standard_error` and `half_width` are those of the median itemset at the requested support, when
-    all other answers are uniform; `worst_…` are those of the worst itemset under the worst
-    distribution. `smallest_support` is the smallest support that is significantly above zero in
-    half of all surveys, null if there is none. `respondents_needed` is for the requested
-    half-width. `examined` of `possible` sets of attributes were evaluated. `even`, which the
-    sentences of a plan refer to, is the root mean square over the cells of all tables without
-    public attributes, under uniform answers; over all tables if each has a public attribute.
+    `standard_error`, `half_width` and `respondents_needed` are of the tables without public
+    attributes, under uniform answers; of all tables if each has a public attribute. `worst_…` are
+    those of the worst itemset under the worst distribution. `smallest_support` is the smallest
+    support that is significantly above zero in half of all surveys, null if there is none.
+    `examined` of `possible` sets of attributes were evaluated.
     """
 
     length: int
-    standard_error: float
-    half_width: float
     worst_standard_error: float
     worst_half_width: float
     smallest_support: float | None
-    respondents_needed: int | None
     examined: int
     possible: int
-    even: EvenPlan
 
 
 class LengthBound(EvenPlan, frozen=True, kw_only=True):
@@ -254,7 +244,7 @@ class PlanResult(Message, frozen=True, kw_only=True):
             ("answer_amplification", float),
             ("times_bound", float),
             *((n, int if n in counted else float) for n in _OF_LENGTH),
-            *((f"{of}_{n}", int if n in counted else float) for of in _EVEN for n in _OF_EVEN),
+            *((f"bound_{n}", int if n in counted else float) for n in _OF_EVEN),
         ]
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -272,16 +262,9 @@ class PlanResult(Message, frozen=True, kw_only=True):
                     mechanism.answer_amplification,
                     mechanism.times_bound,
                     *(getattr(length, name) for name in _OF_LENGTH),
-                    *(
-                        getattr(even, name, None)
-                        for even in (length.even, bounds.get(length.length))
-                        for name in _OF_EVEN
-                    ),
+                    *(getattr(bounds.get(length.length), name, None) for name in _OF_EVEN),
                 )
 
 
 _OF_EVEN = EvenPlan.__struct_fields__
-_OF_LENGTH = tuple(name for name in LengthPlan.__struct_fields__ if name != "even")
-
-#: Column prefixes of the precision under uniform answers, and of the information bound.
-_EVEN = ("even", "bound")
+_OF_LENGTH = LengthPlan.__struct_fields__

@@ -28,7 +28,7 @@ def test_a_curve_of_a_plan_goes_through_the_half_width_at_the_respondents_planne
                 continue
             logs = np.log([curve.x, curve.y])
             at_planned = np.interp(math.log(5000), *logs)
-            assert math.exp(at_planned) == pytest.approx(length.even.half_width, rel=1e-9)
+            assert math.exp(at_planned) == pytest.approx(length.half_width, rel=1e-9)
 
 
 def test_a_curve_falls_with_the_root_of_the_respondents():

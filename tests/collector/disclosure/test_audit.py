@@ -112,7 +112,7 @@ def test_false_reports_are_those_that_move_a_share_by_its_margin():
     [length], [false] = found.precision, found.false_reports
     assert false.weight == pytest.approx(1.5)
     [row] = statement(found).sections[-2].table.rows
-    assert row[-1] == str(math.ceil(length.even.half_width * 10_000 / 1.5))
+    assert row[-1] == str(math.ceil(length.half_width * 10_000 / 1.5))
 
 
 def test_what_is_sent_as_it_is_has_no_bound_of_the_counts_and_says_why():

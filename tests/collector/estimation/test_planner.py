@@ -134,10 +134,10 @@ def margins(survey, length):
     return [Margin(survey, s) for s in combinations(range(len(survey.schema.shape)), length)]
 
 
-def typical(survey, length, respondents, support=0.05, target="population"):
-    """Standard error of the median itemset of a length."""
-    units = [m.even(cell, support, target) for m in margins(survey, length) for cell in m.items]
-    return math.sqrt(max(np.median(units), 0) / respondents)
+def even_error(found, respondents, target="population"):
+    """Root mean square error of all cells of some margins, under uniform answers."""
+    units = [m.unit(np.full(m.cells, 1 / m.cells), target) for m in found]
+    return math.sqrt(max(np.concatenate(units).mean(), 0) / respondents)
 
 
 def own_lengths(survey, **asked):
@@ -194,14 +194,17 @@ def test_simulated_surveys_scatter_as_forecast(kind, target):
     survey, margin, cell = one_itemset(kind)
     by_cell = np.full(6, 880)
     by_cell[cell] = 600
-    found = own_lengths(survey, respondents=5000, support=0.12, lengths=[2], target=target)[2]
+    reconstruction = survey.mechanism.reconstruction(survey.schema)
+    tables = unit_variances(reconstruction, [(0, 1)], target)
+    [unit] = of_itemsets(survey.schema, tables).at(0.12)
+    error = math.sqrt(unit / 5000)
     estimates = simulate(
         margin, cell, spread(margin, by_cell), target, np.random.default_rng(20_240_1)
     )
     # Each limit is five of its own standard errors: false alarm below 1e-6 each.
-    assert estimates.mean() == pytest.approx(0.12, abs=5 * found.standard_error / SURVEYS**0.5)
-    assert estimates.std(ddof=1) == pytest.approx(found.standard_error, rel=0.025)
-    inside = np.abs(estimates - 0.12) <= found.half_width
+    assert estimates.mean() == pytest.approx(0.12, abs=5 * error / SURVEYS**0.5)
+    assert estimates.std(ddof=1) == pytest.approx(error, rel=0.025)
+    inside = np.abs(estimates - 0.12) <= Z * error
     assert inside.mean() == pytest.approx(0.95, abs=0.008)
 
 
@@ -261,17 +264,19 @@ def test_no_population_is_worse_than_the_worst_and_one_is_as_bad(kind, target):
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("items", [{0: [1], 2: [0, 3]}, {0: [], 1: [1]}])
-def test_medians_and_worst_are_over_the_itemsets_alone(kind, target, items):
+def test_the_worst_and_the_smallest_are_over_the_itemsets_alone_and_margins_over_all_cells(
+    kind, target, items
+):
     survey = make_survey(kind, (3, 2, 4), items)
     with_items = 2 if items and not items[0] else 3
-    found = own_lengths(survey, respondents=900, support=0.07, target=target)
+    found = own_lengths(survey, respondents=900, target=target)
     # The default lengths are those that itemsets have, up to three.
     assert list(found) == list(range(1, with_items + 1))
     for length, here in found.items():
         cells = [(margin, cell) for margin in margins(survey, length) for cell in margin.items]
         worst = max(margin.worst(cell, target) for margin, cell in cells)
         smallest = np.median([margin.smallest(cell, 900, target) for margin, cell in cells])
-        expected = typical(survey, length, 900, 0.07, target)
+        expected = even_error(margins(survey, length), 900, target)
         assert here.standard_error == pytest.approx(expected)
         assert here.half_width == pytest.approx(Z * here.standard_error)
         assert here.worst_standard_error == pytest.approx(math.sqrt(worst / 900), rel=1e-5)
@@ -306,8 +311,8 @@ def test_wider_intervals_are_more_certain(confidence):
 @pytest.mark.parametrize("respondents", [2, 10, 10**9])
 def test_the_smallest_support_is_z_standard_errors_above_zero(kind, target, respondents):
     survey, margin, cell = one_itemset(kind)
-    asked = {"respondents": respondents, "lengths": [2], "target": target}
-    smallest = own_lengths(survey, **asked)[2].smallest_support
+    asked = PlanQuery(respondents=respondents, lengths=[2], target=target, alone=True)
+    smallest = plan(survey, asked).mechanisms[0].lengths[0].smallest_support
     expected = margin.smallest(cell, respondents, target)
     # Both cases occur: two respondents tell nothing from zero, ten do.
     assert (expected == math.inf) == (respondents == 2)
@@ -315,22 +320,20 @@ def test_the_smallest_support_is_z_standard_errors_above_zero(kind, target, resp
         assert smallest is None
     else:
         assert smallest == pytest.approx(expected, rel=1e-6)
-        at_it = own_lengths(survey, support=smallest, **asked)[2]
-        assert at_it.half_width == pytest.approx(smallest, rel=1e-6)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("half_width", [0.3, 0.001234, 1e-7])
 def test_the_respondents_needed_are_enough_and_no_more(kind, target, half_width):
-    survey, margin, cell = one_itemset(kind)
+    survey = make_survey(kind, (2, 3))
 
     def planned(respondents):
-        asked = {"support": 0.1, "half_width": half_width, "target": target}
+        asked = {"half_width": half_width, "target": target}
         return own_lengths(survey, respondents=respondents, lengths=[2], **asked)[2]
 
     needed = planned(100).respondents_needed
-    exact = Z**2 * margin.even(cell, 0.1, target) / half_width**2
+    exact = (Z * even_error(margins(survey, 2), 1, target) / half_width) ** 2
     assert needed == pytest.approx(math.ceil(exact), rel=1e-9)
     # The margin is for rounding where the number needed has many digits.
     assert planned(needed).half_width <= half_width * (1 + 1e-12)
@@ -362,7 +365,7 @@ def test_the_surveys_own_mechanism_comes_first_and_others_keep_its_amplification
         dense = Oracle().matrix(rival, survey.schema.names)
         assert (dense.max(axis=1) / dense.min(axis=1)).max() <= float(gamma) * (1 + 1e-12)
         for length in found.lengths:
-            expected = typical(rival, length.length, 1000)
+            expected = even_error(margins(rival, length.length), 1000)
             assert length.standard_error == pytest.approx(expected)
 
 
@@ -379,7 +382,7 @@ def test_nothing_is_compared_where_a_report_can_rule_a_record_out():
 @pytest.mark.parametrize("target", TARGETS)
 def test_answers_sent_as_they_are_have_no_error_but_the_samples(target):
     survey = make_survey("randomized-response", (2, 3), public=(0, 1))
-    result = plan(survey, PlanQuery(respondents=400, support=0.1, half_width=0.01, target=target))
+    result = plan(survey, PlanQuery(respondents=400, half_width=0.01, target=target))
     assert result.gamma is None
     [only] = result.mechanisms
     assert only.own
@@ -388,11 +391,13 @@ def test_answers_sent_as_they_are_have_no_error_but_the_samples(target):
             assert length.half_width == length.worst_half_width == length.smallest_support == 0
             assert length.respondents_needed == 2
         else:
-            assert length.standard_error == pytest.approx(math.sqrt(0.1 * 0.9 / 400))
+            cells = {1: [2, 2, 3, 3, 3], 2: [6]}[length.length]
+            unit = np.mean([(1 - 1 / n) / n for n in cells])
+            assert length.standard_error == pytest.approx(math.sqrt(unit / 400))
             assert length.worst_standard_error == pytest.approx(math.sqrt(0.25 / 400))
             # s² = z²·s·(1 − s)/N
             assert length.smallest_support == pytest.approx(Z**2 / (400 + Z**2))
-            assert length.respondents_needed == math.ceil(Z**2 * 0.09 / 0.01**2)
+            assert length.respondents_needed == math.ceil(Z**2 * unit / 0.01**2)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -408,7 +413,9 @@ def test_the_amplification_is_over_the_attributes_that_are_perturbed(target):
         SPLIT,
     ]
     for length in result.mechanisms[0].lengths:
-        expected = typical(survey, length.length, 400, target=target)
+        # Alone, the margin is that of what is perturbed; together, of all tables there are.
+        sets = [(1,)] if length.length == 1 else combinations(range(3), length.length)
+        expected = even_error([Margin(survey, s) for s in sets], 400, target)
         assert length.standard_error == pytest.approx(expected, abs=1e-9)
 
 
@@ -433,7 +440,7 @@ def test_on_census_a_split_questionnaire_is_best_at_every_length(lengths):
     result = plan(survey, PlanQuery(respondents=48_842, lengths=lengths))
     widest = {}
     for found in result.mechanisms:
-        widest[found.kind] = max(length.even.half_width for length in found.lengths)
+        widest[found.kind] = max(length.half_width for length in found.lengths)
     assert result.recommended == min(widest, key=widest.get) == SPLIT
     # The sentence names the lengths and figures that stand in the result.
     assert result.reason.startswith(SPLIT)
@@ -457,7 +464,7 @@ def test_for_one_attribute_all_mechanisms_are_called_the_same_but_geometries(siz
         RandomizedResponse.for_amplification(schema_of((size,)), gamma),
     ):
         result = plan(survey_of(own, (size,)), PlanQuery(respondents=100))
-        *widths, split = [found.lengths[0].even.half_width for found in result.mechanisms]
+        *widths, split = [found.lengths[0].half_width for found in result.mechanisms]
         assert widths == pytest.approx([widths[0]] * len(widths))
         if split < widths[0] / 1.01:
             assert size > 6
@@ -472,7 +479,7 @@ def test_one_that_is_hardly_narrower_does_not_displace_the_surveys_own():
     matrix = [["0.75", "0.252"], ["0.25", "0.748"]]
     survey = survey_of(DistortionMatrices({"a": matrix}), (2,))
     result = plan(survey, PlanQuery(respondents=1000))
-    own, *others = [found.lengths[0].even.half_width for found in result.mechanisms]
+    own, *others = [found.lengths[0].half_width for found in result.mechanisms]
     assert min(others) < own < 1.01 * min(others)
     assert result.recommended == "distortion-matrices"
 
@@ -502,7 +509,7 @@ def test_as_many_attributes_as_a_survey_may_have_are_planned():
     # The amplification of 1024 attributes that are each kept with 3/4 is 3^1024.
     survey = Survey("x", "X", schema, RandomizedResponse(dict.fromkeys(schema.names, "3/4")))
     result = plan(survey, PlanQuery(respondents=1000, lengths=[1]))
-    variance = 0.75 * 0.25 / (2 * 0.75 - 1) ** 2 + 0.05 * 0.95
+    variance = 0.75 * 0.25 / (2 * 0.75 - 1) ** 2 + 0.5 * 0.5
     found = result.mechanisms[0].lengths[0].standard_error
     assert found == pytest.approx(math.sqrt(variance / 1000), rel=1e-6)
 
@@ -540,9 +547,7 @@ def test_words_say_what_is_enough_and_what_is_not():
     [said] = expected_precision(plan(survey, few))
     assert said.startswith("One question: not usable, margin ±")
     assert "; at this protection, no unbiased estimate does better than ±" in said
-    [needed] = [
-        length.even.respondents_needed for length in plan(survey, few).mechanisms[0].lengths
-    ]
+    [needed] = [length.respondents_needed for length in plan(survey, few).mechanisms[0].lengths]
     assert f"±10 points takes {needed} respondents, never fewer than" in said
     many = PlanQuery(respondents=10**6, lengths=[2])
     [said] = expected_precision(plan(survey, many))
@@ -591,8 +596,8 @@ def test_the_plan_calls_usable_what_results_call_usable():
     said = expected_precision(plan(survey, PlanQuery(respondents=600)))
     lengths = plan(survey, PlanQuery(respondents=600)).mechanisms[0].lengths
     for words, length in zip(said, lengths, strict=True):
-        word = reliability(length.even.half_width)
-        assert f": {word}, margin {half_width(length.even.half_width)}" in words
+        word = reliability(length.half_width)
+        assert f": {word}, margin {half_width(length.half_width)}" in words
 
 
 def mechanism_of_gamma(kind, schema, gamma):
@@ -613,12 +618,9 @@ def test_a_table_too_large_to_look_at_is_one_line_that_names_the_lengths():
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", KINDS[1:3])
 @pytest.mark.parametrize("respondents", [2, 10**15])
-@pytest.mark.parametrize("support", [1e-12, 1 - 1e-12])
-def test_extremes_are_finite(kind, target, respondents, support):
-    result = plan(
-        make_survey(kind, (2, 3, 4)),
-        PlanQuery(respondents=respondents, support=support, half_width=0.999, target=target),
-    )
+def test_extremes_are_finite(kind, target, respondents):
+    asked = PlanQuery(respondents=respondents, half_width=0.999, target=target)
+    result = plan(make_survey(kind, (2, 3, 4)), asked)
     for found in result.mechanisms:
         for length in found.lengths:
             assert 0 <= length.standard_error <= length.worst_standard_error < math.inf
@@ -635,7 +637,7 @@ def test_hardly_any_and_hardly_no_privacy_are_planned(gamma, target):
         .mechanisms[0]
         .lengths[0]
     )
-    g, n, s = Fraction(gamma), 6, Fraction(1, 20)
+    g, n, s = Fraction(gamma), 6, Fraction(1, 6)
     x = 1 / (g + n - 1)
     keep, spread_to = (g - 1) * x, x
     # Σ_v W² λ − s² with λ_u = keep·s + x and W = (δ − x)/keep, in exact fractions.
@@ -659,7 +661,6 @@ def test_a_length_that_no_itemset_has_is_one_clear_line(items, lengths):
 
 BAD = [
     *(({"respondents": bad}, "respondents") for bad in (0, 1, -5, 10.5, "many")),
-    *(({"support": bad}, "support") for bad in (0, 1, -0.1, "5%")),
     *(({"half_width": bad}, "half_width") for bad in (0, 1, -0.01, "1%")),
     *(({"lengths": bad}, "lengths") for bad in ([0], [1, 3], [-1], [1.5])),
     *(({"confidence": bad}, "confidence") for bad in (0, 1, "95%")),
@@ -669,7 +670,7 @@ BAD = [
 ONE_OF_EACH = {field: asked for asked, field in BAD[::-1]}
 #: What an option cannot say, or JSON.
 NO_OPTION = [({"lengths": bad}, "lengths") for bad in ([], 1)]
-NAN = [({name: math.nan}, name) for name in ("support", "half_width", "confidence")]
+NAN = [({name: math.nan}, name) for name in ("half_width", "confidence")]
 
 
 @pytest.fixture
@@ -744,7 +745,7 @@ def test_a_query_outside_its_range_is_one_line_that_names_the_field(
 
 
 def test_the_table_for_people_holds_the_figures_of_the_result(command, survey_file, survey):
-    asked = {"respondents": 700, "half_width": 0.02, "lengths": [1, 2], "support": 0.0004}
+    asked = {"respondents": 700, "half_width": 0.02, "lengths": [1, 2]}
     status, said, _ = command("plan", survey_file, *options(asked))
     assert status == 0
     result = plan(survey, PlanQuery(**asked))
@@ -757,10 +758,10 @@ def test_the_table_for_people_holds_the_figures_of_the_result(command, survey_fi
     expected = [(found, length) for found in result.mechanisms for length in found.lengths]
     for row, (found, length) in zip(rows, expected, strict=False):
         assert row.startswith(found.kind)
-        assert half_width(length.even.half_width) in row
+        assert half_width(length.half_width) in row
         assert half_width(length.worst_half_width) in row
         assert f" {found.times_bound:.4g} " in row
-        assert row.endswith(str(length.even.respondents_needed))
+        assert row.endswith(str(length.respondents_needed))
     for row, bound in zip(rows[len(expected) :], result.bound, strict=True):
         assert row.startswith("information bound")
         assert half_width(bound.half_width) in row
@@ -773,7 +774,6 @@ ASKED = (
     {"respondents": 700},
     {
         "respondents": 5000,
-        "support": 0.2,
         "lengths": [2, 1],
         "half_width": 0.03,
         "confidence": 0.9,
@@ -805,7 +805,6 @@ def test_every_way_to_ask_gives_the_same_numbers(live, ask, survey, command, sur
     frame = answered.to_pandas()
     assert list(frame.index.names) == ["mechanism", "length"]
     assert [float(row["half_width"]) for row in rows] == frame.half_width.to_list()
-    assert [float(row["even_half_width"]) for row in rows] == frame.even_half_width.to_list()
     assert frame.bound_standard_error.to_list() == [
         {bound.length: bound.standard_error for bound in expected.bound}[length]
         for length in frame.index.get_level_values(1)

@@ -48,23 +48,22 @@ def test_ten_questions_scatter_as_forecast(respondents):
             squares[1] += [np.mean((table.sum(axis=axis) - 0.5) ** 2) for axis in (0, 1)]
     for length, found in squares.items():
         simulated = math.sqrt(np.mean(found))
-        assert simulated == pytest.approx(foretold[length].even.standard_error, rel=0.06)
+        assert simulated == pytest.approx(foretold[length].standard_error, rel=0.06)
 
 
 def test_ten_questions_need_as_many_respondents_as_is_told():
     asked = PlanQuery(respondents=500, lengths=[1, 2], half_width=0.03)
     result = plan(split(TEN, 2), asked)
     for found in [*own_lengths(result).values(), *result.bound]:
-        figures = getattr(found, "even", found)
         # Errors fall with the root of the number of respondents.
-        exact = 500 * (figures.half_width / 0.03) ** 2
-        assert figures.respondents_needed == pytest.approx(exact, abs=1)
-        assert figures.half_width == pytest.approx(Z * figures.standard_error)
+        exact = 500 * (found.half_width / 0.03) ** 2
+        assert found.respondents_needed == pytest.approx(exact, abs=1)
+        assert found.half_width == pytest.approx(Z * found.standard_error)
     # Errors of 5 000 in percentage points, tried out before there was this program.
     errors = [math.sqrt(500 / 5_000) * 100 * b.standard_error for b in result.bound]
     assert errors == pytest.approx([1.67, 1.92], abs=0.006)
     errors = [
-        math.sqrt(500 / 5_000) * 100 * length.even.standard_error
+        math.sqrt(500 / 5_000) * 100 * length.standard_error
         for length in own_lengths(result).values()
     ]
     assert errors == pytest.approx([2.00, 2.36], abs=0.015)
@@ -97,14 +96,12 @@ def test_even_answers_are_forecast_over_all_cells_of_the_perturbed_attributes():
     by_length = own_lengths(result)
     # No table of three attributes is without the public one, so that it is of all.
     [*_, triple] = plan(survey, msgspec.structs.replace(query, sets=1)).sets
-    assert by_length[3].even.standard_error == pytest.approx(triple.standard_error)
+    assert by_length[3].standard_error == pytest.approx(triple.standard_error)
     assert [bound.length for bound in result.bound] == [1, 2]
     bare = schema_of((2, 2))
     alone = own_lengths(plan(split(bare, 2), PlanQuery(respondents=1_000, lengths=[1, 2])))
     for length in (1, 2):
-        assert by_length[length].even.standard_error == pytest.approx(
-            alone[length].even.standard_error
-        )
+        assert by_length[length].standard_error == pytest.approx(alone[length].standard_error)
 
 
 def test_a_rival_is_left_out_of_lengths_that_its_reports_do_not_tell_of(monkeypatch):

@@ -45,7 +45,6 @@ from .sets import (
     even_variance,
     largest_table,
     perturbed_of,
-    respondents_needed,
     sets_of,
     unit_variances,
 )
@@ -86,7 +85,7 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
     >>> result.recommended
     'gamma-diagonal'
     >>> round(result.mechanisms[0].lengths[0].half_width, 4)
-    0.0115
+    0.0169
     """
     query = make(PlanQuery, {name: getattr(query, name) for name in fields(PlanQuery)})
     lengths = _lengths(survey, query.lengths)
@@ -207,9 +206,22 @@ def _plan_mechanism(
         # Most sets are in both.
         tables = unit_variances(reconstruction, dict.fromkeys([*sets, *whole]), query.target)
         variances = of_itemsets(schema, {positions: tables[positions] for positions in sets})
-        even = even_plan(EvenPlan, even_variance([tables[p] for p in whole]), query)
-        possible = math.comb(len(askable), length)
-        planned.append(_plan_length(length, len(sets), possible, variances, even, query))
+        quantile = normal_quantile(1 - query.confidence)
+        worst = math.sqrt(float(variances.worst.max()) / query.respondents)
+        smallest = float(np.median(variances.smallest_share(quantile**2 / query.respondents)))
+        planned.append(
+            even_plan(
+                LengthPlan,
+                even_variance([tables[p] for p in whole]),
+                query,
+                length=length,
+                worst_standard_error=worst,
+                worst_half_width=quantile * worst,
+                smallest_support=smallest if smallest <= 1 else None,
+                examined=len(sets),
+                possible=math.comb(len(askable), length),
+            )
+        )
     answer = mechanism.answer_amplification(schema, public)
     return MechanismPlan(
         kind=mechanism.kind,
@@ -218,33 +230,6 @@ def _plan_mechanism(
         answer_amplification=optional(as_float(answer.unknown)),
         times_bound=_times_bound(planned, bound),
         lengths=planned,
-    )
-
-
-def _plan_length(
-    length: int,
-    examined: int,
-    possible: int,
-    variances: UnitVariance,
-    even: EvenPlan,
-    query: PlanQuery,
-) -> LengthPlan:
-    quantile = normal_quantile(1 - query.confidence)
-    typical = max(float(np.median(variances.at(query.support))), 0.0)
-    error = math.sqrt(typical / query.respondents)
-    worst = math.sqrt(float(variances.worst.max()) / query.respondents)
-    smallest = float(np.median(variances.smallest_share(quantile**2 / query.respondents)))
-    return LengthPlan(
-        length=length,
-        standard_error=error,
-        half_width=quantile * error,
-        worst_standard_error=worst,
-        worst_half_width=quantile * worst,
-        smallest_support=smallest if smallest <= 1 else None,
-        respondents_needed=respondents_needed(typical, query),
-        examined=examined,
-        possible=possible,
-        even=even,
     )
 
 
@@ -305,8 +290,8 @@ def _least_errors(
 
 
 def _times_bound(planned: Sequence[LengthPlan], bound: Sequence[LengthBound]) -> float | None:
-    even = {plan.length: plan.even for plan in planned}
-    errors = [even[b.length].standard_error for b in bound if b.length in even]
+    own = {plan.length: plan.standard_error for plan in planned}
+    errors = [own[b.length] for b in bound if b.length in own]
     if not errors or len(errors) < len(bound):
         return None
     least = largest_error([of_length.standard_error for of_length in bound])

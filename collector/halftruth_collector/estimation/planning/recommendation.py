@@ -43,7 +43,7 @@ def expected_precision(result: PlanResult) -> list[str]:
 
 def _of_length(length: LengthPlan, bound: EvenPlan | None, wanted: float | None) -> str:
     which = _TOGETHER.get(length.length, f"{length.length} questions together")
-    width = length.even.half_width
+    width = length.half_width
     sentence = f"{which}: {reliability(width)}, margin {half_width(width)}"
     if bound is not None:
         best = half_width(bound.half_width)
@@ -51,7 +51,7 @@ def _of_length(length: LengthPlan, bound: EvenPlan | None, wanted: float | None)
     if wanted is None:
         return f"{sentence}."
     never = "" if bound is None else f", never fewer than {_grouped(bound.respondents_needed)}"
-    needed = f"{_grouped(length.even.respondents_needed)} respondents{never}"
+    needed = f"{_grouped(length.respondents_needed)} respondents{never}"
     return f"{sentence}. {half_width(wanted)} takes {needed}."
 
 
@@ -63,7 +63,7 @@ def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
     """The mechanism whose widest margin is narrowest, and why in one sentence."""
 
     def widest(plan: MechanismPlan) -> float:
-        return max(length.even.half_width for length in plan.lengths)
+        return max(length.half_width for length in plan.lengths)
 
     narrowest = min(map(widest, plans))
     # Among equals the first: the survey's own, then the simpler one.

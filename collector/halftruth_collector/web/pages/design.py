@@ -353,7 +353,7 @@ def _precision(survey: Survey | None) -> dict[str, Any]:
         return page | {"plan_problem": str(error)}
     [own] = result.mechanisms
     best = {bound.length: bound.by_itself for bound in result.bound}
-    lengths = [(found.length, found.even, best.get(found.length)) for found in own.lengths]
+    lengths = [(found.length, found, best.get(found.length)) for found in own.lengths]
     labels = {attribute.name: attribute.label_in() for attribute in survey.schema.attributes}
     return page | {"plan": result, "labels": labels, "lengths": lengths, "reliability": reliability}
 
