@@ -120,12 +120,17 @@ def test_no_secret_stands_in_the_file_or_in_an_environment(composed):
     assert url.password is None
 
 
-def test_the_owners_of_the_password_are_the_users_of_the_images(compose, stages):
+def test_the_owners_of_the_password_are_the_users_of_the_images(compose, image):
     services = compose["services"]
     database, collector = services["password"]["entrypoint"][-2:]
     assert services["db"]["user"].split(":")[0] == database
-    assert stages[-1].one("USER").split(":")[0] == collector
+    assert image["USER"].split(":")[0] == collector
     assert services["password"]["image"] == services["db"]["image"]
+
+
+def test_the_image_runs_as_a_numbered_user_and_keeps_only_its_data(image):
+    assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", image["USER"])
+    assert (image["VOLUME"], image["STOPSIGNAL"]) == ("/data", "SIGTERM")
 
 
 def test_the_password_files_are_private_agree_and_are_made_once(compose, root, tmp_path):

@@ -156,8 +156,8 @@ def test_the_wheels_work_together_without_this_repository(tmp_path):
     make("wheels", tmp_path)
     wheels = {wheel.name.split("-")[0]: wheel for wheel in tmp_path.glob("*.whl")}
     assert wheels.keys() == {*ROOMS, STUDIES}
-    # Third parties are those of this environment, which tests/docker installs anew; without its
-    # files of paths, which name the rooms of this repository.
+    # Third parties are those of this environment; without its files of paths, which name the rooms
+    # of this repository.
     run(sys.executable, "-m", "venv", "--without-pip", "clean", cwd=tmp_path)
     python = tmp_path / "clean" / "bin" / "python"
     [site] = tmp_path.glob("clean/lib/python3.*/site-packages")
