@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES, Counted, identified
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.measures import MEASURE_NAMES
@@ -185,8 +185,9 @@ def _counted(survey: Survey, counts: Counts) -> Counted:
 def questions(world: World, target: str) -> Iterator[tuple[str, Query[Any]]]:
     """Queries of every analysis of the registry, each under a name of its own."""
     survey = world.survey
-    for name, analysis in ANALYSES.items():
-        if not analysis.answers(survey) or (name == "several" and max(world.shape) > 2):
+    for analysis in identified(survey):
+        name = analysis.name
+        if name == "several" and max(world.shape) > 2:
             continue
         first = analysis.start(survey)
         variants = _variants(name, world)

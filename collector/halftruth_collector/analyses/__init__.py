@@ -9,9 +9,11 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
+from halftruth_shared import Survey
+
 from .base import Analysis, Counted, Grid, choices
 
-__all__ = ["ANALYSES", "Analysis", "Counted", "Grid", "choices"]
+__all__ = ["ANALYSES", "Analysis", "Counted", "Grid", "choices", "identified"]
 
 
 def _analyses() -> dict[str, Analysis[Any, Any]]:
@@ -25,3 +27,9 @@ def _analyses() -> dict[str, Analysis[Any, Any]]:
 
 #: Every analysis by its name, in the order of lists.
 ANALYSES = _analyses()
+
+
+def identified(survey: Survey) -> list[Analysis[Any, Any]]:
+    """Return the analyses whose results reports of a survey identify, however many they are."""
+    most = survey.mechanism.reconstruction(survey.schema).max_order
+    return [each for each in ANALYSES.values() if each.applies(survey) and each.together <= most]

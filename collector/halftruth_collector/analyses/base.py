@@ -215,6 +215,20 @@ def asked(query: Query[Any]) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if name not in _OF_COUNTED}
 
 
+class Rows(Sequence[Sequence[object]]):
+    """Rows of a table that are formatted when they are read: a page shows the first of many."""
+
+    def __init__(self, row: Callable[[Any], Sequence[object]], of: Sequence[Any]) -> None:
+        self._row, self._of = row, of
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def __getitem__(self, place: Any) -> Any:
+        found = self._of[place]
+        return [*map(self._row, found)] if isinstance(place, slice) else self._row(found)
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table for people: a header, and rows of as many cells.
@@ -315,11 +329,6 @@ class Analysis(Generic[Q, R]):
     def summary(self) -> str:
         """Summary of the query in one sentence."""
         return (self.query.__doc__ or "").partition("\n\n")[0]
-
-    def answers(self, survey: Survey) -> bool:
-        """Return whether reports of a survey identify its results, however many they are."""
-        reconstruction = survey.mechanism.reconstruction(survey.schema)
-        return self.applies(survey) and self.together <= reconstruction.max_order
 
     @property
     def fields(self) -> Mapping[str, Field]:

@@ -6,9 +6,9 @@ names.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -81,41 +81,38 @@ def labelled(result: R, survey: Survey, *languages: str) -> R:
     return msgspec.structs.replace(replaced, survey=survey.title_in(*languages))
 
 
+#: Replaces the names in a value by labels; its categories belong to the attribute of this name.
+_Replace = Callable[[Any, Labels, str], Any]
+
+
 def _of_struct(value: Any, labels: Labels, attribute: str = "") -> Any:
     # Categories belong to the single attribute named beside them, or else in an outer struct.
     structs = [value, *([value.query] if hasattr(value, "query") else [])]
-    named = [
-        getattr(struct, field.name)
-        for struct in structs
-        for field in _naming(struct.__class__)
-        if "attribute" in map(_kind_of_name, _each(field.type))
-    ]
+    named = [getattr(struct, name) for struct in structs for name in _naming(struct.__class__)[0]]
     about = named[0] if len(named) == 1 and isinstance(named[0], str) else attribute
     changed = {
-        field.name: _of(getattr(value, field.name), field.type, labels, about)
-        for field in _naming(value.__class__)
+        name: _replaced(getattr(value, name), replace, labels, about)
+        for name, replace in _naming(value.__class__)[1]
     }
     return msgspec.structs.replace(value, **changed) if changed else value
 
 
+def _replaced(value: Any, replace: Mapping[type, _Replace], labels: Labels, attribute: str) -> Any:
+    kind = msgspec.Struct if isinstance(value, msgspec.Struct) else type(value)
+    return replace[kind](value, labels, attribute) if kind in replace else value
+
+
 @cache
-def _naming(kind: type[msgspec.Struct]) -> tuple[inspect.Field, ...]:
-    """Return the fields that may hold names, which are few."""
+def _naming(
+    kind: type[msgspec.Struct],
+) -> tuple[tuple[str, ...], tuple[tuple[str, Mapping[type, _Replace]], ...]]:
+    """Return the fields that are names of attributes, and those that hold any names."""
     fields = cast(inspect.StructType, inspect.type_info(kind)).fields
-    return tuple(field for field in fields if _may_hold_names(field.type))
-
-
-def _may_hold_names(type_: inspect.Type) -> bool:
-    """Return whether a type may hold names."""
-    if isinstance(type_, inspect.Metadata):
-        return bool(_kind_of_name(type_)) or _may_hold_names(type_.type)
-    if isinstance(type_, inspect.UnionType):
-        return any(_may_hold_names(part) for part in type_.types)
-    if isinstance(type_, inspect.ListType):
-        return _may_hold_names(type_.item_type)
-    if isinstance(type_, inspect.StructType):
-        return any(_may_hold_names(field.type) for field in type_.fields)
-    return isinstance(type_, inspect.DictType)
+    holding = ((field.name, _replacing(field.type)) for field in fields)
+    return (
+        tuple(f.name for f in fields if "attribute" in map(_kind_of_name, _each(f.type))),
+        tuple((name, replace) for name, replace in holding if replace),
+    )
 
 
 def _kind_of_name(type_: inspect.Type) -> str:
@@ -129,30 +126,38 @@ def _each(type_: inspect.Type) -> tuple[inspect.Type, ...]:
     return type_.types if isinstance(type_, inspect.UnionType) else (type_,)
 
 
-def _of(value: Any, type_: inspect.Type, labels: Labels, attribute: str) -> Any:
-    """Replace the names in a value of a type by labels."""
-    if isinstance(value, msgspec.Struct):
-        return _of_struct(value, labels, attribute)
-    for part in _each(type_):
-        kind, inner = _kind_of_name(part), part.type if isinstance(part, inspect.Metadata) else part
-        if isinstance(value, str) and kind == "attribute":
-            return labels.questions.get(value, value)
-        if isinstance(value, str) and kind == "category":
-            return labels.answers.get(attribute, {}).get(value, value)
-        if isinstance(value, list) and isinstance(inner, inspect.ListType):
-            return [_of(member, inner.item_type, labels, attribute) for member in value]
-        if isinstance(value, dict) and isinstance(inner, inspect.DictType):
-            if any(isinstance(each, inspect.StrType) for each in _each(inner.value_type)):
-                return labels.items(value)
-            # By category of an attribute, or by attribute.
-            known = {**labels.questions, **labels.answers.get(attribute, {})}
-            return {
-                known.get(name, name): _of(
-                    member,
-                    inner.value_type,
-                    labels,
-                    name if name in labels.questions else attribute,
-                )
-                for name, member in value.items()
-            }
-    return value
+def _replacing(type_: inspect.Type) -> dict[type, _Replace]:
+    """Return how names in values of a type are replaced, by what the values are; empty if none."""
+    if isinstance(type_, inspect.UnionType):
+        return {kind: how for part in type_.types for kind, how in _replacing(part).items()}
+    if _kind_of_name(type_) == "attribute":
+        return {str: lambda name, labels, _: labels.questions.get(name, name)}
+    if _kind_of_name(type_) == "category":
+        return {str: lambda name, labels, about: labels.answers.get(about, {}).get(name, name)}
+    if isinstance(type_, inspect.Metadata):
+        return _replacing(type_.type)
+    if isinstance(type_, inspect.StructType):
+        return {msgspec.Struct: _of_struct} if _naming(type_.cls)[1] else {}
+    if isinstance(type_, inspect.ListType):
+        members = _replacing(type_.item_type)
+        return (
+            {list: lambda v, *about: [_replaced(m, members, *about) for m in v]} if members else {}
+        )
+    if not isinstance(type_, inspect.DictType):
+        return {}
+    if any(isinstance(each, inspect.StrType) for each in _each(type_.value_type)):
+        return {dict: lambda answers, labels, _: labels.items(answers)}
+    return {dict: partial(_by_name, _replacing(type_.value_type))}
+
+
+def _by_name(
+    replace: Mapping[type, _Replace], value: dict[str, Any], labels: Labels, attribute: str
+) -> dict[str, Any]:
+    """Replace names in a dictionary by category of an attribute, or by attribute."""
+    known = {**labels.questions, **labels.answers.get(attribute, {})}
+    return {
+        known.get(name, name): _replaced(
+            member, replace, labels, name if name in labels.questions else attribute
+        )
+        for name, member in value.items()
+    }

@@ -13,7 +13,7 @@ from halftruth_shared.analyses.wording import (
 )
 
 from . import sentences
-from .base import Analysis, Counted, Grid, asked
+from .base import Analysis, Counted, Grid, Rows, asked
 
 
 def compute(counted: Counted, query: RulesQuery) -> RulesResult:
@@ -31,7 +31,7 @@ def grid(result: RulesResult) -> Grid:
             *header(result.query.confidence, result.query.estimate),
             *map(sentences.named, result.query.measures),
         ],
-        [[*row(rule), *map(estimate_in_words, rule.measures)] for rule in result.rules],
+        Rows(lambda rule: [*row(rule), *map(estimate_in_words, rule.measures)], result.rules),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from halftruth_shared.analyses.base import EstimatesResult, Items, MeasureEstimate, Method
+from halftruth_shared.analyses.base import EstimatesResult, Items, MeasureEstimate, Method, Row
 from halftruth_shared.analyses.charts import Mark
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.showing import SHARES
@@ -21,7 +21,7 @@ from halftruth_shared.analyses.wording import (
 )
 from msgspec.structs import replace
 
-from .base import Grid
+from .base import Grid, Rows
 
 _SYMBOLS = {
     "deviation": "standard deviation",
@@ -95,19 +95,21 @@ def estimates_grid(result: EstimatesResult, others: Mapping[str, str] | None = N
     names, kind = [name for name, _ in result.others], "".join(result.KEYS[:1])
     places = [names.index(name) for name in others or {}]
     shown = 1 if _is_guess(result) else 2
-    rows: list[list[object]] = []
-    for keys, estimate, cells in result.estimates():
+
+    def row(found: Row) -> list[object]:
+        keys, estimate, cells = found
         shares = (keys[0] if kind == "estimate" else result.QUANTITY) in SHARES
-        rows.append(
-            [
-                named(str(keys[0])) if kind in ("estimate", "measure") else keys[0],
-                *keys[1:],
-                *(share_cells if shares else measure_cells)(estimate)[:shown],
-                *(_plain(cells[place]) for place in places),
-            ]
-        )
+        return [
+            named(str(keys[0])) if kind in ("estimate", "measure") else keys[0],
+            *keys[1:],
+            *(share_cells if shares else measure_cells)(estimate)[:shown],
+            *(_plain(cells[place]) for place in places),
+        ]
+
     numbers = [result.QUANTITY if result.QUANTITY in SHARES else VALUE, level(query.confidence)]
-    return Grid([*result.keys, *numbers[:shown], *(others or {}).values()], rows)
+    return Grid(
+        [*result.keys, *numbers[:shown], *(others or {}).values()], Rows(row, [*result.estimates()])
+    )
 
 
 def _plain(cell: object) -> object:

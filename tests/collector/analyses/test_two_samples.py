@@ -1,7 +1,7 @@
 """Two samples of one question, from a file to their shares."""
 
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES, Counted, identified
 from halftruth_collector.campaign.randomized import read_randomized
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
@@ -111,7 +111,7 @@ def test_yes_is_the_answer_that_is_present(counted):
 
 
 def test_the_page_of_two_samples_is_offered_where_there_are_two(counted):
-    assert TWO.answers(counted.survey)
+    assert TWO in identified(counted.survey)
     assert TWO.start(counted.survey).attributes == ["doped_A", "doped_B"]
 
 

@@ -11,7 +11,7 @@ import pytest
 import scipy
 from halftruth_client import Analyst
 from halftruth_client.errors import RequestRefused
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES, Counted, identified
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
 from halftruth_collector.estimation import Counts
@@ -234,8 +234,8 @@ def test_a_survey_in_no_series_has_levels_alone():
     alone = Survey("alone", "Alone", Schema([SMOKER]), RandomizedResponse({"smoker": "0.8"}))
     result = asked((alone, reports_of(40, 60)[:, :1]))
     assert (len(result.levels), result.changes, result.trends) == (2, [], [])
-    assert not WAVES.answers(alone)
-    assert WAVES.answers(survey(1))
+    assert WAVES not in identified(alone)
+    assert WAVES in identified(survey(1))
 
 
 def test_p_values_hold_together_and_yes_and_no_are_one_test():

@@ -8,7 +8,7 @@ and a half standard errors.
 from functools import cache
 
 import pytest
-from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses import ANALYSES, identified
 from halftruth_shared import GammaDiagonal, SplitQuestionnaire
 from worlds import World, questions, simulate
 
@@ -79,5 +79,5 @@ def test_every_analysis_has_an_interval_a_test_or_a_decision_in_some_world():
 def test_every_analysis_that_a_survey_can_answer_is_asked():
     for world in WORLDS:
         asked = {label.split()[0] for label, _ in questions(world, "population")}
-        answered = {name for name, one in ANALYSES.items() if one.answers(world.survey)}
+        answered = {analysis.name for analysis in identified(world.survey)}
         assert asked | {"several"} >= answered

@@ -20,7 +20,7 @@ from halftruth_shared.analyses.wording import number, number_in_words
 from werkzeug.wrappers import Response as AnyResponse
 
 from ... import charts
-from ...analyses import ANALYSES, Analysis, Counted, Grid, sentences
+from ...analyses import ANALYSES, Analysis, Counted, Grid, identified, sentences
 from ...analyses.associations import proven
 from ...analyses.base import PLACES, clearest, middle_answer
 from ...analyses.labels import Labels, labelled
@@ -238,12 +238,12 @@ def _further(analysis: Analysis[Any, Any], query: Query[Any], source: Counted) -
 
 def _places(analysis: Analysis[Any, Any], survey: Survey, given: Texts) -> list[Place]:
     """Return the parts of the results, with the pages of each that the survey has."""
-    found = []
+    found, answered = [], identified(survey)
     for name in PLACES:
         pages = [
             Page(each.title, _link(each, survey, given), each is analysis)
             for each in ANALYSES.values()
-            if each.place == name and (each is analysis or each.answers(survey))
+            if each.place == name and (each is analysis or each in answered)
         ]
         if name == "Export":
             printed = url_for("results.report", survey_id=survey.id)
