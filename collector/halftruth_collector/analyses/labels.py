@@ -8,7 +8,7 @@ names.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -81,7 +81,7 @@ def labelled(result: R, survey: Survey, *languages: str) -> R:
     return msgspec.structs.replace(replaced, survey=survey.title_in(*languages))
 
 
-#: Replaces the names in a value by labels; its categories belong to the attribute of this name.
+#: Replaces names in a value by labels; categories in it belong to the attribute of a name.
 _Replace = Callable[[Any, Labels, str], Any]
 
 
@@ -91,28 +91,26 @@ def _of_struct(value: Any, labels: Labels, attribute: str = "") -> Any:
     named = [getattr(struct, name) for struct in structs for name in _naming(struct.__class__)[0]]
     about = named[0] if len(named) == 1 and isinstance(named[0], str) else attribute
     changed = {
-        name: _replaced(getattr(value, name), replace, labels, about)
-        for name, replace in _naming(value.__class__)[1]
+        name: _of(getattr(value, name), how, labels, about)
+        for name, how in _naming(value.__class__)[1].items()
     }
     return msgspec.structs.replace(value, **changed) if changed else value
 
 
-def _replaced(value: Any, replace: Mapping[type, _Replace], labels: Labels, attribute: str) -> Any:
+def _of(value: Any, replacing: Mapping[type, _Replace], labels: Labels, attribute: str) -> Any:
     kind = msgspec.Struct if isinstance(value, msgspec.Struct) else type(value)
-    return replace[kind](value, labels, attribute) if kind in replace else value
+    return replacing[kind](value, labels, attribute) if kind in replacing else value
 
 
 @cache
 def _naming(
     kind: type[msgspec.Struct],
-) -> tuple[tuple[str, ...], tuple[tuple[str, Mapping[type, _Replace]], ...]]:
-    """Return the fields that are names of attributes, and those that hold any names."""
+) -> tuple[list[str], dict[str, dict[type, _Replace]]]:
+    """Return the fields that name an attribute, and those that hold names, which are few."""
     fields = cast(inspect.StructType, inspect.type_info(kind)).fields
-    holding = ((field.name, _replacing(field.type)) for field in fields)
-    return (
-        tuple(f.name for f in fields if "attribute" in map(_kind_of_name, _each(f.type))),
-        tuple((name, replace) for name, replace in holding if replace),
-    )
+    replacing = {field.name: _replacing(field.type) for field in fields}
+    attributes = [f.name for f in fields if "attribute" in map(_kind_of_name, _each(f.type))]
+    return attributes, {name: how for name, how in replacing.items() if how}
 
 
 def _kind_of_name(type_: inspect.Type) -> str:
@@ -127,37 +125,32 @@ def _each(type_: inspect.Type) -> tuple[inspect.Type, ...]:
 
 
 def _replacing(type_: inspect.Type) -> dict[type, _Replace]:
-    """Return how names in values of a type are replaced, by what the values are; empty if none."""
-    if isinstance(type_, inspect.UnionType):
-        return {kind: how for part in type_.types for kind, how in _replacing(part).items()}
-    if _kind_of_name(type_) == "attribute":
+    """Return replacements in values of a type, by the types of these; empty without names."""
+    kind, inner = _kind_of_name(type_), type_.type if isinstance(type_, inspect.Metadata) else type_
+    if kind == "attribute":
         return {str: lambda name, labels, _: labels.questions.get(name, name)}
-    if _kind_of_name(type_) == "category":
+    if kind == "category":
         return {str: lambda name, labels, about: labels.answers.get(about, {}).get(name, name)}
-    if isinstance(type_, inspect.Metadata):
-        return _replacing(type_.type)
-    if isinstance(type_, inspect.StructType):
-        return {msgspec.Struct: _of_struct} if _naming(type_.cls)[1] else {}
-    if isinstance(type_, inspect.ListType):
-        members = _replacing(type_.item_type)
-        return (
-            {list: lambda v, *about: [_replaced(m, members, *about) for m in v]} if members else {}
-        )
-    if not isinstance(type_, inspect.DictType):
+    if isinstance(inner, inspect.UnionType):
+        return {value: how for part in inner.types for value, how in _replacing(part).items()}
+    if isinstance(inner, inspect.StructType) and _naming(inner.cls)[1]:
+        return {msgspec.Struct: _of_struct}
+    if isinstance(inner, inspect.ListType) and (members := _replacing(inner.item_type)):
+        return {list: lambda value, *about: [_of(member, members, *about) for member in value]}
+    if not isinstance(inner, inspect.DictType):
         return {}
-    if any(isinstance(each, inspect.StrType) for each in _each(type_.value_type)):
+    if any(isinstance(each, inspect.StrType) for each in _each(inner.value_type)):
         return {dict: lambda answers, labels, _: labels.items(answers)}
-    return {dict: partial(_by_name, _replacing(type_.value_type))}
+    values = _replacing(inner.value_type)
 
+    def by_name(value: dict[str, Any], labels: Labels, attribute: str) -> dict[str, Any]:
+        # By category of an attribute, or by attribute.
+        known = {**labels.questions, **labels.answers.get(attribute, {})}
+        return {
+            known.get(name, name): _of(
+                member, values, labels, name if name in labels.questions else attribute
+            )
+            for name, member in value.items()
+        }
 
-def _by_name(
-    replace: Mapping[type, _Replace], value: dict[str, Any], labels: Labels, attribute: str
-) -> dict[str, Any]:
-    """Replace names in a dictionary by category of an attribute, or by attribute."""
-    known = {**labels.questions, **labels.answers.get(attribute, {})}
-    return {
-        known.get(name, name): _replaced(
-            member, replace, labels, name if name in labels.questions else attribute
-        )
-        for name, member in value.items()
-    }
+    return {dict: by_name}

@@ -3,6 +3,7 @@
 import pytest
 from flask import Flask
 from halftruth_collector.analyses import ANALYSES, Grid
+from halftruth_collector.analyses.base import Rows
 from halftruth_collector.web.pages.tables import PARAMETER, ROWS, rows_of
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.wording import percent, share_interval
@@ -10,7 +11,7 @@ from halftruth_shared.analyses.wording import percent, share_interval
 
 def shown(rows, asked=""):
     with Flask(__name__).test_request_context(f"/?{asked}"):
-        return rows_of(Grid(["answer"] * len(rows[0]), rows))
+        return rows_of(Grid(["answer"], rows))
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,17 @@ def test_a_large_table_is_shown_in_part_or_as_a_whole():
     for asked in ("rows=7", "rows=", "rows=all&rows=all"):
         with pytest.raises(ParameterError, match="rows: expected 'all'"):
             shown(rows, asked)
+
+
+def test_no_row_is_formatted_that_is_not_shown():
+    formatted = []
+
+    def row(i):
+        formatted.append(i)
+        return [i]
+
+    assert len(shown(Rows(row, range(ROWS + 2)))) == ROWS
+    assert formatted == [*range(ROWS)]
 
 
 def test_no_analysis_is_asked_by_the_same_names():
