@@ -17,7 +17,6 @@ from halftruth_shared.analyses.crosstab import CrosstabQuery
 from halftruth_shared.analyses.distribution import DistributionQuery
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.wording import (
-    estimate_in_words,
     interval_in_words,
     items,
     number,
@@ -220,30 +219,29 @@ def _what(result: ComparisonResult) -> str:
 
 
 def headline(result: ComparisonResult) -> str:
-    """The clearest difference, or that none was found."""
+    """The clearest difference with the usable shares that it is of, or that none was found."""
     tested = [each for each in result.comparisons if each.p_value is not None]
-    what = _what(result)
+    what, groups = sentences.quoted(_what(result)), result.query.groups
     if not tested:
         return f"Whether groups differ in {what} cannot be tested with these reports."
     found = min(tested, key=lambda each: each.p_value or 0.0)
-    shares = {
-        each.group: f"{estimate_in_words(each, as_share=True)} where"
-        f" {items({result.query.groups: each.group})}"
-        for each in result.groups
-    }
-    against = "" if found.against is None else f", {shares[found.against]}"
     effect, points = _scaled(result, found), " points" if _in_points(result) else ""
-    clearest = (
-        f"{what}: {shares[found.group]}{against}; {_EFFECTS[result.query.effect]}"
-        f"{'' if against else ' from all others'} {with_interval(effect)}{points}, p-value"
-        f" {p_value(found.p_value)}"
-    )
-    level = (1 - result.query.confidence) / (
-        len(tested) if result.query.simultaneous == "none" else 1
-    )
-    if (found.p_value or 0.0) < level:
-        return f"{clearest}."
-    return f"No difference was found between groups; the clearest is {clearest}."
+    said = f"{_EFFECTS[result.query.effect]} {with_interval(effect)}{points}"
+    said += f", p-value {p_value(found.p_value)}"
+    here = items({groups: found.group})
+    other = items({groups: found.against}) if found.against else "all others"
+    tests = len(tested) if result.query.simultaneous == "none" else 1
+    if (found.p_value or 0.0) >= (1 - result.query.confidence) / tests:
+        return f"No difference of groups in {what} was found; clearest: {here} from {other}, {said}."
+    more = None if effect.value is None else effect.value > (0 if points else 1)
+    than = {None: "not as", True: "more", False: "less"}[more]
+    where = "where" if found.against else "among"
+    shares = [
+        f"; {sentences.of_share(each)} where {items({groups: each.group})}"
+        for each in result.groups
+        if each.group in (found.group, found.against) and each.reliability != "not usable"
+    ]
+    return f"{what} is {than} frequent where {here} than {where} {other}: {said}{''.join(shares)}."
 
 
 def warnings(result: ComparisonResult) -> list[str]:
@@ -274,7 +272,7 @@ def interpretation(result: ComparisonResult) -> list[str]:
     if many > 1 and query.simultaneous == "none":
         lines.append(
             f"Each interval and p-value is for one comparison by itself; among {many}, chance"
-            " differences are likelier than in one. simultaneous = maximum is for all together."
+            " differences are likelier than in one. With “simultaneous: maximum” all hold together."
         )
     if query.simultaneous != "none":
         lines.append(

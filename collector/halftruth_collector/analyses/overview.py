@@ -143,8 +143,8 @@ def headline(result: OverviewResult) -> str:
     if not margins:
         return f"{counted}."
     return (
-        f"{counted}: shares of answers are known to {half_width(float(np.median(margins)))} in the"
-        f" middle, and to {half_width(max(margins))} at worst."
+        f"{counted}: of {len(margins)} shares half are known to"
+        f" {half_width(float(np.median(margins)))} or better, all to {half_width(max(margins))}."
     )
 
 

@@ -345,7 +345,7 @@ def headline(result: RegressionResult) -> str:
 def warnings(result: RegressionResult) -> list[str]:
     """Give the reason why there are no coefficients, or warn of uncertain ones."""
     if result.undefined is not None:
-        other = "estimate = model needs fewer reports, and assumes more."
+        other = "The choice “estimate: model” needs fewer reports, and assumes more."
         more = (
             [other] if result.estimate == "moment" and result.query.target == "population" else []
         )

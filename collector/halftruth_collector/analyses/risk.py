@@ -237,7 +237,7 @@ def interpretation(result: RiskResult) -> list[str]:
 
 
 _NEARER = (
-    "With estimate = likelihood the people are those of the best guess from all questions together,"
+    "With “estimate: likelihood” people are those of the best guess from all questions together,"
     " which is mostly nearer to the truth, and takes some seconds."
 )
 

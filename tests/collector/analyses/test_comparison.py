@@ -85,6 +85,22 @@ def test_an_open_end_is_null_and_said_in_words(study):
     assert "to ∞)" in to_svg(COMPARISON.chart(opened))
 
 
+def test_the_headline_states_the_clearest_difference_and_leaves_out_unusable_shares(study):
+    query = ComparisonQuery(answer={"vote": "left"}, groups="age", reference="old")
+    result = COMPARISON.compute(study.counted, query)
+    [young, _, old] = 100 * shares_of(groups_of(study)).value
+    said = COMPARISON.headline(result).replace("\u202f", " ")
+    more = "vote=left is more frequent where age=young than where age=old: difference"
+    assert said.startswith(f"{more} {young - old:.1f} (")
+    assert said.index(f"; {young:.1f} % (") < said.index(f"; {old:.1f} % (")
+    unusable = [replace(each, reliability="not usable") for each in result.groups]
+    said = COMPARISON.headline(replace(result, groups=unusable))
+    assert said.endswith(" points, p-value below 0.0001.")
+    none = [replace(each, p_value=0.6) for each in result.comparisons]
+    said = COMPARISON.headline(replace(result, comparisons=none))
+    assert said.startswith("No difference of groups in vote=left was found; clearest: age=young")
+
+
 def test_what_cannot_be_compared_says_why_everywhere(study):
     few = Counts.from_reports(SURVEYS[0], study.counted.counts.cells[:30])
     counted = Counted(SURVEYS[0], few, study.counted.as_of, min_reports=1)

@@ -108,7 +108,8 @@ def test_the_first_sentence_says_when_reports_came_and_how_precise_shares_are():
         for answer in question.answers
     )
     said = ANALYSES["overview"].headline(result).replace("\u202f", " ")
-    assert said.startswith("2 000 reports: shares of answers are known to ±")
+    assert said.startswith("2 000 reports: of 5 shares half are known to ±")
+    assert "or better, all to ±" in said
     worst = float(said.rpartition("±")[2].partition(" ")[0])
     assert worst == pytest.approx(100 * margins[-1], rel=0.05)
 
