@@ -232,7 +232,7 @@ def headline(result: ComparisonResult) -> str:
     other = items({groups: found.against}) if found.against else "all others"
     tests = len(tested) if result.query.simultaneous == "none" else 1
     if (found.p_value or 0.0) >= (1 - result.query.confidence) / tests:
-        return f"No difference of groups in {what} was found; clearest: {here} from {other}, {said}."
+        return f"No difference in {what} was found; clearest: {here} from {other}, {said}."
     more = None if effect.value is None else effect.value > (0 if points else 1)
     than = {None: "not as", True: "more", False: "less"}[more]
     where = "where" if found.against else "among"

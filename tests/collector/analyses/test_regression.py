@@ -151,7 +151,7 @@ def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
     line = "The data cannot carry the model: "
     notice, further = ANALYSIS.warnings(result)
     assert notice.startswith(line)
-    assert further.startswith("estimate = model ")
+    assert further.startswith("The choice “estimate: model” ")
     assert any(f"the least is known of {found.term}" in notice for found in result.coefficients)
     for found in result.coefficients:
         assert found.reliability == "not usable"

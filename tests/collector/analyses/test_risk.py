@@ -221,7 +221,7 @@ def test_the_page_begins_with_people_of_the_nearest_table_without_negative_share
     shares = {tuple(cell.values.values()): cell.share for cell in found.cells}
     assert sorted(shares.values()) == pytest.approx(sorted(nearest[nearest > 0]))
     assert "without negative shares" in ANALYSES["risk"].warnings(found)[0]
-    assert any("estimate = likelihood" in said for said in ANALYSES["risk"].interpretation(found))
+    assert any("“estimate: likelihood”" in said for said in ANALYSES["risk"].interpretation(found))
 
 
 def test_a_best_guess_of_nobody_has_no_risk():
