@@ -41,7 +41,7 @@ class Density:
         Of the bins.
     shares : array of shape (k,)
         Probability of each bin.
-    noise_mean, noise_sd : float
+    noise_sd : float
         Of R.
     steps : int
         Steps of EM taken.
@@ -49,7 +49,6 @@ class Density:
 
     centres: Array
     shares: Array
-    noise_mean: float
     noise_sd: float
     steps: int
 
@@ -57,31 +56,28 @@ class Density:
         """E[X | Y = y] of each value, interpolated between bins of Y.
 
         Where the noise's standard deviation is below the width of a bin, that is, below a 8192th
-        of the range, the density tells nothing and y less the noise's mean is returned.
+        of the range, the density tells nothing and y is returned.
         """
-        values = perturbed - self.noise_mean
         width = self.centres[1] - self.centres[0]
         if width > self.noise_sd:
-            return values
+            return perturbed
         convolve = _channel(width / self.noise_sd, len(self.centres))
         inside = np.maximum(convolve(self.shares), _TINY)
         shift = convolve(self.shares * self.centres) / inside - self.centres
-        return np.asarray(values + np.interp(values, self.centres, shift))
+        return np.asarray(perturbed + np.interp(perturbed, self.centres, shift))
 
 
-def density(perturbed: Array, noise_mean: float, noise_sd: float) -> Density:
-    """Estimate the density of X from values of Y = X + R with normal R.
+def density(values: Array, noise_sd: float) -> Density:
+    """Estimate the density of X from values of Y = X + R with normal R of mean 0.
 
     Parameters
     ----------
-    perturbed : array of shape (n,)
+    values : array of shape (n,)
 
     Notes
     -----
-    The grid spans the values of Y less the noise's mean: what of X is beyond is taken to be at
-    its ends.
+    The grid spans the values of Y: what of X is beyond is taken to be at its ends.
     """
-    values = perturbed - noise_mean
     low, span = values.min(), max(float(np.ptp(values)), _FINE * noise_sd)
     wanted = np.clip(span / (_FINE * noise_sd), _FEWEST_BINS, _MOST_BINS)
     # Powers of two are quick to transform.
@@ -101,7 +97,7 @@ def density(perturbed: Array, noise_mean: float, noise_sd: float) -> Density:
         shares = np.maximum(shares * convolve(counts / expected), 0)
         shares /= shares.sum()
     centres = low + width * (np.arange(bins) + 0.5)
-    return Density(centres, shares, noise_mean, noise_sd, steps)
+    return Density(centres, shares, noise_sd, steps)
 
 
 def _channel(width: float, bins: int) -> Callable[[Array], Array]:

@@ -17,14 +17,14 @@ from .noise import Array, Noise
 
 
 def noise_distribution_reconstruction(perturbed: Array, noise: Noise) -> Array:
-    """NDR: the perturbed value itself, x̂ = y − μ_r; its mean square error is the variance of R."""
-    return perturbed - noise.mean
+    """NDR: the perturbed value itself, x̂ = y; its mean square error is the variance of R."""
+    return perturbed
 
 
 def univariate_reconstruction(perturbed: Array, noise: Noise) -> Array:
     """UDR: x̂ = E[x | y], each attribute by itself, its density estimated from the same values."""
-    attributes = zip(perturbed.T, noise.mean, noise.standard_deviation, strict=True)
-    return np.transpose([density(y, mean, sd).posterior_mean(y) for y, mean, sd in attributes])
+    attributes = zip(perturbed.T, noise.standard_deviation, strict=True)
+    return np.transpose([density(y, sd).posterior_mean(y) for y, sd in attributes])
 
 
 def principal_component_reconstruction(perturbed: Array, noise: Noise) -> Array:
@@ -61,9 +61,9 @@ def bayes_reconstruction(
 ) -> Array:
     """BE-DR: the posterior mean of normal data.
 
-    Computed as μ_x + Σ_x (Σ_x + Σ_r)⁻¹ (y − μ_x − μ_r), which equals
-    (Σ_x⁻¹ + Σ_r⁻¹)⁻¹ (Σ_x⁻¹μ_x − Σ_r⁻¹μ_r + Σ_r⁻¹y) (HDC eq. 11, 13) and does without the inverses
-    of singular matrices. Of all linear estimators it has the least mean square error, whatever the
+    Computed as μ_x + Σ_x (Σ_x + Σ_r)⁻¹ (y − μ_x), which equals
+    (Σ_x⁻¹ + Σ_r⁻¹)⁻¹ (Σ_x⁻¹μ_x + Σ_r⁻¹y) (HDC eq. 11, 13) and does without the inverses of
+    singular matrices. Of all linear estimators it has the least mean square error, whatever the
     law of the data, when it knows Σ_x and μ_x; with estimates of them others can come out ahead.
 
     Parameters
@@ -72,17 +72,17 @@ def bayes_reconstruction(
     covariance : array of shape (m, m), optional
         Σ_x; by default `data_covariance`.
     mean : array of shape (m,), optional
-        μ_x; by default the mean of the perturbed records less that of the noise.
+        μ_x; by default the mean of the perturbed records.
     """
     if covariance is None:
         covariance = data_covariance(perturbed, noise)
     if mean is None:
-        mean = perturbed.mean(axis=0) - noise.mean
+        mean = perturbed.mean(axis=0)
     sd = noise.standard_deviation
     signal = covariance / np.outer(sd, sd)
     both = signal + noise.covariance / np.outer(sd, sd)
     weights = np.linalg.pinv(both, hermitian=True) @ signal
-    return np.asarray(mean + ((perturbed - mean - noise.mean) / sd) @ weights * sd)
+    return np.asarray(mean + ((perturbed - mean) / sd) @ weights * sd)
 
 
 #: Every estimator by the source's name.
@@ -111,7 +111,7 @@ def attack(perturbed: Array, noise: Noise) -> dict[str, Array]:
         If there are not more records than attributes, or the noise is of another number of them.
     """
     records, attributes = perturbed.shape
-    if records <= attributes or len(noise.mean) != attributes:
+    if records <= attributes or len(noise.covariance) != attributes:
         raise ParameterError(
             "records: expected more of them than attributes, and noise for each attribute",
             field="records",
@@ -153,4 +153,4 @@ def _covariance(records: Array) -> Array:
 def _projected(perturbed: Array, noise: Noise, vectors: Array) -> Array:
     """Projection on orthonormal vectors, around the mean and in units of the noise."""
     mean, sd = perturbed.mean(axis=0), noise.standard_deviation
-    return np.asarray(mean - noise.mean + ((perturbed - mean) / sd) @ vectors @ vectors.T * sd)
+    return np.asarray(mean + ((perturbed - mean) / sd) @ vectors @ vectors.T * sd)

@@ -94,7 +94,7 @@ def _point(
     vectors = np.linalg.qr(rng.standard_normal((m, m)))[0]
     added = np.full(m, SIGMA**2) if noise is None else noise
     covariance = (vectors * data) @ vectors.T
-    law = Noise((vectors * added) @ vectors.T, np.zeros(m))
+    law = Noise((vectors * added) @ vectors.T)
     truth = rng.standard_normal((records, m)) * np.sqrt(data) @ vectors.T
     guesses = attack(truth + law.simulate(records, rng), law)
     errors = {

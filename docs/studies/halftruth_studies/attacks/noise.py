@@ -14,36 +14,30 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """Normal noise as everyone knows it: its law is published with the data, its draws are not.
+    """Normal noise of mean 0, whose law is published with the data; its draws are not.
 
     Parameters
     ----------
     covariance : array of shape (m, m)
         Σ_r over the m attributes.
-    mean : array of shape (m,)
-        μ_r.
 
     Raises
     ------
     ParameterError
-        If shapes do not fit, a variance is not above 0 or the covariance is none.
+        If a variance is not above 0 or the covariance is none.
     """
 
     covariance: Array
-    mean: Array
 
     def __post_init__(self) -> None:
-        covariance, mean = self.covariance, self.mean
-        if mean.ndim != 1 or covariance.shape != (len(mean), len(mean)):
-            raise ParameterError(
-                "noise: expected a mean of m numbers and a covariance of m × m", field="noise"
-            )
+        covariance = self.covariance
         if not (np.isfinite(covariance).all() and (np.diag(covariance) > 0).all()):
             raise ParameterError("noise: expected finite variances above 0", field="noise")
         correlations = correlation(covariance)
         eigenvalues = np.linalg.eigvalsh(correlations)
         if not (
-            np.allclose(correlations, correlations.T) and eigenvalues[0] >= -_ROUNDING * len(mean)
+            np.allclose(correlations, correlations.T)
+            and eigenvalues[0] >= -_ROUNDING * len(covariance)
         ):
             raise ParameterError(
                 "noise: expected a covariance that is symmetric and positive semidefinite",
@@ -57,14 +51,14 @@ class Noise:
 
     def simulate(self, records: int, rng: np.random.Generator) -> Array:
         """Draws for a simulation, of shape (records, m): no sampler for anybody's real record."""
-        draws = rng.multivariate_normal(
-            np.zeros(len(self.mean)), correlation(self.covariance), records, method="eigh"
-        )
-        return np.asarray(self.mean + draws * self.standard_deviation)
+        correlations = correlation(self.covariance)
+        none = np.zeros(len(correlations))
+        draws = rng.multivariate_normal(none, correlations, records, method="eigh")
+        return np.asarray(draws * self.standard_deviation)
 
 
 def independent_noise(standard_deviation: ArrayLike) -> Noise:
-    """Noise of mean 0 that is independent between attributes.
+    """Noise that is independent between attributes.
 
     Parameters
     ----------
@@ -72,11 +66,11 @@ def independent_noise(standard_deviation: ArrayLike) -> Noise:
         σ of each attribute.
     """
     sd = np.asarray(standard_deviation, dtype=float)
-    return Noise(np.diag(sd**2), np.zeros(len(sd)))
+    return Noise(np.diag(sd**2))
 
 
 def correlated_noise(standard_deviation: ArrayLike, covariance: ArrayLike) -> Noise:
-    """Noise of mean 0 with the correlations of the data: the defence of HDC §8.
+    """Noise with the correlations of the data: the defence of HDC §8.
 
     Where σ is proportional to the data's standard deviations, Σ_r is proportional to Σ_x.
 
@@ -88,7 +82,7 @@ def correlated_noise(standard_deviation: ArrayLike, covariance: ArrayLike) -> No
         The data's, Σ_x, of any scale.
     """
     sd = np.asarray(standard_deviation, dtype=float)
-    return Noise(correlation(np.asarray(covariance)) * np.outer(sd, sd), np.zeros(len(sd)))
+    return Noise(correlation(np.asarray(covariance)) * np.outer(sd, sd))
 
 
 def correlation(covariance: Array) -> Array:
