@@ -1,12 +1,11 @@
 """Regression of one answer on others."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
-from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Schema, Survey
+from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import ModelFit
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel, Reference
 from halftruth_shared.analyses.estimate import Estimate
@@ -30,21 +29,22 @@ from halftruth_shared.analyses.wording import (
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 from msgspec.structs import replace
 
-from ..estimation.answers import answers_of, nothing_missing, presence
-from ..estimation.bounds import normal_quantile, optional
+from ..estimation.answers import nothing_missing, presence
+from ..estimation.bounds import Array
 from ..estimation.equation import Equation, equation
-from ..estimation.estimates import covariance_of, estimates
+from ..estimation.estimates import covariance_of
 from ..estimation.model import (
     Reported,
     channel_of_outcome,
     described,
-    perturbed_outcome_regression,
     shares,
 )
-from ..estimation.regression import Joint, Regression, fit_regression, fit_table
-from ..estimation.reliability import clear, grades
+from ..estimation.regression import Joint, Regression, fit_regression, fit_table, without_numbers
+from ..estimation.two_samples import fit_samples
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest, errors_naming, middle_answer
+from .coefficients import coefficients_of
+from .samples import SAMPLES_ASSUME, check_samples, no_samples, share_of
 
 #: Standard error of a log odds ratio above which a model gives no p-value: where 20 000 reports of
 #: the gamma-diagonal matrix have 432 cells, 19 % were below 5 % though no predictor mattered.
@@ -69,9 +69,6 @@ _MARGINAL = {
     "multinomial": "average change in points",
     "ordinal": "average change of the mean rank",
 }
-
-#: Largest logarithm of an odds ratio that is written.
-_FARTHEST = 700.0
 
 
 @dataclass(frozen=True)
@@ -105,15 +102,20 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
         undefined=undefined,
         caution=found.caution if undefined is None else None,
         coefficients=coefficients,
-        covariance=covariance_of(found.fit.covariance)
-        if query.covariance and not undefined
-        else None,
+        share=share_of(query, found.fit),
+        covariance=covariance_of(found.fit.every) if query.covariance and not undefined else None,
     )
 
 
 def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitted:
     """The regression from the table, or from a model if there is none or that is asked for."""
-    if query.estimate != "model":
+    check_samples(counted.survey.schema, query)
+    if query.samples and query.estimate == "moment":
+        raise ParameterError(
+            "estimate: samples are regressed by likelihood; expected auto or model",
+            field="estimate",
+        )
+    if not query.samples and query.estimate != "model":
         try:
             return _from_table(counted, query, model)
         except (DomainTooLarge, ParameterError):
@@ -125,18 +127,45 @@ def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitte
             " respondents are a sample of; expected population",
             field="target",
         )
-    known = [*query.predictors, *query.where]
-    channel = channel_of_outcome(counted.survey, query.outcome, known)
-    if channel is None or not model.outcome.is_distribution:
-        return _from_model(counted, query, model)
-    reported = Reported.of(
-        counted.survey, counted.counts, query.outcome, query.predictors, query.where
+    names, known = [query.outcome, *query.samples], [*query.predictors, *query.where]
+    channels = [channel_of_outcome(counted.survey, name, known) for name in names]
+    if query.samples or (channels[0] is not None and model.outcome.is_distribution):
+        return _from_outcome(counted, query, model, channels)
+    return _from_model(counted, query, model)
+
+
+def _from_outcome(
+    counted: Counted, query: RegressionQuery, model: Equation, channels: Sequence[Array | None]
+) -> _Fitted:
+    """The regression by the likelihood of the outcome, as one sample or several were asked it."""
+    survey, names = counted.survey, [query.outcome, *query.samples]
+    found = [
+        None
+        if channel is None
+        else Reported.of(survey, counted.counts, name, query.predictors, query.where)
+        for name, channel in zip(names, channels, strict=True)
+    ]
+    assumes = OUTCOME_ASSUMES
+    if query.samples:
+        assumes = f"{OUTCOME_ASSUMES} {SAMPLES_ASSUME[query.design]}"
+        reports = [None if each is None else float(each.numbers.sum()) for each in found]
+        if undefined := no_samples(counted, names, reports):
+            return _Fitted(without_numbers(model.coefficients, undefined), "outcome", assumes)
+    told = [each for each in found if each is not None]
+    rows = np.repeat(np.arange(len(told)), [len(each.cells) for each in told])
+    fit = fit_samples(
+        np.concatenate([each.numbers for each in told]),
+        np.array([channel for channel in channels if channel is not None]),
+        rows,
+        model.predictors.at(np.concatenate([each.cells for each in told])),
+        model.outcome,
+        query.design,
     )
-    predictors = model.predictors.at(reported.cells)
-    fit = perturbed_outcome_regression(reported.numbers, channel, predictors, model.outcome)
-    schema = counted.survey.schema
-    missing = any(schema.attributes[j].missing for j in schema.positions(model.names))
-    return _Fitted(fit, "outcome", OUTCOME_ASSUMES + (f" {_LEFT_OUT}" if missing else ""))
+    # That a question was not asked of a sample tells nothing of the answer to it.
+    asked = query.predictors if query.samples else model.names
+    schema = survey.schema
+    missing = any(schema.attributes[j].missing for j in schema.positions(asked))
+    return _Fitted(fit, "outcome", assumes + (f" {_LEFT_OUT}" if missing else ""))
 
 
 def _from_table(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitted:
@@ -188,67 +217,6 @@ def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> _F
         return _Fitted(fit, "model", None, None, fitted)
     tested = dataclasses.replace(fit, z=np.where(far, np.nan, fit.z))
     return _Fitted(tested, "model", None, _TOO_LITTLE, fitted)
-
-
-def coefficients_of(
-    schema: Schema, query: RegressionQuery, model: Equation, fit: Regression
-) -> Iterator[Coefficient]:
-    """Coefficients of a fit, with intervals, odds ratios, marginal effects and verdicts."""
-    odds_scale = query.model != "linear"
-    quantile = normal_quantile(1 - query.confidence)
-    half_widths = quantile * fit.standard_error
-    ends = fit.coefficients - half_widths, fit.coefficients + half_widths
-    p_values = 2 * scipy.special.ndtr(-np.abs(fit.z))
-    # By the row that is shown: of an odds ratio, or of a difference on the scale of the outcome.
-    with np.errstate(over="ignore"):
-        odds = np.exp([fit.coefficients, *ends])
-        margins = np.exp(half_widths) if odds_scale else half_widths / np.ptp(model.outcome.scores)
-    directed = np.isfinite(fit.z) & clear(*ends) | (p_values < 1 - query.confidence)
-    grade = grades(margins, ratio=odds_scale, directed=directed)
-    # An end may be too far for a number, and then there is no interval.
-    near = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
-    ratios = estimates(Estimate, odds[0], half_widths * np.nan, tuple(near), grade=grade)
-    terms, places = model.predictors.terms, model.outcome.places(len(model.predictors.terms))
-    factors = [terms[term] for _, term in places]
-    first = [term[0] if term else None for term in factors]
-    answers = answers_of(schema.attributes[schema.position(query.outcome)])
-    return estimates(
-        Coefficient,
-        fit.coefficients,
-        fit.standard_error,
-        ends,
-        grade=grade,
-        p_value=p_values,
-        undefined=[fit.undefined] * len(places),
-        attribute=[factor and factor.attribute for factor in first],
-        category=[factor and factor.category for factor in first],
-        reference=[factor and factor.reference for factor in first],
-        by=[list(term[1:]) for term in factors],
-        answer=[{} if each is None else {query.outcome: answers[each]} for each, _ in places],
-        odds_ratio=[ratio if odds_scale and ratio.value is not None else None for ratio in ratios],
-        marginal_effect=_effects(model, fit, places, quantile),
-        z=[*map(optional, fit.z.tolist())],
-    )
-
-
-def _effects(
-    model: Equation, fit: Regression, places: Sequence[tuple[int | None, int]], quantile: float
-) -> list[Estimate | None]:
-    """Average marginal effect beside each coefficient that has one."""
-    span = np.ptp(model.outcome.scores) if model.outcome.model == "ordinal" else 1.0
-    compared = model.outcome.compared
-    found: list[Estimate | None] = []
-    for (answer, term), z in zip(places, fit.z.tolist(), strict=True):
-        if not 1 <= term <= len(fit.effects) or not fit.effects.shape[1]:
-            found.append(None)
-            continue
-        # Of an ordinal outcome one effect is of the mean of all.
-        which = 0 if answer is None else compared.index(answer)
-        value, error = fit.effects[term - 1, which], fit.effect_errors[term - 1, which]
-        error = np.nan if np.isnan(z) else error
-        ends = value - quantile * error, value + quantile * error
-        found += estimates(Estimate, value, error, ends, span=float(span), effect=True)
-    return found
 
 
 def grid(result: RegressionResult) -> Grid:
@@ -351,12 +319,19 @@ def warnings(result: RegressionResult) -> list[str]:
         )
         return [sentences.sentence(result.undefined), *more]
     named = [(found.term, found) for found in result.coefficients]
-    return [*([result.caution] if result.caution else []), *sentences.too_uncertain(named)]
+    return [
+        *([result.caution] if result.caution else []),
+        *sentences.too_uncertain(named),
+        *sentences.outside([result.share] if result.share else []),
+    ]
 
 
 def interpretation(result: RegressionResult) -> list[str]:
     """Describe the model and its assumptions."""
     said = _model(result)
+    if result.share is not None:
+        together = sentences.of_share(result.share)
+        said.append(f"Estimated together, {result.share.quantity}: {together}.")
     if _has_odds(result):
         said.append(
             "Odds ratios are not ratios of shares, which are nearer to 1. The average change is"

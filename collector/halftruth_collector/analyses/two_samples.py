@@ -1,4 +1,4 @@
-"""Prevalence from two samples of one question that were randomized differently."""
+"""Prevalence from samples of one question that were randomized differently."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,47 +16,52 @@ from halftruth_shared.analyses.wording import number, p_value, percent
 from halftruth_shared.errors import listing
 
 from ..estimation.answers import answer_codes, category_code
-from ..estimation.bounds import optional
+from ..estimation.bounds import Array, optional
 from ..estimation.estimates import estimates
 from ..estimation.model.perturbed_outcome import Reported, channel_of_outcome
-from ..estimation.two_samples import QUANTITIES, TwoSamples
+from ..estimation.two_samples import QUANTITIES, TwoSamples, stratified
 from . import sentences
 from .base import Analysis, Counted, Grid, names_of_clearest
-
-#: Moment estimates so far outside of 0 to 1 are said to be there.
-_OUTSIDE = 0.0005
+from .samples import ASSUMED, no_samples
 
 #: P-value below which a test rejects.
 _REJECTED = 0.05
 
 
 def compute(counted: Counted, query: TwoSamplesQuery) -> TwoSamplesResult:
-    """Shares by ``estimation.two_samples``, from the numbers of reports of both questions.
+    """Shares by ``estimation.two_samples``, from the numbers of reports of the questions.
 
     Raises
     ------
     SchemaError, ParameterError
-        If a question or `where` is unknown, or a question has not two answers.
+        If a question or `where` is unknown, a question has not two answers, or sizes of strata do
+        not fit.
     """
-    survey = counted.survey
+    survey, names = counted.survey, query.attributes
     for name in query.present:
-        if name not in query.attributes:
+        if name not in names:
             raise ParameterError(
-                f"present: '{name}' is none of the attributes; expected some of:"
-                f" {listing(query.attributes)}",
+                f"present: '{name}' is none of the attributes; expected some of: {listing(names)}",
                 field="present",
             )
-    positions = survey.schema.positions(query.attributes)
-    attributes = [survey.schema.attributes[position] for position in positions]
+    sizes = _sizes(query)
+    attributes = [survey.schema.attributes[place] for place in survey.schema.positions(names)]
     present = {a.name: _present(a, query.present) for a in attributes}
     reported = [_reported(counted, query, a, present[a.name]) for a in attributes]
     told = [each for each in reported if each is not None]
-    undefined, two = _undefined(counted, query, positions, [each[1] for each in told]), None
+    undefined, found = no_samples(counted, names, [each and each[1] for each in reported]), []
+    test: float | None = None
     if undefined is None:
         yes, reports, channels = (np.array(column) for column in zip(*told, strict=True))
-        two = TwoSamples(yes, reports, channels, query.design)
-        undefined = two.undefined
-    found = [] if two is None or undefined else [*two.shares(query.confidence)]
+        if query.design == "strata":
+            few = (reports < 2).any()
+            undefined = "a stratum has one report, which shows no error" if few else None
+            found = [] if few else [stratified(yes, reports, channels, sizes, query.confidence)]
+        else:
+            two = TwoSamples(yes, reports, channels, query.design)
+            undefined = two.undefined
+            if undefined is None:
+                found, test = [*two.shares(query.confidence)], two.p_value
     columns = {
         name: [getattr(share, name) for share in found] or [np.nan] * len(QUANTITIES[query.design])
         for name in ("value", "moment", "standard_error", "lower", "upper")
@@ -79,8 +84,28 @@ def compute(counted: Counted, query: TwoSamplesQuery) -> TwoSamplesResult:
         present=present,
         samples=[int(each[1]) for each in told],
         shares=list(shares),
-        p_value=two.p_value if two is not None and found else None,
+        p_value=test,
     )
+
+
+def _sizes(query: TwoSamplesQuery) -> Array:
+    """Shares of the strata, none where samples are of no strata."""
+    names, strata = query.attributes, query.design == "strata"
+    if not strata and len(names) != 2:
+        raise ParameterError(
+            f"attributes: {len(names)} questions; expected two, or strata as the design",
+            field="attributes",
+        )
+    if set(query.sizes) != set(names if strata else ()):
+        accepted = f"one for each of: {listing(names)}" if strata else "none without strata"
+        raise ParameterError(f"sizes: expected {accepted}", field="sizes")
+    try:
+        sizes = np.array([float(query.sizes[name]) for name in names if strata])
+    except ValueError:
+        sizes = np.array([np.nan])
+    if not (np.isfinite(sizes) & (sizes > 0)).all():
+        raise ParameterError("sizes: expected numbers above 0", field="sizes")
+    return np.asarray(sizes / sizes.sum())
 
 
 def _present(attribute: Attribute, present: dict[str, str]) -> str:
@@ -118,24 +143,6 @@ def _reported(
     return float(total[yes]), float(total.sum()), (channel[yes, yes], channel[yes, 1 - yes])
 
 
-def _undefined(
-    counted: Counted, query: TwoSamplesQuery, positions: Sequence[int], reports: Sequence[float]
-) -> str | None:
-    """Why these are not two samples of a question that was randomized by itself, if so."""
-    if len(reports) < 2:
-        return "reports do not tell each of these questions by itself, and directly who is meant"
-    if not all(reports):
-        return "nobody answered one of the questions"
-    schema, counts = counted.survey.schema, counted.counts
-    answered = [
-        np.isin(counts.cells[:, position], answer_codes(schema.attributes[position]))
-        for position in positions
-    ]
-    if counts.counts[np.logical_and(*answered)].any():
-        return "somebody answered both questions; expected samples of different people"
-    return None
-
-
 def chart(result: TwoSamplesResult) -> EstimateChart:
     """The shares as bars."""
     about = " × ".join(result.query.attributes)
@@ -168,38 +175,12 @@ def _statement(result: TwoSamplesResult, *, clear: bool) -> list[str]:
 def warnings(result: TwoSamplesResult) -> list[str]:
     """Name estimates that are undefined, too uncertain or cut, and instructions not followed."""
     named = [(share.quantity, share) for share in result.shares]
-    cut = [
-        f"{share.quantity} ({percent(share.moment, 1)})"
-        for share in result.shares
-        if share.moment is not None and not -_OUTSIDE < share.moment < 1 + _OUTSIDE
-    ]
     return [
         *sentences.undefined(named),
         *sentences.too_uncertain(named),
-        *(
-            [
-                "Outside of 0 to 100 % without restriction, so that it is chance, or an assumption"
-                f" is wrong: {sentences.listed(cut)}."
-            ]
-            if cut
-            else []
-        ),
+        *sentences.outside(result.shares),
         *_statement(result, clear=True),
     ]
-
-
-#: What each design assumes, besides that everybody is in a sample by chance.
-_ASSUMED = {
-    "compliance": "All are assumed to follow the instructions. Who answers at random is not found"
-    " out where one sample’s probabilities are those of the other with yes and no exchanged.",
-    "cheater-detection": "Who does not follow the instructions is assumed to answer no, and what is"
-    " true of these is not known: prevalence is from “honest yes” to “honest yes” and “cheaters”"
-    " together.",
-    "lie-detector": "Everybody whose answer is no is assumed to follow the instructions, and"
-    " whoever does not to answer no.",
-    "unrelated-question": "All are assumed to follow the instructions, and the harmless question to"
-    " have one prevalence in both samples.",
-}
 
 
 def interpretation(result: TwoSamplesResult) -> list[str]:
@@ -209,9 +190,11 @@ def interpretation(result: TwoSamplesResult) -> list[str]:
     return [
         *sentences.presence(result.present),
         f"Answers: {sentences.listed(answers)}.",
-        _ASSUMED[result.query.design],
+        ASSUMED[result.query.design],
         *_statement(result, clear=False),
-        "Estimates are of maximum likelihood, and intervals of the profile likelihood.",
+        "Estimates are of maximum likelihood, and intervals of the profile likelihood."
+        if result.query.design != "strata"
+        else "The share is that of all strata by their sizes, and its interval a normal one.",
     ]
 
 

@@ -20,6 +20,8 @@ from halftruth_shared import Attribute, ParameterError, RecordError, Survey
 from halftruth_shared.errors import listing
 from numpy.typing import NDArray
 
+from ..estimation.two_samples import samples_of
+
 #: Most people of one row, and of all rows of a file with a column of numbers.
 MOST_OF_ROW, MOST_OF_FILE = 1_000_000, 10_000_000
 
@@ -122,7 +124,7 @@ def read_randomized(
         If it does not fit the survey; the message names row and column and never a value.
     """
     space = survey.report_space
-    parts = {} if samples is None else _parts(samples[0], space.names)
+    parts = {} if samples is None else samples_of(samples[0], space.names)
     names = [name for name in space.names if name not in parts]
     wanted = [*names, *(samples or ()), *(name for name in (key, count) if name is not None)]
     twice = {name for name in wanted if wanted.count(name) > 1}
@@ -154,20 +156,6 @@ def read_randomized(
     kind = f"file:{content}:" if key is None else "key:"
     source = hashlib.sha256(f"{survey.digest}:{kind}".encode()).digest()
     return RandomizedReports(codes.astype(space.dtype).tobytes(), numbers, keys, source)
-
-
-def _parts(column: str, names: Sequence[str]) -> dict[str, str]:
-    """Samples by the questions that they were asked."""
-    parts = {
-        name: name.removeprefix(f"{column}_") for name in names if name.startswith(f"{column}_")
-    }
-    if len(parts) < 2:
-        raise ParameterError(
-            f"samples: the survey has {len(parts)} questions '{column}_…'; expected one for each"
-            " sample",
-            field="samples",
-        )
-    return parts
 
 
 def _split(

@@ -1,4 +1,4 @@
-"""Two samples of one question, each randomized with other probabilities.
+"""Samples of one question, each randomized with other probabilities.
 
 In sample g somebody whose answer is yes and who follows the instructions reports yes with
 probability a_g, somebody else who follows them with b_g, and whoever does not reports no. With θ₁
@@ -9,18 +9,28 @@ p_g π + (1 − p_g) u, where p_g = a_g − b_g and u is the prevalence of that 
 Estimates maximize the likelihood of both samples among the shares that are possible, and intervals
 are those of the profile likelihood. Standard errors are those of the unrestricted moment estimates,
 by the delta method.
+
+A regression has θ₁ = s m(x), θ₀ = s (1 − m(x)) or the like, with one share s of everybody; and of
+strata that are samples of their own the prevalence is Σ W_h π_h, with Σ W_h² var(π̂_h) as its
+variance (Hong, Yum and Lee 1994; with probabilities of each stratum Kim and Warde 2004).
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 import scipy
-from halftruth_shared.analyses.two_samples import SampleDesign
+from halftruth_shared import ParameterError
+from halftruth_shared.analyses.two_samples import SampleDesign, Samples
+from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
+from .model.perturbed_outcome import perturbed_outcome_regression
+from .predictors import Predictors
+from .regression import Regression, without_numbers
+from .responses import Outcome
 
 #: Corners of the shares (θ₁, θ₀) that are possible, as they follow each other.
 _CORNERS = {
@@ -36,8 +46,9 @@ _Ratio = tuple[tuple[int, int, int], tuple[int, int, int]]
 _THETA_1, _THETA_0, _WHOLE = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 
 #: What each design identifies.
-QUANTITIES: dict[SampleDesign, dict[str, _Ratio]] = {
+QUANTITIES: dict[Samples, dict[str, _Ratio]] = {
     "compliance": {"prevalence": (_THETA_1, _WHOLE)},
+    "strata": {"prevalence": (_THETA_1, _WHOLE)},
     # Clark and Desharnais 1998; what cheaters would answer is not known.
     "cheater-detection": {
         "honest yes": (_THETA_1, _WHOLE),
@@ -56,7 +67,14 @@ QUANTITIES: dict[SampleDesign, dict[str, _Ratio]] = {
     },
 }
 
-#: Determinant below which two samples count as randomized alike.
+#: What a regression estimates of the design besides, as a share of everybody.
+SHARES: dict[SampleDesign, str] = {
+    "cheater-detection": "cheaters",
+    "lie-detector": "honest, of these",
+    "unrelated-question": "prevalence of the harmless question",
+}
+
+#: Singular value below which samples count as randomized alike.
 _ALIKE = 1e-9
 
 
@@ -102,17 +120,12 @@ class TwoSamples:
     @property
     def _rows(self) -> Array:
         """Coefficients of θ₁ and θ₀ in λ, shape (2, 2)."""
-        if self.design != "unrelated-question":
-            return self.channels
-        asked = self.channels[:, 0] - self.channels[:, 1]
-        return np.stack([asked, 1 - asked], axis=1)
+        return _rows(self.channels, self.design)
 
     @property
     def undefined(self) -> str | None:
         """Why nothing is identified, if so."""
-        if self.design != "compliance" and abs(np.linalg.det(self._rows)) < _ALIKE:
-            return "both samples were randomized with the same probabilities"
-        return None
+        return undefined(self.channels, self.design)
 
     def shares(self, confidence: float) -> Iterator[Share]:
         """Estimate every share that the design identifies."""
@@ -208,6 +221,129 @@ class TwoSamples:
         # Roots that are not on it stand for its ends, which are no maximum by mistake.
         places = np.concatenate([[0.0, 1.0], np.clip(np.roots(cubic).real, 0.0, 1.0)])
         return np.asarray(start + places[:, None] * (end - start))
+
+
+def stratified(
+    yes: Array, reports: Array, channels: Array, sizes: Array, confidence: float
+) -> Share:
+    """Estimate the prevalence in strata together.
+
+    Parameters
+    ----------
+    yes, reports : ndarray, shape (strata,)
+        Reports of yes and all reports, of each stratum at least two.
+    channels : ndarray, shape (strata, 2)
+    sizes : ndarray, shape (strata,)
+        W_h, of which the sum is 1.
+    """
+    share, contrast = yes / reports, channels[:, 0] - channels[:, 1]
+    each = (share - channels[:, 1]) / contrast
+    variance = share * (1 - share) / (reports - 1) / contrast**2
+    moment, error = float(sizes @ each), float(np.sqrt(sizes**2 @ variance))
+    ends = moment + normal_quantile(1 - confidence) * error * np.array([-1, 1])
+    lower, upper = np.clip(ends, 0, 1).tolist()
+    value = float(sizes @ np.clip(each, 0, 1))
+    return Share("prevalence", value, moment, error, lower, upper)
+
+
+def undefined(channels: Array, design: SampleDesign) -> str | None:
+    """Why samples of these channels identify nothing, if so."""
+    if design != "compliance" and np.linalg.matrix_rank(_rows(channels, design), _ALIKE) < 2:
+        return "the samples were randomized with the same probabilities"
+    return None
+
+
+def _channels_by_share(channels: Array, design: SampleDesign, yes: int) -> tuple[Array, Array]:
+    """Return channels where the share of `SHARES` is 0, and what they change by for a unit of it.
+
+    Parameters
+    ----------
+    channels : ndarray, shape (samples, 2, 2)
+        P(report | answer), of those who follow the instructions.
+    yes : int
+        Number of the answer that is yes.
+    """
+    no = 1 - yes
+    of_yes, of_no = channels[:, yes, yes], channels[:, yes, no]
+    asked, nobody = of_yes - of_no, np.zeros(len(channels))
+    # P(yes | yes) and P(yes | no), where the share is 0 and where it is 1.
+    ends = {
+        "cheater-detection": ((of_yes, of_no), (nobody, nobody)),
+        "lie-detector": ((nobody, of_no), (of_yes, of_no)),
+        "unrelated-question": ((asked, nobody), (nobody + 1, 1 - asked)),
+    }[design]
+    found = np.empty((2, *channels.shape))
+    found[:, :, yes, yes], found[:, :, yes, no] = np.moveaxis(np.array(ends), 1, 0)
+    found[:, :, no] = 1 - found[:, :, yes]
+    return found[0], found[1] - found[0]
+
+
+def fit_samples(
+    numbers: Array,
+    channels: Array,
+    rows: NDArray[np.int64],
+    predictors: Predictors,
+    outcome: Outcome,
+    design: SampleDesign,
+) -> Regression:
+    """Fit a regression to samples, with the share that their design leaves unknown.
+
+    Parameters
+    ----------
+    numbers : ndarray, shape (x, reports)
+    channels : ndarray, shape (samples, reports, answers)
+    rows : ndarray of int, shape (x,)
+        Number of the sample of each row.
+    predictors : Predictors
+        Of each row.
+    outcome : Outcome
+    design : SampleDesign
+
+    Raises
+    ------
+    ParameterError
+        If a design with an unknown share has not an outcome of two answers, or the outcome has no
+        probabilities.
+    """
+    if design == "compliance":
+        return perturbed_outcome_regression(numbers, channels[rows], predictors, outcome)
+    if outcome.model != "logistic" or not outcome.is_distribution:
+        raise ParameterError(
+            f"model: expected a logistic one of two answers for {design}", field="model"
+        )
+    yes = int(np.argmax(outcome.scores))
+    told = channels[:, yes][:, [yes, 1 - yes]]
+    if reason := undefined(told, design):
+        return without_numbers(len(outcome.places(len(predictors.terms))), reason)
+    found = [each[rows] for each in _channels_by_share(channels, design, yes)]
+    return perturbed_outcome_regression(numbers, found[0], predictors, outcome, found[1])
+
+
+def samples_of(question: str, names: Sequence[str]) -> dict[str, str]:
+    """Questions that samples were asked for one, and what each sample is called.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than two.
+    """
+    start = f"{question}_"
+    samples = {name: name.removeprefix(start) for name in names if name.startswith(start)}
+    if len(samples) < 2:
+        raise ParameterError(
+            f"samples: the survey has {len(samples)} questions '{start}…'; expected one for each"
+            " sample",
+            field="samples",
+        )
+    return samples
+
+
+def _rows(channels: Array, design: SampleDesign) -> Array:
+    """Coefficients of θ₁ and θ₀ in λ, shape (samples, 2)."""
+    if design != "unrelated-question":
+        return channels
+    asked = channels[:, 0] - channels[:, 1]
+    return np.stack([asked, 1 - asked], axis=1)
 
 
 def _ratio(top: Array, bottom: Array, shares: Array) -> float:

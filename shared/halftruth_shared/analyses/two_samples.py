@@ -24,6 +24,10 @@ class SampleEstimate(Estimate, frozen=True, kw_only=True):
     moment: float | None
 
 
+#: What two samples are for, or samples of strata.
+Samples = Literal[SampleDesign, "strata"]
+
+
 class TwoSamplesResult(EstimatesResult, frozen=True, kw_only=True):
     """Shares that two samples identify together, and a test that everybody follows instructions.
 
@@ -39,36 +43,45 @@ class TwoSamplesResult(EstimatesResult, frozen=True, kw_only=True):
 
     KEYS: ClassVar = ("quantity",)
     QUANTITY: ClassVar = "share"
-    OTHERS: ClassVar = (("moment", float),)
+    OTHERS: ClassVar = (("moment", float), ("compliance_p_value", float))
 
     def estimates(self) -> Iterator[Row]:
         for share in self.shares:
-            yield (share.quantity,), share, (share.moment,)
+            yield (share.quantity,), share, (share.moment, self.p_value)
 
 
 class TwoSamplesQuery(FilteredQuery[TwoSamplesResult], frozen=True, kw_only=True):
     """Prevalence from two samples of one question, randomized with different probabilities.
 
-    Each person was drawn into one of the samples by chance, and answered its question alone.
+    Each person was drawn into one of the samples by chance, and answered its question alone; or
+    the samples are of strata, whose sizes are known.
     """
 
     attributes: Annotated[
         list[AttributeName],
         Meta(
             min_length=2,
-            max_length=2,
-            description="The question as each of the two samples was asked it.",
+            description="The question as each of the two samples, or each stratum, was asked it.",
             extra_json_schema={"uniqueItems": True},
         ),
     ]
     design: Annotated[
-        SampleDesign,
+        Samples,
         Meta(
             description="What the samples tell besides prevalence. compliance: whether all follow"
             " the instructions. cheater-detection: how many answer no whatever the instructions."
             " lie-detector: the same, if their true answer is yes. unrelated-question: the"
-            " prevalence of the harmless question, which is not taken from the survey."
+            " prevalence of the harmless question, which is not taken from the survey. strata:"
+            " the prevalence in all strata together, by their sizes."
         ),
     ] = "compliance"
+    sizes: Annotated[
+        Items,
+        Meta(
+            description="Of strata: the share of each of all people, or how many they are, as"
+            " question=number.",
+            extra={"written": "question=number"},
+        ),
+    ] = msgspec.field(default_factory=dict)
     present: Presence = msgspec.field(default_factory=dict)
     confidence: Confidence = 0.95

@@ -1,13 +1,18 @@
 """Two samples of one question, from a file to their shares."""
 
+import csv
+import io
+
+import numpy as np
 import pytest
+from halftruth_collector import regress_records
 from halftruth_collector.analyses import ANALYSES, Counted, identified
 from halftruth_collector.campaign.randomized import read_randomized
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
 from halftruth_shared import ParameterError, RecordError, SchemaError, read_survey
 
-TWO = ANALYSES["two-samples"]
+TWO, REGRESSION = ANALYSES["two-samples"], ANALYSES["regression"]
 
 SURVEY = """
 id = "doping"
@@ -35,19 +40,27 @@ missing = ["not asked so"]
 [[attributes]]
 name = "sex"
 categories = ["female", "male"]
+
+[[attributes]]
+name = "votes"
+categories = ["no", "yes"]
+
+[[attributes]]
+name = "votes_again"
+categories = ["no", "yes"]
 """
 
 #: People by sample, report and sex.
-FILE = """deck,doped,sex,people
-A,1,female,160
-A,0,female,340
-B,1,female,260
-B,0,female,240
-A,1,male,120
-A,0,male,380
-B,1,male,300
-B,0,male,200
-B,,male,7
+FILE = """deck,doped,sex,people,votes,votes_again
+A,1,female,160,1,0
+A,0,female,340,1,0
+B,1,female,260,1,0
+B,0,female,240,1,0
+A,1,male,120,1,0
+A,0,male,380,1,0
+B,1,male,300,1,0
+B,0,male,200,1,0
+B,,male,7,1,0
 """
 
 
@@ -93,6 +106,15 @@ def test_a_file_with_a_column_for_the_sample_becomes_shares(files, capsys, monke
         ["honest", "no", "56.0"],
     ]
     assert "p-value" in said
+    main([*words.split(), "--database", database, "--csv"], standalone_mode=False)
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {float(row["compliance_p_value"]) < 1e-4 for row in rows} == {True}
+    words = "analyse regression doping --outcome doped_A --samples doped_B --predictors sex"
+    words += " --design cheater-detection"
+    main([*words.split(), "--database", database], standalone_mode=False)
+    said = capsys.readouterr().out
+    assert "Estimated together, cheaters: " in said
+    assert "the equation is of all others" in said.lower()
 
 
 def test_shares_are_of_the_group_that_is_asked_about(counted):
@@ -132,7 +154,7 @@ def test_answers_that_are_none_are_refused(counted, fields, message):
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"attributes": ["doped_A", "sex"]}, "somebody answered both questions"),
+        ({"attributes": ["doped_A", "sex"]}, "somebody answered two of the questions"),
     ],
 )
 def test_what_are_no_two_samples_have_no_shares(counted, fields, reason):
@@ -156,3 +178,116 @@ def test_files_that_do_not_tell_the_samples_are_refused(files, old, new, options
     (files / "data.csv").write_text(FILE.replace(old, new) if old else FILE)
     with pytest.raises((ParameterError, RecordError), match=message):
         read(files, **options)
+
+
+def regress(counted, **fields):
+    asked = {"outcome": "doped_A", "samples": ["doped_B"], "predictors": ["sex"], **fields}
+    return REGRESSION.compute(counted, REGRESSION.query(**asked))
+
+
+def test_two_samples_are_regressed_on_who_is_asked(counted):
+    """With a share of cheaters for all, whose likelihood is largest on a grid of that share."""
+    result = regress(counted, design="cheater-detection", covariance=True)
+    yes, people = np.array([[160, 260], [120, 300]]), np.full((2, 2), 500)
+
+    def levels(cheaters):
+        """The best log-likelihood, with the prevalence of each sex on a grid."""
+        honest = np.linspace(0, 1, 100_001)
+        found = []
+        for sex in (0, 1):
+            chances = (1 - cheaters) * np.array([honest + b * (1 - honest) for b in (0.25, 0.75)])
+            each = yes[sex, :, None] * np.log(chances)
+            each = each + (people - yes)[sex, :, None] * np.log(1 - chances)
+            found.append((each.sum(axis=0).max(), honest[each.sum(axis=0).argmax()]))
+        return sum(level for level, _ in found), [share for _, share in found]
+
+    grid = np.linspace(0.25, 0.35, 201)
+    best = grid[np.argmax([levels(cheaters)[0] for cheaters in grid])]
+    assert result.share.value == pytest.approx(best, abs=3e-4)
+    logits = np.log(np.array(levels(result.share.value)[1]) ** -1 - 1) * -1
+    values = [each.value for each in result.coefficients]
+    assert values == pytest.approx([logits[0], logits[1] - logits[0]], abs=1e-3)
+    *_, last = result.rows()
+    assert last[0] == "cheaters"
+    assert result.covariance[2][2] == pytest.approx(result.share.standard_error**2)
+    assert len(list(result.rows())) == len(result.covariance) == 3
+
+
+def test_a_data_frame_has_the_samples_in_a_column(counted):
+    """The same regression, from records: a row for each person."""
+    lines = [line.split(",") for line in FILE.splitlines()[1:-1]]
+    rows = [(deck, said, sex) for deck, said, sex, people, *_ in lines for _ in range(int(people))]
+    deck, said, sex = map(np.array, zip(*rows, strict=True))
+    records = {"deck": deck, "doped": np.where(said == "1", "yes", "no"), "sex": sex}
+    design = "lie-detector"
+    result = regress_records(
+        counted.survey, records, "doped", ["sex"], samples="deck", design=design
+    )
+    same = regress(counted, design=design)
+    for one, other in zip(result.estimates(), same.estimates(), strict=True):
+        assert one[1].value == pytest.approx(other[1].value, rel=1e-6)
+        assert one[1].standard_error == pytest.approx(other[1].standard_error, rel=1e-6)
+    with pytest.raises(ParameterError, match="'deck' has other values than the samples"):
+        regress_records(counted.survey, {**records, "deck": said}, "doped", ["sex"], samples="deck")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"samples": [], "outcome": "votes", "design": "lie-detector"},
+            "design: expected samples besides",
+        ),
+        ({"samples": ["sex"], "predictors": ["doped_B"]}, "samples: 'sex'; expected a question"),
+        ({"estimate": "moment"}, "estimate: samples are regressed by likelihood"),
+        ({"target": "respondents"}, "target: without a table"),
+        (
+            {"design": "lie-detector", "model": "multinomial"},
+            "model: expected a logistic one of two answers",
+        ),
+    ],
+)
+def test_regressions_of_no_samples_are_refused(counted, fields, message):
+    with pytest.raises(ParameterError, match=message):
+        regress(counted, **fields)
+
+
+def test_a_regression_of_people_in_both_samples_has_no_numbers(counted):
+    """As where everybody was asked the other question, too."""
+    result = regress(counted, outcome="votes", samples=["votes_again"])
+    assert result.undefined.startswith("somebody answered two of the questions")
+    assert [each.value for each in result.coefficients] == [None, None]
+    assert result.share is None
+
+
+def test_strata_are_weighted_by_their_sizes(counted):
+    """λ is 0.28 and 0.56: Mangat's (λ − 1 + p)/p with p of 3/4 and 1/4, by hand."""
+    sizes = {"doped_A": "3", "doped_B": "1"}
+    result = ask(counted, design="strata", sizes=sizes, where={"sex": "female"})
+    [share] = result.shares
+    first, second = (0.32 - 0.25) / 0.75, (0.52 - 0.75) / 0.25
+    assert share.moment == pytest.approx(0.75 * first + 0.25 * second)
+    # A stratum without the answer has a share of 0.
+    assert share.value == pytest.approx(0.75 * first)
+    assert result.p_value is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"design": "strata"}, "sizes: expected one for each of: doped_A, doped_B"),
+        ({"sizes": {"doped_A": "1"}}, "sizes: expected none without strata"),
+        (
+            {"design": "strata", "sizes": {"doped_A": "1", "doped_B": "-1"}},
+            "sizes: expected numbers above 0",
+        ),
+        (
+            {"design": "strata", "sizes": {"doped_A": "1", "doped_B": "half"}},
+            "sizes: expected numbers above 0",
+        ),
+        ({"attributes": ["doped_A", "doped_B", "sex"]}, "attributes: 3 questions; expected two"),
+    ],
+)
+def test_sizes_that_are_not_those_of_strata_are_refused(counted, fields, message):
+    with pytest.raises(ParameterError, match=message):
+        ask(counted, **fields)
