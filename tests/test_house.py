@@ -71,7 +71,7 @@ MOST_LINES = {
     "collector/halftruth_collector/**/*.py": 37_096,  # waves, samples, a workbench of pages
     "collector/halftruth_collector/access/**/*.py": 350,  # a key in use is not retired
     "collector/halftruth_collector/analyses/**/*.py": 6_318,  # waves, samples regressed, lazy rows
-    "collector/halftruth_collector/campaign/**/*.py": 1_366,
+    "collector/halftruth_collector/campaign/**/*.py": 1_354,
     "collector/halftruth_collector/charts/**/*.py": 278,
     "collector/halftruth_collector/cli/**/*.py": 2_627,  # audits of series, planned waves
     "collector/halftruth_collector/demo/**/*.py": 508,  # few people, so that it is shown by day
@@ -86,7 +86,7 @@ MOST_LINES = {
     "collector/halftruth_collector/store/**/*.py": 2_880,  # back-ups of earlier tables
     "collector/halftruth_collector/web/**/*.py": 4_033,  # cards, map of associations
     "collector/halftruth_collector/**/*.js": 269,
-    "tests/**/*.py": 56_485,  # headlines, measures by statements instead of code
+    "tests/**/*.py": 56_401,  # headlines, measures by statements instead of code
     "tests/**/*.mjs": 4_110,  # costs of reports by enumeration
 }
 

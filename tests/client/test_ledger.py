@@ -238,17 +238,6 @@ def test_a_damaged_ledger_lets_nothing_be_asked_or_sent(stub, client, session, t
     assert len(posted(session)) == 1
 
 
-def test_an_outbox_from_before_there_was_a_ledger_still_knows_who_answered(stub, client, tmp_path):
-    outbox = tmp_path / "outbox"
-    before = answer(client(outbox=outbox), stub, wave(1))
-    with sqlite3.connect(outbox) as connection:
-        connection.executescript("DROP TABLE ledger; DROP TABLE rotations")
-    upgraded = client(outbox=outbox)
-    assert answer(upgraded, stub, wave(1)).id == before.id
-    assert answer(upgraded, stub, wave(2)).status == "accepted"
-    assert [entry.survey for entry in upgraded.ledger("ada").entries] == ["health-2"]
-
-
 def test_a_total_below_the_amplification_of_its_wave_is_refused():
     with pytest.raises(SurveyError, match=r"series\.total_gamma: expected at least .* 10"):
         wave(1, gamma="10")

@@ -5,7 +5,7 @@ import sqlite3
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 
 import pytest
@@ -30,6 +30,13 @@ INVITED = Terms(invitations=True)
 SECONDS = "SELECT EXTRACT(EPOCH FROM published_at) FROM surveys"
 
 
+@pytest.fixture
+def several(database):
+    """Open some stores on the database, as several collectors do."""
+    with ExitStack() as opened:
+        yield lambda number: [opened.enter_context(Store(database)) for _ in range(number)]
+
+
 def test_two_transactions_count_the_same_cell_without_waiting(
     database, store, published, true_counts, rows
 ):
@@ -42,26 +49,20 @@ def test_two_transactions_count_the_same_cell_without_waiting(
         commits_held(store.database.engine) as (held, free),
     ):
         first = threads.submit(store.reports.count, made)
-        try:
-            assert held.wait(PATIENCE)
-            later = other.reports.add(
-                "health", published.digest, [report(3, 1, 1), report(4, 0, 0)]
-            )
-            assert not first.done()
-        finally:
-            free.set()
+        assert held.wait(PATIENCE)
+        later = other.reports.add("health", published.digest, [report(3, 1, 1), report(4, 0, 0)])
+        assert not first.done()
+        free.set()
         assert later.accepted == first.result(PATIENCE).accepted == 2
     shards = dict(rows("SELECT shard, SUM(count) FROM cells GROUP BY shard"))
     assert shards == {0: 2, 1: 2}
     assert true_counts() == {1: Counter({b"\1\1": 2, b"\0\0": 2})}
 
 
-def test_more_transactions_than_shards_count_all_the_same(
-    database, store, published, true_counts, rows, monkeypatch
-):
+def test_more_transactions_than_shards_count_all_the_same(several, published, true_counts, rows):
     number = SHARDS + 4
     ready = threading.Barrier(number, timeout=PATIENCE)
-    stores = [Store(database) for _ in range(number)]
+    stores = several(number)
     local = threading.local()
 
     def meet(text: str) -> None:
@@ -75,18 +76,14 @@ def test_more_transactions_than_shards_count_all_the_same(
             batch = [report(100 * thread + n, *cell_of(n)) for n in range(6)]
             return mine.reports.add("health", published.digest, batch).accepted
 
-    try:
-        assert hammer(stores, work, number) == [6] * number
-    finally:
-        for each in stores:
-            each.close()
+    assert hammer(stores, work, number) == [6] * number
     shards = [shard for (shard,) in rows("SELECT DISTINCT shard FROM cells")]
     assert sorted(shards) == list(range(SHARDS))
     assert true_counts() == {1: Counter({bytes(cell_of(n)): number for n in range(6)})}
 
 
 def test_batches_in_any_order_never_wait_for_each_other_in_a_circle(
-    database, store, survey, second, true_counts
+    several, store, survey, second, true_counts
 ):
     """PostgreSQL would end a circle with an error, and so with StoreUnavailable.
 
@@ -127,12 +124,7 @@ def test_batches_in_any_order_never_wait_for_each_other_in_a_circle(
             mine.invitations.create("health", 2)
         return [0, 0]
 
-    stores = [store, *(Store(database) for _ in range(4))]
-    try:
-        accepted = hammer(stores, lambda mine, n: (work if n % 5 else operate)(mine, n), 15)
-    finally:
-        for each in stores[1:]:
-            each.close()
+    accepted = hammer(several(5), lambda mine, n: (work if n % 5 else operate)(mine, n), 15)
     numbers = {each.id: each.number for each in store.surveys.all()}
     found = true_counts()
     assert found[numbers["second"]] == Counter(bytes(cell_of(id)) for id in sent)
@@ -153,13 +145,11 @@ def test_no_signature_slips_in_while_its_key_is_revoked(database, store, survey,
     ):
         signature = sign(key, survey.digest, INVITED)
         publishing = threads.submit(store.surveys.publish, survey, INVITED, signature)
-        try:
-            assert held.wait(PATIENCE)
-            revoked = threads.submit(other.keys.revoke, key.public)
-            with pytest.raises(TimeoutError):
-                revoked.result(0.3)
-        finally:
-            free.set()
+        assert held.wait(PATIENCE)
+        revoked = threads.submit(other.keys.revoke, key.public)
+        with pytest.raises(TimeoutError):
+            revoked.result(0.3)
+        free.set()
         publishing.result(PATIENCE)
         assert revoked.result(PATIENCE) == ["health"]
     assert store.surveys.get("health").signature is None
@@ -226,19 +216,17 @@ def test_a_survey_is_closed_after_what_is_being_counted(database, store, publish
         commits_held(store.database.engine) as (held, free),
     ):
         counting_ = threads.submit(store.reports.count, made)
-        try:
-            assert held.wait(PATIENCE)
-            closing_ = threads.submit(other.surveys.close, "health")
-            with pytest.raises(TimeoutError):
-                closing_.result(0.3)
-        finally:
-            free.set()
+        assert held.wait(PATIENCE)
+        closing_ = threads.submit(other.surveys.close, "health")
+        with pytest.raises(TimeoutError):
+            closing_.result(0.3)
+        free.set()
         assert counting_.result(PATIENCE).accepted == 1
         closing_.result(PATIENCE)
     assert true_counts() == {1: Counter({b"\1\1": 1})}
 
 
-def test_common_ids_in_opposite_orders_wait_in_one_order(database, store, published, true_counts):
+def test_common_ids_in_opposite_orders_wait_in_one_order(several, published, true_counts):
     """Four at the same moment bring the same new ids, each in an order of its own."""
     together = threading.Barrier(4, timeout=PATIENCE)
 
@@ -252,12 +240,7 @@ def test_common_ids_in_opposite_orders_wait_in_one_order(database, store, publis
             accepted += mine.reports.add("health", published.digest, batch).accepted
         return accepted
 
-    stores = [store, *(Store(database) for _ in range(3))]
-    try:
-        assert sum(hammer(stores, work, 4)) == 10 * 500
-    finally:
-        for each in stores[1:]:
-            each.close()
+    assert sum(hammer(several(4), work, 4)) == 10 * 500
     assert true_counts()[1].total() == 10 * 500
 
 
