@@ -325,12 +325,25 @@ _WORDS = {
 }
 
 
+def _members(message: str, content: dict[str, Any]) -> list[str]:
+    """Names of the members that the table with an unknown one may have, if it is one of these."""
+    kinds: dict[str, Any] = {"attributes": AttributeDocument, "form": Framing, "series": Series}
+    at = re.search(r" - at `\$\.(\w+)(?:\[\d+\])?`$", message)
+    if at is not None and at[1] == "mechanism":
+        kind = content["mechanism"]["kind"]
+        kinds["mechanism"] = next(m.written_as for m in MECHANISMS if m.kind == kind)
+    table = SurveyDocument if " - at `" not in message else kinds.get(at[1]) if at else None
+    return [] if table is None else list(table.__struct_encode_fields__)
+
+
 def _shape_error(error: Exception, content: dict[str, Any] | None = None) -> SurveyError:
     """Return the error for a document of a wrong shape, with what would be accepted."""
     message = str(error)
-    if "`$.mechanism.kind`" in message:
-        kinds = listing([mechanism.kind for mechanism in MECHANISMS])
-        return SurveyError(f"survey: {message}; expected one of: {kinds}")
+    known = [m.kind for m in MECHANISMS] if "`$.mechanism.kind`" in message else []
+    if content is not None and message.startswith("Object contains unknown field"):
+        known = _members(message, content)
+    if known:
+        message += f"; expected one of: {listing(known, len(known))}"
     if (found := _SHAPE.fullmatch(message)) is None:
         return SurveyError(f"survey: {message}")
     wanted, got, place = found.groups()

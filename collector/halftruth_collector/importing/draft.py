@@ -208,8 +208,8 @@ class Draft:
                 low = high - _RANGE if high is not None and high <= 0 else Fraction(0)
             high = low + _RANGE if high is None else high
             self.say(
-                "has no range there; the one here is a placeholder: write which numbers can be"
-                " answered",
+                "has no range there; write which numbers can be answered, for this is"
+                " a placeholder",
                 name,
                 f"{float(low):g} to {float(high):g}",
             )

@@ -74,7 +74,7 @@ def restore(database: Database, file: Path, progress: Progress | None = None) ->
         for table in metadata.sorted_tables:
             if connection.execute(select(table).limit(1)).first() is not None:
                 raise ParameterError(
-                    f"database: it has {table.name} already; expected an empty one",
+                    "database: it is not empty; expected an empty one, such as a new file",
                     field="database",
                 )
         with backup.reading() as source:

@@ -45,7 +45,7 @@ def changed(
         if signed is not None and new != terms:
             raise ParameterError(
                 f"signature: the terms are signed by {signed.key}; expected a signature of the"
-                " new ones, or that it be dropped, too",
+                " new ones, or none (--no-signature, or null)",
                 field="signature",
             )
     elif signature is not None:

@@ -222,8 +222,8 @@ LEFT_OUT = [
         )
     ),
     # Numbers without a range (M8), pictures and links.
-    (surveyjs({"type": "text", "inputType": "number", "name": "n"}), None, "placeholder: write"),
-    (surveyjs(AGE | {"min": 5, "max": None}), None, "can be answered: 5 to 105"),
+    (surveyjs({"type": "text", "inputType": "number", "name": "n"}), None, "this is a placeholder"),
+    (surveyjs(AGE | {"min": 5, "max": None}), None, "a placeholder: 5 to 105"),
     (surveyjs(Q | {"title": "<img src=a.png>Q?"}), None, "the links and pictures of texts are"),
     (surveyjs(panel(Q, onlyHere=1)), None, "question 'p': 'onlyHere' is left out"),
 ]

@@ -128,8 +128,8 @@ def test_what_of_surveyjs_is_left_out_is_said(imported):
             "question 'symptoms': 'maxSelectedChoices' is left out",
             "question 'nights': a number: see to the width of its bins",
             "question 'weight': a number: see to the width of its bins",
-            "question 'weight': has no range there; the one here is a placeholder: write which"
-            " numbers can be answered: 0 to 100",
+            "question 'weight': has no range there; write which numbers can be"
+            " answered, for this is a placeholder: 0 to 100",
             "question 'mood': is one question for each row",
             *(
                 f"question 'mood-{row}': asked of everybody: its condition cannot be written as"
@@ -230,8 +230,8 @@ def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(impo
             "question 'Q7': left out: a survey has no questions with a ranking",
             "question 'Q9': left out (a text): nothing is answered there",
             "question 'Q10': a number: see to the width of its bins",
-            "question 'Q10': has no range there; the one here is a placeholder: write which"
-            " numbers can be answered: 0 to 100",
+            "question 'Q10': has no range there; write which numbers can be"
+            " answered, for this is a placeholder: 0 to 100",
         ]
     )
 
