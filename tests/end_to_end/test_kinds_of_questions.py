@@ -7,9 +7,9 @@ import every_kind
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from halftruth_collector import Counts, Estimator
 from halftruth_collector.cli import main
 from scipy import stats
+from sources import estimator_of
 
 KEPT = 'kind = "randomized-response"\ngamma = "1000000000000"'
 MECHANISMS = [
@@ -24,8 +24,7 @@ def answered(survey, count, seed):
     people = every_kind.people(count, seed)
     codes = np.array([survey.schema.encode(record) for record in people])
     rng = np.random.default_rng(seed)
-    reports = survey.mechanism.perturb_many(survey.schema, codes, rng)
-    return people, Estimator(survey, Counts.from_reports(survey, reports))
+    return people, estimator_of(survey, codes, rng)
 
 
 def true_shares(people, names):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation import Counts
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
@@ -11,6 +11,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
+from sources import estimator_of
 
 SCHEMA = Schema(
     (
@@ -54,18 +55,21 @@ def answers(codes, schema=SCHEMA):
     )
 
 
+def codes_of(asked, schema=SCHEMA):
+    """The same people as rows of codes."""
+    return np.stack([asked[name].cat.codes for name in schema.names], axis=1)
+
+
 def estimators(survey, asked, surveys=400, target="population", seed=3):
     """Estimates of simulated surveys.
 
     For *population* each is of as many people drawn from these, for *respondents* of these.
     """
     rng = np.random.default_rng(seed)
-    schema = survey.schema
-    codes = np.stack([asked[name].cat.codes for name in schema.names], axis=1)
+    codes = codes_of(asked, survey.schema)
     for _ in range(surveys):
         sample = rng.choice(codes, len(codes)) if target == "population" else codes
-        reports = survey.mechanism.perturb_many(schema, sample, rng)
-        yield Estimator(survey, Counts.from_reports(survey, reports))
+        yield estimator_of(survey, sample, rng)
 
 
 def drawn_counts(survey, shares, people, surveys, target="population", seed=3):

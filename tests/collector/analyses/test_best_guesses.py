@@ -1,12 +1,11 @@
 """Best guesses on every surface: a typical error of their own, and no other estimate's interval."""
 
-from datetime import UTC, datetime
-
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
-from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.estimation import Estimator
 from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
+from sources import source_of
 
 SCHEMA = Schema([Attribute(name, ("no", "yes"), ("yes",)) for name in "abcd"])
 SURVEY = Survey("s", "S", SCHEMA, RandomizedResponse(dict.fromkeys("abcd", "7/10")))
@@ -24,8 +23,7 @@ def counted(people, truth=TRUTH, seed=0):
     rng = np.random.default_rng(seed)
     cells = rng.choice(truth.size, people, p=truth.ravel() / truth.sum())
     codes = np.stack(np.unravel_index(cells, truth.shape), axis=1)
-    counts = Counts.from_reports(SURVEY, SURVEY.mechanism.perturb_many(SCHEMA, codes, rng))
-    return Counted(SURVEY, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    return source_of(SURVEY, codes, rng)
 
 
 def asked(name, source, **more):

@@ -3,12 +3,12 @@
 import html
 
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.charts.rendering import to_svg
-from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.contrasts import Groups, compare_groups, shares_of, trend_of
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from msgspec.structs import replace
+from sources import source_of
 
 from .conftest import SURVEYS
 from .test_surfaces import plain
@@ -102,8 +102,7 @@ def test_the_headline_states_the_clearest_difference_and_leaves_out_unusable_sha
 
 
 def test_what_cannot_be_compared_says_why_everywhere(study):
-    few = Counts.from_reports(SURVEYS[0], study.counted.counts.cells[:30])
-    counted = Counted(SURVEYS[0], few, study.counted.as_of, min_reports=1)
+    counted = source_of(SURVEYS[0], study.counted.counts.cells[:30])
     query = ComparisonQuery(
         answer={"smoker": "yes"}, groups="age", effect="odds_ratio", trend=True, confidence=0.999
     )

@@ -1,20 +1,20 @@
 """Cross-tabulations against pandas, how they are shown, and what is said where little is known."""
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.charts.rendering import to_svg
-from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.independence import Departures
 from halftruth_collector.web.pages.controls import controls
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.charts import HeatMap
 from halftruth_shared.analyses.crosstab import CrosstabQuery
-from respondents import SCHEMA, SURVEYS, drawn_counts, independent_people, people
+from respondents import SCHEMA, SURVEYS, codes_of, drawn_counts, independent_people, people
+from sources import source_of
 
 CROSSTAB = ANALYSES["crosstab"]
 SHARES = {"joint": "all", "row": "index", "column": "columns"}
@@ -22,9 +22,7 @@ OPEN = Survey("open", "Open", SCHEMA, RandomizedResponse(dict.fromkeys(SCHEMA.na
 
 
 def counted(survey, asked, seed=5):
-    codes = np.stack([asked[name].cat.codes for name in SCHEMA.names], axis=1)
-    reports = survey.mechanism.perturb_many(SCHEMA, codes, np.random.default_rng(seed))
-    return Counted(survey, Counts.from_reports(survey, reports), datetime.now(UTC), min_reports=1)
+    return source_of(survey, codes_of(asked), np.random.default_rng(seed))
 
 
 def result(survey, *attributes, asked=None, **query):
@@ -112,7 +110,7 @@ def test_what_the_perturbation_adds_to_percentages_is_their_spread_among_the_sam
     _, surveys = drawn_counts(survey, shares, 6_000, 400, target="respondents")
     found, foretold = [], []
     for counts in surveys:
-        source = Counted(survey, counts, datetime.now(UTC), min_reports=1)
+        source = source_of(survey, counts)
         cells = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote"])).cells
         found.append([cell.value for cell in cells])
         foretold.append([cell.perturbation_error for cell in cells])
@@ -191,7 +189,7 @@ def test_where_most_groups_are_open_the_verdict_says_so():
     assert found.reliability == "not usable"
     assert found.verdict.startswith("not usable: most groups are not significantly above zero")
     single = CROSSTAB.compute(
-        Counted(survey, Counts.from_reports(survey, [[0, 0, 0]]), datetime.now(UTC), min_reports=1),
+        source_of(survey, [[0, 0, 0]]),
         CrosstabQuery(attributes=["sex", "vote"]),
     )
     assert {cell.standard_error for cell in single.cells} == {None}
@@ -214,7 +212,7 @@ def test_few_cells_are_bars_grouped_by_their_base_and_many_a_grid():
     many = Survey("many", "Many", schema, RandomizedResponse({"a": "0.7", "b": "0.7"}))
     reports = np.random.default_rng(1).integers(0, 7, (2_000, 2))
     found = CROSSTAB.compute(
-        Counted(many, Counts.from_reports(many, reports), datetime.now(UTC), min_reports=1),
+        source_of(many, reports),
         CrosstabQuery(attributes=["a", "b"]),
     )
     heat_map = CROSSTAB.chart(found)

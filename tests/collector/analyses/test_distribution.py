@@ -1,13 +1,11 @@
 """Means, deviations, percentiles and cumulative shares, against pandas on unperturbed records."""
 
-from datetime import UTC, datetime
-
 import numpy as np
 import pandas as pd
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.charts.rendering import to_svg
-from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation import Estimator
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
@@ -20,12 +18,11 @@ from halftruth_shared import (
 from halftruth_shared.analyses.distribution import DistributionQuery
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.number import NumberRange
+from respondents import answers, codes_of, estimators
 from scipy.optimize import approx_fprime
-
-from tests.support.respondents import answers, estimators
+from sources import counts_of, source_of
 
 DISTRIBUTION = ANALYSES["distribution"]
-NOW = datetime(2026, 5, 9, tzinfo=UTC)
 
 
 def schema_of(*, sensitive):
@@ -65,15 +62,12 @@ def people(count=4_000):
     return pd.Series(hours), answers(np.stack([bins, sex, content], axis=1), SCHEMA)
 
 
-def asked_of(survey, counts, **query):
-    return DISTRIBUTION.compute(
-        Counted(survey, counts, NOW, min_reports=1), DistributionQuery(**query)
-    )
+def asked_of(survey, reports, **query):
+    return DISTRIBUTION.compute(source_of(survey, reports), DistributionQuery(**query))
 
 
 def unperturbed(asked, **query):
-    codes = np.stack([asked[name].cat.codes for name in OPEN.names], axis=1)
-    return asked_of(UNPERTURBED, Counts.from_reports(UNPERTURBED, codes), **query)
+    return asked_of(UNPERTURBED, codes_of(asked, OPEN), **query)
 
 
 def groups_of(hours, asked):
@@ -180,8 +174,7 @@ def test_bins_cost_no_more_than_is_said(whole):
         codes = rng.integers(0, len(lowest), 200)
         within = rng.random(200) < 0.5 if place == 0.3 else np.full(200, place)
         numbers = lowest[codes] + within * (step - 1 if whole else step * 0.999)
-        counts = Counts.from_reports(survey, codes[:, None])
-        result = asked_of(survey, counts, attribute="age")
+        result = asked_of(survey, codes[:, None], attribute="age")
         [found] = result.groups
         assert result.bin_error == (4.5 if whole else 1.25)
         assert abs(found.mean.value - numbers.mean()) <= result.bin_error
@@ -211,8 +204,7 @@ def test_a_group_that_may_be_empty_has_no_numbers_and_says_so():
 
 
 def test_one_report_shows_no_error():
-    counts = Counts.from_reports(UNPERTURBED, np.array([[2, 0, 1]]))
-    [found] = asked_of(UNPERTURBED, counts, attribute="hours").groups
+    [found] = asked_of(UNPERTURBED, np.array([[2, 0, 1]]), attribute="hours").groups
     assert (found.mean.value, found.mean.interval) == (24.5, None)
     assert (found.quantiles[1].answer, found.quantiles[1].interval) == ("20 to 29", None)
     assert found.mean.reliability == "not usable"
@@ -239,15 +231,13 @@ def test_shares_below_zero_make_intervals_wider_and_no_percentile_fall():
 def test_answers_without_an_order_are_named():
     schema = Schema([Attribute("vote", ("left", "right", "none"))])
     survey = Survey("s", "S", schema, GammaDiagonal("19"))
-    counts = Counts.from_reports(survey, np.array([[0], [1], [1], [2]] * 50))
-    result = asked_of(survey, counts, attribute="vote")
+    result = asked_of(survey, np.array([[0], [1], [1], [2]] * 50), attribute="vote")
     assert "does not say that the answers to “vote” are in an order" in " ".join(
         DISTRIBUTION.warnings(result)
     )
     scale = Schema([Attribute("content", ("1", "2", "3", "4"), kind="scale")])
     survey = Survey("s", "S", scale, GammaDiagonal("19"))
-    counts = Counts.from_reports(survey, np.array([[0], [1], [1], [3]] * 50))
-    result = asked_of(survey, counts, attribute="content")
+    result = asked_of(survey, np.array([[0], [1], [1], [3]] * 50), attribute="content")
     assert (result.counted_as, result.ordered, result.values) == ("numbers", True, [1, 2, 3, 4])
     assert not any("order" in said for said in DISTRIBUTION.warnings(result))
 
@@ -255,9 +245,7 @@ def test_answers_without_an_order_are_named():
 def test_a_regression_of_numbers_is_of_the_middles_of_those_who_answered():
     hours, asked = people()
     query = RegressionQuery(outcome="hours", predictors=["sex"], model="linear")
-    codes = np.stack([asked[name].cat.codes for name in OPEN.names], axis=1)
-    counts = Counts.from_reports(UNPERTURBED, codes)
-    counted = Counted(UNPERTURBED, counts, NOW, min_reports=1)
+    counted = source_of(UNPERTURBED, codes_of(asked, OPEN))
     result = ANALYSES["regression"].compute(counted, query)
     _, (_, women), (_, men) = groups_of(hours, asked)
     assert [found.value for found in result.coefficients] == pytest.approx(
@@ -292,9 +280,7 @@ def test_means_of_groups_differ_as_in_pandas_without_perturbation():
 @pytest.mark.parametrize("kind", SURVEYS)
 def test_errors_of_differences_are_those_of_the_delta_method(kind):
     survey, (_, asked) = SURVEYS[kind], people()
-    codes = np.stack([asked[name].cat.codes for name in SCHEMA.names], axis=1)
-    drawn = survey.mechanism.perturb_many(SCHEMA, codes, np.random.default_rng(4))
-    counts = Counts.from_reports(survey, drawn)
+    counts = counts_of(survey, codes_of(asked, SCHEMA), np.random.default_rng(4))
     found = asked_of(survey, counts, attribute="content", groups="sex", confidence=0.9)
     assert found.reference == "female"
     difference = found.groups[2].difference

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from field_data import NIGERIA, published
 from halftruth_collector import regress_records
-from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
 from scipy.optimize import minimize
 from scipy.special import expit
+from sources import estimator_of
 
 from .test_regression_by_model import hessian, numbers
 
@@ -60,8 +60,7 @@ def test_forced_response_in_the_field(nigeria, predictors, expected):
 @published
 def test_a_prevalence_in_the_field(nigeria):
     answers = np.array([[int(answer == "yes")] for answer in nigeria["armed"]])
-    counts = Counts.from_reports(forced_response(), answers)
-    table = Estimator(forced_response(), counts).table(["armed"])
+    table = estimator_of(forced_response(), answers).table(["armed"])
     assert table.support[1] == pytest.approx(0.26135, abs=5.1e-6)
     assert table.standard_error()[1] == pytest.approx(0.014445, abs=5.1e-6)
 

@@ -3,17 +3,17 @@
 import html
 import json
 import re
-from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 import msgspec
 import numpy as np
 import pytest
 from halftruth_client import RequestRefused
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, EstimateError, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.overview import OverviewQuery
+from sources import source_of
 
 from .conftest import command, query_string
 
@@ -38,9 +38,8 @@ def counted():
     group = (rng.random(PEOPLE) < 0.4).astype(int)
     others = np.where(group, *(rng.choice(8, PEOPLE, p=p) for p in shares))
     records = np.stack([group, *np.unravel_index(others, (2, 2, 2))], axis=1)
-    now = datetime(2026, 5, 9, tzinfo=UTC)
     return [
-        Counted(survey, Counts.from_reports(survey, rows), now, min_reports=1)
+        source_of(survey, rows)
         for survey, rows in (
             (survey_of("wabc"), records),
             (survey_of("abc"), records[group == 1][:, 1:]),
@@ -94,9 +93,7 @@ def test_a_group_that_nobody_is_in_is_refused(counted):
     counts = Counts.from_cells(everybody.survey, [[0, 0, 0, 1]], [500])
     query = OverviewQuery(where={"w": "c1"})
     with pytest.raises(EstimateError, match="which is not clearly above zero"):
-        ANALYSES["overview"].compute(
-            Counted(everybody.survey, counts, everybody.as_of, min_reports=1), query
-        )
+        ANALYSES["overview"].compute(source_of(everybody.survey, counts), query)
 
 
 def test_a_page_says_whom_it_is_about_and_keeps_the_filter(study):

@@ -1,15 +1,13 @@
 """Results in the words of people."""
 
-from datetime import UTC, datetime
-
 import msgspec
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.labels import Labels, labelled
-from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.errors import HalftruthError
+from sources import source_of
 
 QUESTIONS = {"smoker": "Do you smoke?", "drinks": "Alcohol at work", "place": "Wo leben Sie?"}
 ANSWERS = {"n0": "not at all", "y1": "every day", "n-north": "im Norden"}
@@ -36,9 +34,7 @@ def counted():
     smoker = rng.integers(0, 2, 9_000)
     drinks = np.where(rng.random(9_000) < 0.3, rng.integers(0, 3, 9_000), smoker)
     records = np.stack([smoker, drinks, rng.integers(0, 2, 9_000)], axis=1)
-    reports = SURVEY.mechanism.perturb_many(SCHEMA, records, rng)
-    counts, as_of = Counts.from_reports(SURVEY, reports), datetime(2026, 11, 1, tzinfo=UTC)
-    return Counted(SURVEY, counts, as_of, min_reports=1)
+    return source_of(SURVEY, records, rng)
 
 
 @pytest.mark.parametrize("name", [name for name in ANALYSES if name != "counts"])

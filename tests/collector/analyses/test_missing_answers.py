@@ -2,12 +2,11 @@
 
 import csv
 import io
-from datetime import UTC, datetime
 
 import msgspec
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.labels import labelled
 from halftruth_collector.analyses.tabular import to_csv
 from halftruth_collector.estimation import Counts
@@ -17,6 +16,7 @@ from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
+from sources import source_of
 
 SCHEMA = Schema(
     (
@@ -50,7 +50,7 @@ def ask(records):
         survey = Survey("s", "S", schema, RandomizedResponse(dict.fromkeys(schema.names, "0.999")))
         # What is expected of these records, so that the estimates are what is true of them.
         counts = Counts.from_cells(survey, *np.unique(records, axis=0, return_counts=True))
-        counted = Counted(survey, counts, datetime.now(UTC), min_reports=1)
+        counted = source_of(survey, counts)
         name = type(query).__module__.rpartition(".")[2].replace("_", "-")
         return ANALYSES[name].compute(counted, query)
 

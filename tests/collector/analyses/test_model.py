@@ -3,14 +3,12 @@
 import csv
 import html
 import io
-from datetime import UTC, datetime
 from statistics import NormalDist
 
 import msgspec
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
-from halftruth_collector.estimation import Counts
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation.model.cached import MOST_TESTED
 from halftruth_shared import (
     Attribute,
@@ -23,6 +21,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.showing import basis
+from sources import source_of
 
 SCHEMA = Schema(
     [
@@ -49,8 +48,7 @@ def counted(truth, people=20_000, mechanism=WARNER, seed=0, schema=SCHEMA):
     survey = Survey("s", "S", schema, mechanism)
     cells = rng.choice(truth.size, people, p=truth.ravel())
     codes = np.stack(np.unravel_index(cells, truth.shape), axis=1)
-    counts = Counts.from_reports(survey, mechanism.perturb_many(schema, codes, rng))
-    return Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    return source_of(survey, codes, rng)
 
 
 def asked(name, source, **fields):
@@ -317,8 +315,7 @@ def test_a_model_of_too_many_questions_is_refused_and_of_some_of_them_answered()
     rng = np.random.default_rng(0)
     survey = Survey("m", "M", many, RandomizedResponse(dict.fromkeys(many.names, "0.8")))
     records = rng.integers(0, 2, (500, 20))
-    counts = Counts.from_reports(survey, survey.mechanism.perturb_many(many, records, rng))
-    source = Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    source = source_of(survey, records, rng)
     with pytest.raises(DomainTooLarge, match=r"^modelled: a model of 1048576 cells; expected") as e:
         asked("overview", source)
     assert e.value.field == "modelled"

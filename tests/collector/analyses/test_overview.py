@@ -1,15 +1,16 @@
 """The overview against Warner's estimator, worked by hand from the counts."""
 
 import math
-from datetime import UTC, date, datetime
+from datetime import date
 
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Counts
 from halftruth_collector.web.pages.overview import by_day
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.base import DayCount
 from halftruth_shared.analyses.overview import OverviewQuery
+from sources import source_of
 
 SCHEMA = Schema(
     (
@@ -24,7 +25,7 @@ KEEP = {"smoker": 0.75, "drinks": 0.8}
 
 def overview(**query):
     counts = Counts.from_cells(SURVEY, [list(cell) for cell in CELLS], list(CELLS.values()))
-    counted = Counted(SURVEY, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    counted = source_of(SURVEY, counts)
     return ANALYSES["overview"].compute(counted, OverviewQuery(**query))
 
 
@@ -72,7 +73,7 @@ def test_each_error_is_told_apart_into_perturbation_and_sampling(target):
 
 def test_where_an_estimate_is_impossible_its_sampling_error_is_undefined():
     few = Counts.from_cells(SURVEY, [[0, 0]], [100])
-    counted = Counted(SURVEY, few, datetime.now(UTC), min_reports=1)
+    counted = source_of(SURVEY, few)
     result = ANALYSES["overview"].compute(counted, OverviewQuery(attributes=["smoker"]))
     for found in result.questions[0].answers:
         assert not 0 <= found.value <= 1
@@ -83,7 +84,7 @@ def test_where_an_estimate_is_impossible_its_sampling_error_is_undefined():
 def test_reports_are_told_by_day():
     counts = Counts.from_cells(SURVEY, [[0, 0]], [90])
     days = {date(2026, 5, day): 10 for day in range(1, 10)}
-    counted = Counted(SURVEY, counts, datetime.now(UTC), min_reports=1, days=days)
+    counted = source_of(SURVEY, counts, days=days)
     result = ANALYSES["overview"].compute(counted, OverviewQuery())
     assert {found.day: found.reports for found in result.days} == days
     [said] = [line for line in ANALYSES["overview"].interpretation(result) if "by day" in line]
@@ -126,8 +127,6 @@ def test_questions_are_told_by_their_labels_and_in_the_order_asked_for():
 
 def test_a_question_that_is_not_known_precisely_is_named():
     few = Counts.from_cells(SURVEY, [[0, 0], [1, 1]], [6, 4])
-    result = ANALYSES["overview"].compute(
-        Counted(SURVEY, few, datetime.now(UTC), min_reports=1), OverviewQuery()
-    )
+    result = ANALYSES["overview"].compute(source_of(SURVEY, few), OverviewQuery())
     said = ANALYSES["overview"].warnings(result)
     assert [line.split(": ")[0] for line in said] == ["smoker", "drinks"]

@@ -5,7 +5,6 @@ import inspect
 import math
 import rlcompleter
 import sys
-from datetime import UTC, datetime
 from uuid import uuid4
 
 import matplotlib as mpl
@@ -13,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 from halftruth_client import Analyst, RequestRefused
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Counts
 from halftruth_shared import (
     Attribute,
@@ -27,6 +26,7 @@ from halftruth_shared.analyses.comparison import ComparisonResult
 from halftruth_shared.analyses.crosstab import CrosstabResult
 from halftruth_shared.analyses.showing import chart_of
 from halftruth_shared.protocol.reports import Report
+from sources import source_of
 
 from .conftest import SURVEYS
 
@@ -366,7 +366,7 @@ def test_answers_without_perturbation_are_as_many_as_they_count():
     schema = Schema([Attribute(name, ("no", "yes"), sensitive=False) for name in "ab"])
     survey = Survey("open", "Open", schema, RandomizedResponse({"a": "1", "b": "1"}))
     counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 1]], [300, 500, 201])
-    counted = Counted(survey, counts, datetime(2026, 1, 1, tzinfo=UTC), min_reports=1)
+    counted = source_of(survey, counts)
     table = ANALYSES["table"].compute(counted, ANALYSES["table"].query(attributes=["a", "b"]))
     assert table.effective_reports == pytest.approx(1_000)
     assert "1\u202f000 answers without perturbation" in ANALYSES["table"].interpretation(table)[1]

@@ -1,21 +1,15 @@
 """One question has one answer: an odds ratio is the same wherever it is asked for."""
 
-from datetime import UTC, datetime
-
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
-from halftruth_collector.estimation import Counts
-from respondents import SURVEYS, people
+from halftruth_collector.analyses import ANALYSES
+from respondents import SURVEYS, codes_of, people
+from sources import source_of
 
 
 def counted_of(survey):
     """A survey of 20 000 people who answered alike to those that are at hand."""
-    rng, asked = np.random.default_rng(11), people(20_000)
-    codes = np.stack([asked[name].cat.codes for name in survey.schema.names], axis=1)
-    reports = survey.mechanism.perturb_many(survey.schema, codes, rng)
-    counts = Counts.from_reports(survey, reports)
-    return Counted(survey, counts, datetime.now(UTC), min_reports=1)
+    return source_of(survey, codes_of(people(20_000)), np.random.default_rng(11))
 
 
 def asked(name, counted, **query):

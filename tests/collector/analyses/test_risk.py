@@ -3,11 +3,10 @@
 import csv
 import io
 import json
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Counts
 from halftruth_shared import (
     Attribute,
@@ -18,6 +17,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.risk import RiskQuery
+from sources import source_of
 
 TOML = """
 id = "health"
@@ -180,9 +180,7 @@ def of_reports(survey, counts, **asked):
     cells = np.argwhere(np.array(counts) >= 0)
     counted = Counts.from_cells(survey, cells, np.ravel(counts))
     query = RiskQuery(quasi=["town"], sensitive="coughs", **asked)
-    return ANALYSES["risk"].compute(
-        Counted(survey, counted, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1), query
-    )
+    return ANALYSES["risk"].compute(source_of(survey, counted), query)
 
 
 def test_risk_of_reports_is_that_of_the_people_that_they_fit():

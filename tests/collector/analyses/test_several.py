@@ -1,14 +1,12 @@
 """Questions of which several options may be chosen, against NumPy on unperturbed records."""
 
-from datetime import UTC, datetime
 from itertools import combinations
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.labels import labelled
 from halftruth_collector.charts.rendering import to_svg
-from halftruth_collector.estimation import Counts
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
@@ -20,9 +18,9 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.several import SeveralQuery
 from halftruth_shared.attribute import Several
+from sources import counts_of, source_of
 
 SEVERAL = ANALYSES["several"]
-NOW = datetime(2026, 5, 9, tzinfo=UTC)
 OPTIONS = ("cough", "fever", "rash")
 NAMES = [f"symptoms.{option}" for option in OPTIONS]
 
@@ -65,12 +63,12 @@ def people(count=4_000):
     return codes
 
 
-def asked_of(survey, counts, **query):
-    return SEVERAL.compute(Counted(survey, counts, NOW, min_reports=1), SeveralQuery(**query))
+def asked_of(survey, reports, **query):
+    return SEVERAL.compute(source_of(survey, reports), SeveralQuery(**query))
 
 
 def unperturbed(codes, **query):
-    return asked_of(UNPERTURBED, Counts.from_reports(UNPERTURBED, codes), **query)
+    return asked_of(UNPERTURBED, codes, **query)
 
 
 def truths(codes, names=NAMES):
@@ -138,8 +136,7 @@ def test_intervals_of_simulated_surveys_hold_the_truth_as_often_as_they_say(kind
     held = {key: [] for key in expected}
     for _ in range(400):
         sample = rng.choice(codes, len(codes))
-        reports = survey.mechanism.perturb_many(SCHEMA, sample, rng)
-        counts = Counts.from_reports(survey, reports)
+        counts = counts_of(survey, sample, rng)
         for key, (_, _, lower, upper) in rows_of(
             asked_of(survey, counts, attributes=asked, min_support=1e-9)
         ).items():
@@ -161,10 +158,8 @@ def test_a_combination_is_given_by_its_share_of_those_who_answered_it_however_ra
     rows = np.array([(1, 0, 2)] * 4_000 + [(2, 1, 0)] * 4_000 + [(0, 2, 1)] * 4_000
                     + [(1, 1, 1)] * 1_000 + [(0, 0, 0)] * 200)  # fmt: skip
     survey = Survey("o", "O", schema, RandomizedResponse(dict.fromkeys("abc", "19/20")))
-    reports = survey.mechanism.perturb_many(schema, rows, np.random.default_rng(1))
-    found = asked_of(
-        survey, Counts.from_reports(survey, reports), attributes=[*"abc"], min_support=0.25
-    )
+    counts = counts_of(survey, rows, np.random.default_rng(1))
+    found = asked_of(survey, counts, attributes=[*"abc"], min_support=0.25)
     # Of those who answered two of them a fifth chose both, of those who answered all three most.
     assert all(pair.value < 0.22 for pair in found.pairs)
     [triple] = found.combinations
@@ -177,8 +172,7 @@ def test_of_too_many_combinations_those_of_the_commonest_options_are_looked_at(m
     rows = np.random.default_rng(2).random((2_000, 6)) < [0.5, 0.1, 0.6, 0.7, 0.2, 0.4]
     schema = Schema([Attribute(name, ("no", "yes"), sensitive=False) for name in "abcdef"])
     survey = Survey("o", "O", schema, RandomizedResponse(dict.fromkeys("abcdef", "1")))
-    counts = Counts.from_reports(survey, rows.astype(int))
-    found = asked_of(survey, counts, attributes=[*"abcdef"], min_support=1e-9)
+    found = asked_of(survey, rows.astype(int), attributes=[*"abcdef"], min_support=1e-9)
     assert found.combined == ["a", "c", "d", "f"]
     expected = {names: rows[:, ["abcdef".index(n) for n in names]].all(axis=1).mean()
                 for names in combinations("acdf", 3)}  # fmt: skip
@@ -215,14 +209,13 @@ def test_options_may_be_attributes_of_one_item_or_two_answers():
         )
     )
     survey = Survey("b", "B", baskets, RandomizedResponse(dict.fromkeys(baskets.names, "1")))
-    counts = Counts.from_reports(survey, np.random.default_rng(3).integers(0, 2, (100, 3)))
-    assert [one.attribute for one in asked_of(survey, counts).options] == ["bread", "milk"]
+    reports = np.random.default_rng(3).integers(0, 2, (100, 3))
+    assert [one.attribute for one in asked_of(survey, reports).options] == ["bread", "milk"]
 
 
 def test_what_is_no_option_is_refused_in_one_line():
     schema = Schema((Attribute("vote", ("left", "right", "none"), sensitive=False),))
     survey = Survey("v", "V", schema, RandomizedResponse({"vote": "1"}))
-    counts = Counts.from_reports(survey, np.zeros((10, 1), dtype=int))
     for query, said in (
         ({}, "attributes: the survey has no question of which several options may be chosen"),
         ({"attributes": ["vote"]}, "attributes: 'vote' is no option that is chosen or not"),
@@ -230,14 +223,13 @@ def test_what_is_no_option_is_refused_in_one_line():
         ({"question": "q", "attributes": ["vote"]}, "question: expected this, or attributes"),
     ):
         with pytest.raises(ParameterError, match=said) as error:
-            asked_of(survey, counts, **query)
+            asked_of(survey, np.zeros((10, 1), dtype=int), **query)
         assert "\n" not in str(error.value)
 
 
 def test_few_reports_are_said_to_be_too_few():
     survey, codes = SURVEYS["gamma-diagonal"], people(200)
-    reports = survey.mechanism.perturb_many(SCHEMA, codes, np.random.default_rng(4))
-    result = asked_of(survey, Counts.from_reports(survey, reports))
+    result = asked_of(survey, counts_of(survey, codes, np.random.default_rng(4)))
     said = SEVERAL.warnings(result)
     assert said[0].startswith("Not usable: shares are known only to ±")
     assert "Not usable, as too little is known: 3 of 3 lifts." in said

@@ -1,20 +1,19 @@
 """Of too few reports nothing is served, and every view says how many are needed."""
 
 import html
-from datetime import UTC, datetime
 from uuid import uuid4
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli import main
 from halftruth_collector.errors import TooFewReports
-from halftruth_collector.estimation import Counts
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.protocol.reports import Report
+from sources import source_of
 
 from .conftest import query_string
 
@@ -110,8 +109,7 @@ def test_a_group_of_too_few_people_is_refused():
     """Who is from the south is known: 30 of 80, which is clearly above zero, and too few."""
     rows = np.array(reports(80))
     rows[:, 2] = np.arange(80) < 30
-    counts = Counts.from_reports(SURVEY, rows)
-    counted = Counted(SURVEY, counts, datetime.now(UTC), min_reports=50)
+    counted = source_of(SURVEY, rows, min_reports=50)
     analysis = ANALYSES["overview"]
     with pytest.raises(TooFewReports) as refused:
         analysis.compute(counted, OverviewQuery(where={"region": "south"}))

@@ -1,15 +1,14 @@
 """Everything that a survey showed, against records whose truth is known."""
 
-from datetime import UTC, date, datetime
+from datetime import date
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import Counted
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.errors import TooFewReports
-from halftruth_collector.estimation import Counts
 from halftruth_collector.web.pages.survey_report import as_file
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from sources import source_of
 
 SCHEMA = Schema(
     [
@@ -32,10 +31,7 @@ def counted(people, *, associated=True):
     smoker, place = rng.integers(0, 2, (2, people))
     coughs = np.where(rng.random(people) < 0.3, smoker, rng.integers(0, 2, people))
     records = np.stack([smoker, coughs if associated else rng.permutation(coughs), place], axis=1)
-    reports = SURVEY.mechanism.perturb_many(SCHEMA, records, rng)
-    as_of = datetime(2026, 11, 5, tzinfo=UTC)
-    counts = Counts.from_reports(SURVEY, reports)
-    return Counted(SURVEY, counts, as_of, min_reports=40, days=DAYS)
+    return source_of(SURVEY, records, rng, min_reports=40, days=DAYS)
 
 
 def test_the_one_association_that_there_is_is_the_one_that_is_told():

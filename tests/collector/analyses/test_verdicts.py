@@ -2,12 +2,10 @@
 
 import math
 import re
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
-from halftruth_collector.estimation import Counts
+from halftruth_collector.analyses import ANALYSES
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.base import EstimatesResult
 from halftruth_shared.analyses.comparison import ComparisonQuery
@@ -20,6 +18,7 @@ from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.analyses.several import SeveralQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
+from sources import source_of
 
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs", "tired")])
 PAIR = ["smoker", "coughs"]
@@ -27,8 +26,7 @@ PAIR = ["smoker", "coughs"]
 
 def counted(mechanism, records, seed=1):
     survey = Survey("s", "S", SCHEMA, mechanism)
-    reports = mechanism.perturb_many(SCHEMA, np.array(records), np.random.default_rng(seed))
-    return Counted(survey, Counts.from_reports(survey, reports), datetime.now(UTC), min_reports=1)
+    return source_of(survey, np.array(records), np.random.default_rng(seed))
 
 
 @pytest.fixture
@@ -218,8 +216,7 @@ def test_a_rows_verdict_is_that_of_its_own_margin(name, keep):
     ill, age = rng.random(1_500) < 0.4, rng.integers(0, 3, 1_500)
     often = rng.random((3, 1_500)) < 0.2 + 0.5 * ill
     records = np.stack([*often, np.where(ill, np.maximum(age, 1), age)], axis=1).astype(int)
-    reports = mechanism.perturb_many(schema, records, rng)
-    there = Counted(survey, Counts.from_reports(survey, reports), datetime.now(UTC), min_reports=1)
+    there = source_of(survey, records, rng)
     analysis = ANALYSES[name]
     for query in FURTHER.get(name, [analysis.start(survey)]):
         result = analysis.compute(there, query)

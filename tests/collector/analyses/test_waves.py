@@ -11,10 +11,9 @@ import pytest
 import scipy
 from halftruth_client import Analyst
 from halftruth_client.errors import RequestRefused
-from halftruth_collector.analyses import ANALYSES, Counted, identified
+from halftruth_collector.analyses import ANALYSES, identified
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
-from halftruth_collector.estimation import Counts
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import (
@@ -28,6 +27,7 @@ from halftruth_shared import (
     ViewClass,
 )
 from halftruth_shared.protocol.reports import Report
+from sources import source_of
 from wire import listening
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -47,10 +47,7 @@ def survey(wave, *attributes, keep=KEEP, mechanism=None, id=None):
 
 def asked(*waves, min_reports=1, **query):
     """The analysis of the first of these waves, each a survey with its reports."""
-    counted = [
-        Counted(each, Counts.from_reports(each, reports), NOW, min_reports=min_reports)
-        for each, reports in waves
-    ]
+    counted = [source_of(each, reports, min_reports=min_reports) for each, reports in waves]
     return WAVES.compute(replace(counted[0], waves=lambda: counted), WAVES.query(**query))
 
 
@@ -128,10 +125,7 @@ def test_changes_of_a_difference_between_groups_are_those_of_two_comparisons():
     comparison = ANALYSES["comparison"]
     query = comparison.query(answer={"smoker": "yes"}, groups="age", reference="old")
     effects = [
-        comparison.compute(
-            Counted(each, Counts.from_reports(each, reports), NOW, min_reports=1), query
-        ).comparisons
-        for each, reports in waves
+        comparison.compute(source_of(each, reports), query).comparisons for each, reports in waves
     ]
     changes = [each for each in result.changes if each.answer == "yes"]
     assert [each.group for each in changes] == ["young", "middle"]
@@ -154,11 +148,7 @@ def test_changes_of_differences_of_means_leave_out_groups_that_are_no_answer():
     distribution = ANALYSES["distribution"]
     query = distribution.query(attribute="age", groups="team", reference="office")
     differences = [
-        distribution.compute(
-            Counted(each, Counts.from_reports(each, reports), NOW, min_reports=1), query
-        )
-        .groups[-1]
-        .difference
+        distribution.compute(source_of(each, reports), query).groups[-1].difference
         for each, reports in waves
     ]
     [change] = [each for each in result.changes if each.answer is None]
@@ -178,7 +168,7 @@ def test_every_wave_is_asked_about_the_same_people():
     result = asked(*waves, attributes=["smoker"], where={"age": "old"})
     table = ANALYSES["table"]
     for each, reports in waves:
-        counted = Counted(each, Counts.from_reports(each, reports), NOW, min_reports=1)
+        counted = source_of(each, reports)
         alone = table.compute(counted, table.query(attributes=["smoker"], where={"age": "old"}))
         levels = [e.value for e in result.levels if e.wave == each.series.wave]
         assert levels == [cell.value for cell in alone.cells]

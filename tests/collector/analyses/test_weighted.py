@@ -3,15 +3,15 @@
 import csv
 import io
 import json
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.analyses.weighted import WeightedQuery
+from sources import source_of
 
 WEIGHTED = ANALYSES["weighted"]
 SCHEMA = Schema(
@@ -27,7 +27,7 @@ MARGINS = {"sex": {"female": 0.5, "male": 0.5}}
 
 def weighted(cells, **query):
     counts = Counts.from_cells(SURVEY, [list(cell) for cell in cells], list(cells.values()))
-    counted = Counted(SURVEY, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    counted = source_of(SURVEY, counts)
     return WEIGHTED.compute(counted, WeightedQuery(**query))
 
 
@@ -126,7 +126,7 @@ def test_each_question_has_the_weights_and_the_test_of_those_who_answered_it(met
     counts = Counts.from_cells(
         survey, list(np.ndindex(2, 3, 3)), np.round(table).astype(int).ravel()
     )
-    counted = Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    counted = source_of(survey, counts)
     results = [
         WEIGHTED.compute(
             counted,

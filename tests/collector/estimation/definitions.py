@@ -6,7 +6,6 @@ from functools import reduce
 from itertools import combinations, product
 
 import numpy as np
-from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,
@@ -49,10 +48,6 @@ def survey_of(mechanism, shape, public=""):
     """A survey of attributes a, b, …, of which those named are sent with no secret."""
     schema = schema_of(shape, public=["abcdefgh".index(name) for name in public])
     return Survey("s", "S", schema, mechanism)
-
-
-def estimator_of(survey, reports):
-    return Estimator(survey, Counts.from_reports(survey, reports))
 
 
 def uneven_matrix(size):

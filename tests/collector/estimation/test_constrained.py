@@ -9,6 +9,7 @@ from halftruth_collector.demo.census import SCHEMA, census_codes, census_counts,
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.likelihood import project_to_simplex
 from halftruth_shared import DomainTooLarge, GammaDiagonal, RandomizedResponse
+from sources import estimator_of
 
 INSIDE = ("projected", "likelihood")
 
@@ -204,9 +205,8 @@ def census_errors():
         mechanism = mechanisms[kind]
         found = {estimate: [] for estimate in ("moment", *INSIDE, "independence")}
         for seed in (110, 111, 112):
-            reports = mechanism.perturb_many(SCHEMA, codes, np.random.default_rng(seed))
             survey = census_survey("census", mechanism)
-            estimator = Estimator(survey, Counts.from_reports(survey, reports))
+            estimator = estimator_of(survey, codes, np.random.default_rng(seed))
             singles = [project_to_simplex(estimator.support([name])) for name in SCHEMA.names]
             tables = {"independence": reduce(np.multiply.outer, singles)}
             for estimate, values in found.items():

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation import every_table as module
 from halftruth_collector.estimation.every_table import every_table
 from halftruth_shared import (
@@ -16,6 +16,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
+from sources import counts_of
 
 SCHEMA = Schema(
     [
@@ -33,8 +34,7 @@ MECHANISMS = {
 
 def counted(mechanism):
     survey = Survey("health", "Health", SCHEMA, mechanism)
-    reports = mechanism.perturb_many(SCHEMA, RECORDS, np.random.default_rng(4))
-    return survey, Counts.from_reports(survey, reports)
+    return survey, counts_of(survey, RECORDS, np.random.default_rng(4))
 
 
 def by_cell(found):

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import combinations as pairs
 from math import factorial, prod
@@ -10,7 +9,6 @@ from math import factorial, prod
 import numpy as np
 import pytest
 from dense_split import view_matrix
-from halftruth_collector.analyses.base import Counted
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.independence import independence_test
@@ -24,6 +22,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
+from sources import estimator_of, source_of
 
 from .definitions import schema_of, survey_of
 
@@ -41,14 +40,11 @@ def unperturbed(*sizes):
 
 
 def counted(survey, people, rng):
-    reports = survey.mechanism.perturb_many(survey.schema, people, rng)
-    return Estimator(survey, Counts.from_reports(survey, reports))
+    return estimator_of(survey, people, rng)
 
 
 def counted_at(estimator):
-    return Counted(
-        estimator.survey, estimator.counts, datetime(2026, 11, 1, tzinfo=UTC), min_reports=1
-    )
+    return source_of(estimator.survey, estimator.counts)
 
 
 def even_people(survey, respondents, rng):

@@ -15,6 +15,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.mechanisms import SplitQuestionnaire, ViewClass
+from sources import estimator_of
 
 from .definitions import differences
 
@@ -263,8 +264,7 @@ def test_too_many_cells_are_one_line(public_survey):
 def test_a_split_questionnaire_tells_of_groups_as_far_as_it_asks_together():
     survey = Survey("s", "S", SCHEMA, SIMULATED["split-questionnaire"])
     records = np.random.default_rng(4).integers(0, SIZES, size=(4_000, 4))
-    reports = survey.mechanism.perturb_many(SCHEMA, records, np.random.default_rng(5))
-    everybody = Estimator(survey, Counts.from_reports(survey, reports))
+    everybody = estimator_of(survey, records, np.random.default_rng(5))
     public, private = everybody.where({"p": "c1"}), everybody.where({"s": "c1"})
     assert public.itemsets(0.05).lengths.max() == 2
     assert private.itemsets(0.05).lengths.max() == 1

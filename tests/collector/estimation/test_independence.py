@@ -14,6 +14,7 @@ from halftruth_shared import (
 )
 from respondents import SURVEYS as THREE
 from scipy.stats import chi2_contingency
+from sources import estimator_of
 
 from . import definitions
 
@@ -42,8 +43,7 @@ def tables(survey, shares, respondents, surveys=SURVEYS, seed=1):
     cells = np.stack(np.unravel_index(np.arange(shares.size), shares.shape), axis=1)
     for _ in range(surveys):
         people = cells[rng.choice(shares.size, respondents, p=shares.ravel())]
-        reports = survey.mechanism.perturb_many(schema, people, rng)
-        estimator = Estimator(survey, Counts.from_reports(survey, reports))
+        estimator = estimator_of(survey, people, rng)
         yield estimator.table(schema.names[:2])
 
 

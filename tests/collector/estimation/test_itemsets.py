@@ -12,8 +12,8 @@ from halftruth_collector.estimation.tables import Tables
 from halftruth_shared import Attribute, DomainTooLarge, Schema, Survey
 from halftruth_shared import RandomizedResponse as Response
 from halftruth_shared.analyses.wording import half_width, percent
+from sources import estimator_of
 
-from .definitions import estimator_of
 from .mining import ALONE, TOGETHER, as_itemset, brute_force, slopes_of
 
 SHAPE = (2, 3, 2, 4)
@@ -273,7 +273,6 @@ def test_precision_is_its_margin_whatever_the_threshold_which_is_another_sentenc
 def test_precision_of_one_report_is_unknown(make_survey, cells, monkeypatch):
     monkeypatch.setattr(AT_ONCE, cells)
     survey = make_survey("randomized-response", (2, 3, 2))
-    counts = Counts.from_reports(survey, [[0, 0, 0]])
-    for entry in Estimator(survey, counts).itemsets(0.02).precision:
+    for entry in estimator_of(survey, [[0, 0, 0]]).itemsets(0.02).precision:
         assert (entry.half_width, entry.reliability) == (None, "not usable")
         assert "too few reports" in on_length(entry, 0.02).verdict

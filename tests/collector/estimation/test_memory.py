@@ -4,16 +4,16 @@ import resource
 import subprocess
 import sys
 import tracemalloc
-from datetime import UTC, datetime
 
 import msgspec
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.tables import TABLE_CELLS
 from halftruth_shared import Attribute, DomainTooLarge, RandomizedResponse, Schema, Survey
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
+from sources import counts_of, source_of
 
 #: Number of categories of each attribute, and what is asked of the table of all of them.
 LARGEST = {
@@ -32,7 +32,7 @@ def surveyed(shape):
     )
     rng = np.random.default_rng(1)
     records = rng.integers(0, shape, size=(2_000, len(shape)))
-    return survey, Counts.from_reports(survey, survey.mechanism.perturb_many(schema, records, rng))
+    return survey, counts_of(survey, records, rng)
 
 
 def compute(name):
@@ -46,9 +46,7 @@ def compute(name):
     analysis = ANALYSES["itemsets" if name == "itemsets" else "table"]
     named = {} if name == "itemsets" else {"attributes": list(survey.schema.names)}
     query = analysis.query(**asked, **named)
-    msgspec.json.encode(
-        analysis.compute(Counted(survey, counts, datetime.now(UTC), min_reports=1), query)
-    )
+    msgspec.json.encode(analysis.compute(source_of(survey, counts), query))
 
 
 def test_the_largest_results_are_of_the_sizes_that_are_allowed():

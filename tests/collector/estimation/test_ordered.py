@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.stats
-from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
@@ -13,8 +12,8 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
-
-from tests.support.respondents import answers, estimators
+from respondents import answers, estimators
+from sources import estimator_of
 
 NAMES = ["goodman_kruskal_gamma", "tau_b", "somers_d"]
 
@@ -69,8 +68,7 @@ def truths(codes):
 
 def estimate(codes, attributes, names=NAMES):
     rest = np.zeros_like(codes)
-    counts = Counts.from_reports(UNPERTURBED, np.hstack([codes, rest]))
-    return Estimator(UNPERTURBED, counts).measures(attributes, measures=names)
+    return estimator_of(UNPERTURBED, np.hstack([codes, rest])).measures(attributes, measures=names)
 
 
 def test_without_perturbation_they_are_those_of_the_records():
@@ -116,10 +114,9 @@ def test_intervals_hold_the_truth_and_tests_their_size(kind, independent):
 
 
 def test_they_are_listed_where_answers_are_in_an_order():
-    counts = Counts.from_reports(
+    estimator = estimator_of(
         UNPERTURBED, np.random.default_rng(1).integers(0, [3, 4, 2, 3], (500, 4))
     )
-    estimator = Estimator(UNPERTURBED, counts)
 
     def listed(*names):
         return [m.name for m in estimator.measures(names) if m.name in NAMES]

@@ -7,7 +7,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 from halftruth_collector.cli import main
-from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.model import fit_model, shares
 from halftruth_collector.estimation.planning.planner import plan
 from halftruth_shared import (
@@ -18,6 +17,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.plan import PlanQuery
+from sources import counts_of
 
 from .definitions import Z, schema_of
 
@@ -56,8 +56,7 @@ def simulated(survey, respondents, surveys):
     said, real = [], []
     for _ in range(surveys):
         people = np.stack([rng.integers(0, size, respondents) for size in schema.shape], axis=1)
-        reports = survey.mechanism.perturb_many(schema, people, rng)
-        model = fit_model(survey, Counts.from_reports(survey, reports))
+        model = fit_model(survey, counts_of(survey, people, rng))
         variances, squares = [], []
         for length in (1, 2, 3):
             tables = [shares(model, names) for names in combinations(schema.names, length)]

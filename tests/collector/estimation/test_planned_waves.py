@@ -18,8 +18,9 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.sampling import simulated_randbelow
+from sources import estimator_of
 
-from .definitions import Z, estimator_of, schema_of
+from .definitions import Z, schema_of
 
 #: Who answers.
 PEOPLE = 600

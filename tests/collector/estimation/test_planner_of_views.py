@@ -6,13 +6,13 @@ import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.demo.census import SCHEMA as CENSUS
-from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.planning import planner
 from halftruth_collector.estimation.planning.planner import plan
 from halftruth_shared import GammaDiagonal, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.mechanisms import MECHANISMS
 from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound
+from sources import estimator_of
 
 from .definitions import Z, schema_of
 
@@ -40,8 +40,7 @@ def test_ten_questions_scatter_as_forecast(respondents):
     squares = {1: [], 2: []}
     for _ in range(SURVEYS):
         people = rng.integers(0, 2, size=(respondents, 10))
-        reports = survey.mechanism.perturb_many(TEN, people, rng)
-        estimator = Estimator(survey, Counts.from_reports(survey, reports))
+        estimator = estimator_of(survey, people, rng)
         for pair in zip(TEN.names[::2], TEN.names[1::2], strict=True):
             table = estimator.table(pair).support
             squares[2].append(np.mean((table - 0.25) ** 2))

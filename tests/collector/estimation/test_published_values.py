@@ -8,6 +8,7 @@ import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.mechanisms.records import ChannelTable
+from sources import estimator_of
 
 COIL_REPORTS = 5822
 PRINTED_OBSERVED = [0.368, 0.097, 0.218, 0.316]
@@ -134,8 +135,7 @@ def test_bounds_from_the_perturbed_census_cover_the_published_itemsets(census, m
     # 10 000, complements that miss together counted in.
     survey = make_survey("gamma-diagonal", (4, 5, 5, 5, 2, 2))
     rng = np.random.default_rng(20)
-    reports = survey.mechanism.perturb_many(survey.schema, census, rng)
-    found = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(
+    found = estimator_of(survey, census, rng).itemsets(
         0.02, max_length=2, confidence=0.999, select="upper", target="respondents"
     )
     bounds = {

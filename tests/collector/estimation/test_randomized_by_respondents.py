@@ -1,7 +1,6 @@
 """Surveys whose respondents randomized their answers themselves, some of whom did not answer."""
 
 import math
-from datetime import UTC, datetime
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from halftruth_client import SurveyRefused
 from halftruth_client.policy import PrivacyPolicy
 from halftruth_collector import regress_records
-from halftruth_collector.analyses import Counted
 from halftruth_collector.analyses.regression import compute
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.disclosure.audit import audit
@@ -27,6 +25,7 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.mechanisms.designs import DESIGNS
+from sources import source_of
 
 DICE = {"design": "forced-response", "yes": "1/6", "no": "1/12"}
 #: P(report | answer) of the die, rows and columns no, yes, refused: nobody rolls it and refuses.
@@ -78,10 +77,9 @@ def answers():
 
 
 def regression(survey, town, reported):
-    counts = Counts.from_reports(survey, np.stack([town, reported], axis=1))
     yes = {"armed": "yes"}
     query = RegressionQuery(outcome="armed", predictors=["town"], present=yes, estimate="model")
-    result = compute(Counted(survey, counts, datetime.now(UTC), min_reports=1), query)
+    result = compute(source_of(survey, np.stack([town, reported], axis=1)), query)
     assert result.estimate == "outcome"
     missing = bool(survey.schema.attributes[1].missing)
     assert ("Those are left out who lack one" in result.assumes) == missing
@@ -149,8 +147,7 @@ def test_no_page_speaks_of_a_device(name):
     if name in ("triangular", "mangat"):
         design["not_sensitive"] = "no"
     survey = survey_of(design=design)
-    counts = Counts.from_reports(survey, np.stack(answers(), axis=1))
-    report = survey_report(Counted(survey, counts, datetime.now(UTC), min_reports=1))
+    report = survey_report(source_of(survey, np.stack(answers(), axis=1)))
     said = [str(Protection.of(survey)), str(check_survey(survey, "19")), str(report.methods)]
     said.append(str(statement(audit(survey, respondents=1_000))))
     for text in said:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from halftruth_collector.analyses.verdicts import few_reports, on_length, on_rule, on_table
-from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.reliability import (
     LengthPrecision,
     clear,
@@ -14,6 +14,7 @@ from halftruth_collector.estimation.reliability import (
     reliability,
 )
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from sources import counts_of
 
 YES_NO = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs", "tired")])
 SHARES = np.array([[[30, 10], [5, 5]], [[5, 5], [10, 30]]]) / 100
@@ -24,8 +25,7 @@ def estimator_of(mechanism, respondents, seed=1):
     rng = np.random.default_rng(seed)
     cells = rng.choice(8, respondents, p=SHARES.ravel())
     records = np.stack(np.unravel_index(cells, (2, 2, 2)), axis=1)
-    reports = mechanism.perturb_many(YES_NO, records, rng)
-    return Estimator(survey, Counts.from_reports(survey, reports))
+    return Estimator(survey, counts_of(survey, records, rng))
 
 
 def test_shares_are_judged_by_their_margin_in_points_alone():

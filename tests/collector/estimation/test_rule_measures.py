@@ -8,6 +8,7 @@ import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.measures import ALIASES, MEASURE_NAMES
 from halftruth_shared import EstimateError, RandomizedResponse
+from sources import estimator_of
 
 from .definitions import (
     FROM_ZERO,
@@ -15,7 +16,6 @@ from .definitions import (
     LOGARITHMS,
     PAIR,
     Z,
-    estimator_of,
     first_order_error,
     from_zero,
     pair_factors,

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation import Estimator
 from halftruth_shared import EstimateError
+from sources import estimator_of
 from weights_of_views import DIRECT, some_reports, survey_of
 
 TARGETS = ("population", "respondents")
@@ -26,8 +27,7 @@ def study(request):
     records = rng.integers(0, 2, (4_000, 4))
     records[:, 2] = np.where(rng.random(4_000) < 0.8, records[:, 0], 1 - records[:, 0])
     records[:, 3] = np.where(rng.random(4_000) < 0.7, 2 * records[:, 2], 1)
-    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
-    return Estimator(survey, Counts.from_reports(survey, reports)), records, longest
+    return estimator_of(survey, records, rng), records, longest
 
 
 @pytest.mark.parametrize("target", TARGETS)

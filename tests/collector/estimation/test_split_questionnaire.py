@@ -5,10 +5,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation import Estimator
 from halftruth_shared import EstimateError, ParameterError
 from halftruth_shared.mechanisms.split_questionnaire import channel as split_channel
 from halftruth_shared.mechanisms.split_questionnaire import decoding
+from sources import counts_of, estimator_of
 from weights_of_views import (
     DESIGNS,
     DIRECT,
@@ -56,7 +57,7 @@ def test_estimates_are_what_the_reports_weigh(case):
     survey, definition, _, _ = case
     rng = np.random.default_rng(3)
     records = np.stack([rng.integers(0, size, 400) for size in survey.schema.shape], axis=1)
-    counts = Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+    counts = counts_of(survey, records, rng)
     estimator, numbers = Estimator(survey, counts), by_view(definition, counts)
     of_each = np.repeat(1 / np.maximum(numbers, 1), [v.response.symbols for v in definition.views])
     observed = np.zeros(definition.channel.shape[:2])
@@ -114,8 +115,7 @@ def few(request):
     survey = survey_of(DESIGNS[request.param])
     rng = np.random.default_rng(5)
     records = np.stack([rng.integers(0, size, 700) for size in survey.schema.shape], axis=1)
-    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
-    return Estimator(survey, Counts.from_reports(survey, reports))
+    return estimator_of(survey, records, rng)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -182,7 +182,7 @@ def test_the_likelihood_of_few_reports_is_that_of_the_definition(case, monkeypat
     survey, definition, truth, _ = case
     rng = np.random.default_rng(6)
     records = np.stack([rng.integers(0, size, 30) for size in survey.schema.shape], axis=1)
-    counts = Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+    counts = counts_of(survey, records, rng)
     monkeypatch.setattr(split_channel, "_FEW", most)
     likelihood = survey.mechanism.reconstruction(survey.schema).likelihood(counts)
     symbols = np.unique(counts.cells[:, -1]) if most else np.arange(definition.channel.shape[1])
@@ -280,8 +280,7 @@ def test_public_attributes_come_on_top():
     survey = survey_of(((2, 3, 2, 2), "d", (("abc", 2, 1),), 3, 40, "3"))
     rng = np.random.default_rng(0)
     records = np.stack([rng.integers(0, size, 500) for size in survey.schema.shape], axis=1)
-    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
-    estimator = Estimator(survey, Counts.from_reports(survey, reports))
+    estimator = estimator_of(survey, records, rng)
     assert survey.mechanism.reconstruction(survey.schema).max_order == 2
     table = estimator.table(["a", "d", "b"])
     shares = np.bincount(records[:, 3]) / 500

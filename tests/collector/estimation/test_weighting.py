@@ -7,7 +7,8 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.association import known_covariance
 from halftruth_collector.estimation.calibration import Margin, calibrate, known_margins, rake
 from halftruth_shared import Attribute, HalftruthError, RandomizedResponse, Schema, Survey
-from respondents import SCHEMA, SURVEYS, estimators, people
+from respondents import SCHEMA, SURVEYS, codes_of, estimators, people
+from sources import estimator_of
 
 from .definitions import differences
 
@@ -70,8 +71,7 @@ def test_shares_are_those_of_weighted_records_where_nothing_is_perturbed():
     asked = people(2_000)
     public = [Attribute(a.name, a.categories, sensitive=False) for a in SCHEMA.attributes]
     survey = Survey("s", "S", Schema(public), RandomizedResponse(dict.fromkeys(SCHEMA.names, "1")))
-    codes = np.stack([asked[name].cat.codes for name in SCHEMA.names], axis=1)
-    estimator = Estimator(survey, Counts.from_reports(survey, codes))
+    estimator = estimator_of(survey, codes_of(asked))
     known = {"sex": {"female": 0.55, "male": 0.45}, "town": {"big": 5_000, "small": 4_000}}
     for names in (["sex"], ["town"], ["sex", "town"]):
         weight = pd.Series(1.0, asked.index)
@@ -268,9 +268,7 @@ def test_margins_that_the_reports_tell_otherwise_without_error_cannot_be_calibra
     public = [Attribute(a.name, a.categories, sensitive=a.name != "sex") for a in SCHEMA.attributes]
     keep = {"sex": "1", "vote": "0.8", "town": "0.9"}
     survey = Survey("s", "S", Schema(public), RandomizedResponse(keep))
-    codes = np.stack([asked[name].cat.codes for name in SCHEMA.names], axis=1)
-    reports = survey.mechanism.perturb_many(survey.schema, codes, np.random.default_rng(9))
-    estimator = Estimator(survey, Counts.from_reports(survey, reports))
+    estimator = estimator_of(survey, codes_of(asked), np.random.default_rng(9))
     table = estimator.table(["vote", "sex", "town"])
     covariance = table.covariance("respondents")
     found = calibrate(table.support, covariance, margins_of(asked, "sex", "town"))

@@ -5,16 +5,14 @@ import os
 import runpy
 import shutil
 import subprocess
-from datetime import UTC, datetime
 from uuid import UUID
 
 import numpy as np
 import pandas as pd
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
-from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.model import fit_model, shares
 from halftruth_collector.exporting import write_records
 from halftruth_shared import (
@@ -28,6 +26,7 @@ from halftruth_shared.analyses.microdata import NO_PERSON, MicrodataQuery
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.number import NumberRange
 from halftruth_shared.protocol.reports import Report
+from sources import source_of
 
 SCHEMA = Schema(
     [
@@ -58,8 +57,7 @@ def reports():
 
 @pytest.fixture(scope="module")
 def counted(reports):
-    counts = Counts.from_reports(SURVEY, reports)
-    return Counted(SURVEY, counts, datetime(2026, 11, 1, tzinfo=UTC), min_reports=1)
+    return source_of(SURVEY, reports)
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +205,7 @@ def test_every_file_says_that_no_row_is_a_person(result, tmp_path):
 def test_records_are_a_function_of_the_counts_of_perturbed_reports(counted, reports, result):
     """So they tell nobody more than the reports do, whose protection nothing undoes."""
     shuffled = np.random.default_rng(9).permutation(reports)
-    again = Counted(SURVEY, Counts.from_reports(SURVEY, shuffled), counted.as_of, min_reports=1)
+    again = source_of(SURVEY, shuffled)
     assert ANALYSES["microdata"].compute(again, QUERY) == result
 
 

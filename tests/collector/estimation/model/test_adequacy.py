@@ -6,6 +6,7 @@ from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.model import adequacy, fit_model
 from halftruth_collector.estimation.model.design import Design
 from halftruth_shared import ParameterError, SplitQuestionnaire, Survey
+from sources import counts_of
 from weights_of_views import DESIGNS
 from weights_of_views import survey_of as split_survey
 
@@ -19,7 +20,7 @@ def simulated(survey, truth, reports, seed):
     rng = np.random.default_rng(seed)
     cells = rng.choice(truth.size, reports, p=truth.ravel())
     records = np.stack(np.unravel_index(cells, truth.shape), axis=1)
-    return Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+    return counts_of(survey, records, rng)
 
 
 def split_of_triples(shape):

@@ -19,6 +19,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
+from sources import counts_of
 from weights_of_views import DESIGNS
 from weights_of_views import survey_of as split_survey
 
@@ -42,8 +43,7 @@ def simulated(survey, reports, seed=0):
         np.minimum((size * (0.6 * common + 0.4 * rng.random(reports))).astype(int), size - 1)
         for size in shape
     ]
-    perturbed = survey.mechanism.perturb_many(survey.schema, np.stack(records, axis=1), rng)
-    return Counts.from_reports(survey, perturbed)
+    return counts_of(survey, np.stack(records, axis=1), rng)
 
 
 def test_a_saturated_model_of_open_answers_is_their_table(public_survey):

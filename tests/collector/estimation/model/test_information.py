@@ -13,6 +13,7 @@ from halftruth_shared.mechanisms.split_questionnaire.operators import (
     PairsOperator,
     ViewOperator,
 )
+from sources import counts_of
 from weights_of_views import DESIGNS
 from weights_of_views import survey_of as split_survey
 
@@ -29,7 +30,7 @@ def case(request, make_survey, make_schema):
         survey = make_survey(request.param.replace("public", "randomized"), (3, 2, 4))
     shape, rng = survey.schema.shape, np.random.default_rng(3)
     records = np.stack([rng.integers(0, size, 300) for size in shape], axis=1)
-    counts = Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+    counts = counts_of(survey, records, rng)
     terms = list(combinations(range(len(shape)), 2))
     design = Design(shape, terms)
     theta = rng.normal(size=design.parameters) / 2

@@ -4,7 +4,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.model import fit_model, shares
 from halftruth_collector.estimation.model.information import Fitted
 from halftruth_shared import (
@@ -16,6 +15,7 @@ from halftruth_shared import (
     Survey,
 )
 from scipy.special import expit, logit
+from sources import counts_of
 
 from ..definitions import Z
 
@@ -35,8 +35,7 @@ def model():
     rng = np.random.default_rng(2)
     drawn = rng.choice(24, 3_000, p=rng.dirichlet(np.ones(24)))
     records = np.stack(np.unravel_index(drawn, (3, 2, 4)), axis=1)
-    reports = survey.mechanism.perturb_many(schema, records, rng)
-    return fit_model(survey, Counts.from_reports(survey, reports))
+    return fit_model(survey, counts_of(survey, records, rng))
 
 
 def slopes(model, function, step=1e-6):

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.calibration import known_margins
 from halftruth_collector.estimation.model import fit_model, shares
 from halftruth_collector.estimation.model.records import raked, weighted_records
 from halftruth_shared import DomainTooLarge, EstimateError, RandomizedResponse, Survey
 from scipy.optimize import approx_fprime
 from scipy.special import expit
+from sources import counts_of
 
 from ..definitions import schema_of
 from .dense import DenseModel, blocks_of
@@ -30,7 +30,7 @@ def simulated(survey, reports=5_000, seed=3):
         for size in survey.schema.shape
     ]
     records = np.stack(answers, axis=1).astype(int)
-    return Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+    return counts_of(survey, records, rng)
 
 
 @pytest.fixture(scope="module")

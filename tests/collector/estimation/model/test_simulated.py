@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
-from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.model import fit_model, shares
 from halftruth_shared import (
     Attribute,
@@ -15,6 +14,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
+from sources import counts_of
 
 SHAPE = (3, 3, 2, 2)
 SPLIT = "split-questionnaire"
@@ -49,7 +49,7 @@ def world(strength):
 def simulated(survey, truth, reports, rng):
     cells = rng.choice(truth.size, reports, p=truth.ravel())
     records = np.stack(np.unravel_index(cells, truth.shape), axis=1)
-    return Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+    return counts_of(survey, records, rng)
 
 
 def coverage(survey, truth, reports, surveys, least=0.0):

@@ -1,0 +1,26 @@
+"""Counts, estimates and what analyses are asked about, of reports that are at hand."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+from halftruth_collector.analyses import Counted
+from halftruth_collector.estimation import Counts, Estimator
+
+NOW = datetime(2026, 5, 9, tzinfo=UTC)
+
+
+def counts_of(survey, rows, rng=None):
+    """Counts of reports as rows of codes; with a generator, of answers that are perturbed by it."""
+    if rng is not None:
+        rows = survey.mechanism.perturb_many(survey.schema, np.asarray(rows), rng)
+    return Counts.from_reports(survey, rows)
+
+
+def estimator_of(survey, rows, rng=None):
+    return Estimator(survey, counts_of(survey, rows, rng))
+
+
+def source_of(survey, rows, rng=None, *, min_reports=1, **more):
+    """What an analysis is asked about: counts, or rows as for `counts_of`."""
+    counts = rows if isinstance(rows, Counts) else counts_of(survey, rows, rng)
+    return Counted(survey, counts, NOW, min_reports=min_reports, **more)
