@@ -62,15 +62,10 @@ class SqliteBulk:
     def write(self, batches: Sequence[Rows]) -> None:
         """Write each batch in a transaction of its own."""
         for batch in batches:
-            self.write_together([batch])
-
-    def write_together(self, batches: Sequence[Rows]) -> None:
-        """Write all batches in one transaction."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        for batch in batches:
+            self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(_insert(report_ids), batch.ids)
             self._connection.executemany(f"{_insert(cells)} {_ADD}", batch.counts)
-        self._connection.execute("COMMIT")
+            self._connection.execute("COMMIT")
 
 
 @contextmanager

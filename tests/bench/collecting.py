@@ -72,7 +72,7 @@ def collecting(notes: list[str], figures: list[Figure]) -> Iterator[Comparison]:
     for name, database in databases:
         yield from _single_reports(name, database, figures)
     batches = [_batch() for _ in range((1 + PAIRS) * BATCHES)]
-    yield from _sqlite_batches(batches)
+    yield _sqlite_batches(batches)
     if not absent:
         yield _postgres_batches(batches)
 
@@ -141,23 +141,16 @@ def _reports(count: int) -> list[Report]:
     return [Report(id=uuid4(), values=values) for values in perturbed]
 
 
-def _sqlite_batches(batches: Sequence[Batch]) -> Iterator[Comparison]:
+def _sqlite_batches(batches: Sequence[Batch]) -> Comparison:
     with ExitStack() as stack:
-        ours, each, together = (_Destination(stack, sqlite_database, batches) for _ in range(3))
+        ours, each = (_Destination(stack, sqlite_database, batches) for _ in range(2))
         rows = [bulk.rows(each.survey, batch.reports) for batch in batches]
-        write_each = stack.enter_context(bulk.sqlite_bulk(each.url)).write
-        write_together = stack.enter_context(bulk.sqlite_bulk(together.url)).write_together
+        to = stack.enter_context(bulk.sqlite_bulk(each.url))
         send = _sender(stack, ours, batches)
-        times = _by_turns(
-            send,
-            lambda part: seconds_of(partial(write_each, rows[part])),
-            lambda part: seconds_of(partial(write_together, rows[part])),
-        )
-        for store in (ours, each, together):
+        times = _by_turns(send, lambda part: seconds_of(partial(to.write, rows[part])))
+        for store in (ours, each):
             store.check()
-    yield _comparison("SQLite : executemany", times[0], times[1], MANY)
-    name = f"SQLite : executemany, {BATCHES} batches in a transaction"
-    yield _comparison(name, times[0], times[2], None)
+    return _comparison("SQLite : executemany", *times, MANY)
 
 
 def _postgres_batches(batches: Sequence[Batch]) -> Comparison:
@@ -231,9 +224,7 @@ def _by_turns(*runs: Callable[[slice], float]) -> list[list[float]]:
     return [list(times) for times in zip(*rounds[1:], strict=True)]
 
 
-def _comparison(
-    name: str, ours: list[float], peer: list[float], target: float | None
-) -> Comparison:
+def _comparison(name: str, ours: list[float], peer: list[float], target: float) -> Comparison:
     return Comparison(
         f"batches of {BATCH}, {name}",
         ours,

@@ -113,26 +113,36 @@ def report(number: int, *values: int, invitation: str | None = None) -> Report:
 
 
 @contextmanager
-def transactions_held(store: Store) -> Iterator[tuple[threading.Event, threading.Event]]:
-    """Hold the next transaction that counts before its first statement.
-
-    The values are an event that says that it is held, and one to set it free.
-    """
+def holding() -> Iterator[tuple[threading.Event, threading.Event, Callable[..., None]]]:
+    """An event that says that somebody is held, one to set them free, and what holds its caller."""
     held, free = threading.Event(), threading.Event()
-    counter = store.reports
-    write = counter._write
 
-    def wait(*arguments: Any) -> Any:
+    def hold(*_: Any) -> None:
         held.set()
         assert free.wait(PATIENCE)
-        return write(*arguments)
 
-    counter._write = wait
     try:
-        yield held, free
+        yield held, free, hold
     finally:
         free.set()
-        counter._write = write
+
+
+@contextmanager
+def transactions_held(store: Store) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Hold the next transaction that counts before its first statement; events as of `holding`."""
+    counter = store.reports
+    write = counter._write
+    with holding() as (held, free, hold):
+
+        def wait(*arguments: Any) -> Any:
+            hold()
+            return write(*arguments)
+
+        counter._write = wait
+        try:
+            yield held, free
+        finally:
+            counter._write = write
 
 
 def in_one_transaction(store: Store, *requests: Callable[[], Any]) -> list[Future[Any]]:
@@ -190,22 +200,12 @@ def statements(engine: Engine, then: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def commits_held(engine: Engine) -> Iterator[tuple[threading.Event, threading.Event]]:
-    """Hold every transaction just before its commit.
-
-    The values are an event that says that one is held, and one to set them free.
-    """
-    held, free = threading.Event(), threading.Event()
-
-    def hold(text: str) -> None:
-        if text == "COMMIT":
-            held.set()
-            assert free.wait(PATIENCE)
-
-    try:
-        with statements(engine, hold):
-            yield held, free
-    finally:
-        free.set()
+    """Hold every transaction just before its commit; events as of `holding`."""
+    with (
+        holding() as (held, free, hold),
+        statements(engine, lambda text: hold() if text == "COMMIT" else None),
+    ):
+        yield held, free
 
 
 def cell_of(number: int) -> tuple[int, int]:

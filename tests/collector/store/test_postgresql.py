@@ -20,7 +20,7 @@ from halftruth_shared.protocol.terms import Terms
 from wire import PATIENCE
 
 from ...conftest import postgresql_database
-from .conftest import cell_of, commits_held, hammer, report, statements
+from .conftest import cell_of, commits_held, hammer, holding, report, statements
 
 pytestmark = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 
@@ -163,22 +163,13 @@ def test_reports_are_counted_while_an_import_is_under_way(
     elsewhere.surveys.publish(published)
     elsewhere.reports.add("health", published.digest, [report(n, 1, n % 3) for n in range(20)])
     elsewhere.export_reports("health", tmp_path / "there.db")
-    held, free = threading.Event(), threading.Event()
-
-    def hold(_: int) -> None:
-        held.set()
-        assert free.wait(PATIENCE)
-
-    with ThreadPoolExecutor() as threads:
+    with ThreadPoolExecutor() as threads, holding() as (held, _, hold):
         importing = threads.submit(store.import_reports, tmp_path / "there.db", hold)
-        try:
-            assert held.wait(PATIENCE)
-            mine = [report(n, 1, n % 3) for n in range(100, 110)]
-            assert store.reports.add("health", published.digest, mine).accepted == 10
-            assert not importing.done()
-        finally:
-            free.set()
-        done = importing.result(PATIENCE)
+        assert held.wait(PATIENCE)
+        mine = [report(n, 1, n % 3) for n in range(100, 110)]
+        assert store.reports.add("health", published.digest, mine).accepted == 10
+        assert not importing.done()
+    done = importing.result()
     assert (done.counted, done.repeated) == (20, 0)
     assert true_counts()[1].total() == 30
 

@@ -2,7 +2,6 @@
 
 import sqlite3
 import stat
-import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -25,7 +24,7 @@ from sqlalchemy import Engine, event
 from sqlalchemy.exc import OperationalError
 from wire import PATIENCE
 
-from .conftest import report, statements
+from .conftest import holding, report, statements
 
 #: Where SQL differs; files are those of SQLite wherever their rows come from.
 both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
@@ -134,24 +133,15 @@ def test_a_back_up_while_others_write_shows_one_moment(
     """The first page is held until more was counted."""
     monkeypatch.setattr(files, "PAGE", 5)
     store.reports.add("health", published.digest, [report(n, 0, n % 3) for n in range(20)])
-    held, free = threading.Event(), threading.Event()
-
-    def hold(_: int) -> None:
-        held.set()
-        assert free.wait(PATIENCE)
-
-    with ThreadPoolExecutor() as threads:
+    with ThreadPoolExecutor() as threads, holding() as (held, _, hold):
         backing_up = threads.submit(store.back_up, folder / "all.db", hold)
-        try:
-            assert held.wait(PATIENCE)
-            # Nobody has to wait for it.
-            later = [report(n, 1, n % 3) for n in range(20, 60)]
-            assert store.reports.add("health", published.digest, later).accepted == 40
-            store.surveys.close("health")
-            assert not backing_up.done()
-        finally:
-            free.set()
-        backing_up.result(PATIENCE)
+        assert held.wait(PATIENCE)
+        # Nobody has to wait for it.
+        later = [report(n, 1, n % 3) for n in range(20, 60)]
+        assert store.reports.add("health", published.digest, later).accepted == 40
+        store.surveys.close("health")
+        assert not backing_up.done()
+    backing_up.result()
     file = folder / "all.db"
     assert rows_of(file, "SELECT count(*) FROM report_ids") == [(20,)]
     assert rows_of(file, "SELECT sum(count) FROM cells") == [(20,)]
