@@ -10,7 +10,7 @@ import re
 import threading
 import warnings
 from pathlib import Path
-from xml.dom import minidom
+from xml.etree import ElementTree
 
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.charts import Chart, shortened
@@ -20,7 +20,7 @@ from ..errors import NotAcceptable
 try:
     import matplotlib as mpl
     from halftruth_shared.analyses.charts.drawing import figure_of
-    from halftruth_shared.analyses.charts.sheet import INK, NARROW, SETTINGS, SIZE, WIDE, Drawn
+    from halftruth_shared.analyses.charts.style import INK, NARROW, SETTINGS, SIZE, WIDE, Drawn
 except ImportError:
     raise NotAcceptable(
         "charts: expected Matplotlib, which is not installed here"
@@ -37,6 +37,12 @@ _FORMATS: dict[str, dict[str, str | None]] = {
 }
 
 _DOTS_PER_INCH = 200
+
+_SVG = "{http://www.w3.org/2000/svg}"
+ElementTree.register_namespace("", _SVG[1:-1])
+ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+#: Shapes, and elements whose children are not drawn where they stand.
+_SHAPES, _DEFINED = (f"{_SVG}path", f"{_SVG}use"), (f"{_SVG}defs", f"{_SVG}clipPath")
 
 # Matplotlib is made for one thread, and has one set of settings for all.
 _drawing = threading.Lock()
@@ -96,51 +102,54 @@ def to_svg(chart: Chart, width: float = WIDE, *, caption: bool = True) -> str:
     chart = shortened(chart)
     drawn, figure = _drawn(chart, ".svg", width, caption=caption)
     # It was drawn here, so it holds no entities that explode.
-    with minidom.parseString(drawn) as document:  # noqa: S318
-        svg = document.getElementsByTagName("svg")[0]
-
-        def add(parent: minidom.Element, name: str, text: str, **attributes: object) -> None:
-            element = document.createElement(name)
-            for attribute, value in attributes.items():
-                element.setAttribute(attribute.replace("_", "-"), str(value))
-            element.appendChild(document.createTextNode(text))
-            parent.insertBefore(element, parent.firstChild)
-
-        for name in ("metadata", "style", "defs"):
-            for element in svg.getElementsByTagName(name):
-                if element.parentNode is not None:
-                    element.parentNode.removeChild(element)
-        for element in [svg, *svg.getElementsByTagName("*")]:
-            _spread_style(element)
-            hint = figure.hints.get(element.getAttribute("id"))
-            # Pages with several charts would have names twice.
-            if element.hasAttribute("id"):
-                element.removeAttribute("id")
-            if hint:
-                element.setAttribute("class", "hint")
-                element.setAttribute("tabindex", "0")
-                element.setAttribute("role", "img")
-                element.setAttribute("aria-label", hint)
-                if figure.hint_at:
-                    x, y = figure.hint_at
-                    how = {"font_size": SIZE, "font_family": "sans-serif", "fill": INK}
-                    add(element, "text", hint, x=x, y=y, visibility="hidden", **how)
-                add(element, "title", hint)
-        svg.setAttribute("role", "group" if figure.hints else "img")
-        svg.setAttribute("aria-label", chart.title)
-        svg.setAttribute("stroke-linejoin", "round")
-        svg.setAttribute("class", "chart-wide" if width > NARROW else "chart-narrow")
-        add(svg, "desc", chart.description)
-        add(svg, "title", chart.title)
-        return svg.toxml()
+    svg = ElementTree.fromstring(drawn)  # noqa: S314
+    for parent in [svg, *svg.iter(f"{_SVG}defs")]:
+        for element in parent.findall(f"{_SVG}metadata") + parent.findall(f"{_SVG}style"):
+            parent.remove(element)
+    defined = {child for tag in _DEFINED for parent in svg.iter(tag) for child in parent}
+    places = [
+        (parent, i)
+        for group in svg.iter(f"{_SVG}g")
+        for parent in group.iter()
+        for i, shape in enumerate(parent)
+        if group.get("id") == "hints" and shape.tag in _SHAPES and shape not in defined
+    ]
+    for (parent, i), words in zip(places, figure.hints, strict=True):
+        if words:
+            parent[i] = _hint(words, parent[i], figure.hint_at)
+    for element in svg.iter():
+        style = element.attrib.pop("style", "")
+        element.attrib.update(re.findall(r"([\w-]+)\s*:\s*([^;]+)", style))
+        # Only shapes that are used again need their names.
+        if element not in defined:
+            element.attrib.pop("id", None)
+    svg.set("role", "group" if figure.hints else "img")
+    svg.set("aria-label", chart.title)
+    svg.set("stroke-linejoin", "round")
+    svg.set("class", "chart-wide" if width > NARROW else "chart-narrow")
+    svg[:0] = [_worded("title", chart.title), _worded("desc", chart.description)]
+    return ElementTree.tostring(svg, encoding="unicode")
 
 
-def _spread_style(element: minidom.Element) -> None:
-    """Turn the style attribute into presentation attributes."""
-    for name, value in re.findall(r"([\w-]+)\s*:\s*([^;]+)", element.getAttribute("style")):
-        element.setAttribute(name, value.strip())
-    if element.hasAttribute("style"):
-        element.removeAttribute("style")
+def _worded(tag: str, words: str, **attributes: str) -> ElementTree.Element:
+    element = ElementTree.Element(_SVG + tag, attributes)
+    element.text = words
+    return element
+
+
+def _hint(
+    words: str, shape: ElementTree.Element, at: tuple[float, float] | None
+) -> ElementTree.Element:
+    """A shape that says something, with the words that are seen while it is pointed at."""
+    how = {"class": "hint", "tabindex": "0", "role": "img", "aria-label": words}
+    hint = ElementTree.Element(f"{_SVG}g", how)
+    hint.append(_worded("title", words))
+    if at:
+        look = {"fill": INK, "font-family": "sans-serif", "font-size": f"{SIZE}"}
+        place = {"x": f"{at[0]:.1f}", "y": f"{at[1]:.1f}", "visibility": "hidden"}
+        hint.append(_worded("text", words, **look, **place))
+    hint.append(shape)
+    return hint
 
 
 def _drawn(
@@ -156,7 +165,8 @@ def _drawn(
         # The reader's fonts may well have what the font here lacks.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         mpl.rcdefaults()
-        mpl.rcParams.update(SETTINGS)
+        # A page with several charts must not have two shapes of one name.
+        mpl.rcParams.update({**SETTINGS, "svg.hashsalt": f"{width}{chart.title}"})
         figure = figure_of(chart, width, caption=caption)
         figure.savefig(
             drawn, format=ending.removeprefix("."), dpi=_DOTS_PER_INCH, metadata=metadata

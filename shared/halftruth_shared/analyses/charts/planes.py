@@ -1,41 +1,21 @@
 """Curves on a pair of axes, and grids of shares."""
 
-from collections.abc import Sequence
-from functools import partial
-from itertools import cycle, pairwise
+from itertools import cycle
 from typing import Any
 
 import numpy as np
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure, SubFigure
 
 from ..wording import number, share
-from . import Axis, CurveChart, HeatMap, Mark, Reference, entry, written
-from .sheet import (
-    BASE,
-    BEHIND,
-    CELLS,
-    CURVES,
-    DASHED,
-    DASHES,
-    GAP,
-    GRID,
-    INK,
-    LABEL_LINES,
-    LINE,
-    PAGE,
-    QUIET,
-    SAMPLE,
-    SHAPES,
-    Ruler,
-    Sheet,
-    ends_of,
-    fits,
-    folded,
-    ruled,
-    width_of,
-)
+from . import Axis, CurveChart, HeatMap, Mark, entry, style, written
+from .style import INK, LABEL_LINES, LINE, PAGE, QUIET, SMALL, Body, folded
 
-#: Height of axes with curves, and of a row of a grid; most of upright names.
-_HIGH, _CELL, _UPRIGHT = 190.0, 24.0, 100.0
+#: Lines of text that axes with curves are high, and a row of a grid.
+_HIGH, _CELL = 16.0, 2.1
+#: Most points of upright names, and most of the width for labels.
+_UPRIGHT, _LABELS = 120.0, 0.3
 #: Letters are white from a share of the darkest on; what is below is paler, or dark letters would
 #: not stand out from it, nor light ones on a dark page.
 _DARK, _PALER = 0.8, 0.78
@@ -43,143 +23,121 @@ _DARK, _PALER = 0.8, 0.78
 _LEAST_DARKEST = 0.05
 
 
-def draw_curves(sheet: Sheet, chart: CurveChart) -> None:
-    """All curves on one pair of axes, below their legend and the name of the upright axis."""
+def draw_curves(figure: Figure | SubFigure, chart: CurveChart, width: float) -> Body:
+    """All curves on one pair of axes, below the name of the upright axis."""
+    axes, x_axis, y_axis = figure.subplots(), chart.x_axis, chart.y_axis
     drawn = [
-        [(x, y) for x, y in curve.known if fits(x, chart.x_axis) and fits(y, chart.y_axis)]
+        [(x, y) for x, y in curve.known if style.fits(x, x_axis) and style.fits(y, y_axis)]
         for curve in chart.curves
     ]
-    looks = [*zip(CURVES * 5, cycle(DASHES), cycle(SHAPES), chart.curves, strict=False)]
-    # One that is called like its axis needs no legend.
-    if [curve.name for curve in chart.curves] not in ([], [chart.y_axis.label]):
-        sheet.legend([(curve.name, partial(_sample, a, b, c)) for a, b, c, curve in looks])
-    sheet.words(chart.y_axis.label, color=QUIET)
-    sheet.room_for_hint()
-    top = sheet.y + (LINE if chart.x_marker else 0)
-    bottom = top + _HIGH
+    along, up = ([point[i] for known in drawn for point in known] for i in (0, 1))
+    along += ([0.0] if x_axis.shares else []) + ([chart.x_marker.value] if chart.x_marker else [])
+    up += [0.0] if y_axis.shares or y_axis.counted else []
+    up += [chart.y_marker.value] if chart.y_marker else []
     intervals = [ends for curve in chart.curves for ends in curve.ends]
-    low, high = _ends(drawn, 1, chart.y_axis, chart.y_marker, intervals)
-    up = Ruler(chart.y_axis, low, high, bottom, top)
-    start = max((width_of(label) for _, label in up.ticks), default=0.0) + GAP
-    low, high = _ends(drawn, 0, chart.x_axis, chart.x_marker)
-    along = Ruler(chart.x_axis, low, high, start, sheet.width - GAP)
-    for value, label in up.ticks:
-        sheet.lines([(start, up(value), along.end, up(value))], color=GRID, lw=0.8, zorder=0)
-        sheet.text(start - GAP / 2, up(value) - LINE / 2, label, ha="right", color=QUIET)
-    for (colour, dashes, shape, curve), known in zip(looks, drawn, strict=True):
-        places = [(along(x), up(y)) for x, y in known]
-        segments = [(*one, *other) for one, other in pairwise(places)]
-        sheet.lines(segments, color=colour, linestyle=dashes, linewidth=1.6, zorder=4)
-        for x, ends in zip(curve.x, curve.ends, strict=False):
-            if ends:
-                at, (bottom_end, top_end) = along(x), map(up, ends)
-                caps = [(at - 2.5, end, at + 2.5, end) for end in (bottom_end, top_end)]
-                sheet.lines([(at, bottom_end, at, top_end), *caps], color=colour, lw=1.2, zorder=3)
-        step = max(1, len(places) // 8) if not curve.ends else 1
-        sheet.marks(places[::step], shape, facecolor=colour, edgecolor="none")
-        for point, (x, y) in zip(known[::step], places[::step], strict=True):
-            sheet.hint(x - 5, y - 5, 10, 10, chart.point(curve, point))
+    y_ends = style.ends_of(y_axis, up, intervals)
+    style.scale(axes, "y", y_axis, y_ends, np.inf)
+    style.scale(axes, "x", x_axis, style.ends_of(x_axis, along, ()), 0.8 * width)
+    axes.grid()
+    # One that is called like its axis needs no legend.
+    alone = [curve.name for curve in chart.curves] == [y_axis.label]
+    looks = zip(style.CURVES * 5, cycle(style.DASHES), cycle(style.SHAPES), strict=False)
+    places, hints = [], []
+    for (colour, dashes, shape), curve, known in zip(looks, chart.curves, drawn, strict=False):
+        step = max(1, len(known) // 8) if not curve.ends else 1
+        look: Any = {"color": colour, "linestyle": dashes, "marker": shape, "markevery": step}
+        name = "_" if alone else curve.name
+        axes.plot(*np.reshape(known, (-1, 2)).T, label=name, linewidth=1.6, mew=0, **look)
+        whiskers = [(x, *ends) for x, ends in zip(curve.x, curve.ends, strict=False) if ends]
+        if whiskers:
+            at, *reached = np.transpose(whiskers)
+            low, high = np.clip(reached, *y_ends)
+            line: Any = {"color": colour, "elinewidth": 1.2, "capsize": 2.5, "fmt": "none"}
+            axes.errorbar(at, (low + high) / 2, (high - low) / 2, **line)
+        places += known[::step]
+        hints += [chart.point(curve, point) for point in known[::step]]
+    empty: Any = {"facecolor": "none", "edgecolor": PAGE, "linewidth": 0, "zorder": 9}
+    axes.scatter(*np.reshape(places, (-1, 2)).T, 100, marker="s", gid="hints", **empty)
     if chart.y_marker:
-        at = up(chart.y_marker.value)
-        how: Any = {"color": INK, "linewidth": 1, "linestyle": DASHED, "zorder": 1}
-        sheet.lines([(start, at, along.end, at)], **how)
-        sheet.text(along.end, at - LINE - 2, chart.y_marker.label, ha="right", bbox=BEHIND)
+        axes.axhline(chart.y_marker.value, **style.REFERENCE)
+        where: Any = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
+        behind = {"facecolor": PAGE, "edgecolor": "none", "pad": 0.5}
+        axes.annotate(chart.y_marker.label, (1, chart.y_marker.value), bbox=behind, **where)
     if chart.x_marker:
-        at = along(chart.x_marker.value)
-        side = "left" if at < sheet.width / 2 else "right"
-        sheet.text(at, top - LINE - 1, chart.x_marker.label, ha=side)
-    sheet.y = bottom + 3
-    ruled(sheet, along, [(top, bottom)], chart.x_marker)
+        axes.axvline(chart.x_marker.value, **style.REFERENCE)
+        where = {"xycoords": ("data", "axes fraction"), "ha": "center", "va": "bottom"}
+        axes.annotate(chart.x_marker.label, (chart.x_marker.value, 1.01), **where)
+    above, below = folded(y_axis.label, width), folded(x_axis.label, 0.8 * width)
+    axes.set_title("\n".join(above), pad=LINE + 5 if chart.x_marker else 5)
+    # The last line is for what places say.
+    last = axes.set_xlabel("\n".join([*below, " "]))
+    return Body(_HIGH + len(above) + len(below) + 4, hints, last)
 
 
-def _ends(
-    drawn: Sequence[Sequence[tuple[float, float]]],
-    i: int,
-    axis: Axis,
-    marker: Reference | None,
-    intervals: Sequence[tuple[float, float] | None] = (),
-) -> tuple[float, float]:
-    values = [point[i] for curve in drawn for point in curve]
-    values += [marker.value] if marker else []
-    values += [0.0] if axis.shares or (axis.counted and i) else []
-    return ends_of(axis, values, intervals)
-
-
-def _sample(colour: str, dashes: str, shape: str, sheet: Sheet, x: float, y: float) -> None:
-    sheet.lines([(x, y, x + SAMPLE, y)], color=colour, linestyle=dashes, linewidth=1.6)
-    sheet.marks([(x + SAMPLE / 2, y)], shape, facecolor=colour, edgecolor="none")
-
-
-def draw_grid(sheet: Sheet, chart: HeatMap) -> None:
+def draw_grid(figure: Figure | SubFigure, chart: HeatMap, width: float) -> Body:
     """Shares in a grid, the darker the larger; pale and framed where they may be nothing."""
-    cells = [cell for row in chart.cells for cell in row if cell]
-    reasons = sorted({cell.reason for cell in cells if cell.value is None and cell.reason})
-    if reasons:
-        sheet.words(f"Undefined: {'; '.join(reasons)}.", color=QUIET)
-    sheet.room_for_hint()
-    before = min(max(map(width_of, chart.rows), default=0.0), 0.3 * sheet.width) + GAP
-    wide = (sheet.width - before) / max(len(chart.columns), 1)
-    longest = max(map(width_of, chart.columns), default=0.0)
+    shape = len(chart.rows), len(chart.columns)
+    if 0 in shape:
+        return Body()
+    axes, cells = figure.subplots(), [cell for row in chart.cells for cell in row]
+    labels = [folded(name, _LABELS * width, LABEL_LINES) for name in chart.rows]
+    before = max(len(line) for lines in labels for line in lines) * SMALL
+    wide = (width - min(before, _LABELS * width)) / shape[1]
     # Two lines of words beside each other, or else upright.
+    longest = max(map(len, chart.columns)) * SMALL
     upright = longest > 1.6 * wide
-    room = min(longest, _UPRIGHT) if upright else wide - 4
+    room = min(1.25 * longest, _UPRIGHT) if upright else wide
     names = [folded(name, room, most=max(1, int(wide / LINE))) for name in chart.columns]
-    head = room + 3 if upright else LINE * max(map(len, names), default=0)
-    for j, lines in enumerate(names):
-        middle = before + (j + 0.5) * wide
-        if upright:
-            how: Any = {"rotation": 90, "ha": "center", "va": "bottom", "color": QUIET}
-            for i, line in enumerate(lines):
-                x = middle + (i + 0.5 - len(lines) / 2) * LINE
-                sheet.text(x, sheet.y + head - 3 - BASE, line, **how)
-        else:
-            sheet.text(middle, sheet.y, *lines, ha="center", color=QUIET)
+    edges = np.cumsum([0.0, *(max(_CELL, len(lines) + 0.3) for lines in labels)])
+    across, down = np.arange(shape[1]) + 0.5, (edges[:-1] + edges[1:]) / 2
     # What may be nothing must not look like something, nor make the others pale.
-    clear = [cell.value for cell in cells if cell.value is not None and not _doubtful(cell)]
-    darkest = max([_LEAST_DARKEST, *clear])
-    sheet.y += head
+    clear = [cell.value for cell in cells if cell and cell.value and not _doubtful(cell)]
+    shades = [_shade(cell, max([_LEAST_DARKEST, *clear])) for cell in cells]
+    colours = [
+        to_rgba(style.CELLS if cell else style.GRID, shade)
+        for cell, shade in zip(cells, shades, strict=True)
+    ]
+    mesh = np.reshape(colours, (*shape, 4))
+    axes.pcolormesh(np.arange(shape[1] + 1), edges, mesh, edgecolor=PAGE, linewidth=2, gid="hints")
     # Numbers of all cells are written alike: with their places, or whole, or not at all.
-    known = [cell for cell in cells if cell.value is not None]
-    texts = {cell: share(cell.value, cell.interval) for cell in cells}
+    known = [cell for cell in cells if cell and cell.value is not None]
+    texts = {cell: share(cell.value, cell.interval) for cell in known}
     whole = {cell: number(100 * (cell.value or 0.0), 0) for cell in known}
-    shown: dict[Mark, str] = {}
+    shown: Any = {}
     for each in (whole, texts):
-        shown = each if all(width_of(words) <= wide - 3 for words in each.values()) else shown
-    if shown is whole:
-        sheet.text(0, sheet.y - LINE - 2, "in %", color=QUIET)
-    for name, row in zip(chart.rows, chart.cells, strict=True):
-        labels = folded(name, before - GAP, most=LABEL_LINES)
-        high = max(_CELL, len(labels) * LINE + 2)
-        sheet.text(0, sheet.y + (high - len(labels) * LINE) / 2, *labels, color=QUIET)
-        for j, cell in enumerate(row):
-            words = shown.get(cell, "") if cell else ""
-            _cell(sheet, cell, words, before + j * wide, wide, high, darkest)
-        sheet.y += high
-
-
-def _cell(
-    sheet: Sheet,
-    cell: Mark | None,
-    words: str,
-    x: float,
-    wide: float,
-    high: float,
-    darkest: float,
-) -> None:
-    if cell is None:
-        sheet.box(x + 1, sheet.y + 1, wide - 2, high - 2, fc=GRID, lw=0)
-        return
-    doubtful = _doubtful(cell)
-    shade = float(np.clip((cell.value or 0.0) / darkest, 0, 0.15 if doubtful else 1))
-    shade *= 1 if shade > _DARK else _PALER
-    frame: Any = {"ec": QUIET, "ls": DASHED, "lw": 0.8, "fill": False, "zorder": 2}
-    sheet.box(x + 1, sheet.y + 1, wide - 2, high - 2, fc=CELLS, alpha=shade, lw=0)
-    if doubtful:
-        sheet.box(x + 1.5, sheet.y + 1.5, wide - 3, high - 3, **frame)
-    colour = PAGE if shade > _DARK else INK
-    sheet.text(x + wide / 2, sheet.y + high / 2 - LINE / 2, words, ha="center", color=colour)
+        shown = each if max(map(len, each.values()), default=0) * SMALL <= wide - 3 else shown
+    frames = []
+    for i, (cell, shade) in enumerate(zip(cells, shades, strict=True)):
+        x, y = across[i % shape[1]], down[i // shape[1]]
+        if cell in shown:
+            how: Any = {"ha": "center", "va": "center", "in_layout": False}
+            axes.text(x, y, shown[cell], color=PAGE if shade > _DARK else INK, **how)
+        if cell and _doubtful(cell):
+            right, below = x + 0.5 - 1.5 / wide, edges[i // shape[1] + 1] - 0.15
+            left, above = 2 * x - right, 2 * y - below
+            frames.append([(left, above), (right, above), (right, below), (left, below)])
+    look: Any = {"edgecolor": QUIET, "linestyle": style.DASHED, "linewidth": 0.8}
+    axes.add_collection(PolyCollection(frames, facecolor="none", **look))
+    axes.set(xlim=(0, shape[1]), ylim=(edges[-1], 0))
+    axes.set_yticks(down, ["\n".join(lines) for lines in labels])
+    axes.set_xticks(across, ["\n".join(lines) for lines in names], rotation=90 * upright)
+    axes.tick_params(labeltop=True, labelbottom=False)
+    reasons = sorted({cell.reason for cell in cells if cell and cell.value is None and cell.reason})
+    remarks = ["in %"] * (shown is whole) + [f"undefined: {'; '.join(reasons)}"] * bool(reasons)
+    under = folded("; ".join(remarks), 0.7 * width)
+    # The last line is for what places say.
+    last = axes.set_xlabel("\n".join([*under, " "]))
+    head = room / LINE if upright else max(map(len, names))
     axis = Axis("", shares=True)
-    sheet.hint(x, sheet.y, wide, high, entry(cell, written([cell], axis)[0], axis))
+    hints = [entry(cell, written([cell], axis)[0], axis) if cell else "" for cell in cells]
+    return Body(edges[-1] + head + len(under) + 2, hints, last)
+
+
+def _shade(cell: Mark | None, darkest: float) -> float:
+    if cell is None:
+        return 1.0
+    shade = float(np.clip((cell.value or 0.0) / darkest, 0, 0.15 if _doubtful(cell) else 1))
+    return shade if shade > _DARK else shade * _PALER
 
 
 def _doubtful(cell: Mark) -> bool:
