@@ -56,8 +56,9 @@ def draw_curves(figure: Figure | SubFigure, chart: CurveChart, width: float) -> 
             axes.errorbar(at, (low + high) / 2, (high - low) / 2, **line)
         places += known[::step]
         hints += [chart.point(curve, point) for point in known[::step]]
-    empty: Any = {"facecolor": "none", "edgecolor": PAGE, "linewidth": 0, "zorder": 9}
-    axes.scatter(*np.reshape(places, (-1, 2)).T, 100, marker="s", gid="hints", **empty)
+    empty: Any = {"facecolor": "none", "edgecolor": PAGE, "linewidth": 0, "clip_on": False}
+    x, y = np.reshape(places, (-1, 2)).T
+    axes.scatter(x, y, s=100, marker="s", zorder=9, gid="hints", **empty)
     if chart.y_marker:
         axes.axhline(chart.y_marker.value, **style.REFERENCE)
         where: Any = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
@@ -97,8 +98,6 @@ def draw_grid(figure: Figure | SubFigure, chart: HeatMap, width: float) -> Body:
         to_rgba(style.CELLS if cell else style.GRID, shade)
         for cell, shade in zip(cells, shades, strict=True)
     ]
-    mesh = np.reshape(colours, (*shape, 4))
-    axes.pcolormesh(np.arange(shape[1] + 1), edges, mesh, edgecolor=PAGE, linewidth=2, gid="hints")
     # Numbers of all cells are written alike: with their places, or whole, or not at all.
     known = [cell for cell in cells if cell and cell.value is not None]
     texts = {cell: share(cell.value, cell.interval) for cell in known}
@@ -106,18 +105,22 @@ def draw_grid(figure: Figure | SubFigure, chart: HeatMap, width: float) -> Body:
     shown: Any = {}
     for each in (whole, texts):
         shown = each if max(map(len, each.values()), default=0) * SMALL <= wide - 3 else shown
-    frames = []
-    for i, (cell, shade) in enumerate(zip(cells, shades, strict=True)):
+    boxes = []
+    for i, cell in enumerate(cells):
         x, y = across[i % shape[1]], down[i // shape[1]]
+        left, above = x - 0.5 + 1 / wide, edges[i // shape[1]] + 1 / LINE
+        right, below = 2 * x - left, 2 * y - above
+        boxes.append([(left, above), (right, above), (right, below), (left, below)])
         if cell in shown:
             how: Any = {"ha": "center", "va": "center", "in_layout": False}
-            axes.text(x, y, shown[cell], color=PAGE if shade > _DARK else INK, **how)
-        if cell and _doubtful(cell):
-            right, below = x + 0.5 - 1.5 / wide, edges[i // shape[1] + 1] - 0.15
-            left, above = 2 * x - right, 2 * y - below
-            frames.append([(left, above), (right, above), (right, below), (left, below)])
-    look: Any = {"edgecolor": QUIET, "linestyle": style.DASHED, "linewidth": 0.8}
-    axes.add_collection(PolyCollection(frames, facecolor="none", **look))
+            axes.text(x, y, shown[cell], color=PAGE if shades[i] > _DARK else INK, **how)
+    look: Any = {
+        "facecolor": [*map(to_rgba, colours, shades)],
+        "edgecolor": [QUIET if cell and _doubtful(cell) else "none" for cell in cells],
+        "linestyle": style.DASHED,
+        "linewidth": 0.8,
+    }
+    axes.add_collection(PolyCollection(boxes, gid="hints", **look))
     axes.set(xlim=(0, shape[1]), ylim=(edges[-1], 0))
     axes.set_yticks(down, ["\n".join(lines) for lines in labels])
     axes.set_xticks(across, ["\n".join(lines) for lines in names], rotation=90 * upright)
