@@ -64,7 +64,7 @@ def test_the_map_has_every_room_of_the_collector():
 #: Most lines in the files of each room. A change that needs more raises the number, with a comment
 #: beside it that says what was worth it.
 MOST_LINES = {
-    "shared/halftruth_shared/**/*.py": 15_234,  # names of fields, rotation, series, waves, charts
+    "shared/halftruth_shared/**/*.py": 15_072,  # names of fields, rotation, series, waves
     "client/halftruth_client/**/*.py": 2_232,
     "client/halftruth_client/js/**/*.js": 9_910,  # ledger and rotation, words about waves
     "docs/studies/**/*.py": 4_854,
@@ -86,7 +86,7 @@ MOST_LINES = {
     "collector/halftruth_collector/store/**/*.py": 2_880,  # back-ups of earlier tables
     "collector/halftruth_collector/web/**/*.py": 4_033,  # cards, map of associations
     "collector/halftruth_collector/**/*.js": 269,
-    "tests/**/*.py": 56_312,  # headlines, measures by statements instead of code
+    "tests/**/*.py": 56_358,  # headlines, measures by statements instead of code
     "tests/**/*.mjs": 4_110,  # costs of reports by enumeration
 }
 

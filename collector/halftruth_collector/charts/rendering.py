@@ -10,6 +10,7 @@ import re
 import threading
 import warnings
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from halftruth_shared import ParameterError
@@ -36,13 +37,9 @@ _FORMATS: dict[str, dict[str, str | None]] = {
     ".pdf": {"Creator": None, "Producer": None, "CreationDate": None},
 }
 
-_DOTS_PER_INCH = 200
-
 _SVG = "{http://www.w3.org/2000/svg}"
 ElementTree.register_namespace("", _SVG[1:-1])
 ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
-#: Shapes, and elements whose children are not drawn where they stand.
-_SHAPES, _DEFINED = (f"{_SVG}path", f"{_SVG}use"), (f"{_SVG}defs", f"{_SVG}clipPath")
 
 # Matplotlib is made for one thread, and has one set of settings for all.
 _drawing = threading.Lock()
@@ -90,7 +87,9 @@ def render(chart: Chart, file: str | Path) -> None:
 
 def picture(chart: Chart, ending: str) -> bytes:
     """A chart as the content of a file whose name ends in ".svg", ".png" or ".pdf"."""
-    return to_svg(chart).encode() if ending == ".svg" else _drawn(shortened(chart), ending)[0]
+    if ending == ".svg":
+        return to_svg(chart).encode()
+    return _drawn(shortened(chart), ending, WIDE, caption=True)[0]
 
 
 def to_svg(chart: Chart, width: float = WIDE, *, caption: bool = True) -> str:
@@ -104,29 +103,29 @@ def to_svg(chart: Chart, width: float = WIDE, *, caption: bool = True) -> str:
     # It was drawn here, so it holds no entities that explode.
     svg = ElementTree.fromstring(drawn)  # noqa: S314
     for parent in [svg, *svg.iter(f"{_SVG}defs")]:
-        for element in parent.findall(f"{_SVG}metadata") + parent.findall(f"{_SVG}style"):
-            parent.remove(element)
-    defined = {child for tag in _DEFINED for parent in svg.iter(tag) for child in parent}
+        parent[:] = [each for each in parent if not each.tag.endswith(("}metadata", "}style"))]
+    # These are not drawn where they stand.
+    unseen = [each for each in svg.iter() if each.tag.endswith(("}defs", "}clipPath"))]
+    defined = {child for parent in unseen for child in parent}
     places = [
         (parent, i)
         for group in svg.iter(f"{_SVG}g")
         for parent in group.iter()
         for i, shape in enumerate(parent)
-        if group.get("id") == "hints" and shape.tag in _SHAPES and shape not in defined
+        if group.get("id") == "hints"
+        if shape.tag.endswith(("}path", "}use")) and shape not in defined
     ]
     for (parent, i), words in zip(places, figure.hints, strict=True):
-        if words:
-            parent[i] = _hint(words, parent[i], figure.hint_at)
+        parent[i] = _hint(words, parent[i], figure.hint_at) if words else parent[i]
     for element in svg.iter():
         style = element.attrib.pop("style", "")
         element.attrib.update(re.findall(r"([\w-]+)\s*:\s*([^;]+)", style))
         # Only shapes that are used again need their names.
         if element not in defined:
             element.attrib.pop("id", None)
-    svg.set("role", "group" if figure.hints else "img")
-    svg.set("aria-label", chart.title)
-    svg.set("stroke-linejoin", "round")
     svg.set("class", "chart-wide" if width > NARROW else "chart-narrow")
+    svg.set("role", "group" if figure.hints else "img")
+    svg.attrib |= {"aria-label": chart.title, "stroke-linejoin": "round"}
     svg[:0] = [_worded("title", chart.title), _worded("desc", chart.description)]
     return ElementTree.tostring(svg, encoding="unicode")
 
@@ -137,30 +136,23 @@ def _worded(tag: str, words: str, **attributes: str) -> ElementTree.Element:
     return element
 
 
-def _hint(
-    words: str, shape: ElementTree.Element, at: tuple[float, float] | None
-) -> ElementTree.Element:
+def _hint(words: str, shape: ElementTree.Element, at: tuple[float, float] | None) -> Any:
     """A shape that says something, with the words that are seen while it is pointed at."""
     how = {"class": "hint", "tabindex": "0", "role": "img", "aria-label": words}
     hint = ElementTree.Element(f"{_SVG}g", how)
-    hint.append(_worded("title", words))
+    hint[:] = [_worded("title", words), shape]
     if at:
-        look = {"fill": INK, "font-family": "sans-serif", "font-size": f"{SIZE}"}
-        place = {"x": f"{at[0]:.1f}", "y": f"{at[1]:.1f}", "visibility": "hidden"}
-        hint.append(_worded("text", words, **look, **place))
-    hint.append(shape)
+        place = {"x": f"{at[0]:.1f}", "y": f"{at[1]:.1f}", "font-size": f"{SIZE}", "fill": INK}
+        font = {"font-family": "sans-serif", "visibility": "hidden"}
+        hint.insert(1, _worded("text", words, **place, **font))
     return hint
 
 
-def _drawn(
-    chart: Chart, ending: str, width: float = WIDE, *, caption: bool = True
-) -> tuple[bytes, Drawn]:
-    metadata = dict(_FORMATS[ending])
-    if ending == ".png":
-        metadata |= {"Title": chart.title, "Description": chart.description}
-    if ending == ".pdf":
-        metadata |= {"Title": chart.title, "Subject": chart.description}
-    drawn = io.BytesIO()
+def _drawn(chart: Chart, ending: str, width: float, *, caption: bool) -> tuple[bytes, Drawn]:
+    metadata, drawn = dict(_FORMATS[ending]), io.BytesIO()
+    if ending != ".svg":
+        about = "Description" if ending == ".png" else "Subject"
+        metadata |= {"Title": chart.title, about: chart.description}
     with _drawing, mpl.rc_context(), warnings.catch_warnings():
         # The reader's fonts may well have what the font here lacks.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
@@ -168,7 +160,5 @@ def _drawn(
         # A page with several charts must not have two shapes of one name.
         mpl.rcParams.update({**SETTINGS, "svg.hashsalt": f"{width}{chart.title}"})
         figure = figure_of(chart, width, caption=caption)
-        figure.savefig(
-            drawn, format=ending.removeprefix("."), dpi=_DOTS_PER_INCH, metadata=metadata
-        )
+        figure.savefig(drawn, format=ending[1:], dpi=200, metadata=metadata)
     return drawn.getvalue(), figure

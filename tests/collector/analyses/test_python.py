@@ -26,6 +26,7 @@ from halftruth_shared.analyses.comparison import ComparisonResult
 from halftruth_shared.analyses.crosstab import CrosstabResult
 from halftruth_shared.analyses.showing import chart_of
 from halftruth_shared.protocol.reports import Report
+from matplotlib.text import Text
 from sources import source_of
 
 from .conftest import SURVEYS
@@ -244,7 +245,7 @@ def test_what_a_survey_holds_is_only_text(store, live):
     assert [row[2] for row in Cells(found._repr_html_()).rows[1:]] == list(hostile)
     figure = found.plot()
     assert figure._repr_png_().startswith(b"\x89PNG")
-    assert {*hostile} <= {text.get_text() for text in figure.texts}
+    assert {*hostile} <= {text.get_text() for text in figure.findobj(Text)}
 
 
 def test_what_is_not_known_is_not_drawn_as_if_it_were():

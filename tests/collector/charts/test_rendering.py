@@ -27,23 +27,11 @@ from halftruth_shared.analyses.charts import (
     Panel,
     Reference,
     shortened,
+    style,
     written,
 )
 from halftruth_shared.analyses.charts.drawing import figure_of
-from halftruth_shared.analyses.charts.style import (
-    BAR,
-    CELLS,
-    CURVES,
-    INK,
-    INNER,
-    NARROW,
-    PAGE,
-    PALE,
-    QUIET,
-    SETTINGS,
-    SIZE,
-    WIDE,
-)
+from halftruth_shared.analyses.charts.style import BAR, INK, NARROW, PAGE, QUIET, SIZE, WIDE
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.text import Text
@@ -177,7 +165,7 @@ def drawn(chart, whole=True, width=WIDE):
     """The figure of a chart as Matplotlib lays it out; with its texts alone it is quicker."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(SETTINGS)
+        mpl.rcParams.update(style.SETTINGS)
         figure = figure_of(shortened(chart), width)
         if whole:
             figure.draw_without_rendering()
@@ -221,41 +209,33 @@ def middle(figure, words):
 
 def bars_of(picture, colour):
     """Bars in axes, without those of the legend."""
-    return [
-        bar
-        for axes in picture.axes
-        for bar in axes.patches
-        if bar.get_facecolor() == to_rgba(colour)
-    ]
+    bars = [bar for axes in picture.axes for bar in axes.patches]
+    return [bar for bar in bars if bar.get_facecolor() == to_rgba(colour)]
 
 
-def dots_of(picture):
-    """Dots in axes, and arrows at the ends of axes: those of one look."""
+def marked(picture, *markers):
+    """Dots of one look together; or arrows at the ends of axes."""
     lines = [line for axes in picture.axes for line in axes.lines]
-    return [line for line in lines if line.get_marker() not in ("None", None, "")]
+    return [line for line in lines if line.get_marker() in markers]
 
 
 def dots(picture):
     """Every dot, from left to right, in points."""
-    looks = [line for line in dots_of(picture) if line.get_marker() not in ("<", ">")]
+    looks = marked(picture, *style.SHAPES)
     places = [look.get_transform().transform(look.get_xydata())[:, 0] for look in looks]
     return sorted(np.concatenate(places) * 72 / picture.dpi) if places else []
 
 
 def arrows(picture):
     """Arrows at the ends of axes."""
-    looks = [line for line in dots_of(picture) if line.get_marker() in ("<", ">")]
-    return [line.get_marker() for line in looks for _ in line.get_xdata()]
+    return [line.get_marker() for line in marked(picture, "<", ">") for _ in line.get_xdata()]
 
 
 def intervals_of(picture, colour):
-    """Lines along the axis of a colour, those of one look together."""
-    every = [each for axes in picture.axes for each in axes.collections]
-    found = [each for each in every if isinstance(each, LineCollection)]
+    """Lines of a colour along the axis, those of one look together."""
+    found = [each for axes in picture.axes for each in axes.findobj(LineCollection)]
     found = [each for each in found if (each.get_colors() == to_rgba(colour)).all()]
-    return [
-        each for each in found if all(len(set(path[:, 1])) == 1 for path in each.get_segments())
-    ]
+    return [each for each in found if np.ptp(each.get_segments()[0][:, 1]) == 0]
 
 
 def dashed(collections):
@@ -362,12 +342,11 @@ def test_what_is_not_usable_is_pale_and_dashed_and_the_legend_says_so(bars):
     doubtful = replace(near("unknown", 0.4, 0.3), doubtful=True)
     picture = drawn(chart_of(doubtful, near("known", 0.6, 0.1), bars=bars))
     assert len(dashed(intervals_of(picture, QUIET))) == 1
-    pale = {BAR: PALE} if bars else {CURVES[0]: PAGE}
     if bars:
-        assert [len(bars_of(picture, colour)) for pair in pale.items() for colour in pair] == [1, 1]
+        assert len(bars_of(picture, BAR)) == len(bars_of(picture, style.PALE)) == 1
     else:
-        faces = [line.get_markerfacecolor() for line in dots_of(picture)]
-        assert faces == [colour for pair in pale.items() for colour in pair]
+        faces = [line.get_markerfacecolor() for line in marked(picture, *style.SHAPES)]
+        assert faces == [style.CURVES[0], PAGE]
     assert "not usable" in words(picture)
     assert "unknown 40 % (10 to 70), not usable" in plain(chart_of(doubtful).description)
     usable = drawn(chart_of(near("known", 0.6, 0.1), bars=bars))
@@ -503,7 +482,7 @@ def test_letters_stand_out_from_their_cell_on_light_and_on_dark_pages():
     colours = [text.get_color() for text in numbers]
     assert len(shades) == len(colours) == 20
     for page, counterpart in (("#ffffff", lambda colour: colour), (DARK["#ffffff"], DARK.get)):
-        cell, background = np.array(to_rgb(counterpart(CELLS))), np.array(to_rgb(page))
+        cell, background = np.array(to_rgb(counterpart(style.CELLS))), np.array(to_rgb(page))
         for shade, colour in zip(shades, colours, strict=True):
             blend = shade * cell + (1 - shade) * background
             assert contrast(blend, counterpart(colour)) >= 4.5, (shade, colour)
@@ -534,9 +513,9 @@ def test_numbers_of_all_cells_are_written_alike_or_not_at_all():
 
 
 def test_categories_and_curves_differ_by_more_than_colour():
-    looks = [line for line in dots_of(figure("itemsets")) if line.get_marker() not in "<>"]
+    looks = marked(figure("itemsets"), *style.SHAPES)
     assert len({(line.get_marker(), line.get_markerfacecolor() == PAGE) for line in looks}) == 3
-    curves = dots_of(figure("curves"))
+    curves = marked(figure("curves"), *style.SHAPES)
     assert len({(curve.get_marker(), curve.get_linestyle()) for curve in curves}) == 6
 
 
@@ -583,7 +562,7 @@ def test_what_is_undefined_is_a_word_with_its_reason_and_no_mark():
 
 
 def test_an_interval_within_is_thicker_and_named():
-    inner, outer = (intervals_of(figure("overview"), colour) for colour in (INNER, INK))
+    inner, outer = (intervals_of(figure("overview"), colour) for colour in (style.INNER, INK))
     assert inner[0].get_linewidths()[0] > 2 * max(each.get_linewidths()[0] for each in outer)
     assert len(inner[0].get_segments()) == 1
     assert INNER_LABEL in texts(svg("overview"))
