@@ -116,7 +116,7 @@ STICKING_OUT = """() => {
 )
 def test_nothing_sticks_out_of_its_box_at_any_width(analyst, filled, names):
     page = analyst.page
-    for name in names:
+    for name in (*names, "export"):
         page.goto(f"{filled.url}/results/work/{name}")
         page.evaluate(
             "document.querySelectorAll('main details').forEach((each) => { each.open = true; })"
@@ -256,6 +256,17 @@ def test_a_table_has_all_rows_and_no_search_without_scripts(filled, visit):
     expect(page.get_by_label("Search in the table")).not_to_be_visible()
     expect(page.get_by_role("columnheader", name="support")).to_be_visible()
     assert page.locator("tbody tr").count() > 25
+
+
+def test_files_are_offered_to_all_and_come_with_their_names(analyst, filled):
+    page = analyst.page
+    page.goto(f"{filled.url}/results/work/table?attributes=smoker,drinks")
+    page.get_by_role("link", name="Export").click()
+    expect(page.get_by_text("combination of answers to")).to_contain_text("“Do you smoke?”")
+    anyone_can_use(analyst, "export")
+    with page.expect_download() as downloaded:
+        page.get_by_role("link", name="CSV of the matrix").click()
+    assert downloaded.value.suggested_filename == "work-table.covariance.csv"
 
 
 def test_the_report_is_readable_by_all_and_fits_a_phone_and_paper(analyst, filled):

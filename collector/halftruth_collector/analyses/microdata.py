@@ -165,11 +165,7 @@ def interpretation(result: MicrodataResult) -> list[str]:
             f" tables of {result.interactions} questions, and with an error that the replicate"
             " weights do not have in everything else."
         )
-    return [
-        *lines,
-        "halftruth analyse microdata SURVEY --out FILE writes them for R, Stata, SPSS or Python,"
-        " with a codebook and a script.",
-    ]
+    return lines
 
 
 def _start(_: Survey) -> MicrodataQuery:

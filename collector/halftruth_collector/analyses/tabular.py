@@ -36,7 +36,7 @@ def to_csv(result: Tabular) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([name for name, _ in _columns(result)])
+    writer.writerow([harmless(name) for name, _ in _columns(result)])
     writer.writerows([harmless(value) for value in row] for row in _rows(result))
     return text.getvalue()
 

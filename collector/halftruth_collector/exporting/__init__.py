@@ -1,5 +1,6 @@
-"""Weighted records as files of other programs, with a codebook and scripts."""
+"""Weighted records as files of other programs, with a codebook and scripts; covariances."""
 
-from .files import check_file, write_records
+from .covariance import Covariance
+from .files import check_file, check_packages, content, write_records
 
-__all__ = ["check_file", "write_records"]
+__all__ = ["Covariance", "check_file", "check_packages", "content", "write_records"]

@@ -1,8 +1,11 @@
 """Files of weighted records: CSV, Parquet, Stata and SPSS."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 from halftruth_shared import ParameterError
@@ -32,10 +35,42 @@ def check_file(file: str) -> None:
         raise ParameterError(
             f"out: expected a file that ends in one of {', '.join(WRITERS)}", field="out"
         )
-    if suffix in (".dta", ".sav"):
+    check_packages(suffix)
+
+
+def check_packages(ending: str) -> None:
+    """Check that what files of an ending are written with is installed.
+
+    Raises
+    ------
+    NotAcceptable
+    """
+    if ending.startswith((".dta", ".sav")):
         _pyreadstat()
-    if suffix == ".parquet":
+    if ending.startswith(".parquet"):
         arrow()
+
+
+def content(result: MicrodataResult, name: str) -> bytes:
+    """Content of a file of records, by the end of its name.
+
+    Those of `WRITERS` are the records alone; ".zip" after one of them is an archive of what
+    `write_records` writes, and any other ending the codebook.
+
+    Raises
+    ------
+    NotAcceptable
+    """
+    path = Path(name)
+    if path.suffix in WRITERS:
+        return WRITERS[path.suffix](result, path.suffix)
+    if path.suffix != ".zip":
+        return codebook(result).encode()
+    archive = io.BytesIO()
+    with ZipFile(archive, "w", ZIP_DEFLATED) as into:
+        for file, part in _side_by_side(result, Path(path.stem)).items():
+            into.writestr(file, part)
+    return archive.getvalue()
 
 
 def write_records(result: MicrodataResult, file: str) -> list[Path]:
@@ -53,18 +88,24 @@ def write_records(result: MicrodataResult, file: str) -> list[Path]:
     """
     check_file(file)
     path = Path(file)
-    texts = {f"{path.stem}-codebook.txt": codebook(result)}
-    texts |= {f"{path.stem}{suffix}": text for suffix, text in scripts(result, path.name)}
+    contents = {path.with_name(n): part for n, part in _side_by_side(result, path).items()}
     try:
-        WRITERS[path.suffix](result, path)
-        for name, text in texts.items():
-            path.with_name(name).write_text(text, encoding="utf-8")
+        for each, part in contents.items():
+            each.write_bytes(part)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ParameterError(
             f"out: expected a file that can be written: {reason}", field="out"
         ) from None
-    return [path, *(path.with_name(name) for name in texts)]
+    return list(contents)
+
+
+def _side_by_side(result: MicrodataResult, path: Path) -> dict[str, bytes]:
+    """Return the contents of a file of records, its codebook and scripts, by their names."""
+    texts = {f"{path.stem}-codebook.txt": codebook(result)}
+    texts |= {f"{path.stem}{suffix}": text for suffix, text in scripts(result, path.name)}
+    records = WRITERS[path.suffix](result, path.suffix)
+    return {path.name: records, **{name: text.encode() for name, text in texts.items()}}
 
 
 class _Plain:
@@ -74,16 +115,16 @@ class _Plain:
         self.columns, self.rows = result.columns, result.rows
 
 
-def _write_csv(result: MicrodataResult, path: Path) -> None:
-    path.write_text(to_csv(_Plain(result)), encoding="utf-8")
+def _csv(result: MicrodataResult, _: str) -> bytes:
+    return to_csv(_Plain(result)).encode()
 
 
-def _write_parquet(result: MicrodataResult, path: Path) -> None:
-    path.write_bytes(to_parquet(_Plain(result)))
+def _parquet(result: MicrodataResult, _: str) -> bytes:
+    return to_parquet(_Plain(result))
 
 
-def _write_labelled(result: MicrodataResult, path: Path) -> None:
-    """Write codes with labels, for Stata or SPSS."""
+def _labelled(result: MicrodataResult, suffix: str) -> bytes:
+    """Codes with labels, for Stata or SPSS."""
     pyreadstat = _pyreadstat()
     frame = data_frame(result, 0)
     for variable, codes in zip(
@@ -93,10 +134,12 @@ def _write_labelled(result: MicrodataResult, path: Path) -> None:
     labels = {variable.name: variable.label[:_LONGEST_LABEL] for variable in result.variables}
     answers = {variable.name: dict(enumerate(variable.labels)) for variable in result.variables}
     title = f"No row is a person: weighted records of {result.survey}"[:_LONGEST_TITLE]
-    write = {".dta": pyreadstat.write_dta, ".sav": pyreadstat.write_sav}[path.suffix]
-    # It overwrites nothing that it cannot, and says so by an error of its own.
-    path.touch()
-    write(frame, path, file_label=title, column_labels=labels, variable_value_labels=answers)
+    write = {".dta": pyreadstat.write_dta, ".sav": pyreadstat.write_sav}[suffix]
+    # It writes nothing but files.
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"records{suffix}"
+        write(frame, path, file_label=title, column_labels=labels, variable_value_labels=answers)
+        return path.read_bytes()
 
 
 def _pyreadstat() -> Any:
@@ -105,17 +148,17 @@ def _pyreadstat() -> Any:
         import pyreadstat
     except ImportError:
         raise NotAcceptable(
-            "out: expected pandas and pyreadstat, which are not installed here"
+            "format: expected pandas and pyreadstat, which are not installed here"
             " (pip install 'halftruth-collector[microdata]')",
-            field="out",
+            field="format",
         ) from None
     return pyreadstat
 
 
-#: How files are written, by the ends of their names.
-WRITERS: dict[str, Callable[[MicrodataResult, Path], None]] = {
-    ".csv": _write_csv,
-    ".parquet": _write_parquet,
-    ".dta": _write_labelled,
-    ".sav": _write_labelled,
+#: How records are written, by the ends of files' names.
+WRITERS: dict[str, Callable[[MicrodataResult, str], bytes]] = {
+    ".csv": _csv,
+    ".parquet": _parquet,
+    ".dta": _labelled,
+    ".sav": _labelled,
 }

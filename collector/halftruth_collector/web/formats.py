@@ -1,21 +1,35 @@
-"""Results as JSON, CSV or Parquet, and their charts as SVG or PNG."""
+"""Results as JSON, CSV or Parquet, their charts as SVG or PNG, and files for other programs."""
 
 from importlib.util import find_spec
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from flask import Response, request
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses import Result
+from halftruth_shared.analyses.base import EstimatesResult
+from halftruth_shared.analyses.microdata import MicrodataResult
 
+from ..analyses import Analysis
 from ..analyses.tabular import to_csv, to_parquet
 from ..errors import NotAcceptable
+from ..exporting import Covariance, check_packages, content
 
-Format = Literal["json", "csv", "parquet", "svg", "png"]
+# fmt: off
+Format = Literal[
+    "json", "csv", "parquet", "svg", "png", "html", "covariance.csv", "codebook.txt", "dta", "sav",
+    "csv.zip", "parquet.zip", "dta.zip", "sav.zip",
+]
+# fmt: on
 
 #: What a result can be written as, and what its chart can be drawn as.
 DATA: tuple[Format, ...] = ("json", "csv", "parquet")
 PICTURES: tuple[Format, ...] = ("svg", "png")
+
+#: What the covariance of estimates is written as, and weighted records for other programs.
+COVARIANCE: tuple[Format, ...] = ("covariance.csv",)
+ARCHIVES: tuple[Format, ...] = ("csv.zip", "parquet.zip", "dta.zip", "sav.zip")
+RECORDS: tuple[Format, ...] = ("dta", "sav", "codebook.txt", *ARCHIVES)
 
 MEDIA_TYPES: dict[Format, str] = {
     "json": "application/json",
@@ -23,16 +37,44 @@ MEDIA_TYPES: dict[Format, str] = {
     "parquet": "application/vnd.apache.parquet",
     "svg": "image/svg+xml",
     "png": "image/png",
+    "html": "text/html",
+    "covariance.csv": "text/csv",
+    "codebook.txt": "text/plain",
+    "dta": "application/x-stata-dta",
+    "sav": "application/x-spss-sav",
+    **dict.fromkeys(ARCHIVES, "application/zip"),
 }
 
 #: The parameter that names a format; without it the header Accept chooses.
 PARAMETER = "format"
 
 
-def offered() -> list[tuple[Format, str]]:
-    """The formats that can be made here, with what people call them."""
-    called: list[tuple[Format, str]] = [("json", "JSON"), ("csv", "CSV"), ("parquet", "Parquet")]
-    return called if find_spec("pyarrow") else called[:2]
+#: What writes a format, by the first part of its name, and the extra that installs it.
+_NEEDS = {
+    "parquet": ("parquet", ["pyarrow"]),
+    **dict.fromkeys(("dta", "sav"), ("microdata", ["pandas", "pyreadstat"])),
+}
+
+
+def lacking(format: Format) -> str | None:
+    """Return the extra that has to be installed for a format, if any."""
+    extra, packages = _NEEDS.get(format.partition(".")[0], (None, []))
+    return None if all(map(find_spec, packages)) else extra
+
+
+def of(analysis: Analysis[Any, Any]) -> tuple[Format, ...]:
+    """The formats of an analysis' page."""
+    return (
+        *DATA,
+        *(PICTURES if analysis.chart else ()),
+        *(COVARIANCE if "covariance" in analysis.fields else ()),
+        *(RECORDS if analysis.result is MicrodataResult else ()),
+    )
+
+
+def offered(analysis: Analysis[Any, Any]) -> list[Format]:
+    """The formats of an analysis' page that can be made here, without pictures."""
+    return [known for known in of(analysis) if known not in PICTURES and not lacking(known)]
 
 
 def named(known: tuple[Format, ...]) -> Format | None:
@@ -42,11 +84,14 @@ def named(known: tuple[Format, ...]) -> Format | None:
     ------
     ParameterError
         If there is none of that name.
+    NotAcceptable
+        If it cannot be written here.
     """
     given = request.args.getlist(PARAMETER)
     found = next((name for name in known if [name] == given), None)
     if given and found is None:
         raise ParameterError(f"{PARAMETER}: expected one of: {', '.join(known)}", field=PARAMETER)
+    check_packages(f".{found}")
     return found
 
 
@@ -76,7 +121,13 @@ def encode(result: Result, format: Format) -> bytes:
     ------
     NotAcceptable
         If Parquet cannot be written here.
+    EstimateError
+        If there is no covariance.
     """
+    if isinstance(result, MicrodataResult) and format in RECORDS:
+        return content(result, f"{result.survey}-microdata.{format}")
+    if isinstance(result, EstimatesResult) and format in COVARIANCE:
+        return to_csv(Covariance(result)).encode()
     if format == "csv":
         return to_csv(result).encode()
     return to_parquet(result) if format == "parquet" else msgspec.json.encode(result)

@@ -37,15 +37,20 @@ T = TypeVar("T")
 Q = TypeVar("Q", bound=Request)
 
 
-def none() -> None:
+def none(*beside: str) -> None:
     """Refuse every query parameter, so that a misspelt one is not silently ignored.
+
+    Parameters
+    ----------
+    beside : str
+        Parameters that are read elsewhere.
 
     Raises
     ------
     ParameterError
     """
     if request.query_string:
-        query(Request)
+        query(Request, beside=beside)
 
 
 def query(kind: type[Q], *, beside: tuple[str, ...] = ()) -> Q:

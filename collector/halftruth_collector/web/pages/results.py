@@ -16,7 +16,7 @@ from halftruth_shared.analyses import Query, name_of
 from halftruth_shared.analyses.associations import Association, AssociationsResult
 from halftruth_shared.analyses.overview import OverviewResult
 from halftruth_shared.analyses.reading import read, write
-from halftruth_shared.analyses.wording import number, number_in_words
+from halftruth_shared.analyses.wording import items, number, number_in_words
 from werkzeug.wrappers import Response as AnyResponse
 
 from ... import charts
@@ -34,7 +34,7 @@ from ..errors import status_of
 from .controls import controls
 from .overview import by_day, cards
 from .session import guarded
-from .survey_report import shown
+from .survey_report import as_file, shown
 from .tables import PARAMETER, Cell, rows_of
 
 blueprint = guarded("results", "/results", "analyst")
@@ -115,11 +115,54 @@ def view(survey_id: str, name: str) -> AnyResponse | tuple[str, int]:
     return _page(survey_id, name)
 
 
+@blueprint.get("/<survey_id>/export")
+def export(survey_id: str) -> tuple[str, int]:
+    """Files of a survey's results, some of them about the questions that are picked."""
+    survey, given = collector().store.surveys.get(survey_id).survey(), _given()
+    table = ANALYSES["table"]
+    texts = given or write(table.start(survey))
+    every = {field: given[field] for field in given if field != "attributes"}
+
+    def address(name: str, format: formats.Format) -> str:
+        link = url_for("results.report", survey_id=survey_id)
+        if name == table.name:
+            view = url_for("results.view", survey_id=survey_id, name=name)
+            link = f"{view}?{urlencode(texts, doseq=True)}"
+        elif name in ANALYSES:
+            link = _link(ANALYSES[name], survey, every)
+        return f"{link}{'&' if '?' in link else '?'}{urlencode({formats.PARAMETER: format})}"
+
+    query, problem, status = None, None, 200
+    try:
+        query = read(table.query, texts)
+        survey.schema.positions(query.attributes)
+        replace(counted(survey_id), question=query).check()
+    except HalftruthError as error:
+        problem, status = str(error), status_of(error)
+    rendered = render_template(
+        "export.html",
+        survey=survey,
+        places=_places("export", survey, given),
+        controls=controls(table, survey, texts),
+        problem=problem,
+        query=query,
+        labels=Labels.of(survey),
+        records=ANALYSES["microdata"] in identified(survey),
+        address=address,
+        items=items,
+        lacking=formats.lacking,
+    )
+    return rendered, status
+
+
 @blueprint.get("/<survey_id>/report")
-def report(survey_id: str) -> str:
-    """Everything that a survey showed, on one page to be printed."""
-    parameters.none()
+def report(survey_id: str) -> str | AnyResponse:
+    """Everything that a survey showed, on one page to be printed, or as a file."""
+    parameters.none(formats.PARAMETER)
+    format = formats.named(("html",))
     found = survey_report(counted(survey_id))
+    if format is not None:
+        return formats.respond(as_file(found), format, f"{survey_id}-report")
     return render_template("report.html", survey_id=survey_id, **shown(found))
 
 
@@ -131,8 +174,9 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
     page: dict[str, Any] = {}
     problem, status = None, 200
     try:
-        format = formats.named(formats.DATA + (formats.PICTURES if analysis.chart else ()))
-        query = read(analysis.query, texts)
+        format = formats.named(formats.of(analysis))
+        wanted = {"covariance": ["true"]} if format in formats.COVARIANCE else {}
+        query = read(analysis.query, {**texts, **wanted})
         source = counted(survey_id)
         source.check()
         if given or format or not analysis.offer:
@@ -156,11 +200,11 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         f"{name}.html" if name in _PARTS else "analysis.html",
         survey=survey,
         analysis=analysis,
-        places=_places(analysis, survey, given),
+        places=_places(analysis.name, survey, given),
         controls=controls(analysis, survey, texts),
         address=address,
         problem=problem,
-        offered=formats.offered(),
+        offered=formats.offered(analysis),
         facts=_facts(stored, survey) if of_survey else None,
         **page,
     )
@@ -236,26 +280,31 @@ def _further(analysis: Analysis[Any, Any], query: Query[Any], source: Counted) -
         yield Further(other.title, address, other.headline(result), grid, rows_of(grid))
 
 
-def _places(analysis: Analysis[Any, Any], survey: Survey, given: Texts) -> list[Place]:
+def _places(current: str, survey: Survey, given: Texts) -> list[Place]:
     """Return the parts of the results, with the pages of each that the survey has."""
     found, answered = [], identified(survey)
     for name in PLACES:
         pages = [
-            Page(each.title, _link(each, survey, given), each is analysis)
+            Page(each.title, _link(each, survey, given), each.name == current)
             for each in ANALYSES.values()
-            if each.place == name and (each is analysis or each in answered)
+            if each.place == name and (each.name == current or each in answered)
         ]
         if name == "Export":
+            every = url_for("results.export", survey_id=survey.id)
+            picked = _link(ANALYSES["table"], survey, given, every)
             printed = url_for("results.report", survey_id=survey.id)
+            pages.insert(0, Page("Files", picked, current == "export"))
             pages.append(Page("Report to print", printed, current=False))
         if pages:
             found.append(Place(name, pages))
     return found
 
 
-def _link(other: Analysis[Any, Any], survey: Survey, given: Texts) -> str:
+def _link(
+    other: Analysis[Any, Any], survey: Survey, given: Texts, address: str | None = None
+) -> str:
     """Address of an analysis, asked about the same people and questions as far as it can be."""
-    address = url_for("results.view", survey_id=survey.id, name=other.name)
+    address = address or url_for("results.view", survey_id=survey.id, name=other.name)
     kept = {name: given[name] for name in _CARRIED if name in given and name in other.fields}
     kept |= {name: texts for name, texts in _questions(survey, given) if name in other.fields}
     if not kept:
@@ -312,7 +361,7 @@ def _file(
     analysis: Analysis[Any, Any], result: Any, survey: Survey, format: formats.Format
 ) -> bytes:
     """A result, or its chart, as the content of a file."""
-    if format in formats.DATA:
+    if format not in formats.PICTURES:
         return formats.encode(result, format)
     # Imported here: it takes a while, and most requests draw nothing.
     from ...charts.rendering import picture

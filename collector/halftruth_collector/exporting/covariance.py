@@ -1,0 +1,43 @@
+"""Covariance of estimates as a table."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from halftruth_shared import EstimateError
+from halftruth_shared.analyses.base import Columns, EstimatesResult, numbers, texts
+
+
+@dataclass(frozen=True)
+class Covariance:
+    """Covariance of the estimates of a result: a row and a column for each, in their order.
+
+    Raises
+    ------
+    EstimateError
+        If these estimates have none.
+    """
+
+    result: EstimatesResult
+
+    def __post_init__(self) -> None:
+        if self.result.covariance is None:
+            raise EstimateError(
+                "covariance: these estimates have none; expected those of another kind than"
+                " best guesses, of two reports or more",
+                field="covariance",
+            )
+
+    @property
+    def columns(self) -> Columns:
+        """Columns that name an estimate, then one for each of them."""
+        names = (", ".join(filter(None, row)) for row in self._names())
+        return [*texts(*self.result.keys), *numbers(*names)]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Iterate over the rows of the matrix, None where a covariance is unknown."""
+        for names, line in zip(self._names(), self.result.covariance or [], strict=True):
+            yield (*names, *line)
+
+    def _names(self) -> Iterator[tuple[Any, ...]]:
+        return (row[: self.result.index] for row in self.result.rows())

@@ -1,0 +1,195 @@
+"""Files of a survey's results by the page that offers them."""
+
+import io
+import json
+import re
+import zipfile
+from urllib.parse import urlsplit
+
+import numpy as np
+import pandas as pd
+import pytest
+from halftruth_collector.exporting import files as records
+from halftruth_collector.web import formats
+
+from .test_pages import Page, signed_in
+
+__all__ = ["signed_in"]
+
+PAGE = "/results/health/export?attributes=smoker,drinks&confidence=0.9"
+
+#: Endings of names that each kind of content has.
+TYPES = {
+    "text/html": ("-report.html",),
+    "text/csv": (".csv",),
+    "text/plain": (".codebook.txt",),
+    "application/zip": (".zip",),
+    "application/vnd.apache.parquet": (".parquet",),
+    "application/x-stata-dta": (".dta",),
+    "application/x-spss-sav": (".sav",),
+}
+
+
+def links(page, ending):
+    """Addresses of files in a format."""
+    hrefs = [tag["href"] for tag in Page(page).all("a")]
+    return [href for href in hrefs if href.endswith(f"format={ending}")]
+
+
+def opened(content, ending, folder):
+    """The rows of a file, as the program reads it that it is for."""
+    if ending == "csv":
+        return pd.read_csv(io.BytesIO(content), keep_default_na=False, na_values=[""])
+    if ending == "parquet":
+        return pd.read_parquet(io.BytesIO(content))
+    pyreadstat = pytest.importorskip("pyreadstat")
+    file = folder / f"read.{ending}"
+    file.write_bytes(content)
+    return {"dta": pyreadstat.read_dta, "sav": pyreadstat.read_sav}[ending](str(file))[0]
+
+
+def without_time(text):
+    """A text without the minute in which counts were read."""
+    return re.sub(rb"\d{4}-\d\d-\d\d \d\d:\d\d UTC", b"", text)
+
+
+def test_every_file_that_is_offered_is_there_by_its_kind_and_name(signed_in, filled):
+    page = signed_in.get(PAGE)
+    assert page.status_code == 200
+    addresses = [tag["href"] for tag in Page(page.text).all("a") if "format=" in tag["href"]]
+    assert len(set(addresses)) == len(addresses) == 20
+    for address in addresses:
+        answer = signed_in.get(address)
+        assert (answer.status_code, len(answer.data) > 0) == (200, True), address
+        assert answer.headers["Cache-Control"] == "no-store"
+        if answer.mimetype == "application/json":
+            assert answer.get_json()["reports"] == 400
+            continue
+        name = answer.headers["Content-Disposition"].removeprefix("attachment; filename=")
+        assert name.startswith("health-")
+        assert name.endswith(TYPES[answer.mimetype]), address
+
+
+def test_the_table_and_its_covariance_are_those_of_the_command(signed_in, filled, done, tmp_path):
+    asked = ("table", "health", "--attributes", "smoker,drinks", "--confidence", "0.9")
+    command = json.loads(done("analyse", *asked, "--covariance", "--json"))
+    page = signed_in.get(PAGE).text
+    table = done("analyse", *asked, "--csv")
+    for ending in ("csv", "parquet"):
+        [_, address, _] = links(page, ending)[:3]
+        content = signed_in.get(address).data
+        rows = opened(content, ending, tmp_path)
+        pd.testing.assert_frame_equal(
+            rows, opened(table.encode(), "csv", tmp_path), check_dtype=False
+        )
+        assert rows["value"].tolist() == [cell["value"] for cell in command["cells"]]
+    [address] = links(page, "covariance.csv")
+    matrix = opened(signed_in.get(address).data, "csv", tmp_path)
+    assert matrix.columns[:3].tolist() == ["smoker", "drinks", "no, never"]
+    assert matrix[["smoker", "drinks"]].to_numpy().tolist() == [
+        [*cell["values"].values()] for cell in command["cells"]
+    ]
+    np.testing.assert_array_equal(matrix.iloc[:, 2:].to_numpy(), command["covariance"])
+    errors = [cell["standard_error"] for cell in command["cells"]]
+    np.testing.assert_allclose(np.diag(matrix.iloc[:, 2:]), np.square(errors))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "dta", "sav"])
+def test_weighted_records_are_those_of_the_command(signed_in, filled, done, tmp_path, ending):
+    if ending in ("dta", "sav"):
+        pytest.importorskip("pyreadstat")
+    done("analyse", "microdata", "health", "--out", str(tmp_path / f"health-microdata.{ending}"))
+    written = {file.name: file.read_bytes() for file in tmp_path.glob("health-*")}
+    page = signed_in.get(PAGE).text
+    [address] = links(page, f"{ending}.zip")
+    with zipfile.ZipFile(io.BytesIO(signed_in.get(address).data)) as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+    assert found.keys() == written.keys()
+    for name in found:
+        if name.endswith((".txt", ".R", ".py", ".do")):
+            assert without_time(found[name]) == without_time(written[name])
+    own = f"health-microdata.{ending}"
+    frame = opened(written[own], ending, tmp_path)
+    pd.testing.assert_frame_equal(opened(found[own], ending, tmp_path), frame)
+    # By itself a file of tables says what it is based on beside each row.
+    alone = opened(signed_in.get(links(page, ending)[-1]).data, ending, tmp_path)
+    pd.testing.assert_frame_equal(alone[frame.columns], frame)
+    [codebook] = links(page, "codebook.txt")
+    text = signed_in.get(codebook).data
+    assert without_time(text) == without_time(written["health-microdata-codebook.txt"])
+
+
+def test_the_report_is_that_of_the_command(signed_in, filled, done, tmp_path):
+    done("analyse", "page", "health", "--html", str(tmp_path / "page.html"))
+    [address] = links(signed_in.get(PAGE).text, "html")
+    content = signed_in.get(address).data
+    assert without_time(content) == without_time((tmp_path / "page.html").read_bytes())
+
+
+def test_files_are_of_the_people_that_are_picked(signed_in, filled):
+    page = signed_in.get("/results/health/export?attributes=drinks&where=smoker%3Dyes")
+    assert "Estimates are of those with smoker=yes" in page.text
+    overview, table, counts, _ = links(page.text, "csv")
+    for address in (overview, table):
+        rows = opened(signed_in.get(address).data, "csv", None)
+        assert set(rows["filter"]) == {"smoker=yes"}
+    assert opened(signed_in.get(counts).data, "csv", None)["count"].sum() == 400
+    # Other pages lead here with what was picked there.
+    exported = [
+        urlsplit(tag["href"]).query
+        for tag in Page(signed_in.get("/results/health/table?attributes=drinks").text).all("a")
+        if urlsplit(tag["href"]).path == "/results/health/export"
+    ]
+    assert exported
+    assert all("attributes=drinks" in query for query in exported)
+
+
+def test_files_need_a_token_and_reports(http, signed_in, survey):
+    few = signed_in.get(PAGE)
+    assert few.status_code == 409
+    assert "no report has been counted" in few.text
+    assert links(few.text, "csv") == []
+    for address in ("table?format=covariance.csv", "microdata?format=dta", "report?format=html"):
+        assert signed_in.get(f"/results/health/{address}").status_code == 409
+    signed_in.post("/sign-out")
+    for address in ("export", "table?format=covariance.csv", "microdata?format=csv.zip"):
+        assert http.get(f"/results/health/{address}").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "said"),
+    [
+        ("export?attributes=smoker,nobody", 422, "&#39;nobody&#39;"),
+        ("export?colour=red", 422, "colour: unknown parameter"),
+        ("table?attributes=smoker&format=dta", 422, "format: expected one of: json, csv"),
+        ("comparison?format=codebook.txt", 422, "format: expected one of: json, csv"),
+        ("report?format=pdf", 422, "format: expected one of: html"),
+        (
+            "table?attributes=smoker&estimate=likelihood&format=covariance.csv",
+            409,
+            "covariance: these estimates have none",
+        ),
+    ],
+)
+def test_a_file_that_there_is_not_is_refused_in_one_line(signed_in, filled, address, status, said):
+    answer = signed_in.get(f"/results/health/{address}")
+    assert (answer.status_code, answer.mimetype) == (status, "text/html")
+    assert said in answer.text
+
+
+def test_what_is_not_installed_is_named_and_not_offered(signed_in, filled, monkeypatch):
+    monkeypatch.setattr(
+        formats, "find_spec", lambda name: None if name == "pyreadstat" else object()
+    )
+    page = signed_in.get(PAGE).text
+    assert links(page, "dta") == links(page, "sav.zip") == []
+    assert len(links(page, "csv.zip")) == 1
+    assert page.count("halftruth-collector[microdata], which is not installed here") == 2
+
+    def missing():
+        raise records.NotAcceptable("format: expected pandas and pyreadstat", field="format")
+
+    monkeypatch.setattr(records, "_pyreadstat", missing)
+    answer = signed_in.get("/results/health/microdata?format=sav.zip")
+    assert (answer.status_code, answer.mimetype) == (406, "text/html")
+    assert "format: expected pandas and pyreadstat" in answer.text
