@@ -126,6 +126,10 @@ class Main(Commands):
             # The reader of a pipe had enough.
             sys.stderr.close()
             sys.exit(1)
+        except click.exceptions.NoArgsIsHelpError as error:
+            # Help keeps its lines.
+            error.show()
+            sys.exit(2)
         except click.ClickException as error:
             message = error.format_message()
         except HalftruthError as error:

@@ -73,7 +73,7 @@ def purge(days: int, database: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @options.database
 def audit_log(as_json: bool, database: str) -> None:
-    """Print what operators did, the first thing first."""
+    """Print what operators did, the oldest first."""
     with existing(database) as store:
         entries = store.audit.all()
     if as_json:

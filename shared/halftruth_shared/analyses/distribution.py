@@ -102,7 +102,7 @@ class DistributionResult(EstimatesResult, frozen=True, kw_only=True):
 
 
 class DistributionQuery(EstimateQuery[DistributionResult], frozen=True, kw_only=True):
-    """Mean, deviation, quantiles and cumulative shares of a number or of answers in an order.
+    """Mean and percentiles of a number or of answers in an order, with cumulative shares.
 
     Missing answers are excluded. By default the score of a number is the middle of its bin, that of
     a category that is a number is this number, and others have their ranks.

@@ -363,7 +363,8 @@ def _accepted(type: Any, kind: Kind, choices: Sequence[str], notes: Mapping[str,
     such = "".join(f", such as {example:g}" for example in notes.get("examples", ())[:1])
     if kind in ("number", "integer"):
         return ("an integer" if kind == "integer" else "a number") + _range(type) + such
-    more = _syntax(kind, notes)
+    each = _range(_annotations(type.item_type)[1]) if kind == "integers" else ""
+    more = _syntax(kind, notes) + each
     least, most = type.min_length or 0, type.max_length
     between = (
         "" if kind in ("categories", "items", "terms", "margins") else ", with commas between them"

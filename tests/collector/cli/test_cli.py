@@ -175,7 +175,9 @@ finally:
 
 def test_help_names_every_command_on_a_screen(halftruth):
     for path in [path for path in paths() if path in ("", "admin", "analyse", "reports", "survey")]:
-        said = halftruth(*path.split(), "--help")[1]
+        status, said, _ = halftruth(*path.split(), "--help")
+        assert halftruth(*path.split())[::2] == (2, said)
+        assert status == 0
         assert said.count("\n") <= 32
         for name in paths()[path]:
             assert f"  {name} " in said
