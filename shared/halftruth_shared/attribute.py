@@ -307,9 +307,14 @@ class Attribute:
         """Return its label without that of its question."""
         return in_language(self.label or self.option or self.name, *languages)
 
-    def short_in(self, *languages: str) -> str:
-        """Return what results call it; an option is named after its question, too."""
-        own = in_language(self.short, *languages) or shortened(self.option_in(*languages))
+    def short_in(self, *languages: str, ends: bool = False) -> str:
+        """Return what results call it; an option is named after its question, too.
+
+        With `ends`, the end of a long label without a short one is kept besides its beginning.
+        """
+        own = in_language(self.short, *languages) or shortened(
+            self.option_in(*languages), ends=ends
+        )
         if self.question is None:
             return own
         asked = self.question.label or self.question.name
@@ -323,9 +328,11 @@ class Attribute:
             in_language(self.short_answers.get(category, ""), *languages) or shortened(label)
             for category, label in zip(self.categories, labels, strict=True)
         ]
-        return tuple(
-            [s if short.count(s) == 1 else label for s, label in zip(short, labels, strict=True)]
-        )
+        for longer in ([shortened(label, ends=True) for label in labels], labels):
+            short = [
+                s if short.count(s) == 1 else other for s, other in zip(short, longer, strict=True)
+            ]
+        return tuple(short)
 
     def answers_in(self, *languages: str) -> tuple[str, ...]:
         """Return the labels of its categories, in order."""

@@ -65,16 +65,21 @@ def in_language(text: Text, *languages: str) -> str:
 _SHORT = 32
 
 
-def shortened(text: str) -> str:
-    """Return the beginning of a text, whole words and no more than 32 letters.
+def shortened(text: str, *, ends: bool = False) -> str:
+    """Return the beginning of a text, or its beginning and end, of no more than 32 letters.
 
     >>> shortened("Have you ever taken something home that was not yours?")
     'Have you ever taken something…'
+    >>> shortened("Have you ever taken something home that was not yours?", ends=True)
+    'Have you ever… was not yours?'
     """
     words = " ".join(text.split())
     if len(words) <= _SHORT:
         return words
-    return (words[:_SHORT].rpartition(" ")[0] or words[: _SHORT - 1]).rstrip(",;:–-") + "…"
+    most = _SHORT // 2 if ends else _SHORT
+    begin = (words[:most].rpartition(" ")[0] or words[: most - 1]).rstrip(",;:–-") + "…"
+    last = words[1 - most :]
+    return f"{begin} {last.partition(' ')[2] or last}" if ends else begin
 
 
 def frozen_text(text: object, most: int) -> Text | None:

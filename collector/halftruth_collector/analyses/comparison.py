@@ -22,6 +22,7 @@ from halftruth_shared.analyses.wording import (
     number,
     number_in_words,
     p_value,
+    quoted_items,
     with_interval,
 )
 
@@ -221,15 +222,15 @@ def _what(result: ComparisonResult) -> str:
 def headline(result: ComparisonResult) -> str:
     """The clearest difference with the usable shares that it is of, or that none was found."""
     tested = [each for each in result.comparisons if each.p_value is not None]
-    what, groups = sentences.quoted(_what(result)), result.query.groups
+    what, groups = quoted_items(result.query.answer), result.query.groups
     if not tested:
         return f"Whether groups differ in {what} cannot be tested with these reports."
     found = min(tested, key=lambda each: each.p_value or 0.0)
     effect, points = _scaled(result, found), " points" if _in_points(result) else ""
     said = f"{_EFFECTS[result.query.effect]} {with_interval(effect)}{points}"
     said += f", p-value {p_value(found.p_value)}"
-    here = items({groups: found.group})
-    other = items({groups: found.against}) if found.against else "all others"
+    here = quoted_items({groups: found.group})
+    other = quoted_items({groups: found.against}) if found.against else "all others"
     tests = len(tested) if result.query.simultaneous == "none" else 1
     if (found.p_value or 0.0) >= (1 - result.query.confidence) / tests:
         return f"No difference in {what} was found; clearest: {here} from {other}, {said}."
@@ -237,7 +238,7 @@ def headline(result: ComparisonResult) -> str:
     than = {None: "not as", True: "more", False: "less"}[more]
     where = "where" if found.against else "among"
     shares = [
-        f"; {sentences.of_share(each)} where {items({groups: each.group})}"
+        f"; {sentences.of_share(each)} where {quoted_items({groups: each.group})}"
         for each in result.groups
         if each.group in (found.group, found.against) and each.reliability != "not usable"
     ]

@@ -20,6 +20,7 @@ from halftruth_shared.analyses.wording import (
     number,
     p_value,
     percent,
+    quoted_items,
     value,
     with_interval,
 )
@@ -272,7 +273,7 @@ def headline(result: CrosstabResult) -> str:
     test = result.independence
     if test is None or test.p_value is None:
         return f"Whether {about} go together {test.statement if test else 'is not tested'}."
-    within = f" within {sentences.listed(layers)}" if layers else ""
+    within = f" within {sentences.listed([*map(sentences.quoted, layers)])}" if layers else ""
     p = f"p-value {p_value(test.p_value)}"
     if test.p_value >= 1 - result.query.confidence:
         return f"No association of {about}{within} was found ({p})."
@@ -282,14 +283,14 @@ def headline(result: CrosstabResult) -> str:
         return f"{said}."
     most = max(known, key=lambda cell: abs(cell.residual or 0.0))
     than = "more often" if (most.residual or 0.0) > 0 else "less often"
-    return f"{said}; {items(most.values)} is {than} than chance explains, most clearly."
+    return f"{said}; clearest: {quoted_items(most.values)}, {than} than chance explains."
 
 
 def warnings(result: CrosstabResult) -> list[str]:
     """Warn of shares that are too uncertain, and of bases without shares."""
     lines = sentences.verdict(result, usable=False)
     open_bases = {
-        items(base.values): None
+        quoted_items(base.values): None
         for cell, base in zip(result.cells, result.base_of_each, strict=True)
         if cell.value is None or (cell.interval is not None and cell.ends is None)
     }
@@ -311,15 +312,13 @@ def interpretation(result: CrosstabResult) -> list[str]:
         f" {percent(1 - result.query.confidence)} of the cells are.",
     ]
     lines[1:1] = sentences.verdict(result, usable=True)
-    if test := result.independence:
-        tested = (
-            f"{value(test.statistic, None)} with {test.degrees_of_freedom} degrees of freedom,"
-            f" p-value {p_value(test.p_value)}: "
-        )
+    test = result.independence
+    if test is not None and test.p_value is not None:
+        # The headline has the p-value, or why there is none.
+        degrees = f"degree{'' if test.degrees_of_freedom == 1 else 's'} of freedom"
+        tested = f"{value(test.statistic, None)} with {test.degrees_of_freedom} {degrees}"
         lines.append(
-            f"Independence{layers} {test.statement}."
-            if test.p_value is None
-            else f"Wald test of independence{layers} in the population: {tested}{test.statement}."
+            f"Wald test of independence{layers} in the population: {tested}; {test.statement}."
         )
     return [*lines, *_association(result.measures)]
 

@@ -310,7 +310,7 @@ def _unit(result: DistributionResult) -> str:
 def headline(result: DistributionResult) -> str:
     """The mean of everybody, or the clearest difference of groups."""
     everybody = result.groups[0]
-    said = f"{sentences.quoted(result.label)}: mean {_unit(result)}"
+    said = f"{sentences.quoted(result.query.attribute)}: mean {_unit(result)}"
     tested = [
         (group, group.difference)
         for group in result.groups
@@ -335,8 +335,8 @@ def warnings(result: DistributionResult) -> list[str]:
     lines = []
     if not result.ordered:
         lines.append(
-            f"The survey does not say that the answers to “{result.label}” are in an order; they"
-            " are taken in that of the survey."
+            f"The survey does not say that the answers to “{result.query.attribute}” are in an"
+            " order; they are taken in that of the survey."
         )
     named: list[tuple[str, Estimate]] = [
         (f"{name} of {_named(found)}", one)

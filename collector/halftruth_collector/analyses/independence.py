@@ -60,7 +60,7 @@ def headline(result: IndependenceResult) -> str:
 
 def warnings(result: IndependenceResult) -> list[str]:
     """Give the reason why there is no test."""
-    return [] if result.undefined is None else [sentences.sentence(result.statement)]
+    return []
 
 
 def interpretation(result: IndependenceResult) -> list[str]:

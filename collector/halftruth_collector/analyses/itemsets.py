@@ -7,7 +7,7 @@ from typing import get_args
 from halftruth_shared.analyses.base import Decision
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel, Reference
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
-from halftruth_shared.analyses.wording import items, number, percent
+from halftruth_shared.analyses.wording import items, number, percent, quoted_items
 
 from . import sentences, verdicts
 from .base import Analysis, Counted, asked
@@ -94,6 +94,11 @@ def headline(result: ItemsetsResult) -> str:
     """Number of frequent itemsets, and the most frequent one of two or more answers."""
     if not result.itemsets:
         return f"No itemset was found for a support of {percent(result.query.min_support)}."
+    if result.query.estimate == "likelihood":
+        return (
+            f"{number(len(result.itemsets))} itemsets have a best guess of"
+            f" {percent(result.query.min_support)} or more; without intervals none of them is sure."
+        )
     decided = [each for each in result.itemsets if each.decision == "frequent"]
     said = (
         f"{number(len(decided))} of {number(len(result.itemsets))} itemsets are frequent for sure"
@@ -103,20 +108,20 @@ def headline(result: ItemsetsResult) -> str:
     if not longer:
         return f"{said}, none of two answers or more."
     most = max(longer, key=lambda each: each.value)
-    return f"{said}; of two answers or more, most often {items(most.items)}:" + (
+    return f"{said}; of two answers or more, most often {quoted_items(most.items)}:" + (
         f" {sentences.of_share(most)}."
     )
 
 
 def warnings(result: ItemsetsResult) -> list[str]:
     """For which lengths nothing can be concluded."""
-    return [f"Length {p.length}: {p.verdict}." for p in result.precision if not p.usable]
+    return [f"Length {p.length} is {p.verdict}." for p in result.precision if not p.usable]
 
 
 def interpretation(result: ItemsetsResult) -> list[str]:
     """Describe the precision of each usable length, and simultaneous statements."""
     query = result.query
-    lines = [f"Length {p.length}: {p.verdict}." for p in result.precision if p.usable]
+    lines = [f"Length {p.length} is {p.verdict}." for p in result.precision if p.usable]
     lines += sentences.estimated(query.estimate)
     if query.select in ("bonferroni", "holm"):
         lines.append(

@@ -35,7 +35,7 @@ class Labels:
         short = Counter(labels.values())
         for a in attributes:
             if short[labels[a.name]] > 1:
-                labels[a.name] = a.label_in(*languages)
+                labels[a.name] = a.short_in(*languages, ends=True)
         # A label may be the name of another attribute.
         uses = Counter([*labels.values(), *(name for name in labels if labels[name] != name)])
         return cls(

@@ -17,6 +17,7 @@ from halftruth_shared.analyses.wording import number
 from ..estimation.calibration import known_margins
 from ..estimation.model.records import raked, weighted_records
 from .base import Analysis, Counted, Grid
+from .sentences import listed, quoted
 
 #: Rows that a page shows.
 _SHOWN = 20
@@ -116,7 +117,7 @@ def grid(result: MicrodataResult) -> Grid:
     """The rows with the largest weights."""
     largest = np.argsort([-row.weight for row in result.records], kind="stable")[:_SHOWN]
     return Grid(
-        [*(variable.label for variable in result.variables), "weight"],
+        [*(variable.attribute for variable in result.variables), "weight"],
         [
             [
                 *(
@@ -152,13 +153,12 @@ def interpretation(result: MicrodataResult) -> list[str]:
     """Describe the weights, and how to use them."""
     weighted = result.query.margins
     lines = [
-        f"{number(len(result.records), 0)} rows, of which those with the largest weights are"
-        f" shown, with the sum of weights {number(result.sum_of_weights, 0)} and"
-        f" {result.replicates} replicate weights each. The variance of a statistic is"
-        f" {number(result.scale, 2)} times the sum of its squared differences with these.",
+        "Shown are the rows with the largest weights. The variance of a statistic is"
+        f" {number(result.scale, 2)} times the sum of its squared differences with the replicate"
+        " weights.",
     ]
     if weighted:
-        lines.append(f"Weighted to known margins of {', '.join(weighted)}.")
+        lines.append(f"Weighted to known margins of {listed([*map(quoted, weighted)])}.")
     if result.drawn:
         lines.append(
             "There are more combinations of answers: these rows stand for all of them, exactly in"

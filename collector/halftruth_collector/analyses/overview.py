@@ -72,7 +72,10 @@ def grid(result: OverviewResult) -> Grid:
     rows = [
         ["" if i else heading, answer.answer, *sentences.share_cells(answer)[:shown]]
         for question in result.questions
-        for heading, answers in ((question.label, question.answers), (_MISSING, question.missing))
+        for heading, answers in (
+            (question.attribute, question.answers),
+            (_MISSING, question.missing),
+        )
         for i, answer in enumerate(answers)
     ]
     header = ["question", "answer", "share", sentences.level(result.query.confidence)]
@@ -86,11 +89,13 @@ def chart(result: OverviewResult) -> EstimateChart:
 
 
 def question_chart(result: OverviewResult, question: QuestionOverview) -> EstimateChart:
-    """Shares of one question's answers, by its label, without common notes."""
+    """Shares of one question's answers, with its text as a note, without common notes."""
     alone = chart(msgspec.structs.replace(result, questions=[question]))
     panels = tuple(replace(panel, heading="") for panel in alone.panels)
-    notes = [] if question.reliability == "usable" else [f"{question.reliability.capitalize()}."]
-    return replace(alone, title=question.label, notes=tuple(notes), panels=panels)
+    notes = [] if question.label == question.attribute else [question.label]
+    if question.reliability != "usable":
+        notes.append(f"{question.reliability.capitalize()}.")
+    return replace(alone, title=question.attribute, notes=tuple(notes), panels=panels)
 
 
 def chart_of_questions(
@@ -159,27 +164,19 @@ def period(result: OverviewResult) -> str:
 def warnings(result: OverviewResult) -> list[str]:
     """Warn of questions whose shares are too uncertain."""
     return [
-        f"{sentences.quoted(question.attribute)}: {question.verdict}."
+        f"{sentences.quoted(question.attribute)} is {question.verdict}."
         for question in result.questions
         if question.reliability != "usable"
     ]
 
 
 def interpretation(result: OverviewResult) -> list[str]:
-    """Describe the precision of each usable question, the days of reports, and the shares."""
-    return [
-        *(
-            f"{sentences.quoted(question.attribute)}: {question.verdict}."
-            for question in result.questions
-            if question.reliability == "usable"
-        ),
-        *_by_day(result),
-        *sentences.estimated(result.query.estimate),
-    ]
+    """Describe the days of reports, and the shares."""
+    return [*_by_day(result), *sentences.estimated(result.query.estimate)]
 
 
 def _by_day(result: OverviewResult) -> list[str]:
-    if not result.days:
+    if len(result.days) < 2:
         return []
     last = result.days[-MAX_DAYS:]
     before = len(result.days) - len(last)

@@ -23,6 +23,7 @@ from halftruth_shared.analyses.wording import (
     number,
     number_in_words,
     p_value,
+    quoted_items,
     value,
     with_interval,
 )
@@ -234,13 +235,11 @@ def _has_odds(result: RegressionResult) -> bool:
 
 
 def _row(found: Coefficient, result: RegressionResult) -> list[str]:
-    term, odds = _term(found), _has_odds(result)
-    if found.reference is not None:
-        term += f" against {found.reference}"
+    odds = _has_odds(result)
     shown = replace(found.odds_ratio or Estimate(), reliability=found.reliability)
     return [
         *(["".join(found.answer.values())] if result.has_answers else []),
-        term,
+        _contrast(found),
         *(sentences.number_cells(shown) if odds else ()),
         number_in_words(found) if odds else estimate_in_words(found),
         interval_in_words(found),
@@ -267,6 +266,10 @@ def _term(found: Coefficient) -> str:
     return f"{found.term}, each unit" if scored else found.term
 
 
+def _contrast(found: Coefficient) -> str:
+    return _term(found) + ("" if found.reference is None else f" against {found.reference}")
+
+
 def chart(result: RegressionResult) -> EstimateChart:
     """Odds ratios on a logarithmic axis, or coefficients of a linear model; no intercepts."""
     slopes = [found for found in result.coefficients if found.attribute is not None]
@@ -290,6 +293,10 @@ def _whisker(found: Coefficient, result: RegressionResult) -> Mark:
     return sentences.drawn(f"{answer}{_term(found)}", replace(shown, undefined=None))
 
 
+def _about(result: RegressionResult) -> str:
+    return quoted_items(result.present) or sentences.quoted(result.query.outcome)
+
+
 def headline(result: RegressionResult) -> str:
     """The clearest coefficient, or that none is told from 0."""
     tested = [
@@ -297,14 +304,17 @@ def headline(result: RegressionResult) -> str:
         for found in result.coefficients
         if found.attribute is not None and found.p_value is not None
     ]
-    about = items(result.present) or result.query.outcome
+    about = _about(result)
     if not tested:
         return f"No coefficient of {about} is known."
     clearest = min(tested, key=lambda found: found.p_value or 0.0)
     shown = (clearest.odds_ratio or Estimate()) if _has_odds(result) else clearest
     what = "odds ratio" if _has_odds(result) else "coefficient"
     p = f"p-value {p_value(clearest.p_value)}"
-    said = f"{_row(clearest, result)[result.has_answers]}, {what} {with_interval(shown)}, {p}"
+    contrast = _contrast(clearest)
+    if " " in (clearest.attribute or ""):
+        contrast = f"“{contrast}”"
+    said = f"{contrast}, {what} {with_interval(shown)}, {p}"
     if (clearest.p_value or 0.0) >= (1 - result.query.confidence) / len(tested):
         return f"Nothing was found that goes with {about}; the clearest: {said}."
     return f"Most clearly with {about} goes {said}."
@@ -372,9 +382,9 @@ def _model(result: RegressionResult) -> list[str]:
         "ordinal": "log odds of each answer or a later one to",
         "linear": "mean score of",
     }[result.query.model]
-    said = f"The equation is of the {about} {items(result.present) or result.query.outcome}"
+    said = f"The equation is of the {about} {_about(result)}"
     if result.reference:
-        said += f"; the reference categories are {items(result.reference)}"
+        said += f"; the reference categories are {quoted_items(result.reference)}"
     scores = "; ".join(
         f"{name} {', '.join(number(score) for score in values)}"
         for name, values in result.scores.items()

@@ -10,6 +10,7 @@ from halftruth_shared.analyses.wording import (
     items,
     number,
     number_in_words,
+    quoted_items,
 )
 
 from . import sentences
@@ -65,18 +66,18 @@ def headline(result: RulesResult) -> str:
     if not result.rules:
         return "No matching rules."
     usable = [rule for rule in result.rules if rule.reliability != "not usable"]
-    unusable = len(result.rules) - len(usable)
-    said = f"{number(len(result.rules), 0)} rules, {number(unusable, 0)} of them not usable"
+    said = f"{number(len(result.rules), 0)} rule{'' if len(result.rules) == 1 else 's'}"
     if not usable:
-        return f"{said}."
+        return f"{said}, of which none is usable."
     best = max(usable, key=lambda rule: rule.value or 0.0)
-    others = " among the others" if unusable else ""
-    return f"{said}; of the greatest confidence{others}: {in_words(best)}."
+    among = "" if len(usable) == len(result.rules) else " among the usable"
+    return f"{said}; of the greatest confidence{among}: {in_words(best)}."
 
 
 def in_words(rule: RuleEstimate) -> str:
     """A rule with its confidence."""
-    return f"{items(rule.antecedent)} → {items(rule.consequent)}, {sentences.of_share(rule)}"
+    sides = f"{quoted_items(rule.antecedent)} → {quoted_items(rule.consequent)}"
+    return f"{sides}, {sentences.of_share(rule)}"
 
 
 def warnings(result: RulesResult) -> list[str]:

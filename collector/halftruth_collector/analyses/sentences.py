@@ -15,12 +15,13 @@ from halftruth_shared.analyses.two_samples import SampleEstimate
 from halftruth_shared.analyses.wording import (
     estimate_in_words,
     interval_in_words,
-    items,
     number,
     percent,
+    quoted_items,
     value,
     with_interval,
 )
+from halftruth_shared.analyses.wording import quoted as quoted
 from msgspec.structs import replace
 
 from .base import Grid, Rows
@@ -230,8 +231,7 @@ def too_uncertain(estimates: Iterable[tuple[str, Estimate]]) -> list[str]:
         if estimate.undefined is None and estimate.reliability != "usable":
             uncertain[estimate.reliability].append(name)
     return [
-        f"{word.capitalize()}, as too little is known:"
-        f" {listed(names) if len(names) <= _LISTED else few(names, _LISTED)}."
+        f"{word.capitalize()}, as too little is known: {few(names, _LISTED)}."
         for word, names in uncertain.items()
         if names
     ]
@@ -271,11 +271,6 @@ def outside(shares: Iterable[SampleEstimate]) -> list[str]:
     ]
 
 
-def quoted(name: str) -> str:
-    """A question's label in quotation marks; a name is one word, and needs none."""
-    return f"“{name}”" if " " in name else name
-
-
 def sentence(words: str) -> str:
     """Begin with a capital letter, and end with a full stop."""
     return f"{words[0].upper()}{words[1:]}."
@@ -283,7 +278,7 @@ def sentence(words: str) -> str:
 
 def presence(present: Items) -> list[str]:
     """Describe the category of each attribute that counts as presence, if any."""
-    return [f"Presence means {items(present)}."] if present else []
+    return [f"Presence means {quoted_items(present)}."] if present else []
 
 
 def no_tests(names: Iterable[str]) -> list[str]:

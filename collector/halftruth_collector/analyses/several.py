@@ -204,7 +204,7 @@ def grid(result: SeveralResult) -> Grid:
     """Options, then how many are chosen, then pairs with their lift, then longer combinations."""
     short, level = _short(result), sentences.level(result.query.confidence)
     rows: list[list[str]] = []
-    rows += [[one.label, *sentences.share_cells(one)] for one in result.options]
+    rows += [[short[one.attribute], *sentences.share_cells(one)] for one in result.options]
     rows.append(["number of options, on average", *sentences.number_cells(result.mean)])
     for pair in result.pairs:
         names = [short.get(name, name) for name in (pair.first, pair.second)]
@@ -257,10 +257,10 @@ def headline(result: SeveralResult) -> str:
     """The option that most chose, and how many options people chose."""
     known = [one for one in result.options if one.value is not None]
     if not known:
-        return f"{sentences.quoted(result.label)}: nothing is known of its options."
+        return "Nothing is known of the options."
     most = max(known, key=lambda one: one.value or 0.0)
     mean = "" if result.mean.value is None else f"; {with_interval(result.mean)} options on average"
-    return f"Most often chosen: {most.label}, {sentences.of_share(most)}{mean}."
+    return f"Most often chosen: {_short(result)[most.attribute]}, {sentences.of_share(most)}{mean}."
 
 
 def warnings(result: SeveralResult) -> list[str]:
@@ -312,12 +312,12 @@ def interpretation(result: SeveralResult) -> list[str]:
 def _of_mean(result: SeveralResult) -> str:
     mean, word = result.mean, result.mean.reliability
     if mean.undefined:
-        return f"Number of options: {word}: {mean.undefined}."
+        return f"The mean number of options is {word}: {mean.undefined}."
     if mean.ends is None:
-        return f"Number of options: {word}: its error is not known."
+        return f"The mean number of options is {word}: its error is not known."
     width = mean.ends[1] - mean.ends[0]
     known = verdicts.known_to(word, f"±{number(width / 2, places([width], 2))}")
-    return f"Number of options: {word}: {known}."
+    return f"The mean number of options is {word}: {known}."
 
 
 ANALYSIS = Analysis(

@@ -251,7 +251,7 @@ def _methods(counted: Counted) -> list[tuple[str, str]]:
 
 def _not_usable(result: OverviewResult, pairs: _Pairs, labels: Labels) -> list[str]:
     doubtful = [question for question in result.questions if question.reliability != "usable"]
-    lines = [f"“{question.label}”: {question.verdict}." for question in doubtful[:_NAMED]]
+    lines = [f"“{question.attribute}” is {question.verdict}." for question in doubtful[:_NAMED]]
     left = len(doubtful) - _NAMED
     if left > 0:
         lines.append(f"{number(left)} more questions; each says so in its chart.")

@@ -8,7 +8,7 @@ from halftruth_shared import Schema
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel
 from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
-from halftruth_shared.analyses.wording import items, number
+from halftruth_shared.analyses.wording import items, number, quoted_items
 
 from ..estimation.estimates import covariance_of
 from . import sentences
@@ -87,7 +87,7 @@ def _bar(result: TableResult, cell: TableCell, names: Sequence[str]) -> Mark:
 def headline(result: TableResult) -> str:
     """The most frequent cell."""
     most = max(result.cells, key=lambda cell: cell.value)
-    return f"Most frequent: {items(most.values)}, {sentences.of_share(most)}."
+    return f"Most frequent: {quoted_items(most.values)}, {sentences.of_share(most)}."
 
 
 def warnings(result: TableResult) -> list[str]:

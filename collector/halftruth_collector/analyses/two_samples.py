@@ -175,8 +175,10 @@ def _statement(result: TwoSamplesResult, *, clear: bool) -> list[str]:
 def warnings(result: TwoSamplesResult) -> list[str]:
     """Name estimates that are undefined, too uncertain or cut, and instructions not followed."""
     named = [(share.quantity, share) for share in result.shares]
+    # The headline has the reason why the first share is undefined, which most often is that of all.
+    others = [(name, share) for name, share in named if share.undefined != named[0][1].undefined]
     return [
-        *sentences.undefined(named),
+        *sentences.undefined(others),
         *sentences.too_uncertain(named),
         *sentences.outside(result.shares),
         *_statement(result, clear=True),
@@ -186,10 +188,10 @@ def warnings(result: TwoSamplesResult) -> list[str]:
 def interpretation(result: TwoSamplesResult) -> list[str]:
     """Say what was assumed, of how many, and what intervals are."""
     told = zip(result.query.attributes, result.samples, strict=False)
-    answers = [f"{name} {number(reports, 0)}" for name, reports in told]
+    answers = [f"{sentences.quoted(name)} {number(reports, 0)}" for name, reports in told]
     return [
         *sentences.presence(result.present),
-        f"Answers: {sentences.listed(answers)}.",
+        *([f"Answers: {sentences.listed(answers)}."] if answers else []),
         ASSUMED[result.query.design],
         *_statement(result, clear=False),
         "Estimates are of maximum likelihood, and intervals of the profile likelihood."

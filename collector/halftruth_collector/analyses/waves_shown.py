@@ -167,9 +167,7 @@ def warnings(result: WavesResult) -> list[str]:
     """Warn of waves and questions that are left out, and of estimates that are undefined."""
     lines = []
     if result.series is None:
-        lines.append("This survey belongs to no series: there are levels, and no change.")
-    elif len([wave for wave in result.waves if wave.left_out is None]) < 2:
-        lines.append("There is one wave to tell of yet: there are levels, and no change.")
+        lines.append("This survey belongs to no series.")
     lines += [
         f"Wave {wave.wave} ({wave.survey}) is left out: {wave.left_out}."
         for wave in result.waves
@@ -186,7 +184,7 @@ def warnings(result: WavesResult) -> list[str]:
             for reason, numbers in waves.items()
         ]
     named = [
-        (f"{each.attribute}: {_named(each)}", each)
+        (f"{sentences.quoted(each.attribute)}: {_named(each)}", each)
         for each in [*result.levels, *result.changes, *result.trends]
     ]
     return [*lines, *sentences.undefined(named)]
@@ -195,7 +193,7 @@ def warnings(result: WavesResult) -> list[str]:
 def headline(result: WavesResult) -> str:
     """The changes and trends that are significant."""
     if not result.changes:
-        return "There are no two waves to compare."
+        return "There are no two waves to compare: there are levels, and no change."
     found = [_in_words(each) for each in significant(result)]
     many, level = len(result.changes) + len(result.trends), percent(1 - result.query.confidence)
     if not found:
@@ -216,9 +214,9 @@ def interpretation(result: WavesResult) -> list[str]:
         for wave in result.waves
         if wave.left_out is None
     )
-    lines = [f"Compared: {listed}."]
     if not result.changes:
-        return lines
+        return []
+    lines = [f"Compared: {listed}."]
     if not significant(result):
         lines.append("That no change is significant does not say that nothing changed.")
     whom = {
@@ -264,6 +262,6 @@ def _in_words(found: WaveChange | WaveTrend) -> str:
         when = f"in wave {found.wave} since wave {found.since}"
     more = "+" if (found.value or 0) > 0 else ""
     return (
-        f"“{found.attribute}” {_named(found)}: {more}{number_in_words(shown)}{unit} {when}"
-        f" ({interval_in_words(shown)})"
+        f"“{found.attribute}” {_named(found)}:"
+        f" {more}{number_in_words(shown)}{unit} {when} ({interval_in_words(shown)})"
     )

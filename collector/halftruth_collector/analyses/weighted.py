@@ -142,7 +142,7 @@ def grid(result: WeightedResult) -> Grid:
         ],
         [
             [
-                "" if i else question.label,
+                "" if i else question.attribute,
                 answer.answer,
                 *sentences.share_cells(answer),
                 share(answer.unweighted, answer.ends),
@@ -186,7 +186,7 @@ def warnings(result: WeightedResult) -> list[str]:
     reasons = dict.fromkeys(q.undefined for q in result.questions if q.undefined)
     lines = [*(example if even else []), *(f"Undefined: {reason}." for reason in reasons)]
     lines += [
-        f"{sentences.quoted(question.attribute)}: {question.verdict}."
+        f"{sentences.quoted(question.attribute)} is {question.verdict}."
         for question in result.questions
         if question.undefined is None and question.reliability != "usable"
     ]
@@ -207,7 +207,7 @@ def _by_question(result: WeightedResult, said: Sequence[str | None]) -> list[str
     if len(set(said)) == 1:
         return [sentence for sentence in said[:1] if sentence]
     pairs = zip(result.questions, said, strict=True)
-    return [f"“{question.attribute}”: {sentence}" for question, sentence in pairs if sentence]
+    return [f"“{q.attribute}”: {sentence}" for q, sentence in pairs if sentence]
 
 
 def interpretation(result: WeightedResult) -> list[str]:
@@ -237,7 +237,7 @@ def _in_words(result: WeightedResult) -> str:
     for name, shares in result.query.margins.items():
         total = sum(shares.values())
         each = ", ".join(f"{category} {percent(s / total, 1)}" for category, s in shares.items())
-        parts.append(f"{name} ({each})")
+        parts.append(f"{sentences.quoted(name)} ({each})")
     return sentences.listed(parts)
 
 

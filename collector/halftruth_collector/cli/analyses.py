@@ -10,7 +10,7 @@ from halftruth_shared import read_survey
 from halftruth_shared.analyses.reading import read
 
 from ..analyses import ANALYSES, Analysis
-from ..analyses.sentences import basis, of_reports
+from ..analyses.presentation import present
 from . import options
 from .output import show, table
 from .records import read_pilot
@@ -58,11 +58,11 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
 
 
 def _lines(analysis: Analysis[Any, Any], result: Any) -> Iterator[str]:
-    """A table for people, with what has to be known."""
-    grid = analysis.grid(result)
-    yield from (of_reports(result), *basis(result), *analysis.warnings(result))
-    yield table(grid.header, grid.rows)
-    yield from analysis.interpretation(result)
+    """The parts of a result, as on its page."""
+    shown = present(analysis, result)
+    yield from filter(None, (shown.title, shown.headline, *shown.basis, *shown.warnings))
+    yield from ("", table(shown.grid.header, shown.grid.rows)) if shown.grid.rows else ()
+    yield from ("", *shown.notes) if shown.notes else ()
 
 
 #: The command of every analysis, by its own name.

@@ -10,10 +10,11 @@ import msgspec
 from halftruth_shared.analyses.wording import (
     estimate_in_words,
     interval_in_words,
-    items,
     number,
     p_value,
     percent,
+    quoted,
+    quoted_items,
     share,
     share_interval,
     value,
@@ -75,7 +76,7 @@ def assumptions(result: Any) -> list[str]:
     model = result.model_fit
     if model is None:
         return []
-    besides = ", ".join(":".join(each.attributes) for each in model.interactions)
+    besides = ", ".join(_combined(each.attributes) for each in model.interactions)
     line = "Assuming no interaction of three or more answers"
     line += f" besides {besides}" if model.interactions else ""
     clearest = model.clearest
@@ -85,13 +86,13 @@ def assumptions(result: Any) -> list[str]:
         against = "contradict" if model.p_value < CONTRADICTED else "do not contradict"
         line += f"; the reports {against} that (p = {model.p_value:.2g}"
         if clearest is not None:
-            line += f"; clearest: {':'.join(clearest.attributes)}"
+            line += f"; clearest: {_combined(clearest.attributes)}"
         line += ")"
         if clearest is not None and model.p_value < CONTRADICTED:
             line += f". Try interactions = {','.join(clearest.attributes)}"
     lines = [f"{line}."]
     lines += [
-        f"Without {':'.join(each.attributes)} the model would"
+        f"Without {_combined(each.attributes)} the model would"
         f" {'not ' * (each.p_value >= CONTRADICTED)}be contradicted (p = {each.p_value:.2g})."
         for each in model.interactions
         if each.p_value is not None
@@ -99,6 +100,10 @@ def assumptions(result: Any) -> list[str]:
     if not model.converged:
         lines.append("The fit of the model did not converge: do not rely on it.")
     return lines
+
+
+def _combined(names: Sequence[str]) -> str:
+    return ":".join(map(quoted, names))
 
 
 def _of_group(result: Any) -> list[str]:
@@ -120,7 +125,7 @@ def _of_group(result: Any) -> list[str]:
     if group.people_interval is not None:
         size += f" ({' to '.join(number(end, 0) for end in group.people_interval)})"
     return [
-        f"Only those with {items(group.items)}: {share(group.share, group.interval)}"
+        f"Only those with {quoted_items(group.items)}: {share(group.share, group.interval)}"
         f" ({share_interval(group.interval)}) of everybody, about {size} of these reports.",
         *sentences,
     ]

@@ -46,6 +46,26 @@ def items(answers: Mapping[str, str | Sequence[str]]) -> str:
     )
 
 
+def quoted(name: str) -> str:
+    """Put a question's label in quotation marks; a name is one word, and needs none.
+
+    >>> quoted("smoker"), quoted("Do you smoke?")
+    ('smoker', '“Do you smoke?”')
+    """
+    return f"“{name}”" if " " in name else name
+
+
+def quoted_items(answers: Mapping[str, str | Sequence[str]]) -> str:
+    """Describe answers within a sentence, each with a label in quotation marks.
+
+    >>> quoted_items({"age": "36 to 55", "Do you smoke?": "yes"})
+    'age=36 to 55, “Do you smoke? yes”'
+    """
+    return ", ".join(
+        quoted(name).replace(name, items({name: each})) for name, each in answers.items()
+    )
+
+
 def _separator(name: str) -> str:
     """Separator between a question and its answer; only a label has blanks."""
     return " " if name.endswith("?") else ": " if " " in name else "="

@@ -89,14 +89,14 @@ def test_results_have_short_labels_or_the_first_words_of_long_ones_as_far_as_the
     labels = Labels.of(survey, "de")
     assert labels.questions == {
         "theft": "Mitgenommen",
-        "a": "How satisfied are you, all in all, with your work?",
-        "b": "How satisfied are you, all in all, with your pay?",
+        "a": "How satisfied… your work?",
+        "b": "How satisfied… with your pay?",
         "c": "Donaudampfschifffahrtsgesellsch…",
     }
     assert labels.answers["theft"] == {"no": "no", "yes": "at least once"}
     assert labels.answers["c"] == {
-        "x": "never in the whole of my life so far, not once",
-        "y": "never in the whole of my life so far, but once",
+        "x": "never in the… far, not once",
+        "y": "never in the… far, but once",
     }
     assert Survey.from_json(survey.canonical_json).schema == LONG
 

@@ -73,7 +73,7 @@ def test_the_overview_has_them_apart_with_shares_of_all(ask, records):
         assert found.questions[2].missing == []
         analysis = ANALYSES["overview"]
         rows = [row[:2] for row in analysis.grid(found).rows]
-        assert rows[:3] == [["Your sex?", "female"], ["", "male"], ["no answer, of all", "-"]]
+        assert rows[:3] == [["sex", "female"], ["", "male"], ["no answer, of all", "-"]]
         groups = [group.heading for group in analysis.chart(found).panels]
         assert groups[:2] == ["sex", "sex – no answer, of all"]
         table = list(csv.DictReader(io.StringIO(to_csv(found))))

@@ -119,7 +119,7 @@ def test_questions_are_told_by_their_labels_and_in_the_order_asked_for():
     assert [q.label for q in overview().questions] == ["Do you smoke?", "drinks"]
     assert [q.attribute for q in overview(attributes=["drinks"]).questions] == ["drinks"]
     grid = ANALYSES["overview"].grid(overview())
-    assert [row[0] for row in grid.rows] == ["Do you smoke?", "", "drinks", "", ""]
+    assert [row[0] for row in grid.rows] == ["smoker", "", "drinks", "", ""]
     chart = ANALYSES["overview"].chart(overview())
     assert [group.heading for group in chart.panels] == ["smoker", "drinks"]
     assert "2\u202f000 reports" in chart.description
@@ -129,4 +129,4 @@ def test_a_question_that_is_not_known_precisely_is_named():
     few = Counts.from_cells(SURVEY, [[0, 0], [1, 1]], [6, 4])
     result = ANALYSES["overview"].compute(source_of(SURVEY, few), OverviewQuery())
     said = ANALYSES["overview"].warnings(result)
-    assert [line.split(": ")[0] for line in said] == ["smoker", "drinks"]
+    assert [line.split(" is ")[0] for line in said] == ["smoker", "drinks"]

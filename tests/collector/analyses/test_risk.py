@@ -124,7 +124,7 @@ def test_people_read_what_the_risk_is_and_is_not(halftruth, survey_file, counted
     )
     said = said.replace("\N{NARROW NO-BREAK SPACE}", " ")
     assert status == 0
-    assert said.startswith("100 people of a pilot\n")
+    assert said.startswith("Linking risk · health · 100 people of a pilot\n")
     assert (
         "The risk is not what somebody believes: of the answer of which a report tells most" in said
     )

@@ -96,7 +96,7 @@ def test_the_minimum_of_a_command_is_the_setting(collector, database, capsys, mo
     # Another setting is nothing to a command that does not need it.
     monkeypatch.setenv("HALFTRUTH_PROXIES", "many")
     main(["analyse", "overview", "few", "--database", database])
-    assert capsys.readouterr().out.startswith("49 reports, ")
+    assert capsys.readouterr().out.splitlines()[1].startswith("49 reports, ")
     monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "few")
     with pytest.raises(SystemExit):
         main(["analyse", "overview", "few", "--database", database])

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from halftruth_client import Analyst, RequestRefused
 from halftruth_collector.analyses import ANALYSES as REGISTRY
+from halftruth_collector.analyses.sentences import basis
 from halftruth_collector.analyses.verdicts import on_length
 from halftruth_collector.cli import main
 from halftruth_collector.estimation.reliability import (
@@ -145,7 +146,7 @@ ANALYSES = {
         [
             "smoker=yes, coughs=yes",
             "90\u202f% interval",
-            "Length 2: ",
+            "Length 2 is ",
             "is at most 0.1, among 63 that",
         ],
     ),
@@ -170,7 +171,7 @@ ANALYSES = {
         {"min_support": 1.0, "min_confidence": 1.0, "measures": ["phi"]},
         with_measures("phi"),
         lambda answer: 0,
-        ["antecedent", "φ"],
+        ["No matching rules."],
     ),
     "rule": (
         "rule",
@@ -431,9 +432,34 @@ def same(text, value):
 def test_text_says_what_people_need(halftruth, path, asked, columns, rows, said):
     status, printed, complaint = halftruth(*command(path, "study", asked))
     assert (status, complaint) == (0, "")
-    assert printed.startswith("3\u202f000 reports, ")
     for words in said:
         assert words in printed
+    title, headline, *_ = printed.splitlines()
+    assert title.startswith(f"{REGISTRY[path].title} · study · 3\u202f000 reports · ")
+    assert headline[-1] == "."
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_a_command_says_each_sentence_once_the_answer_first(study, halftruth, name):
+    analysis = REGISTRY[name]
+    query = analysis.start(SURVEYS[0])
+    asked = {field: value for field, value in plain(query).items() if value not in (None, [], {})}
+    printed = halftruth(*command(name, "study", asked))[1]
+    result = analysis.compute(study.counted, query)
+    grid = analysis.grid(result)
+    parts = [
+        f"{analysis.title} · study · ",
+        analysis.headline(result),
+        *basis(result),
+        *analysis.warnings(result),
+        *(["---"] if grid.rows else []),
+        *analysis.interpretation(result),
+    ]
+    places = [printed.index(f"\n{part}") for part in parts[1:]]
+    assert printed.startswith(parts[0])
+    assert places == sorted(places)
+    sentences = [part for part in parts[1:] if part.endswith(".")]
+    assert [printed.count(sentence) for sentence in sentences] == [1] * len(sentences)
 
 
 def test_a_measure_has_the_name_under_which_it_was_asked_for(study):

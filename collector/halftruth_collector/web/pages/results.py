@@ -24,7 +24,7 @@ from ...analyses import ANALYSES, Analysis, Counted, Grid, identified, sentences
 from ...analyses.associations import proven
 from ...analyses.base import PLACES, clearest, middle_answer
 from ...analyses.labels import Labels, labelled
-from ...analyses.sentences import basis
+from ...analyses.presentation import present
 from ...analyses.survey_report import period, precision, survey_report
 from ...errors import TooFewReports
 from ...store.surveys import StoredSurvey
@@ -372,24 +372,24 @@ def _file(
 
 def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
     """Return the parts of a page that show a result."""
-    grid = analysis.grid(result)
-    pictured = analysis.chart is not None and analysis.name not in _PARTS and grid.rows
+    parts = present(analysis, result)
+    pictured = analysis.chart is not None and analysis.name not in _PARTS and parts.grid.rows
     drawn = analysis.chart(result) if analysis.chart and pictured else None
     if drawn is not None:
         # What the page says besides is said once.
-        said = [*analysis.warnings(result), *analysis.interpretation(result), *basis(result)]
-        drawn = replace(drawn, notes=tuple(note for note in drawn.notes if note not in said))
+        notes = tuple(note for note in drawn.notes if note not in parts.sentences)
+        drawn = replace(drawn, notes=notes)
     return {
         "result": result,
-        "headline": analysis.headline(result),
-        "group": basis(result),
-        "notices": analysis.warnings(result),
-        "reading": analysis.interpretation(result),
+        "headline": parts.headline,
+        "group": parts.basis,
+        "notices": parts.warnings,
+        "reading": parts.notes,
         "chart": charts.part_of_page(drawn),
         "aside": charts.part_of_page(analysis.diagnostic(result)),
         "undrawn": charts.undrawn(),
-        "grid": grid,
-        "rows": rows_of(grid),
+        "grid": parts.grid,
+        "rows": rows_of(parts.grid),
     }
 
 

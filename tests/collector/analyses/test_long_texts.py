@@ -1,0 +1,185 @@
+"""Questions of 150 letters without short labels, in everything that results say."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+import msgspec
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses.labels import Labels, labelled
+from halftruth_collector.analyses.presentation import present
+from halftruth_collector.analyses.survey_report import survey_report
+from halftruth_collector.estimation import Counts
+from halftruth_shared import Survey
+from halftruth_shared.analyses.charts import EstimateChart
+
+#: Most letters in a row that a sentence or a title has of a question.
+MOST = 40
+
+QUESTIONS = {
+    name: f"Thinking of the last twelve months as a whole, and without regard to what others may"
+    f" think of it or of you, would you say that, all in all, {end}?".ljust(150, "?")
+    for name, end in {
+        "smoker": "you smoke",
+        "drinks": "you drink",
+        "region": "home is far",
+        "hours": "work is long",
+        "ill": "you were ill",
+        "deck_a": "deck A is it",
+        "deck_b": "deck B is it",
+    }.items()
+}
+
+#: What each question may be answered.
+KINDS = {
+    "smoker": 'categories = ["no", "yes"]',
+    "drinks": 'categories = ["never", "weekly", "daily"]\nordered = true',
+    "region": 'categories = ["north", "south", "west"]',
+    "hours": 'kind = "number"\nminimum = 0\nmaximum = 60\nstep = 20',
+    "ill": 'kind = "several"\noptions = [{ name = "cough" }, { name = "flu" }]',
+    "deck_a": 'categories = ["no", "yes"]\nmissing = ["hush"]',
+    "deck_b": 'categories = ["no", "yes"]\nmissing = ["hush"]',
+}
+
+NAMES = ("smoker", "drinks", "region", "hours", "ill.cough", "ill.flu", "deck_a", "deck_b")
+
+SURVEY = Survey.from_toml(
+    """
+id = "long"
+title = "Work and health"
+series = { id = "long", wave = 1, total_gamma = "1000000000000" }
+
+[mechanism]
+kind = "randomized-response"
+
+[mechanism.keep]
+"""
+    + "".join(f'"{name}" = "0.9"\n' for name in NAMES)
+    + "".join(
+        f'[[attributes]]\nname = "{name}"\nlabel = "{QUESTIONS[name]}"\n{kind}\n'
+        for name, kind in KINDS.items()
+    )
+)
+
+#: Questions of each analysis besides that with which its page begins.
+ASKED = [
+    ("overview", {"estimate": "likelihood"}),
+    ("table", {"attributes": ["smoker", "drinks"], "where": {"region": "north"}}),
+    (
+        "table",
+        {
+            "attributes": ["smoker"],
+            "estimate": "model",
+            "interactions": [["smoker", "drinks", "region"]],
+        },
+    ),
+    ("crosstab", {"attributes": ["smoker", "drinks", "region"], "missing": "exclude"}),
+    ("comparison", {"answer": {"smoker": "yes"}, "groups": "region", "simultaneous": "maximum"}),
+    ("comparison", {"answer": {"smoker": "yes"}, "groups": "ill.flu", "estimate": "model"}),
+    (
+        "comparison",
+        {"answer": {"smoker": "yes"}, "groups": "drinks", "where": {"region": "north"}},
+    ),
+    ("distribution", {"attribute": "drinks"}),
+    ("distribution", {"attribute": "region", "groups": "smoker"}),
+    ("regression", {"outcome": "smoker", "predictors": ["drinks", "region"]}),
+    (
+        "regression",
+        {
+            "outcome": "smoker",
+            "predictors": ["region", "drinks"],
+            "interactions": [["region", "drinks"]],
+        },
+    ),
+    ("regression", {"outcome": "region", "predictors": ["smoker"], "model": "multinomial"}),
+    ("regression", {"outcome": "drinks", "predictors": ["smoker"], "model": "ordinal"}),
+    ("regression", {"outcome": "hours", "predictors": ["smoker", "drinks"], "model": "linear"}),
+    (
+        "weighted",
+        {
+            "margins": {"region": {"north": 0.2, "south": 0.3, "west": 0.5}},
+            "method": "calibration",
+        },
+    ),
+    ("two-samples", {"attributes": ["deck_a", "deck_b"]}),
+    ("waves", {"groups": "region"}),
+    ("itemsets", {"min_support": 0.2, "estimate": "likelihood"}),
+    ("rules", {"min_support": 0.1, "min_confidence": 0.1}),
+]
+
+
+def counted(survey, seed):
+    rng = np.random.default_rng(seed)
+    smoker = rng.random(6_000) < 0.3 + 0.1 * seed
+    drinks = np.where(rng.random(6_000) < 0.5, 2 * smoker, rng.integers(0, 3, 6_000))
+    columns = [smoker, drinks, *(rng.integers(0, n, 6_000) for n in (3, 3, 2, 2, 3, 3))]
+    records = np.stack(columns, axis=1).astype(int)
+    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
+    days = {date(2026, 1, 1): 2_000, date(2026, 1, 2): 4_000}
+    now = datetime(2026, 1, 3, tzinfo=UTC)
+    return Counted(survey, Counts.from_reports(survey, reports), now, min_reports=1, days=days)
+
+
+@pytest.fixture(scope="module")
+def study():
+    waves = [
+        counted(
+            replace(
+                SURVEY, id=f"long-{wave}", series=msgspec.structs.replace(SURVEY.series, wave=wave)
+            ),
+            wave,
+        )
+        for wave in (1, 2)
+    ]
+    return replace(waves[0], waves=lambda: waves)
+
+
+def pieces():
+    """Every run of letters of a question that is too long for a sentence."""
+    return {text[i : i + MOST] for text in QUESTIONS.values() for i in range(len(text) - MOST + 1)}
+
+
+def of_chart(chart):
+    yield from (chart.title, *chart.notes)
+    if isinstance(chart, EstimateChart):
+        for panel in chart.panels:
+            yield from (panel.heading, panel.axis.label, *(row.label for row in panel.rows))
+
+
+def said(analysis, result):
+    shown = present(analysis, result)
+    yield from (shown.title, *shown.sentences, *map(str, shown.grid.header))
+    yield from (str(cell) for row in shown.grid.rows for cell in row)
+    for chart in (analysis.chart, analysis.diagnostic):
+        if chart is not None and (drawn := chart(result)) is not None:
+            yield from of_chart(drawn)
+
+
+@pytest.mark.parametrize(("name", "asked"), [*((name, None) for name in ANALYSES), *ASKED])
+@pytest.mark.parametrize("with_labels", [True, False])
+def test_no_sentence_or_title_has_the_text_of_a_question(study, name, asked, with_labels):
+    analysis = ANALYSES[name]
+    query = analysis.start(SURVEY) if asked is None else analysis.query(**asked)
+    result = analysis.compute(study, query)
+    found = [*said(analysis, labelled(result, SURVEY) if with_labels else result)]
+    # Labels are there, if they were to be.
+    assert any("Thinking" in text for text in found) == (with_labels and name != "counts")
+    long = pieces()
+    assert not [text for text in found if any(piece in text for piece in long)]
+
+
+def test_a_question_that_a_report_quotes_stands_by_itself(study):
+    report = survey_report(study)
+    long = pieces()
+    sentences = [report.title, report.lead, report.found, *report.not_usable]
+    sentences += [text for chart in report.charts for text in of_chart(chart)]
+    sentences += [str(cell) for row in report.associations.rows for cell in row]
+    quoting = {text for text in sentences if any(piece in text for piece in long)}
+    assert {QUESTIONS["smoker"], QUESTIONS["hours"]} <= quoting
+    assert quoting <= {a.label_in() for a in SURVEY.schema.attributes}
+
+
+def test_questions_that_begin_alike_are_told_apart_by_their_ends():
+    assert Labels.of(SURVEY).questions["smoker"] == "Thinking of the… you smoke?"
+    assert len(set(Labels.of(SURVEY).questions.values())) == len(SURVEY.schema.names)
