@@ -128,6 +128,12 @@ def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitte
             " respondents are a sample of; expected population",
             field="target",
         )
+    if query.population is not None:
+        raise ParameterError(
+            "population: without a table of all these answers estimates are of a large one;"
+            " expected none",
+            field="population",
+        )
     names, known = [query.outcome, *query.samples], [*query.predictors, *query.where]
     channels = [channel_of_outcome(counted.survey, name, known) for name in names]
     if query.samples or (channels[0] is not None and model.outcome.is_distribution):

@@ -43,6 +43,12 @@ def compute(counted: Counted, query: WeightedQuery) -> WeightedResult:
     DomainTooLarge
         If the table of a question and all margins is too large for its covariance.
     """
+    if query.population is not None and query.method == "raking":
+        raise ParameterError(
+            "population: raked respondents are no simple random sample; expected none, or"
+            " calibration",
+            field="population",
+        )
     schema = counted.estimator.schema
     margins, people = known_margins(schema, query.margins)
     names = (

@@ -110,6 +110,17 @@ TargetOf = Annotated[
     Target,
     Meta(description="Whether the respondents are a sample of those spoken of, or all of them."),
 ]
+PopulationOf = (
+    Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="How many people the respondents are a simple random sample of; by default"
+            " many. It makes the error by sampling smaller, not that by perturbation.",
+        ),
+    ]
+    | None
+)
 MethodOf = Annotated[
     Method,
     Meta(
@@ -411,18 +422,7 @@ class AnsweredQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
 class SampleQuery(AnsweredQuery[R], Generic[R], frozen=True, kw_only=True):
     """Query that can be about a finite population."""
 
-    population: (
-        Annotated[
-            int,
-            Meta(
-                ge=1,
-                description="How many people the respondents are a simple random sample of; by"
-                " default many. The error by sampling shrinks as fewer are left out, that by the"
-                " perturbation does not. p-values are of a large population.",
-            ),
-        ]
-        | None
-    ) = None
+    population: PopulationOf = None
 
 
 class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):

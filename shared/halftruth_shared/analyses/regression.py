@@ -16,6 +16,7 @@ from .base import (
     EstimateQuery,
     EstimatesResult,
     Items,
+    PopulationOf,
     Row,
 )
 from .estimate import Estimate
@@ -202,4 +203,5 @@ class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True
             " the harmless question."
         ),
     ] = "compliance"
+    population: PopulationOf = None
     covariance: CovarianceOf = False

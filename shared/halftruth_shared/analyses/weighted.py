@@ -7,13 +7,13 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
-    AnsweredQuery,
     AttributeName,
     AttributeNames,
     CategoryName,
     CovarianceOf,
     EstimatesResult,
     Row,
+    SampleQuery,
 )
 from .estimate import Estimate, Reliability
 
@@ -93,7 +93,7 @@ class WeightedResult(EstimatesResult, frozen=True, kw_only=True):
                 yield keys, share, (share.unweighted, share.design_effect)
 
 
-class WeightedQuery(AnsweredQuery[WeightedResult], frozen=True, kw_only=True):
+class WeightedQuery(SampleQuery[WeightedResult], frozen=True, kw_only=True):
     """Distribution of answers in a population of known margins."""
 
     margins: Margins

@@ -1,10 +1,12 @@
 """Errors of a finite population, against every sample and every report."""
 
+from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
 import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
 
@@ -97,3 +99,85 @@ def test_its_intervals_hold_the_truth_as_often_as_they_say():
     # Three standard errors.
     assert finite == pytest.approx(0.95, abs=0.015)
     assert large > 0.975
+
+
+def asked(name, counts, survey=SURVEY, **fields):
+    analysis = ANALYSES[name]
+    query = analysis.query(**fields)
+    return analysis.compute(Counted(survey, counts, datetime.now(UTC), query, min_reports=1), query)
+
+
+def regressed(counts, survey=SURVEY, **fields):
+    query = {"outcome": "armed", "predictors": ["old"], "estimate": "moment", **fields}
+    return asked("regression", counts, survey, **query).coefficients
+
+
+def test_a_regression_has_that_of_the_table_it_is_fitted_to():
+    """Coefficients are the same function of it, whatever its errors are taken to be."""
+    rng = np.random.default_rng(63)
+    cells = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    counts = Counts.from_cells(SURVEY, cells, rng.multinomial(8000, [0.3, 0.2, 0.2, 0.3]))
+    large, alone = regressed(counts), regressed(counts, target="respondents")
+    quarter = regressed(counts, population=32_000)
+    for one, two, found in zip(large, alone, quarter, strict=True):
+        assert found.value == one.value == two.value
+        mixed = 0.75 * one.standard_error**2 + 0.25 * two.standard_error**2
+        assert found.standard_error**2 == pytest.approx(mixed)
+        effects = [each.marginal_effect for each in (one, two, found)]
+        if effects[0] is not None:
+            mixed = [each.standard_error**2 for each in effects[:2]] @ np.array([0.75, 0.25])
+            assert effects[2].standard_error ** 2 == pytest.approx(mixed)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "message"),
+    [
+        ("regression", {"estimate": "model"}, "population: without a table of all these answers"),
+        ("weighted", {"method": "raking"}, "population: raked respondents are no simple random"),
+    ],
+)
+def test_where_there_is_no_simple_random_sample_of_a_table_it_is_refused(name, fields, message):
+    of = {
+        "regression": {"outcome": "armed", "predictors": ["old"]},
+        "weighted": {"margins": {"old": {"no": 0.5, "yes": 0.5}}},
+    }[name]
+    with pytest.raises(ParameterError, match=message):
+        asked(name, counted([1] * 300 + [0] * 700), population=2000, **of, **fields)
+
+
+@pytest.mark.parametrize("surveys", [60, pytest.param(2_000, marks=pytest.mark.nightly)])
+def test_regressions_and_calibrated_shares_of_it_hold_the_truth(surveys):
+    """1 500 of 2 000 people by good dice: of all people's own coefficients, and their share."""
+    schema = Schema([SCHEMA.attributes[0], Attribute("old", ["no", "yes"], sensitive=False)])
+    survey = Survey("s", "S", schema, RandomizedResponse({"armed": "0.95", "old": "1"}))
+    people = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [900, 500, 200, 400], axis=0)
+    truth = [np.log(200 / 900), np.log(400 / 500) - np.log(200 / 900)]
+    margins = {"old": {"no": 1100, "yes": 900}}
+    rng, held = np.random.default_rng(64), []
+    for _ in range(surveys):
+        sample = rng.permutation(people)[:1500]
+        told = np.where(rng.random(1500) < 0.95, sample[:, 0], 1 - sample[:, 0])
+        counts = Counts.from_reports(survey, np.column_stack([told, sample[:, 1]]))
+        row = []
+        for population in (2000, None):
+            found = regressed(counts, survey=survey, population=population)
+            row += [one.interval for one in found]
+            weighted = asked(
+                "weighted",
+                counts,
+                survey,
+                attributes=["armed"],
+                margins=margins,
+                method="calibration",
+                population=population,
+            )
+            row.append(weighted.questions[0].answers[1].interval)
+        held.append(
+            [low <= t <= high for (low, high), t in zip(row, [*truth, 0.3] * 2, strict=True)]
+        )
+    finite, large = np.mean(held, axis=0).reshape(2, 3)
+    print(finite, large)
+    if surveys > 100:
+        assert finite == pytest.approx(0.95, abs=0.015)
+        assert (large > 0.97).all()
+    assert (finite > 0.85).all()
