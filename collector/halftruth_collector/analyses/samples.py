@@ -19,6 +19,9 @@ from .base import Counted
 ASSUMED = {
     "strata": "All are assumed to follow the instructions, and people to be drawn by chance from"
     " each stratum.",
+    "anchor": "Who does not follow the instructions is assumed to answer yes or no with the same"
+    " chance, to both questions, and to have the prevalence of all others; and nobody’s answer to"
+    " the anchor to be yes.",
     "compliance": "All are assumed to follow the instructions. Who answers at random is not found"
     " out where one sample’s probabilities are those of the other with yes and no exchanged.",
     "cheater-detection": "Who does not follow the instructions is assumed to answer no, and what is"
@@ -44,11 +47,16 @@ SAMPLES_ASSUME = {
 
 
 def no_samples(
-    counted: Counted, names: Sequence[str], reports: Sequence[float | None]
+    counted: Counted,
+    names: Sequence[str],
+    reports: Sequence[float | None],
+    *,
+    same_people: bool = False,
 ) -> str | None:
     """Why these are no samples of a question that was randomized by itself, if so.
 
     `reports` are the numbers of their reports, None where reports do not tell a question by itself.
+    Of two questions of the same people somebody answered both.
     """
     if None in reports:
         return "reports do not tell each of these questions by itself, and directly who is meant"
@@ -59,7 +67,10 @@ def no_samples(
         np.isin(counts.cells[:, position], answer_codes(schema.attributes[position]))
         for position in schema.positions(names)
     ]
-    if counts.counts[np.sum(answered, axis=0) > 1].any():
+    several = counts.counts[np.sum(answered, axis=0) > 1].any()
+    if same_people:
+        return None if several else "nobody answered both questions; expected the same people"
+    if several:
         return "somebody answered two of the questions; expected samples of different people"
     return None
 

@@ -15,11 +15,11 @@ from halftruth_shared.analyses.two_samples import (
 from halftruth_shared.analyses.wording import number, p_value, percent
 from halftruth_shared.errors import listing
 
-from ..estimation.answers import answer_codes, category_code
+from ..estimation.answers import answer_codes, answers_of, category_code
 from ..estimation.bounds import Array, optional
 from ..estimation.estimates import estimates
 from ..estimation.model.perturbed_outcome import Reported, channel_of_outcome
-from ..estimation.two_samples import QUANTITIES, TwoSamples, stratified
+from ..estimation.two_samples import QUANTITIES, TwoSamples, anchored, stratified
 from . import sentences
 from .base import Analysis, Counted, Grid, names_of_clearest
 from .samples import ASSUMED, no_samples
@@ -49,7 +49,9 @@ def compute(counted: Counted, query: TwoSamplesQuery) -> TwoSamplesResult:
     present = {a.name: _present(a, query.present) for a in attributes}
     reported = [_reported(counted, query, a, present[a.name]) for a in attributes]
     told = [each for each in reported if each is not None]
-    undefined, found = no_samples(counted, names, [each and each[1] for each in reported]), []
+    same = query.design == "anchor"
+    numbers = [each and each[1] for each in reported]
+    undefined, found = no_samples(counted, names, numbers, same_people=same), []
     test: float | None = None
     if undefined is None:
         yes, reports, channels = (np.array(column) for column in zip(*told, strict=True))
@@ -57,6 +59,11 @@ def compute(counted: Counted, query: TwoSamplesQuery) -> TwoSamplesResult:
             few = (reports < 2).any()
             undefined = "a stratum has one report, which shows no error" if few else None
             found = [] if few else [stratified(yes, reports, channels, sizes, query.confidence)]
+        elif query.design == "anchor":
+            both = _both(counted, query, attributes, present)
+            found, test = anchored(both, channels, query.confidence)
+            if np.isnan(test):
+                undefined = "the anchor does not tell that anybody follows the instructions"
         else:
             two = TwoSamples(yes, reports, channels, query.design)
             undefined = two.undefined
@@ -84,7 +91,7 @@ def compute(counted: Counted, query: TwoSamplesQuery) -> TwoSamplesResult:
         present=present,
         samples=[int(each[1]) for each in told],
         shares=list(shares),
-        p_value=test,
+        p_value=None if undefined else test,
     )
 
 
@@ -143,6 +150,23 @@ def _reported(
     return float(total[yes]), float(total.sum()), (channel[yes, yes], channel[yes, 1 - yes])
 
 
+def _both(
+    counted: Counted,
+    query: TwoSamplesQuery,
+    attributes: Sequence[Attribute],
+    present: dict[str, str],
+) -> Array:
+    """Reports of those who answered both questions, no and yes of the first and then the second."""
+    question, anchor = attributes
+    told = Reported.of(counted.survey, counted.counts, question.name, [anchor.name], query.where)
+    both = np.zeros((2, 2))
+    both[:, told.cells[:, 0]] = told.numbers.T
+    for axis, attribute in enumerate(attributes):
+        if answers_of(attribute)[0] == present[attribute.name]:
+            both = np.flip(both, axis)
+    return both
+
+
 def chart(result: TwoSamplesResult) -> EstimateChart:
     """The shares as bars."""
     about = " × ".join(result.query.attributes)
@@ -156,7 +180,8 @@ def headline(result: TwoSamplesResult) -> str:
         return f"There is no prevalence, as {first.undefined}."
     said = f"{first.quantity}: {sentences.of_share(first)}"
     if result.p_value is not None and result.p_value < _REJECTED:
-        said += "; but some do not follow the instructions, or the samples differ otherwise"
+        said += "; but some do not follow the instructions"
+        said += "" if result.query.design == "anchor" else ", or the samples differ otherwise"
     return sentences.sentence(said)
 
 
@@ -166,8 +191,10 @@ def _statement(result: TwoSamplesResult, *, clear: bool) -> list[str]:
         return []
     supposed = {
         "compliance": "both samples have one prevalence, and all follow the instructions",
+        "anchor": "nobody answers at random",
     }.get(result.query.design, "nobody answers no whatever the instructions")
-    told = f"the samples would {'seldom' if clear else 'often'} differ as much"
+    differ = "the anchor’s reports" if result.query.design == "anchor" else "the samples"
+    told = f"{differ} would {'seldom' if clear else 'often'} differ as much"
     rest = "" if clear else " That does not show that it is so."
     return [f"If {supposed}, {told} (p-value {p_value(result.p_value)}).{rest}"]
 
@@ -194,9 +221,14 @@ def interpretation(result: TwoSamplesResult) -> list[str]:
         *([f"Answers: {sentences.listed(answers)}."] if answers else []),
         ASSUMED[result.query.design],
         *_statement(result, clear=False),
-        "Estimates are of maximum likelihood, and intervals of the profile likelihood."
-        if result.query.design != "strata"
-        else "The share is that of all strata by their sizes, and its interval a normal one.",
+        {
+            "strata": "The share is that of all strata by their sizes, and its interval a normal"
+            " one.",
+            "anchor": "Intervals are normal ones.",
+        }.get(
+            result.query.design,
+            "Estimates are of maximum likelihood, and intervals of the profile likelihood.",
+        ),
     ]
 
 

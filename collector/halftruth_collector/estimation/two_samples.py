@@ -17,7 +17,7 @@ variance (Hong, Yum and Lee 1994; with probabilities of each stratum Kim and War
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from .bounds import Array, normal_quantile
 from .model.perturbed_outcome import perturbed_outcome_regression
 from .predictors import Predictors
+from .ratios import MIN_Z
 from .regression import Regression, without_numbers
 from .responses import Outcome
 
@@ -49,6 +50,8 @@ _THETA_1, _THETA_0, _WHOLE = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 QUANTITIES: dict[Samples, dict[str, _Ratio]] = {
     "compliance": {"prevalence": (_THETA_1, _WHOLE)},
     "strata": {"prevalence": (_THETA_1, _WHOLE)},
+    # Atsusaka and Stevenson 2023, here of θ₁ and θ₀ as those who do not answer at random.
+    "anchor": {"prevalence": (_THETA_1, (1, 1, 0)), "attentive": ((1, 1, 0), _WHOLE)},
     # Clark and Desharnais 1998; what cheaters would answer is not known.
     "cheater-detection": {
         "honest yes": (_THETA_1, _WHOLE),
@@ -244,6 +247,52 @@ def stratified(
     lower, upper = np.clip(ends, 0, 1).tolist()
     value = float(sizes @ np.clip(each, 0, 1))
     return Share("prevalence", value, moment, error, lower, upper)
+
+
+def anchored(both: Array, channels: Array, confidence: float) -> tuple[list[Share], float]:
+    """Estimate a prevalence, and how many are attentive, by an anchor question of the same people.
+
+    Who is not answers yes to either with 1/2: λ − 1/2 = γ (a π + b (1 − π) − 1/2), and as nobody
+    has what the anchor asks about, λ' − 1/2 = γ (b' − 1/2).
+
+    Parameters
+    ----------
+    both : ndarray, shape (2, 2)
+        Reports by the question and the anchor, no and yes.
+    channels : ndarray, shape (2, 2)
+        Of the question a and b, and then of the anchor.
+
+    Returns
+    -------
+    shares : list of Share
+        NaN where reports do not tell that anybody is attentive.
+    p_value : float
+        Of the test that all are.
+    """
+    reports = both.sum()
+    share = np.array([both[1].sum(), both[:, 1].sum()]) / reports
+    covariance = np.diag(share) - np.outer(share, share)
+    covariance[0, 1] = covariance[1, 0] = both[1, 1] / reports - share.prod()
+    covariance /= max(reports - 1, 1)
+    (of_yes, of_no), (_, anchor) = channels
+    with np.errstate(divide="ignore", invalid="ignore"):
+        attentive = (share[1] - 0.5) / (anchor - 0.5)
+        own = (share[0] - 0.5) / attentive
+        slope = np.array([1, -own / (anchor - 0.5)]) / attentive / (of_yes - of_no)
+        prevalence = (own + 0.5 - of_no) / (of_yes - of_no)
+        of_attentive = math.sqrt(covariance[1, 1]) / abs(anchor - 0.5)
+    if not attentive >= MIN_Z * of_attentive:
+        nothing = Share("", *[math.nan] * 5)
+        return [replace(nothing, quantity=name) for name in QUANTITIES["anchor"]], math.nan
+    errors = math.sqrt(slope @ covariance @ slope), of_attentive
+    found = []
+    quantities = zip(QUANTITIES["anchor"], (prevalence, attentive), errors, strict=True)
+    for quantity, moment, error in quantities:
+        half_width = normal_quantile(1 - confidence) * error
+        ends = [moment, moment - half_width, moment + half_width]
+        value, lower, upper = np.clip(ends, 0, 1).tolist()
+        found.append(Share(quantity, value, float(moment), error, lower, upper))
+    return found, NormalDist().cdf((attentive - 1) / of_attentive)
 
 
 def undefined(channels: Array, design: SampleDesign) -> str | None:

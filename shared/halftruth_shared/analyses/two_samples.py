@@ -24,8 +24,8 @@ class SampleEstimate(Estimate, frozen=True, kw_only=True):
     moment: float | None
 
 
-#: What two samples are for, or samples of strata.
-Samples = Literal[SampleDesign, "strata"]
+#: What two samples are for, samples of strata, or two questions of one sample.
+Samples = Literal[SampleDesign, "strata", "anchor"]
 
 
 class TwoSamplesResult(EstimatesResult, frozen=True, kw_only=True):
@@ -53,8 +53,8 @@ class TwoSamplesResult(EstimatesResult, frozen=True, kw_only=True):
 class TwoSamplesQuery(FilteredQuery[TwoSamplesResult], frozen=True, kw_only=True):
     """Prevalence from two samples of one question, randomized with different probabilities.
 
-    Each person was drawn into one of the samples by chance, and answered its question alone; or
-    the samples are of strata, whose sizes are known.
+    Each person was drawn into one of the samples by chance, and answered its question alone. Or the
+    samples are of strata, whose sizes are known; or all answered an anchor question besides.
     """
 
     attributes: Annotated[
@@ -72,7 +72,8 @@ class TwoSamplesQuery(FilteredQuery[TwoSamplesResult], frozen=True, kw_only=True
             " the instructions. cheater-detection: how many answer no whatever the instructions."
             " lie-detector: the same, if their true answer is yes. unrelated-question: the"
             " prevalence of the harmless question, which is not taken from the survey. strata:"
-            " the prevalence in all strata together, by their sizes."
+            " the prevalence in all strata together, by their sizes. anchor: how many answer at"
+            " random, by a second question of the same people to which nobody's answer is yes."
         ),
     ] = "compliance"
     sizes: Annotated[

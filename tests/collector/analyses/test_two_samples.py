@@ -292,3 +292,49 @@ def test_strata_are_weighted_by_their_sizes(counted):
 def test_sizes_that_are_not_those_of_strata_are_refused(counted, fields, message):
     with pytest.raises(ParameterError, match=message):
         ask(counted, **fields)
+
+
+ANCHORED = """
+id = "anchored"
+title = "Crosswise with an anchor"
+
+[mechanism]
+kind = "distortion-matrices"
+randomized_by = "respondent"
+perturbed = ["cheated", "anchor"]
+
+[mechanism.designs]
+cheated = { design = "crosswise", prevalence = "0.15", answer = "same" }
+anchor = { design = "crosswise", prevalence = "0.15", answer = "same" }
+
+[[attributes]]
+name = "cheated"
+categories = ["different", "same"]
+
+[[attributes]]
+name = "anchor"
+categories = ["same", "different"]
+"""
+
+
+def test_an_anchor_question_is_answered_by_the_same_people(tmp_path, counted):
+    """The example of cWise; reports of “same” are yes to both, whatever their order."""
+    (tmp_path / "survey.toml").write_text(ANCHORED)
+    numbers = {("same", "same"): 1118, ("same", "different"): 309}
+    numbers |= {("different", "same"): 423, ("different", "different"): 150}
+    lines = [f"{first},{second},{people}" for (first, second), people in numbers.items()]
+    (tmp_path / "data.csv").write_text("\n".join(["cheated,anchor,people", *lines]))
+    survey = read_survey(str(tmp_path / "survey.toml"))
+    reports = read_randomized(str(tmp_path / "data.csv"), survey, count="people")
+    with Store(f"sqlite:///{tmp_path}/a.db") as store:
+        store.count_rows(survey, reports.pages(1000))
+        _, counts, as_of, _ = store.reports.snapshot(survey.id)
+    asked = {"attributes": ["cheated", "anchor"], "design": "anchor", "present": {"anchor": "same"}}
+    result = TWO.compute(Counted(survey, counts, as_of, min_reports=1), TWO.query(**asked))
+    assert [round(share.value, 4) for share in result.shares] == [0.1054, 0.7729]
+    assert result.samples == [2000, 2000]
+    assert result.p_value < 1e-9
+    assert "nobody answers at random" in TWO.warnings(result)[-1]
+    assert "some do not follow the instructions" in TWO.headline(result)
+    nobody = ask(counted, design="anchor")
+    assert nobody.shares[0].undefined == "nobody answered both questions; expected the same people"
