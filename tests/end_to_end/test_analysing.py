@@ -19,7 +19,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?")
     [
         ("analysing.md", 11),
         ("waves.md", 7),
-        ("designs.md", 2),
+        ("designs.md", 3),
         pytest.param(
             "field.md",
             5,

@@ -258,6 +258,7 @@ def test_the_test_rejects_one_in_twenty_where_all_follow_the_instructions(design
         two(design, channels, rng.binomial(500, chances), (500, 500)).p_value < 0.05
         for _ in range(1500)
     ]
+    print(design, prevalence, np.mean(rejected))
     # Four standard errors.
     assert np.mean(rejected) == pytest.approx(0.05, abs=0.0225)
 
@@ -450,6 +451,7 @@ def test_strata_hold_the_truth_as_often_as_they_say():
         for _ in range(4_000)
     ]
     held = [each.lower <= truth <= each.upper for each in found]
+    print(np.mean(held))
     assert np.mean(held) == pytest.approx(0.95, abs=0.014)
     spread = np.std([each.moment for each in found])
     assert spread == pytest.approx(np.mean([each.standard_error for each in found]), rel=0.05)
