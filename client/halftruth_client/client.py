@@ -204,14 +204,18 @@ class Client:
         CollectorUnavailable
             If it could not be sent and there is no outbox to keep it.
         """
-        self._policy.check(survey)
-        check_form([invitation])
-        if respondent is not None:
-            return self._submit_of(survey, record, respondent, invitation)
-        self._check_uncounted(survey)
-        drawn = draw(survey, [record], self._unsettled)
-        # From here on no frame of this call holds the record, whatever goes wrong.
+        # Whatever goes wrong, the frames of this call hold the record no more: they share this list.
+        records = [record]
         del record
+        try:
+            self._policy.check(survey)
+            check_form([invitation])
+            if respondent is not None:
+                return self._submit_of(survey, records, respondent, invitation)
+            self._check_uncounted(survey)
+            drawn = draw(survey, records, self._unsettled)
+        finally:
+            records.clear()
         if isinstance(drawn, HalftruthError):
             raise _of_one(drawn)
         try:
@@ -227,11 +231,11 @@ class Client:
     def _submit_of(
         self,
         survey: Survey,
-        record: PersonRecord,
+        records: list[PersonRecord],
         respondent: str,
         invitation: str | None,
     ) -> Submission:
-        """Send the report of a respondent, which is remembered for them."""
+        """Send the report of a respondent, which is remembered for them; empties `records`."""
         if not isinstance(respondent, str) or not respondent:
             raise ParameterError("respondent: expected text that is not empty", field="respondent")
         report = self._outbox.find(survey.id, respondent)
@@ -239,13 +243,11 @@ class Client:
         if report is None:
             operator = self._check_ledger(survey, respondent)
             view = self._outbox.view(survey, respondent, operator)
-            drawn = draw(survey, [record], Unsettled(), view=view)
-            del record
+            drawn = draw(survey, records, Unsettled(), view=view)
+            records.clear()
             if isinstance(drawn, HalftruthError):
                 raise _of_one(drawn)
             report = drawn[0].report
-        else:
-            del record
         if report.digest != survey.digest:
             raise AnsweredBefore(
                 f"survey '{survey.id}': this respondent answered another version of it, and a"

@@ -1,6 +1,7 @@
 """A true record stays where it is: not on the wire, on disk, in a log or in an error."""
 
 import logging
+import sqlite3
 import subprocess
 import sys
 import traceback
@@ -9,7 +10,7 @@ from types import TracebackType
 import pytest
 import requests
 from halftruth_client import Client, CollectorUnavailable, RecordError, RequestRefused
-from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared import Attribute, GammaDiagonal, HalftruthError, Schema, Survey
 
 SECRET = "answer-7731"
 SCHEMA = Schema((Attribute("illness", ("none", SECRET)), Attribute("sex", ("f", "m"))))
@@ -129,6 +130,26 @@ def test_no_frame_or_error_holds_the_record_when_sending_fails(live, survey, awa
         shown = locals_of(caught.value.__traceback__)
         # This test's own frames are not the client's; its lambdas hold the record.
         assert [text for text in shown if "Attribute(" not in text and SECRET in text] == []
+
+
+@pytest.mark.parametrize("why", ["away", "refused", "too much", "no invitation", "a full disk"])
+def test_no_frame_holds_the_record_of_a_respondent_either(live, survey, monkeypatch, why):
+    url = "http://127.0.0.1:1" if why == "away" else live.url
+    total, invitation = "2" if why == "too much" else None, "0" * 32 if why[:2] == "no" else None
+    client = Client(url, max_gamma="19", max_total_gamma=total, retries=0)
+    if why == "refused":
+        live.store.surveys.close("illness")
+    if why == "a full disk":
+
+        def full(*_):
+            raise sqlite3.OperationalError("database or disk is full")
+
+        monkeypatch.setattr(client._outbox, "add_once", full)
+    with pytest.raises((HalftruthError, sqlite3.OperationalError)) as caught:
+        client.submit(survey, TRUE_RECORD, respondent=why, invitation=invitation)
+    shown = locals_of(caught.value.__traceback__)
+    assert shown
+    assert [text for text in shown if "Attribute(" not in text and SECRET in text] == []
 
 
 def test_the_client_needs_no_server_and_no_heavy_library():
