@@ -44,6 +44,15 @@ test("waves are answered until the total is spent, and nothing is asked or sent 
   assert.equal((await ask(wave(2))).status, "duplicate");
 });
 
+test("long numbers are rounded up by a billionth at most, so that many of them multiply quickly", () => {
+  const exact = `2.${"123456789".repeat(50)}`;
+  const { gamma, questions } = entryOf(new Survey(wave(1, { gamma: exact })), "", new Set());
+  for (const kept of [gamma, ...Object.values(questions)]) {
+    assert.ok(kept.length <= 100, kept);
+    assert.equal(kept, "212345679/100000000");
+  }
+});
+
 const bounded = { maxTotalGamma: "8" };
 const unnamed = (more) => wave(1, { id: "health-b", ...more });
 

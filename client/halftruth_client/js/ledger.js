@@ -25,8 +25,11 @@ import { ONE, Rational } from "./rational.js";
  * @property {{id: string, wave: number, totalGamma: string} | null} series
  */
 
-/** Characters of a number that can be read again. */
-const LONGEST = 1_000;
+/** Most characters of an exact number, so that products of many stay quick to compute. */
+const LONGEST = 100;
+
+/** Longer numbers are rounded up to so many parts of 1. */
+const PARTS = 10n ** 9n;
 
 /**
  * @param {Survey} survey Within a limit, so that it has no infinite amplification.
@@ -71,7 +74,8 @@ function reported({ schema, mechanism }, values) {
 function roundedUp(gamma) {
   const text = String(gamma);
   const { numerator, denominator } = gamma;
-  return text.length > LONGEST ? String((numerator + denominator - 1n) / denominator) : text;
+  if (text.length <= LONGEST) return text;
+  return String(new Rational((numerator * PARTS + denominator - 1n) / denominator, PARTS));
 }
 
 /** What some reports cost together. */
