@@ -204,9 +204,8 @@ class Client:
         CollectorUnavailable
             If it could not be sent and there is no outbox to keep it.
         """
-        # Whatever goes wrong, the frames of this call hold the record no more: they share this list.
-        records = [record]
-        del record
+        # Whatever goes wrong, no frame of this call holds the record then: they share this list.
+        records, record = [record], {}
         try:
             self._policy.check(survey)
             check_form([invitation])
@@ -235,7 +234,7 @@ class Client:
         respondent: str,
         invitation: str | None,
     ) -> Submission:
-        """Send the report of a respondent, which is remembered for them; empties `records`."""
+        """Send the report of a respondent, which is remembered for them."""
         if not isinstance(respondent, str) or not respondent:
             raise ParameterError("respondent: expected text that is not empty", field="respondent")
         report = self._outbox.find(survey.id, respondent)

@@ -19,11 +19,8 @@ _TEXT = re.compile(r"[+-]?\d+(\.\d+|/\d+)?", re.ASCII)
 #: Longest text that is read or written.
 _MAX_TEXT = 1_000
 
-#: Longest text of a number that many others are multiplied with, exact.
-_EXACT_TEXT = 100
-
-#: Roots are rounded down, and long numbers up, to this many parts of 1.
-_PARTS = 10**9
+#: Roots are rounded down to this many parts of 1.
+_ROOT_PARTS = 10**9
 
 
 def parse_rational(value: object, field: str) -> Fraction:
@@ -103,22 +100,14 @@ def format_rational(value: Fraction, field: str) -> str:
 
 
 def round_up_rational(value: Fraction) -> str:
-    """Write a rational in its canonical form; of more than 100 characters, rounded up to billionths.
+    """Write a rational in its canonical form, or the next integer where that is too long.
 
-    So products of many of them stay quick to compute.
-
-    Raises
-    ------
-    ParameterError
-        If it takes more characters than can be read again.
-
-    >>> round_up_rational(Fraction(19, 2)), round_up_rational(Fraction(10**60 + 1, 10**60))
-    ('19/2', '1000000001/1000000000')
+    >>> round_up_rational(Fraction(19, 2)), round_up_rational(Fraction(10**600 + 1, 10**600))
+    ('19/2', '2')
     """
     with suppress(ParameterError):
-        if len(text := format_rational(value, "value")) <= _EXACT_TEXT:
-            return text
-    return format_rational(Fraction(math.ceil(value * _PARTS), _PARTS), "value")
+        return format_rational(value, "value")
+    return format_rational(Fraction(math.ceil(value)), "value")
 
 
 def root_below(value: Fraction, degree: int) -> Fraction:
@@ -127,7 +116,7 @@ def root_below(value: Fraction, degree: int) -> Fraction:
     >>> root_below(Fraction(19), 2)
     Fraction(4358898943, 1000000000)
     """
-    scaled = value.numerator * _PARTS**degree // value.denominator
+    scaled = value.numerator * _ROOT_PARTS**degree // value.denominator
     low, high = 0, 1 << (scaled.bit_length() // degree + 1)
     while low < high:
         middle = (low + high + 1) // 2
@@ -135,4 +124,4 @@ def root_below(value: Fraction, degree: int) -> Fraction:
             low = middle
         else:
             high = middle - 1
-    return Fraction(low, _PARTS)
+    return Fraction(low, _ROOT_PARTS)

@@ -10,6 +10,19 @@ import { byName, surveyOf } from "./helpers.mjs";
 
 const read = (text) => Rational.parse(text, "x");
 
+test("products and quotients are in lowest terms, and compare as their cross products do", () => {
+  const some = ["0", "-0.5", "1", "6/4", "-9/10", "35/6", "2/35", "-7"].map(read);
+  for (const one of some) {
+    for (const other of some) {
+      const { numerator: a, denominator: b } = one;
+      const { numerator: c, denominator: d } = other;
+      assert.deepEqual(one.times(other), new Rational(a * c, b * d));
+      if (c !== 0n) assert.deepEqual(one.over(other), new Rational(a * d, b * c));
+      assert.equal(one.compare(other), Math.sign(Number(a * d - c * b)));
+    }
+  }
+});
+
 test("numbers are read exactly and written in lowest terms", () => {
   const written = {
     "19": "19",

@@ -25,11 +25,8 @@ import { ONE, Rational } from "./rational.js";
  * @property {{id: string, wave: number, totalGamma: string} | null} series
  */
 
-/** Most characters of an exact number, so that products of many stay quick to compute. */
-const LONGEST = 100;
-
-/** Longer numbers are rounded up to so many parts of 1. */
-const PARTS = 10n ** 9n;
+/** Characters of a number that can be read again. */
+const LONGEST = 1_000;
 
 /**
  * @param {Survey} survey Within a limit, so that it has no infinite amplification.
@@ -74,8 +71,7 @@ function reported({ schema, mechanism }, values) {
 function roundedUp(gamma) {
   const text = String(gamma);
   const { numerator, denominator } = gamma;
-  if (text.length <= LONGEST) return text;
-  return String(new Rational((numerator * PARTS + denominator - 1n) / denominator, PARTS));
+  return text.length > LONGEST ? String((numerator + denominator - 1n) / denominator) : text;
 }
 
 /** What some reports cost together. */

@@ -12,9 +12,13 @@ export class Rational {
   /**
    * @param {bigint} numerator
    * @param {bigint} denominator Not 0.
+   * @param {bigint} divisor What both are divided by, with the sign of the denominator.
    */
-  constructor(numerator, denominator = 1n) {
-    const divisor = gcd(numerator, denominator) * (denominator < 0n ? -1n : 1n);
+  constructor(
+    numerator,
+    denominator = 1n,
+    divisor = gcd(numerator, denominator) * (denominator < 0n ? -1n : 1n),
+  ) {
     this.numerator = numerator / divisor;
     this.denominator = denominator / divisor;
   }
@@ -56,20 +60,25 @@ export class Rational {
 
   /** @param {Rational} other */
   times(other) {
+    // Each divisor has at most the digits of one factor: of long products it would take for ever.
+    const [a, b] = [gcd(this.numerator, other.denominator), gcd(other.numerator, this.denominator)];
     return new Rational(
-      this.numerator * other.numerator,
-      this.denominator * other.denominator,
+      (this.numerator / a) * (other.numerator / b),
+      (this.denominator / b) * (other.denominator / a),
+      1n,
     );
   }
 
   /** @param {Rational} other Not 0. */
   over(other) {
-    return this.times(new Rational(other.denominator, other.numerator));
+    const sign = other.numerator < 0n ? -1n : 1n;
+    return this.times(new Rational(other.denominator, other.numerator, sign));
   }
 
   /** @param {Rational} other */
   compare(other) {
-    return this.minus(other).sign();
+    const [own, its] = [this.numerator * other.denominator, other.numerator * this.denominator];
+    return own < its ? -1 : own > its ? 1 : 0;
   }
 
   /** -1, 0 or 1. */
