@@ -237,8 +237,7 @@ class Client:
         """Send the report of a respondent, which is remembered for them."""
         if not isinstance(respondent, str) or not respondent:
             raise ParameterError("respondent: expected text that is not empty", field="respondent")
-        report = self._outbox.find(survey.id, respondent)
-        operator = ""
+        report, operator = self._outbox.find(survey.id, respondent), ""
         if report is None:
             operator = self._check_ledger(survey, respondent)
             view = self._outbox.view(survey, respondent, operator)
