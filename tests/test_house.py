@@ -77,7 +77,7 @@ MOST_LINES = {
     "collector/halftruth_collector/demo/**/*.py": 508,  # few people, so that it is shown by day
     "collector/halftruth_collector/designing/**/*.py": 1_167,
     "collector/halftruth_collector/disclosure/**/*.py": 1_723,
-    "collector/halftruth_collector/estimation/**/*.py": 11_057,  # waves, samples regressed, strata
+    "collector/halftruth_collector/estimation/**/*.py": 11_057,  # waves and their tests, samples regressed
     "collector/halftruth_collector/exporting/**/*.py": 499,
     "collector/halftruth_collector/importing/**/*.py": 2_098,
     "collector/halftruth_collector/intake/**/*.py": 835,
@@ -86,8 +86,8 @@ MOST_LINES = {
     "collector/halftruth_collector/store/**/*.py": 2_880,  # back-ups of earlier tables
     "collector/halftruth_collector/web/**/*.py": 4_138,  # cards, map of associations
     "collector/halftruth_collector/**/*.js": 269,
-    "tests/**/*.py": 57_053,  # long questions, commands of guides run, headlines
-    "tests/**/*.mjs": 4_136,  # costs of reports by enumeration
+    "tests/**/*.py": 57_053,  # long questions, guides run, null worlds of waves
+    "tests/**/*.mjs": 4_136,  # costs of reports by enumeration, long fractions
 }
 
 
