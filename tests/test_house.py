@@ -77,7 +77,7 @@ MOST_LINES = {
     "collector/halftruth_collector/demo/**/*.py": 508,  # few people, so that it is shown by day
     "collector/halftruth_collector/designing/**/*.py": 1_167,
     "collector/halftruth_collector/disclosure/**/*.py": 1_723,
-    "collector/halftruth_collector/estimation/**/*.py": 11_057,  # waves and their tests, samples regressed
+    "collector/halftruth_collector/estimation/**/*.py": 11_057,  # waves and their tests, strata
     "collector/halftruth_collector/exporting/**/*.py": 499,
     "collector/halftruth_collector/importing/**/*.py": 2_098,
     "collector/halftruth_collector/intake/**/*.py": 835,
