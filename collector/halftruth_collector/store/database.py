@@ -2,6 +2,7 @@
 
 import math
 import os
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -255,7 +256,7 @@ def _prepare_sqlite(engine: Engine, url: URL) -> None:
         connection.isolation_level = None
         cursor = connection.cursor()
         if not read_only:
-            cursor.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(cursor)
         if file:
             tighten(file)
         cursor.execute("PRAGMA synchronous = FULL")
@@ -273,6 +274,20 @@ def _prepare_sqlite(engine: Engine, url: URL) -> None:
             return
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * seconds}")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _write_ahead(cursor: Any) -> None:
+    """Give a file its log, once: for that SQLite does not wait where somebody else writes."""
+    until = time.monotonic() + _LOCK_TIMEOUT
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _look_after_idle(engine: Engine) -> None:

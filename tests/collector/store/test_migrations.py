@@ -2,6 +2,7 @@
 
 import multiprocessing
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -14,10 +15,11 @@ from alembic.script import ScriptDirectory
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SchemaOutdated, StoreRefused, StoreUnavailable
 from halftruth_collector.store import schema
-from halftruth_collector.store.database import Database
+from halftruth_collector.store.database import _MIGRATION_LOCK, Database
 from halftruth_collector.store.tables import REPORT_TABLES, metadata
-from sqlalchemy import inspect, text
+from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.exc import OperationalError
+from wire import PATIENCE
 
 from .conftest import statements
 
@@ -242,6 +244,22 @@ def test_tables_that_somebody_made_are_left_alone(raw):
     with pytest.raises((StoreUnavailable, StoreRefused)):
         schema.migrate(raw)
     assert all_rows(raw) == before
+
+
+def test_a_fresh_database_that_somebody_else_writes_is_waited_for(fresh_database):
+    """SQLite would not wait by itself: a file gets its log by a lock that is raised."""
+    engine = create_engine(fresh_database.replace("postgresql:", "postgresql+psycopg:"))
+    with ThreadPoolExecutor() as threads, engine.connect() as other:
+        if engine.dialect.name == "sqlite":
+            other.exec_driver_sql("BEGIN IMMEDIATE")
+        else:
+            other.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+        opening = threads.submit(open_and_close, fresh_database)
+        with pytest.raises(TimeoutError):
+            opening.result(0.3)
+        other.rollback()
+        assert opening.result(PATIENCE) == "opened"
+    engine.dispose()
 
 
 def open_and_close(url: str) -> str:
