@@ -95,7 +95,7 @@ def _lines(result: PlanResult) -> Iterator[str]:
     if result.bound:
         yield (
             "information bound: no unbiased estimate at this amplification is more accurate at all"
-            " these lengths; answers spread unevenly may be known better"
+            " these lengths at once (above: at one alone); uneven answers may be known better"
         )
     for length in result.mechanisms[0].lengths:
         if length.examined < length.possible:
