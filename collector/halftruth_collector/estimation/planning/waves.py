@@ -103,7 +103,8 @@ def recommend_waves(plans: Sequence[WavesPlan], query: PlanQuery) -> Iterator[st
             yield (
                 "Were the total promised of each question and not of all answers, everybody could"
                 f" answer all waves: {half_width(plan.margins[0].change)}; all answers together"
-                f" would have an amplification of {number(plan.record)}."
+                f" would have an amplification of {number(plan.record)}. It may take views of fewer"
+                " questions than are designed for this γ; 'halftruth audit' of all waves tells."
             )
 
 
