@@ -97,21 +97,16 @@ def compute(counted: Counted, query: TwoSamplesQuery) -> TwoSamplesResult:
 
 def _sizes(query: TwoSamplesQuery) -> Array:
     """Shares of the strata, none where samples are of no strata."""
-    names, strata = query.attributes, query.design == "strata"
-    if not strata and len(names) != 2:
+    questions, strata = len(query.attributes), query.design == "strata"
+    if not strata and questions != 2:
         raise ParameterError(
-            f"attributes: {len(names)} questions; expected two, or strata as the design",
+            f"attributes: {questions} questions; expected two, or strata as the design",
             field="attributes",
         )
-    if set(query.sizes) != set(names if strata else ()):
-        accepted = f"one for each of: {listing(names)}" if strata else "none without strata"
+    if len(query.sizes) != (questions if strata else 0):
+        accepted = f"{questions} numbers of people" if strata else "none without strata"
         raise ParameterError(f"sizes: expected {accepted}", field="sizes")
-    try:
-        sizes = np.array([float(query.sizes[name]) for name in names if strata])
-    except ValueError:
-        sizes = np.array([np.nan])
-    if not (np.isfinite(sizes) & (sizes > 0)).all():
-        raise ParameterError("sizes: expected numbers above 0", field="sizes")
+    sizes = np.array(query.sizes, dtype=np.float64)
     return np.asarray(sizes / sizes.sum())
 
 

@@ -242,11 +242,13 @@ def stratified(
     share, contrast = yes / reports, channels[:, 0] - channels[:, 1]
     each = (share - channels[:, 1]) / contrast
     variance = share * (1 - share) / (reports - 1) / contrast**2
-    moment, error = float(sizes @ each), float(np.sqrt(sizes**2 @ variance))
-    ends = moment + normal_quantile(1 - confidence) * error * np.array([-1, 1])
-    lower, upper = np.clip(ends, 0, 1).tolist()
-    value = float(sizes @ np.clip(each, 0, 1))
-    return Share("prevalence", value, moment, error, lower, upper)
+    error = float(np.sqrt(sizes**2 @ variance))
+    return _unrestricted("prevalence", float(sizes @ each), error, confidence)
+
+
+def _unrestricted(quantity: str, moment: float, error: float, confidence: float) -> Share:
+    half_width = normal_quantile(1 - confidence) * error
+    return Share(quantity, moment, moment, error, moment - half_width, moment + half_width)
 
 
 def anchored(both: Array, channels: Array, confidence: float) -> tuple[list[Share], float]:
@@ -285,13 +287,8 @@ def anchored(both: Array, channels: Array, confidence: float) -> tuple[list[Shar
         nothing = Share("", *[math.nan] * 5)
         return [replace(nothing, quantity=name) for name in QUANTITIES["anchor"]], math.nan
     errors = math.sqrt(slope @ covariance @ slope), of_attentive
-    found = []
     quantities = zip(QUANTITIES["anchor"], (prevalence, attentive), errors, strict=True)
-    for quantity, moment, error in quantities:
-        half_width = normal_quantile(1 - confidence) * error
-        ends = [moment, moment - half_width, moment + half_width]
-        value, lower, upper = np.clip(ends, 0, 1).tolist()
-        found.append(Share(quantity, value, float(moment), error, lower, upper))
+    found = [_unrestricted(name, float(share), e, confidence) for name, share, e in quantities]
     return found, NormalDist().cdf((attentive - 1) / of_attentive)
 
 

@@ -17,7 +17,8 @@ class SampleEstimate(Estimate, frozen=True, kw_only=True):
     """Share that the design identifies.
 
     `value` is the maximum likelihood estimate, and `moment` the unrestricted one, which may be
-    outside of 0 to 1; `standard_error` is of that. `interval` is that of the profile likelihood.
+    outside of 0 to 1; `standard_error` is of that. `interval` is that of the profile likelihood. Of
+    strata, of an anchor and in a regression all are unrestricted, with a normal interval.
     """
 
     quantity: str
@@ -77,12 +78,8 @@ class TwoSamplesQuery(FilteredQuery[TwoSamplesResult], frozen=True, kw_only=True
         ),
     ] = "compliance"
     sizes: Annotated[
-        Items,
-        Meta(
-            description="Of strata: the share of each of all people, or how many they are, as"
-            " question=number.",
-            extra={"written": "question=number"},
-        ),
-    ] = msgspec.field(default_factory=dict)
+        list[Annotated[int, Meta(ge=1)]],
+        Meta(description="Of strata: how many people each has, in the order of the questions."),
+    ] = msgspec.field(default_factory=list)
     present: Presence = msgspec.field(default_factory=dict)
     confidence: Confidence = 0.95

@@ -262,30 +262,23 @@ def test_a_regression_of_people_in_both_samples_has_no_numbers(counted):
 
 
 def test_strata_are_weighted_by_their_sizes(counted):
-    """λ is 0.28 and 0.56: Mangat's (λ − 1 + p)/p with p of 3/4 and 1/4, by hand."""
-    sizes = {"doped_A": "3", "doped_B": "1"}
-    result = ask(counted, design="strata", sizes=sizes, where={"sex": "female"})
+    """λ is 0.32 and 0.52: Mangat's (λ − 1 + p)/p with p of 3/4 and 1/4, by hand."""
+    asked = {"design": "strata", "sizes": [300, 100], "where": {"sex": "female"}}
+    result = ask(counted, **asked)
     [share] = result.shares
     first, second = (0.32 - 0.25) / 0.75, (0.52 - 0.75) / 0.25
-    assert share.moment == pytest.approx(0.75 * first + 0.25 * second)
-    # A stratum without the answer has a share of 0.
-    assert share.value == pytest.approx(0.75 * first)
+    assert share.value == share.moment == pytest.approx(0.75 * first + 0.25 * second)
+    assert share.interval[0] < share.value < share.interval[1]
+    assert TWO.warnings(result)[-1].startswith("Outside of 0 to 100 %")
     assert result.p_value is None
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"design": "strata"}, "sizes: expected one for each of: doped_A, doped_B"),
-        ({"sizes": {"doped_A": "1"}}, "sizes: expected none without strata"),
-        (
-            {"design": "strata", "sizes": {"doped_A": "1", "doped_B": "-1"}},
-            "sizes: expected numbers above 0",
-        ),
-        (
-            {"design": "strata", "sizes": {"doped_A": "1", "doped_B": "half"}},
-            "sizes: expected numbers above 0",
-        ),
+        ({"design": "strata"}, "sizes: expected 2 numbers of people"),
+        ({"design": "strata", "sizes": [1]}, "sizes: expected 2 numbers of people"),
+        ({"sizes": [1, 1]}, "sizes: expected none without strata"),
         ({"attributes": ["doped_A", "doped_B", "sex"]}, "attributes: 3 questions; expected two"),
     ],
 )

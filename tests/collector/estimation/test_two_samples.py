@@ -502,8 +502,7 @@ def test_an_anchor_tells_how_many_answer_at_random(attentive, surveys):
     margin = 0.02 if surveys > 1_000 else 0.05
     prevalence, share = np.mean(held, axis=0)
     assert prevalence == pytest.approx(0.95, abs=margin)
-    # One side cannot be missed where all are attentive.
-    assert share == pytest.approx(0.95 if attentive < 1 else 0.975, abs=margin)
+    assert share == pytest.approx(0.95, abs=margin)
     if attentive == 1:
         assert np.mean(rejected) == pytest.approx(0.05, abs=margin)
     else:
