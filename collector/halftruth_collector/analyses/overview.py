@@ -25,7 +25,7 @@ from .shares import Shares, estimate_shares
 MAX_ANSWERS = 100
 
 #: Mark of missing values.
-_MISSING = "no answer, of all"
+MISSING = "no answer, of all"
 
 #: Most recent days that are listed.
 MAX_DAYS = 7
@@ -74,7 +74,7 @@ def grid(result: OverviewResult) -> Grid:
         for question in result.questions
         for heading, answers in (
             (question.attribute, question.answers),
-            (_MISSING, question.missing),
+            (MISSING, question.missing),
         )
         for i, answer in enumerate(answers)
     ]
@@ -113,7 +113,7 @@ def chart_of_questions(
         missing = question.missing if isinstance(question, QuestionOverview) else []
         for heading, answers in (
             (question.attribute, question.answers),
-            (f"{question.attribute} – {_MISSING}", missing),
+            (f"{question.attribute} – {MISSING}", missing),
         ):
             # Why shares are undefined is the same for all, and in the notes.
             drawn = (sentences.drawn(answer.answer, answer, confidence) for answer in answers)

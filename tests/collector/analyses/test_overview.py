@@ -6,9 +6,11 @@ from datetime import date
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Counts
-from halftruth_collector.web.pages.overview import by_day
+from halftruth_collector.web.pages.overview import ENDS, Bar, by_day, cards
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.base import DayCount
+from halftruth_shared.analyses.charts.drawing import draw
+from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.overview import OverviewQuery
 from sources import source_of
 
@@ -79,6 +81,27 @@ def test_where_an_estimate_is_impossible_its_sampling_error_is_undefined():
         assert not 0 <= found.value <= 1
         assert found.sampling_error is None
         assert found.perturbation_error > 0
+
+
+def test_cards_draw_what_charts_do_on_the_same_axis():
+    few = Counts.from_cells(SURVEY, [[0, 0], [0, 2]], [30, 10])
+    vague = ANALYSES["overview"].compute(source_of(SURVEY, few), OverviewQuery())
+    for result in (overview(), vague):
+        rows = ANALYSES["overview"].chart(result).rows
+        drawn = [bar.mark for card in cards(SURVEY, result, str) for bar in card.bars]
+        assert drawn == list(rows)
+    assert {row.doubtful for row in rows} == {True}
+    figure = draw(ANALYSES["overview"].chart(overview()))
+    assert figure.axes[0].get_xlim() == pytest.approx([end / 100 for end in ENDS])
+
+
+def test_a_bar_in_a_card_has_an_arrow_where_its_interval_goes_on():
+    share = Estimate(value=-0.02, interval=(-0.09, 0.05), reliability="usable")
+    bar = Bar.of("yes", share, 0.95)
+    assert bar.rectangle == (-2.0, 2.0)
+    assert bar.line == "M-4.0 5H5.0M-1.0 2L-4.0 5L-1.0 8M5.0 3V7"
+    assert (bar.inner, bar.mark.doubtful) == ("", False)
+    assert Bar.of("yes", Estimate(undefined="nobody was asked"), 0.95).line == ""
 
 
 def test_reports_are_told_by_day():

@@ -6,50 +6,72 @@ from datetime import date, timedelta
 
 from halftruth_shared import Survey
 from halftruth_shared.analyses.base import DayCount
+from halftruth_shared.analyses.charts import Mark
 from halftruth_shared.analyses.estimate import Estimate, Interval
 from halftruth_shared.analyses.overview import OverviewResult, QuestionOverview
 from halftruth_shared.analyses.wording import estimate_in_words, interval_in_words, number
 
-from ...analyses.sentences import sentence
+from ...analyses.overview import MISSING
+from ...analyses.sentences import drawn, sentence
 from ...estimation.options import option_code
+
+#: Ends of the axis of every bar in percent, as in charts.
+ENDS = (-4.0, 104.0)
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A share in a card; its ends are percentages within 0 and 100.
+    """A share in a card, drawn in percent from one of the `ENDS` to the other, 10 high.
 
     Attributes
     ----------
-    label, share, interval : str
+    mark : Mark
+        What charts draw of it.
+    share, interval : str
         In words; `interval` is empty where there is none.
-    value : float
-    ends, inner : tuple of float or None
-        Interval, and that without perturbation.
-    doubtful : bool
-        Whether it is not usable.
+    heading : str
+        What is written above this bar and those that follow.
     """
 
-    label: str
+    mark: Mark
     share: str
     interval: str
-    value: float
-    ends: Interval | None
-    inner: Interval | None
-    doubtful: bool
+    heading: str
 
     @classmethod
-    def of(cls, label: str, estimate: Estimate, confidence: float) -> "Bar":
+    def of(cls, label: str, estimate: Estimate, confidence: float, heading: str = "") -> "Bar":
         """The bar of a share; a best guess has no interval."""
-        ends = estimate.ends
         return cls(
-            label,
+            drawn(label, estimate, confidence),
             estimate_in_words(estimate, as_share=True),
-            interval_in_words(estimate, as_share=True) if ends else "",
-            _percentage(estimate.value or 0.0),
-            _within(ends),
-            _within(estimate.without_perturbation(confidence)),
-            estimate.reliability == "not usable",
+            interval_in_words(estimate, as_share=True) if estimate.ends else "",
+            heading,
         )
+
+    @property
+    def rectangle(self) -> Interval:
+        """Where it starts, and how wide it is."""
+        value = _percentage(self.mark.value or 0.0)
+        return min(value, 0.0), abs(value)
+
+    @property
+    def line(self) -> str:
+        """Path of the interval, with an arrow where it goes on beyond an end of the axis."""
+        path = _path(self.mark.interval)
+        for end, back in zip(self.mark.interval or (), (3, -3), strict=False):
+            place = _percentage(end)
+            beyond = not ENDS[0] <= 100 * end <= ENDS[1]
+            path += f"M{place + back} 2L{place} 5L{place + back} 8" if beyond else f"M{place} 3V7"
+        return path
+
+    @property
+    def inner(self) -> str:
+        """Path of the interval that there would be without perturbation."""
+        return _path(self.mark.inner)
+
+
+def _path(ends: Interval | None) -> str:
+    return "" if ends is None else f"M{_percentage(ends[0])} 5H{_percentage(ends[1])}"
 
 
 @dataclass(frozen=True)
@@ -98,8 +120,11 @@ def cards(survey: Survey, result: OverviewResult, address: Callable[[str], str])
             if one is None:
                 continue
             if question.kind != "several":
-                every = (*one.answers, *one.missing)
-                bars += [Bar.of(labels[share.answer], share, confidence) for share in every]
+                bars += [Bar.of(labels[each.answer], each, confidence) for each in one.answers]
+                bars += [
+                    Bar.of(labels[each.answer], each, confidence, "" if i else MISSING)
+                    for i, each in enumerate(one.missing)
+                ]
                 continue
             code = option_code(attribute)
             chosen = None if code is None else attribute.categories[code]
@@ -143,9 +168,5 @@ def by_day(days: Sequence[DayCount]) -> list[Day]:
     return [Day(day, counted.get(day, 0), 100 * counted.get(day, 0) / most) for day in every]
 
 
-def _within(ends: Interval | None) -> Interval | None:
-    return ends and (_percentage(ends[0]), _percentage(ends[1]))
-
-
 def _percentage(share: float) -> float:
-    return round(min(max(100 * share, 0.0), 100.0), 2)
+    return round(min(max(100 * share, ENDS[0]), ENDS[1]), 2)

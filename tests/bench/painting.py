@@ -1,0 +1,61 @@
+"""Processor time and size of every page of results about CENSUS; run by itself."""
+
+import gzip
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.cli.output import print_table
+from halftruth_collector.collector_store import Store
+from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.web import create_app
+from halftruth_shared import SplitQuestionnaire
+from halftruth_shared.protocol.reports import Report
+from numpy.random import default_rng
+
+#: The least of so many times counts.
+VISITS = 5
+
+PATHS = {
+    "overview": "",
+    **{name: f"/{name}" for name in ANALYSES if name != "overview"},
+    "itemsets at 0.1 %": "/itemsets?min_support=0.001",
+    "rules at 0.1 %": "/rules?min_support=0.001&min_confidence=0.5",
+    "files": "/export",
+    "report": "/report",
+}
+
+
+def rows() -> Iterator[list[str]]:
+    """Seconds of the processor for a page that was seen before, and kilobytes compressed."""
+    lengths = dict.fromkeys(range(1, len(SCHEMA.names) + 1), 1.0)
+    survey = census_survey("census", SplitQuestionnaire.designed(SCHEMA, "19", (), lengths))
+    values = survey.mechanism.perturb_many(SCHEMA, census_codes(), default_rng(1)).tolist()
+    with tempfile.TemporaryDirectory() as folder:
+        config = Config(database=f"sqlite:///{Path(folder) / 'bench.db'}")
+        with Store(config.database) as store:
+            store.surveys.publish(survey)
+            batch = [Report(id=UUID(int=i), values=each) for i, each in enumerate(values)]
+            for start in range(0, len(batch), 10_000):
+                store.reports.add("census", survey.digest, batch[start : start + 10_000])
+            token = store.tokens.create("analyst")
+        browser = create_app(config).test_client()
+        browser.post("/sign-in", data={"token": token})
+        for name, path in PATHS.items():
+            seconds = []
+            for _ in range(1 + VISITS):
+                before = time.process_time()
+                answer = browser.get(f"/results/census{path}")
+                seconds.append(time.process_time() - before)
+            size = len(gzip.compress(answer.data)) / 1000
+            yield [name, f"{min(seconds[1:]):.2f} s", f"{size:.0f} kB"]
+
+
+if __name__ == "__main__":
+    print_table(["page", "processor", "compressed"], list(rows()))
+    print(f"load average {os.getloadavg()[0]:.1f}")
