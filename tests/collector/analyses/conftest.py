@@ -10,7 +10,6 @@ from halftruth_client import Analyst
 from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
-from halftruth_collector.estimation import Estimator
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
@@ -67,6 +66,11 @@ def command(path, survey, asked):
     return words
 
 
+def counted_of(store, survey):
+    _, counts, as_of, days = store.reports.snapshot(survey.id)
+    return Counted(survey, counts, as_of, min_reports=1, days=days)
+
+
 @pytest.fixture(scope="session")
 def study(tmp_path_factory):
     """A collector that answers on loopback, with two surveys that have reports and one without."""
@@ -89,7 +93,6 @@ def study(tmp_path_factory):
     token = store.tokens.create("analyst")
     browser = app.test_client()
     browser.post("/sign-in", data={"token": token})
-    _, counts, as_of, days = store.reports.snapshot("study")
     with listening(app) as url:
         yield SimpleNamespace(
             database=database,
@@ -98,11 +101,7 @@ def study(tmp_path_factory):
             http=app.test_client(),
             browser=browser,
             analyst=Analyst(url, token, retries=0),
-            counted=Counted(SURVEYS[0], counts, as_of, min_reports=1, days=days),
-            estimators={
-                survey.id: Estimator(survey, store.reports.counts(survey.id)[1])
-                for survey in SURVEYS
-            },
+            counted={survey.id: counted_of(store, survey) for survey in SURVEYS},
         )
     app.extensions["halftruth"].store.close()
     store.close()

@@ -194,7 +194,7 @@ def test_a_bad_question_is_one_line_that_names_the_field(study, get, path, asked
     status, answer = get(path, asked)
     assert (status, answer["field"]) == (422, field)
     with pytest.raises(HalftruthError) as caught:
-        ANALYSES[path].compute(study.counted, make(ANALYSES[path].query, asked))
+        ANALYSES[path].compute(study.counted["study"], make(ANALYSES[path].query, asked))
     assert caught.value.field == field
     for line in (answer["detail"], str(caught.value)):
         assert said in line

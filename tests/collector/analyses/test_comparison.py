@@ -18,7 +18,7 @@ AGES = ("young", "middle", "old")
 
 
 def groups_of(study):
-    table = study.estimators["study"].table(["age", "vote"])
+    table = study.counted["study"].estimator.table(["age", "vote"])
     return Groups.of_table(table, AGES, [0, 1, 2], 0)
 
 
@@ -76,7 +76,7 @@ def test_the_page_offers_the_groups_that_there_are(study):
 
 def test_an_open_end_is_null_and_said_in_words(study):
     query = ComparisonQuery(answer={"vote": "left"}, groups="age", effect="risk_ratio")
-    result = COMPARISON.compute(study.counted, query)
+    result = COMPARISON.compute(study.counted["study"], query)
     effect = replace(result.comparisons[0], interval=(0.5, None))
     opened = replace(result, comparisons=[effect])
     assert plain(opened)["comparisons"][0]["interval"] == [0.5, None]
@@ -87,7 +87,7 @@ def test_an_open_end_is_null_and_said_in_words(study):
 
 def test_the_headline_states_the_clearest_difference_and_leaves_out_unusable_shares(study):
     query = ComparisonQuery(answer={"vote": "left"}, groups="age", reference="old")
-    result = COMPARISON.compute(study.counted, query)
+    result = COMPARISON.compute(study.counted["study"], query)
     [young, _, old] = 100 * shares_of(groups_of(study)).value
     said = COMPARISON.headline(result).replace("\u202f", " ")
     more = "vote=left is more frequent where age=young than where age=old: difference"
@@ -102,7 +102,7 @@ def test_the_headline_states_the_clearest_difference_and_leaves_out_unusable_sha
 
 
 def test_what_cannot_be_compared_says_why_everywhere(study):
-    counted = source_of(SURVEYS[0], study.counted.counts.cells[:30])
+    counted = source_of(SURVEYS[0], study.counted["study"].counts.cells[:30])
     query = ComparisonQuery(
         answer={"smoker": "yes"}, groups="age", effect="odds_ratio", trend=True, confidence=0.999
     )

@@ -98,7 +98,7 @@ def test_a_group_that_nobody_is_in_is_refused(counted):
 
 def test_a_page_says_whom_it_is_about_and_keeps_the_filter(study):
     page = html.unescape(study.browser.get("/results/study/overview?where=smoker%3Dyes").text)
-    share = study.estimators["study"].where({"smoker": "yes"}).group().share
+    share = study.counted["study"].estimator.where({"smoker": "yes"}).group().share
     said = re.findall(r"Only those with smoker=yes: ([\d.]+)\u202f% .* of these reports\.", page)
     assert float(said[-1]) == round(100 * share, 1)
     assert 'value="smoker=yes" checked>' in page
@@ -146,7 +146,7 @@ def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, g
     headers = {"Authorization": f"Bearer {study.token}"}
     answer = study.http.get(f"/v1/surveys/study/table?{address}", headers=headers).get_json()
     assert answer["query"]["where"] == answer["group"]["items"] == either
-    estimator = study.estimators["study"].where(either)
+    estimator = study.counted["study"].estimator.where(either)
     supports = estimator.table(["vote"]).support
     assert [cell["value"] for cell in answer["cells"]] == pytest.approx(supports)
     q = study.analyst.survey("study").questions

@@ -1,20 +1,59 @@
 """What answers hold besides numbers: order, covariance, counts, and what is undefined."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
+from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Estimator
+from halftruth_collector.estimation.reliability import RELIABILITIES, grades, margin
+from halftruth_shared.analyses.independence import IndependenceQuery
 
 
-def test_a_table_names_its_cells_in_the_order_asked_for(http, filled, analyst, survey):
+def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, analyst, survey):
     url = "/v1/surveys/health/table?attributes=drinks,smoker&covariance=true&target=respondents"
     answer = http.get(url, headers=analyst).get_json()
     table = Estimator(survey, filled).table(["drinks", "smoker"])
     assert answer["query"]["attributes"] == ["drinks", "smoker"]
     assert answer["cells"][1]["values"] == {"drinks": "never", "smoker": "yes"}
-    assert [cell["value"] for cell in answer["cells"]] == pytest.approx(
-        table.support.ravel().tolist()
-    )
+    lower, upper = table.interval(0.95, "respondents")
+    perturbation, sampling = table.error_parts("respondents")
+    for name, expected in (
+        ("value", table.support),
+        ("standard_error", np.sqrt(table.variance("respondents"))),
+        ("perturbation_error", perturbation),
+        ("sampling_error", sampling),
+        ("interval", np.stack([lower, upper], axis=-1)),
+    ):
+        cells = np.array([cell[name] for cell in answer["cells"]])
+        assert cells == pytest.approx(expected.reshape(cells.shape)), name
+    reliability = [RELIABILITIES[grade] for grade in grades(margin(lower, upper)).ravel()]
+    assert [cell["reliability"] for cell in answer["cells"]] == reliability
     assert np.array(answer["covariance"]) == pytest.approx(table.covariance("respondents"))
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "parameters"),
+    [
+        ("itemsets", "itemsets", {"min_support": 0.15, "select": "bonferroni", "confidence": 0.9}),
+        ("rules", "rules", {"min_support": 0.02, "min_confidence": 0.3, "target": "respondents"}),
+        ("rule", "rule", {"antecedent": {"smoker": "yes"}, "consequent": {"coughs": "yes"}}),
+        ("associations", "associations", {"attributes": ["smoker", "age"], "confidence": 0.9}),
+        ("measures", "measures", {"attributes": ["smoker", "vote"], "target": "respondents"}),
+    ],
+)
+def test_a_result_holds_what_the_estimator_gives(study, name, field, parameters):
+    counted, analysis = study.counted["study"], ANALYSES[name]
+    estimates = getattr(counted.estimator, name)(**parameters)
+    result = analysis.compute(counted, analysis.query(**parameters))
+    assert getattr(result, field) == (estimates if name == "rule" else list(estimates))
+
+
+def test_a_test_of_independence_is_that_of_the_estimator(study):
+    counted, asked = study.counted["study"], ["vote", "age"]
+    result = ANALYSES["independence"].compute(counted, IndependenceQuery(attributes=asked))
+    for name, value in asdict(counted.estimator.independence(asked)).items():
+        assert getattr(result, name) == value
 
 
 def test_counts_are_those_of_the_reports(http, filled, analyst):
