@@ -20,6 +20,7 @@ from scipy.special import xlogy
 
 #: Half-width of normal intervals of confidence 0.95, in standard errors.
 Z = 1.959963984540054
+TARGETS = ("population", "respondents")
 PAIR = [[0, 0], [0, 1], [1, 0], [1, 1]]
 #: A randomized gamma-diagonal mechanism reconstructs as a gamma-diagonal one. Split questionnaires,
 #: whose reports are no records, have a definition of their own: weights_of_views.

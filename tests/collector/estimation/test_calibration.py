@@ -14,12 +14,11 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared.mechanisms import MECHANISMS
 from scipy.stats import chi2, norm
 
-from .definitions import KINDS
+from .definitions import KINDS, TARGETS
 
 SHAPE = (2, 3, 2)
 SHARES = np.array([14, 6, 9, 11, 4, 10, 8, 12, 5, 7, 6, 8]) / 100
 RESPONDENTS = 5000
-TARGETS = ("population", "respondents")
 #: Every attribute subset, by length.
 SUBSETS = {1: ("a", "b", "c"), 2: ("ab", "ca", "bc"), 3: ("abc",)}
 EVERY_CELL = np.stack(np.unravel_index(np.arange(12), SHAPE), axis=1)

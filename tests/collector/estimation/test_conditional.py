@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from halftruth_collector.estimation.ratios import conditional_covariance, conditional_shares
 
-from .definitions import differences
+from .definitions import Z, differences
 
 SHAPE = (2, 3, 2)
 AXES = [given for length in range(3) for given in combinations(range(3), length)]
-Z = 1.959963984540054
 
 
 def an_estimate(seed=1, scale=0.005):

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations as pairs
 from math import factorial, prod
 
 import numpy as np
@@ -12,9 +11,7 @@ from dense_split import view_matrix
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.independence import independence_test
-from halftruth_collector.estimation.multiplicity import (
-    bonferroni_bounds,
-)
+from halftruth_collector.estimation.multiplicity import bonferroni_bounds
 from halftruth_collector.estimation.tables import Tables
 from halftruth_shared import (
     GammaDiagonal,
@@ -22,7 +19,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
-from sources import estimator_of, source_of
+from sources import counts_of, estimator_of, source_of
 
 from .definitions import schema_of, survey_of
 
@@ -39,14 +36,6 @@ def unperturbed(*sizes):
     return survey_of(RandomizedResponse(dict.fromkeys(names, "1")), sizes, public=names)
 
 
-def counted(survey, people, rng):
-    return estimator_of(survey, people, rng)
-
-
-def counted_at(estimator):
-    return source_of(estimator.survey, estimator.counts)
-
-
 def even_people(survey, respondents, rng):
     return np.column_stack([rng.integers(0, size, respondents) for size in survey.schema.shape])
 
@@ -54,7 +43,7 @@ def even_people(survey, respondents, rng):
 def test_effective_reports_are_those_of_the_view_and_not_of_everybody():
     rng = np.random.default_rng(1)
     survey = split(2, *[6] * 7)
-    estimator = counted(survey, even_people(survey, 5_000, rng), rng)
+    estimator = estimator_of(survey, even_people(survey, 5_000, rng), rng)
     views = survey.mechanism.views(survey.schema)
     by_view = Counter(
         next(v.positions for v in reversed(views) if v.first <= symbol)
@@ -72,7 +61,7 @@ def test_effective_reports_are_those_of_the_view_and_not_of_everybody():
 def test_effective_reports_are_those_in_the_cell_where_reports_are_records():
     rng = np.random.default_rng(2)
     for survey in (unperturbed(6, 6), survey_of(GammaDiagonal("19"), (6, 6))):
-        estimator = counted(survey, even_people(survey, 3_600, rng), rng)
+        estimator = estimator_of(survey, even_people(survey, 3_600, rng), rng)
         effective = estimator.table(["a", "b"]).effective_reports
         found = estimator.counts.marginal([0, 1])
         assert effective == pytest.approx(found, rel=0.1)
@@ -82,7 +71,7 @@ def test_effective_reports_follow_the_moments_of_a_geometry():
     # One view of 216 cells: the symbols of each of its cells are one in 19, and six make a cell.
     survey = split(3, 6, 6, 6)
     rng = np.random.default_rng(3)
-    estimator = counted(survey, even_people(survey, 20_000, rng), rng)
+    estimator = estimator_of(survey, even_people(survey, 20_000, rng), rng)
     [view] = [v for v in survey.mechanism.views(survey.schema) if len(v.positions) == 3]
     matrix = view_matrix((6, 6, 6), (0, 1, 2), 19, view.response.prime, 45)
     matrix = np.array(matrix, dtype=float)
@@ -101,22 +90,12 @@ def test_effective_reports_follow_the_moments_of_a_geometry():
     assert effective.mean() == pytest.approx(expected.mean(), rel=0.2)
 
 
-EVEN, SKEWED = [1 / 6] * 6, [0.5, 0.2, 0.12, 0.08, 0.06, 0.04]
-
-
-def people_of(survey, shares, respondents, rng):
-    return np.column_stack(
-        [rng.choice(size, respondents, p=shares[:size]) for size in survey.schema.shape]
-    )
-
-
 def test_an_association_among_few_reports_is_named():
     survey, respondents = split(2, *[6] * 7), 20_000
     rng = np.random.default_rng(8)
-    people = people_of(survey, EVEN, respondents, rng)
+    people = even_people(survey, respondents, rng)
     people[:, 3] = np.where(rng.random(respondents) < 0.7, people[:, 1], people[:, 3])
-    estimator = counted(survey, people, rng)
-    [row, *_] = survey_report(counted_at(estimator)).associations.rows
+    [row, *_] = survey_report(source_of(survey, people, rng)).associations.rows
     assert re.fullmatch(r"b=c\d, d=c\d", row[0])
 
 
@@ -136,7 +115,7 @@ def test_samples_are_of_the_estimate_that_they_are_behind(survey, names):
     if len(names) > survey.mechanism.reconstruction(survey.schema).max_order:
         pytest.skip("no report is about all three")
     rng = np.random.default_rng(9)
-    estimate = counted(survey, even_people(survey, 4_000, rng), rng).table(names)
+    estimate = estimator_of(survey, even_people(survey, 4_000, rng), rng).table(names)
     shares = np.maximum(estimate.support, 0.001)
     shares /= shares.sum()
     found, covariance = np.zeros(shares.size), 0.0
@@ -174,28 +153,13 @@ def test_independence_is_rejected_at_its_level_over_all_tables_of_twenty_reports
     assert 0.03 < below / tested < 0.07
 
 
-def pairs_of_answers(survey, counts):
-    """Codes, support and error of all pairs of answers, and the slope of its variance."""
-    reconstructed = Tables(survey, counts)
-    positions = list(pairs(range(len(survey.schema.shape)), 2))
-    tables = list(reconstructed.subsets(positions))
-    codes = np.full((sum(t.support.size for t in tables), len(survey.schema.shape)), -1)
-    start = 0
-    for both, table in zip(positions, tables, strict=True):
-        rows = slice(start, start + table.support.size)
-        codes[rows, list(both)] = np.stack(np.indices(table.support.shape), -1).reshape(-1, 2)
-        start = rows.stop
-    support = np.concatenate([table.support.ravel() for table in tables])
-    error = np.sqrt(np.concatenate([table.variance().ravel() for table in tables]))
-    slope = reconstructed.slopes(codes, support, 0.0277, "population")
-    return codes, support, error, slope
-
-
 def test_the_slope_of_a_variance_is_that_of_a_share_where_nothing_is_perturbed():
     """V = s(1 − s)/N, so that from a share to the threshold it grows by 1/N times 1 − the sum."""
     survey, rng = unperturbed(6, 6), np.random.default_rng(12)
-    estimator = counted(survey, even_people(survey, 2_000, rng), rng)
-    _, support, _, slope = pairs_of_answers(survey, estimator.counts)
+    tables = Tables(survey, counts_of(survey, even_people(survey, 2_000, rng), rng))
+    support = tables.table(["a", "b"]).support.ravel()
+    codes = np.stack(np.indices((6, 6)), axis=-1).reshape(-1, 2)
+    slope = tables.slopes(codes, support, 0.0277, "population")
     assert slope == pytest.approx((1 - support - 0.0277) / 2_000)
     # The bound is then Wilson's, but for N − 1 in the error of a share.
     error = np.sqrt(support * (1 - support) / 2_000)

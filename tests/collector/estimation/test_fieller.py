@@ -6,7 +6,7 @@ from halftruth_collector.estimation.estimates import estimates
 from halftruth_collector.estimation.ratios import fieller_sets
 from halftruth_shared.analyses.estimate import Estimate
 
-Z = 1.959963984540054
+from .definitions import Z
 
 
 def holds(found, ratio):

@@ -17,9 +17,8 @@ from halftruth_shared import (
 from halftruth_shared.mechanisms import SplitQuestionnaire, ViewClass
 from sources import estimator_of
 
-from .definitions import differences
+from .definitions import TARGETS, differences
 
-TARGETS = ("population", "respondents")
 SHAPE = (2, 3, 2)
 NAMES = ("a", "b", "c")
 WHERE = [

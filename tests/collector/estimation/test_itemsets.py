@@ -14,10 +14,10 @@ from halftruth_shared import RandomizedResponse as Response
 from halftruth_shared.analyses.wording import half_width, percent
 from sources import estimator_of
 
+from .definitions import TARGETS
 from .mining import ALONE, TOGETHER, as_itemset, brute_force, slopes_of
 
 SHAPE = (2, 3, 2, 4)
-TARGETS = ("population", "respondents")
 SELECTIONS = (*ALONE, *TOGETHER)
 
 

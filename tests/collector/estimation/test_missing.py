@@ -18,9 +18,8 @@ from halftruth_shared import (
 )
 from respondents import drawn_counts
 
-from .definitions import differences
+from .definitions import TARGETS, differences
 
-TARGETS = ("population", "respondents")
 SHAPE = (2, 3, 3)
 NAMES = ("a", "b", "c")
 MISSING = {"b": ("c2",), "c": ("c0",)}

@@ -17,7 +17,6 @@ from halftruth_collector.demo.census import census_survey
 from halftruth_collector.estimation.planning.planner import of_itemsets, plan
 from halftruth_collector.estimation.planning.recommendation import expected_precision
 from halftruth_collector.estimation.planning.sets import SAMPLED, unit_variances
-from halftruth_collector.estimation.reliability import reliability
 from halftruth_shared import (
     DistortionMatrices,
     DomainTooLarge,
@@ -32,7 +31,7 @@ from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.analyses.wording import half_width
 from halftruth_shared.mechanisms import MECHANISMS
 
-from .definitions import Oracle, Z, mechanism_of, schema_of, survey_of
+from .definitions import TARGETS, Oracle, Z, mechanism_of, schema_of, survey_of
 
 KINDS = (
     "gamma-diagonal",
@@ -43,7 +42,6 @@ KINDS = (
 SPLIT = "split-questionnaire"
 #: Matrices of which those who lack a category weigh more in its estimate than those who have it.
 LOPSIDED = "lopsided-matrices"
-TARGETS = ("population", "respondents")
 
 #: Surveys that are simulated: a simulated standard deviation is then off by 1/√(2·20000) = 0.5 %.
 SURVEYS = 20_000
@@ -589,15 +587,6 @@ def test_verdicts_get_better_with_respondents_and_with_less_protection(kind):
     for less, more in pairwise(by_gamma):
         assert all(a >= b for a, b in zip(less, more, strict=True))
     assert seen == {0, 1, 2}
-
-
-def test_the_plan_calls_usable_what_results_call_usable():
-    survey = make_survey("randomized-response", (2, 2))
-    said = expected_precision(plan(survey, PlanQuery(respondents=600)))
-    lengths = plan(survey, PlanQuery(respondents=600)).mechanisms[0].lengths
-    for words, length in zip(said, lengths, strict=True):
-        word = reliability(length.half_width)
-        assert f": {word}, margin {half_width(length.half_width)}" in words
 
 
 def mechanism_of_gamma(kind, schema, gamma):

@@ -15,6 +15,7 @@ from .definitions import (
     KINDS,
     LOGARITHMS,
     PAIR,
+    TARGETS,
     Z,
     first_order_error,
     from_zero,
@@ -25,7 +26,6 @@ from .definitions import (
 )
 
 SHAPE = (2, 3, 2, 2)
-TARGETS = ("population", "respondents")
 #: Support of X and Y together, of X and of Y in the cells (00, 01, 10, 11) of X and Y.
 SUPPORTS = np.array([[0.0, 0, 0, 1], [0, 0, 1, 1], [0, 1, 0, 1]])
 #: What has to be above 0 for a measure to exist: shares of absence (0) and presence (1) of X (r)

@@ -8,8 +8,9 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import DomainTooLarge
 from scipy.stats import norm
 
+from .definitions import TARGETS
+
 SHAPE = (2, 3, 2)
-TARGETS = ("population", "respondents")
 
 
 def moments_by_hand(supports, covariance, both, left):

@@ -16,6 +16,7 @@ from halftruth_collector.estimation.multiplicity import (
 from halftruth_shared import DomainTooLarge
 from scipy.stats import norm
 
+from .definitions import TARGETS
 from .mining import (
     ALONE,
     TOGETHER,
@@ -28,7 +29,6 @@ from .mining import (
 )
 
 SHAPE = (2, 3, 2, 4)
-TARGETS = ("population", "respondents")
 SELECTIONS = (*ALONE, *TOGETHER)
 
 
@@ -89,19 +89,6 @@ def test_the_quantile_leaves_each_candidate_its_share_of_the_doubt(candidates, a
     # In logarithms, since the shares are tiny.
     shared = math.log(alpha) - math.log(candidates)
     assert norm.logsf(one_sided_quantile(alpha, candidates)) == pytest.approx(shared, rel=1e-9)
-
-
-@pytest.mark.parametrize("select", SELECTIONS)
-def test_candidates_are_reported_whatever_is_selected(make_survey, make_reports, select):
-    survey = make_survey("randomized-response", SHAPE, {1: [0, 2], 3: [1]})
-    reports = make_reports(survey, 500, seed=70)
-    estimator = Estimator(survey, Counts.from_reports(survey, reports))
-    # (1+2)(1+2)(1+2)(1+1) − 1 of any length; seven of one item; two attributes each from
-    # 2, 2, 2 and 1 items make 12 + 6 pairs.
-    for max_length, candidates in ((None, 53), (9, 53), (1, 7), (2, 7 + 18)):
-        for min_support in (0.01, 0.5, 1):
-            mined = estimator.itemsets(min_support, max_length, select=select)
-            assert mined.candidates == candidates
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from halftruth_shared import EstimateError
 from sources import estimator_of
 from weights_of_views import DIRECT, some_reports, survey_of
 
-TARGETS = ("population", "respondents")
+from .definitions import TARGETS
 
 #: Views of attributes of which b is public or not.
 STUDIES = {

@@ -24,7 +24,7 @@ from weights_of_views import (
     tables,
 )
 
-TARGETS = ("population", "respondents")
+from .definitions import TARGETS
 
 
 @pytest.fixture(scope="module", params=DESIGNS)

@@ -15,9 +15,10 @@ from halftruth_shared import (
 )
 from scipy.stats import norm
 
+from .definitions import TARGETS
+
 SHAPE = (2, 3, 4)
 SUBSETS = ("a", "b", "ca", "ac", "bc", "abc", "cab", "bca")
-TARGETS = ("population", "respondents")
 
 
 @pytest.fixture

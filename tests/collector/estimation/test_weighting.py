@@ -10,9 +10,8 @@ from halftruth_shared import Attribute, HalftruthError, RandomizedResponse, Sche
 from respondents import SCHEMA, SURVEYS, codes_of, estimators, people
 from sources import estimator_of
 
-from .definitions import differences
+from .definitions import Z, differences
 
-Z = 1.959963984540054
 #: How much likelier each kind of person is to respond: a product of one factor for each margin.
 CHANCES = {
     ("female", "big"): 1,
@@ -92,21 +91,6 @@ def test_shares_are_those_of_weighted_records_where_nothing_is_perturbed():
         mean_one = weight / weight.mean()
         assert found.weights.ravel() == pytest.approx([mean_one[rows[0]] for rows in of_each])
         assert population == (9_000 if "town" in names else None)
-
-
-def test_one_margin_is_post_stratification_with_the_variance_of_its_delta_method():
-    support, covariance = a_table(shape=(3, 4))
-    [known] = margins = [margin(0.1, 0.2, 0.3, 0.4)]
-
-    def post_stratified(table):
-        return table / table.sum(axis=0) @ known.shares
-
-    found = rake(support, covariance, margins)
-    slopes = differences(post_stratified, support)
-    assert found.share == pytest.approx(post_stratified(support), abs=1e-12)
-    assert found.covariance == pytest.approx(slopes @ covariance @ slopes.T, rel=1e-5)
-    base = support.sum(axis=0)
-    assert found.design_effect == pytest.approx((known.shares**2 / base).sum())
 
 
 def test_raking_has_the_shares_of_proportional_fitting_and_the_variance_of_its_linearization():
