@@ -64,8 +64,3 @@ def test_every_line_works_in_its_order(tmp_path, monkeypatch, capsys):
     for command in found:
         main(shlex.split(command)[1:])
         assert capsys.readouterr().out, command
-
-
-def test_every_document_the_readme_links_to_is_there():
-    for target in re.findall(r"\]\(([^)]+)\)", TEXT):
-        assert (README.parent / target).is_file(), target

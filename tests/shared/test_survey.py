@@ -83,7 +83,7 @@ def canonical(value):
 
 
 @pytest.mark.parametrize("kind", MECHANISMS)
-def test_the_canonical_json_is_the_sorted_compact_one_without_defaults(kind):
+def test_the_canonical_json_is_sorted_compact_without_defaults_and_read_back(kind):
     expected = canonical(
         {
             "id": "health",
@@ -108,18 +108,11 @@ def test_the_canonical_json_is_the_sorted_compact_one_without_defaults(kind):
     survey = Survey.from_toml(toml(MECHANISMS[kind]))
     assert survey.canonical_json == expected
     assert survey.digest == hashlib.sha256(expected).hexdigest()
-
-
-@pytest.mark.parametrize("kind", MECHANISMS)
-def test_a_published_survey_is_read_back_as_the_same(kind):
-    survey = Survey.from_toml(toml(MECHANISMS[kind]))
-    for text in (survey.canonical_json, survey.canonical_json.decode()):
+    for text in (expected, expected.decode(), json.dumps(json.loads(expected), indent=4)):
         again = Survey.from_json(text)
         assert again == survey
         assert again.digest == survey.digest
-        assert again.canonical_json == survey.canonical_json
-    pretty = json.dumps(json.loads(survey.canonical_json), indent=4)
-    assert Survey.from_json(pretty).digest == survey.digest
+        assert again.canonical_json == expected
 
 
 @given(
@@ -195,39 +188,6 @@ def test_a_symmetric_budget_is_published_as_probabilities():
     # γ_j = 3 for each of two attributes: p = 3/(3 + d − 1).
     keep = json.loads(survey.canonical_json)["mechanism"]["keep"]
     assert keep == {"smoker": "3/4", "age": "3/5"}
-
-
-OTHER = {
-    "id": ('"health"', '"health2"'),
-    "title": ("Health at", "health at"),
-    "a blank in the title": ("Health at", "Health  at"),
-    "description": ("\ntitle", '\ndescription = "Who asks"\ntitle'),
-    "gamma": ('"19"', '"19.000000001"'),
-    "kind": ('"gamma-diagonal"', '"randomized-gamma-diagonal"\nalpha = "0"'),
-    "attribute name": ('"smoker"', '"smokes"'),
-    "a category": ('"<30"', '"<29"'),
-    "order of categories": ('["no", "yes"]', '["yes", "no"]'),
-    "one category more": ('["no", "yes"]', '["no", "yes", "once"]'),
-    "items": ('items = ["yes"]', 'items = ["no"]'),
-    "all items": ('items = ["yes"]', ""),
-    "label": ("Do you smoke?", "Do you smoke"),
-    "help": ("Line one", "Line 1"),
-    "sensitive": ("sensitive = false", ""),
-}
-
-
-@pytest.mark.parametrize("change", OTHER.values(), ids=OTHER)
-def test_any_change_of_content_changes_the_digest(change):
-    text = toml()
-    changed = text.replace(*change)
-    assert changed != text
-    assert Survey.from_toml(changed).digest != Survey.from_toml(text).digest
-
-
-def test_the_order_of_the_attributes_is_content():
-    first, second = ATTRIBUTES.strip().split("\n\n")
-    text = toml(attributes=f"{second}\n\n{first}")
-    assert Survey.from_toml(text).digest != Survey.from_toml(toml()).digest
 
 
 def with_line(line, table=""):

@@ -8,12 +8,8 @@ from math import prod
 import pytest
 from dense_split import matrix
 from halftruth_shared import (
-    Attribute,
     GammaDiagonal,
     ParameterError,
-    Schema,
-    SplitQuestionnaire,
-    ViewClass,
 )
 
 #: Shape, and classes as groups of positions, how many of each, and weight.
@@ -31,23 +27,15 @@ SURVEYS = {
 }  # fmt: skip
 
 
-def made(shape, classes, public=()):
-    schema = Schema(
-        [
-            Attribute(f"a{j}", [f"c{code}" for code in range(size)], sensitive=j not in public)
-            for j, size in enumerate(shape)
-        ]
-    )
-    views = [
-        ViewClass(
-            attributes=tuple(tuple(f"a{j}" for j in group) for group in groups),
-            choose=choose,
-            weight=weight,
-        )
-        for groups, choose, weight in classes
-    ]
-    named = [f"a{j}" for j in public]
-    return schema, SplitQuestionnaire("3", views, named, prime=2, direct=8)
+@pytest.fixture(scope="module")
+def designed(case_of):
+    """A schema and a split questionnaire of these classes of views."""
+
+    def make(shape, classes, public=()):
+        case = case_of("split", shape, ("3", 2, 8, classes), public)
+        return case.schema, case.mechanism
+
+    return make
 
 
 def views_of_waves(schema, mechanism, walk, waves):
@@ -62,9 +50,9 @@ def views_of_waves(schema, mechanism, walk, waves):
 
 
 @pytest.fixture(scope="module", params=SURVEYS.values(), ids=SURVEYS.keys())
-def rotated(request, walk):
+def rotated(request, walk, designed):
     """A survey, and the exact distribution of its views in six waves."""
-    schema, mechanism = made(*request.param)
+    schema, mechanism = designed(*request.param)
     return schema, mechanism, views_of_waves(schema, mechanism, walk, 6)
 
 
@@ -90,8 +78,8 @@ def test_questions_are_asked_as_often_as_stated_and_no_more(rotated):
                 assert most == rotation.most(name, count)
 
 
-def test_no_question_comes_twice_before_every_one_of_its_kind_came(walk):
-    schema, mechanism = made(*SURVEYS["pairs of five, which do not come out even"])
+def test_no_question_comes_twice_before_every_one_of_its_kind_came(walk, designed):
+    schema, mechanism = designed(*SURVEYS["pairs of five, which do not come out even"])
     views = mechanism.views(schema)
     for row in views_of_waves(schema, mechanism, walk, 4):
         dealt = Counter(j for number in row for j in views[number].positions)
@@ -126,8 +114,8 @@ def joint(schema, mechanism, walk, waves):
     "name", ["pairs of four", "one alone or with one of three", "all different"]
 )
 @pytest.mark.parametrize("waves", [2, 3])
-def test_reports_of_waves_amplify_as_stated(name, waves, walk):
-    schema, mechanism = made(*SURVEYS[name])
+def test_reports_of_waves_amplify_as_stated(name, waves, walk, designed):
+    schema, mechanism = designed(*SURVEYS[name])
     rotation, records = mechanism.rotation(schema), list(product(*map(range, schema.shape)))
     once = mechanism.answer_amplification(schema)
     whole, known, unknown = Fraction(1), {}, {}
@@ -154,8 +142,8 @@ def test_reports_of_waves_amplify_as_stated(name, waves, walk):
         assert set(unknown.values()) == {once.unknown}
 
 
-def test_a_report_about_a_view_has_the_chances_of_one_that_draws_it(walk):
-    schema, mechanism = made(*SURVEYS["one alone or with one of three"])
+def test_a_report_about_a_view_has_the_chances_of_one_that_draws_it(walk, designed):
+    schema, mechanism = designed(*SURVEYS["one alone or with one of three"])
     views, record = mechanism.views(schema), (1, 0, 1, 2)
     drawn = walk(lambda below: mechanism.perturb(schema, record, below))
     total = sum(view.weight for view in views)
@@ -166,8 +154,8 @@ def test_a_report_about_a_view_has_the_chances_of_one_that_draws_it(walk):
             assert drawn[report] == chance * Fraction(view.weight, total)
 
 
-def test_public_answers_are_in_no_rotation():
-    schema, mechanism = made((2, 2, 2), [(((0, 2),), (1,), 1)], public=(1,))
+def test_public_answers_are_in_no_rotation(designed):
+    schema, mechanism = designed((2, 2, 2), [(((0, 2),), (1,), 1)], public=(1,))
     rotation = mechanism.rotation(schema)
     assert rotation.blocks == ((0, 2),)
     assert [rotation.most("a2", waves) for waves in (1, 2, 3)] == [1, 1, 2]
@@ -175,8 +163,8 @@ def test_public_answers_are_in_no_rotation():
         rotation.most("a1", 2)
 
 
-def test_where_there_are_many_kinds_of_views_an_upper_bound_is_stated(monkeypatch):
-    schema, mechanism = made(*SURVEYS["one or two of four"])
+def test_where_there_are_many_kinds_of_views_an_upper_bound_is_stated(monkeypatch, designed):
+    schema, mechanism = designed(*SURVEYS["one or two of four"])
     exact = [mechanism.rotation(schema).most("a0", waves) for waves in range(1, 9)]
     monkeypatch.setattr("halftruth_shared.mechanisms.rotation._MAX_KINDS", 1)
     bounded = mechanism.rotation(schema)
@@ -187,8 +175,8 @@ def test_where_there_are_many_kinds_of_views_an_upper_bound_is_stated(monkeypatc
     assert bounded.unknown_amplification("a0", 3, Fraction(3), Fraction(2)) == 9
 
 
-def test_conditions_leave_nobody_less_informed_than_who_knows_all_others():
-    schema, mechanism = made(*SURVEYS["pairs of four"])
+def test_conditions_leave_nobody_less_informed_than_who_knows_all_others(designed):
+    schema, mechanism = designed(*SURVEYS["pairs of four"])
     free = mechanism.rotation(schema)
     assert free.unknown_amplification("a0", 2, Fraction(3), Fraction(2)) == 2
     asked = type(schema)(
@@ -202,15 +190,15 @@ def test_conditions_leave_nobody_less_informed_than_who_knows_all_others():
         assert rotation.unknown_amplification(name, 2, Fraction(3), Fraction(2)) == bound
 
 
-def test_a_mechanism_without_views_has_no_rotation_and_takes_no_view():
-    schema, _ = made((2, 2), [])
+def test_a_mechanism_without_views_has_no_rotation_and_takes_no_view(schema_of):
+    schema = schema_of((2, 2))
     assert GammaDiagonal("19").rotation(schema) is None
     with pytest.raises(ParameterError, match="view: expected none"):
         GammaDiagonal("19").perturb(schema, (0, 1), view=0)
 
 
-def test_a_view_that_there_is_not_is_refused():
-    schema, mechanism = made(*SURVEYS["pairs of four"])
+def test_a_view_that_there_is_not_is_refused(designed):
+    schema, mechanism = designed(*SURVEYS["pairs of four"])
     for view in (-1, 6):
         with pytest.raises(ParameterError, match="view: expected an integer from 0 to 5"):
             mechanism.perturb(schema, (0, 1, 0, 1), view=view)
