@@ -159,7 +159,10 @@ def test_a_large_table_leads_to_all_of_its_rows_and_files_hold_them_anyway(
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("rows=7", "rows: expected &#39;all&#39;"),
+        *(
+            (asked, "rows: expected &#39;all&#39;")
+            for asked in ("rows=7", "rows=", "rows=all&rows=all")
+        ),
         ("format=xlsx", "format: expected one of: json, csv, parquet, svg, png"),
         ("attributes=smoker,nobody", "&#39;nobody&#39;"),
         ("where=nobody%3Dyes", "&#39;nobody&#39;"),
