@@ -31,18 +31,6 @@ test("what is sent as it is is named by its label, and all of it is no promise",
   assert.match(promises(survey, [])[0], /no bound: a report can prove an answer/);
 });
 
-test("where questions depend on answers it is said that time can show them", () => {
-  const document = surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "19" });
-  const timed = /How long somebody takes can show whether they were asked, .*no bound covers that\.$/;
-  assert.ok(!promises(new Survey(document), []).some((sentence) => timed.test(sentence)));
-  Object.assign(document.attributes[1], {
-    categories: ["c0", "c1", "not asked"],
-    missing: ["not asked"],
-    ask_if: { a0: ["c1"] },
-  });
-  assert.match(promises(new Survey(document), []).at(-1), timed);
-});
-
 test("a wave promises what all waves of its series tell together", () => {
   const mechanism = { kind: "gamma-diagonal", gamma: "3" };
   const series = { id: "panel", wave: 2, total_gamma: "9" };
