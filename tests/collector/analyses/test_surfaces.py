@@ -377,7 +377,7 @@ def test_a_command_says_each_sentence_once_the_answer_first(study, halftruth, na
     query = analysis.start(SURVEYS[0])
     asked = {field: value for field, value in plain(query).items() if value not in (None, [], {})}
     printed = halftruth(*command(name, "study", asked))[1]
-    result = analysis.compute(study.counted, query)
+    result = analysis.compute(study.counted["study"], query)
     grid = analysis.grid(result)
     parts = [
         f"{analysis.title} · study · ",
