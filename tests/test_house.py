@@ -64,20 +64,20 @@ def test_the_map_has_every_room_of_the_collector():
 #: Most lines in the files of each room. A change that needs more raises the number, with a comment
 #: beside it that says what was worth it.
 MOST_LINES = {
-    "shared/halftruth_shared/**/*.py": 15_113,  # short labels, rotation, series, waves
+    "shared/halftruth_shared/**/*.py": 15_110,  # short labels, rotation, series, waves
     "client/halftruth_client/**/*.py": 2_232,
     "client/halftruth_client/js/**/*.js": 9_919,  # ledger and rotation, waves, long fractions
     "docs/studies/**/*.py": 4_854,
-    "collector/halftruth_collector/**/*.py": 37_538,  # waves, samples, a workbench of pages
+    "collector/halftruth_collector/**/*.py": 37_530,  # waves, samples, a workbench of pages
     "collector/halftruth_collector/access/**/*.py": 350,  # a key in use is not retired
-    "collector/halftruth_collector/analyses/**/*.py": 6_442,  # waves, samples regressed, lazy rows
+    "collector/halftruth_collector/analyses/**/*.py": 6_437,  # waves, samples regressed, lazy rows
     "collector/halftruth_collector/campaign/**/*.py": 1_354,
     "collector/halftruth_collector/charts/**/*.py": 278,
     "collector/halftruth_collector/cli/**/*.py": 2_631,  # audits of series, planned waves
     "collector/halftruth_collector/demo/**/*.py": 508,  # few people, so that it is shown by day
     "collector/halftruth_collector/designing/**/*.py": 1_167,
     "collector/halftruth_collector/disclosure/**/*.py": 1_723,
-    "collector/halftruth_collector/estimation/**/*.py": 11_058,  # waves and their tests, strata
+    "collector/halftruth_collector/estimation/**/*.py": 11_055,  # waves and their tests, strata
     "collector/halftruth_collector/exporting/**/*.py": 499,
     "collector/halftruth_collector/importing/**/*.py": 2_098,
     "collector/halftruth_collector/intake/**/*.py": 835,
@@ -86,8 +86,8 @@ MOST_LINES = {
     "collector/halftruth_collector/store/**/*.py": 2_895,  # back-ups of earlier tables, fresh files
     "collector/halftruth_collector/web/**/*.py": 4_159,  # cards, map of associations
     "collector/halftruth_collector/**/*.js": 269,
-    "tests/**/*.py": 57_142,  # long questions, guides run, null worlds of waves
-    "tests/**/*.mjs": 4_136,  # costs of reports by enumeration, long fractions
+    "tests/**/*.py": 56_950,  # long questions, guides run, null worlds of waves
+    "tests/**/*.mjs": 4_124,  # costs of reports by enumeration, long fractions
 }
 
 
