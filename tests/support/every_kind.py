@@ -1,6 +1,5 @@
-"""A survey of every kind of question in four languages, people who answer it, and their shares."""
+"""A survey of every kind of question, people who answer it, and their shares."""
 
-import re
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -8,14 +7,11 @@ from typing import Any
 import numpy as np
 from halftruth_shared import Survey
 
-LANGUAGES = ("en", "de", "fr", "es")
 Record = dict[str, Any]
 
 FILE = """\
 id = "every-kind"
-title = {en = "Work and health", de = "Arbeit und Gesundheit", fr = "Travail et santé", \
-es = "Trabajo y salud"}
-languages = ["en", "de", "fr", "es"]
+title = "Work and health"
 
 [mechanism]
 kind = "split-questionnaire"
@@ -24,28 +20,16 @@ max_length = 2
 
 [[attributes]]
 name = "drinks"
-label = {en = "How often do you drink?", de = "Wie oft trinken Sie?", \
-fr = "À quelle fréquence buvez-vous ?", es = "¿Con qué frecuencia bebe?"}
 categories = ["never", "weekly", "daily"]
 missing = ["hush"]
-answers.never = {en = "never", de = "nie", fr = "jamais", es = "nunca"}
-answers.weekly = {en = "every week", de = "jede Woche", fr = "chaque semaine", es = "cada semana"}
-answers.daily = {en = "every day", de = "jeden Tag", fr = "chaque jour", es = "cada día"}
-answers.hush = {en = "I'd rather not say", de = "Sage ich nicht", fr = "Je préfère me taire", \
-es = "Prefiero no decirlo"}
 
 [[attributes]]
 name = "smoker"
-label = {en = "Do you smoke?", de = "Rauchen Sie?", fr = "Fumez-vous ?", es = "¿Fuma?"}
 categories = ["no", "yes"]
-answers.no = {en = "no", de = "nein", fr = "non", es = "no"}
-answers.yes = {en = "yes", de = "ja", fr = "oui", es = "sí"}
 
 [[attributes]]
 name = "cigarettes"
 kind = "number"
-label = {en = "How many a day?", de = "Wie viele am Tag?", fr = "Combien par jour ?", \
-es = "¿Cuántos al día?"}
 minimum = 1
 maximum = 60
 step = 20
@@ -54,29 +38,18 @@ ask_if = {smoker = ["yes"]}
 [[attributes]]
 name = "content"
 kind = "scale"
-label = {en = "How content are you?", de = "Wie zufrieden sind Sie?", \
-fr = "Êtes-vous satisfait ?", es = "¿Está contento?"}
 categories = ["1", "2", "3", "4", "5"]
 optional = true
-answers.1 = {en = "not at all", de = "gar nicht", fr = "pas du tout", es = "nada"}
-answers.5 = {en = "very much", de = "sehr", fr = "tout à fait", es = "mucho"}
 
 [[attributes]]
 name = "symptoms"
 kind = "several"
-label = {en = "Which did you have?", de = "Was hatten Sie?", fr = "Qu'avez-vous eu ?", \
-es = "¿Qué ha tenido?"}
-options = [
-  {name = "cough", label = {en = "a cough", de = "Husten", fr = "une toux", es = "tos"}},
-  {name = "fever", label = {en = "fever", de = "Fieber", fr = "de la fièvre", es = "fiebre"}},
-  {name = "pain", label = {en = "pain", de = "Schmerzen", fr = "des douleurs", es = "dolor"}},
-]
+label = "Which did you have?"
+options = [{name = "cough"}, {name = "fever"}, {name = "pain"}]
 
 [[attributes]]
 name = "sleep"
 kind = "number"
-label = {en = "Hours of sleep?", de = "Stunden Schlaf?", fr = "Heures de sommeil ?", \
-es = "¿Horas de sueño?"}
 minimum = 0
 maximum = 14
 step = "3.5"
@@ -99,13 +72,6 @@ CATEGORIES: dict[str, list[str]] = {
 def survey(mechanism: str = "") -> Survey:
     """The survey of the file, or of the file with another mechanism."""
     return Survey.from_toml(file(mechanism) if mechanism else FILE)
-
-
-def unprotected() -> Survey:
-    """The same questions, of which every answer is sent as it is, so that counts are exact."""
-    keep = ", ".join(f'"{name}" = "1"' for name in CATEGORIES)
-    written = file(f'kind = "randomized-response"\nkeep = {{{keep}}}')
-    return Survey.from_toml(re.sub("(?m)^(name = .*)$", r"\1\nsensitive = false", written))
 
 
 def file(mechanism: str) -> str:

@@ -1,7 +1,6 @@
 """Changes and trends over the waves of a series."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from types import SimpleNamespace
 from uuid import UUID
 
@@ -30,7 +29,6 @@ from halftruth_shared.protocol.reports import Report
 from sources import source_of
 from wire import listening
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WAVES = ANALYSES["waves"]
 SMOKER = Attribute("smoker", ("no", "yes"))
 AGE = Attribute("age", ("young", "middle", "old"), ordered=True)

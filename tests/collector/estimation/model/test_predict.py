@@ -19,8 +19,6 @@ from sources import counts_of
 
 from ..definitions import Z
 
-CATEGORIES = {"a": "xyz", "b": "no yes", "c": "1 2 3 none"}
-
 
 @pytest.fixture(scope="module")
 def model():
