@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import unescape
-from itertools import count
+from itertools import chain, count
 from textwrap import shorten
 from typing import Any
 
@@ -418,15 +418,18 @@ def plain(texts: Mapping[str, str]) -> str | dict[str, str]:
 
 
 def together(texts: Iterable[str | Mapping[str, str]]) -> str | dict[str, str]:
-    """Join texts in each language.
+    """Join texts in each language, with plain ones in all.
 
     >>> together(["Habits.", "", "Yours."]), together([{"en": "Habits."}, {"en": "Yours."}])
     ('Habits. Yours.', {'en': 'Habits. Yours.'})
     """
-    joined: dict[str, str] = {}
-    for text in texts:
-        for language, words in by_language(text).items():
-            joined[language] = f"{joined.get(language, '')} {words}".strip()
+    every = [{k: v for k, v in by_language(text).items() if v} for text in texts]
+    written = [each for each in every if each]
+    # What is not written in a language is read in the first one.
+    joined = {
+        language: " ".join([each.get(language) or next(iter(each.values())) for each in written])
+        for language in [each for each in dict.fromkeys(chain(*written)) if each] or [""]
+    }
     return plain(joined)
 
 

@@ -241,13 +241,14 @@ class _Reader:
         if kind not in _ARRAYS:
             return [(called, question, {called: ("", values)})]
         self.draft.say("is one question for each row", called)
+        whole = self.text(row, "question") or called
         return [
             (
                 f"{called}-{part['title']}",
                 question
                 | {
-                    "label": self.text(part, "question") or part["title"],
-                    "help": together([self.text(row, "question"), self.text(row, "help")]),
+                    "label": together([whole, "–", self.text(part, "question") or part["title"]]),
+                    "help": self.text(row, "help"),
                 },
                 {f"{called}_{part['title']}": ("", values)},
             )

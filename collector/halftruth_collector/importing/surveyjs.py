@@ -398,8 +398,8 @@ class _Reader:
             (
                 f"{called}-{row}",
                 {
-                    "label": texts.get(row, row),
-                    "help": together([label, self.text(element.get("description"))]),
+                    "label": together([label, "–", texts.get(row, row)]),
+                    "help": self.text(element.get("description")),
                     "categories": categories,
                     "answers": answers,
                     "optional": not required,

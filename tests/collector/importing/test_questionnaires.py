@@ -111,7 +111,7 @@ def test_questions_of_surveyjs_keep_kind_answers_conditions_and_languages(import
     assert asked["nights"].ask_if == {"smoker": ("yes",), "symptoms.sore-throat": ("yes",)}
     assert (asked["nights"].number.minimum, asked["nights"].number.maximum) == (0, 14)
     assert not asked["nights"].optional
-    assert asked["mood-night"].label_in("en") == "At night"
+    assert asked["mood-night"].label_in("en") == "mood – At night"
 
 
 def test_what_of_surveyjs_is_left_out_is_said(imported):
@@ -211,7 +211,7 @@ def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(impo
     assert asked["Q3.SQ1"].option_in("en") == "Cough"
     assert asked["Q4"].ask_if == {"Q3.SQ2": ("yes",), "Q2": ("A1",)}
     assert asked["Q4"].number.categories[0] == "18 to 27"
-    assert asked["Q5-SQ1"].label_in("en") == "Work"
+    assert asked["Q5-SQ1"].label_in("en") == "How is – Work"
     assert not asked["Q5-SQ1"].ask_if
     assert asked["Q8"].kind == "scale"
     assert asked["Q8"].ask_if == {"Q3.SQ1": ("yes",), "Q2": ("A2",)}
