@@ -68,7 +68,7 @@ MOST_LINES = {
     "client/halftruth_client/**/*.py": 2_232,
     "client/halftruth_client/js/**/*.js": 9_919,  # ledger and rotation, waves, long fractions
     "docs/studies/**/*.py": 4_854,
-    "collector/halftruth_collector/**/*.py": 37_534,  # waves, samples, a workbench of pages
+    "collector/halftruth_collector/**/*.py": 37_528,  # waves, samples, a workbench of pages
     "collector/halftruth_collector/access/**/*.py": 350,  # a key in use is not retired
     "collector/halftruth_collector/analyses/**/*.py": 6_437,  # waves, samples regressed, lazy rows
     "collector/halftruth_collector/campaign/**/*.py": 1_354,
@@ -78,15 +78,15 @@ MOST_LINES = {
     "collector/halftruth_collector/designing/**/*.py": 1_167,
     "collector/halftruth_collector/disclosure/**/*.py": 1_723,
     "collector/halftruth_collector/estimation/**/*.py": 11_055,  # waves and their tests, strata
-    "collector/halftruth_collector/exporting/**/*.py": 499,
+    "collector/halftruth_collector/exporting/**/*.py": 489,
     "collector/halftruth_collector/importing/**/*.py": 2_102,
     "collector/halftruth_collector/intake/**/*.py": 835,
     "collector/halftruth_collector/ops/**/*.py": 438,  # by survey, files that killed workers left
     "collector/halftruth_collector/server/**/*.py": 508,  # lines of start and end, garbage
     "collector/halftruth_collector/store/**/*.py": 2_895,  # back-ups of earlier tables, fresh files
-    "collector/halftruth_collector/web/**/*.py": 4_159,  # cards, map of associations
+    "collector/halftruth_collector/web/**/*.py": 4_163,  # cards, map of associations
     "collector/halftruth_collector/**/*.js": 269,
-    "tests/**/*.py": 56_912,  # long questions, guides run, null worlds of waves
+    "tests/**/*.py": 56_906,  # long questions, guides run, null worlds of waves
     "tests/**/*.mjs": 4_124,  # costs of reports by enumeration, long fractions
 }
 

@@ -35,19 +35,9 @@ def check_file(file: str) -> None:
         raise ParameterError(
             f"out: expected a file that ends in one of {', '.join(WRITERS)}", field="out"
         )
-    check_packages(suffix)
-
-
-def check_packages(ending: str) -> None:
-    """Check that what files of an ending are written with is installed.
-
-    Raises
-    ------
-    NotAcceptable
-    """
-    if ending.startswith((".dta", ".sav")):
+    if suffix in (".dta", ".sav"):
         _pyreadstat()
-    if ending.startswith(".parquet"):
+    if suffix == ".parquet":
         arrow()
 
 
@@ -148,9 +138,9 @@ def _pyreadstat() -> Any:
         import pyreadstat
     except ImportError:
         raise NotAcceptable(
-            "format: expected pandas and pyreadstat, which are not installed here"
+            "out: expected pandas and pyreadstat, which are not installed here"
             " (pip install 'halftruth-collector[microdata]')",
-            field="format",
+            field="out",
         ) from None
     return pyreadstat
 

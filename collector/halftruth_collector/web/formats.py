@@ -13,7 +13,7 @@ from halftruth_shared.analyses.microdata import MicrodataResult
 from ..analyses import Analysis
 from ..analyses.tabular import to_csv, to_parquet
 from ..errors import NotAcceptable
-from ..exporting import Covariance, check_packages, content
+from ..exporting import Covariance, content
 
 # fmt: off
 Format = Literal[
@@ -47,7 +47,6 @@ MEDIA_TYPES: dict[Format, str] = {
 
 #: The parameter that names a format; without it the header Accept chooses.
 PARAMETER = "format"
-
 
 #: What writes a format, by the first part of its name, and the extra that installs it.
 _NEEDS = {
@@ -91,7 +90,12 @@ def named(known: tuple[Format, ...]) -> Format | None:
     found = next((name for name in known if [name] == given), None)
     if given and found is None:
         raise ParameterError(f"{PARAMETER}: expected one of: {', '.join(known)}", field=PARAMETER)
-    check_packages(f".{found}")
+    extra = found and lacking(found)
+    if extra:
+        raise NotAcceptable(
+            f"{PARAMETER}: {found} needs halftruth-collector[{extra}], which is not installed here",
+            field=PARAMETER,
+        )
     return found
 
 

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 import pytest
-from halftruth_collector.exporting import files as records
 from halftruth_collector.web import formats
 
 from .test_pages import Page, signed_in
@@ -185,11 +184,6 @@ def test_what_is_not_installed_is_named_and_not_offered(signed_in, filled, monke
     assert links(page, "dta") == links(page, "sav.zip") == []
     assert len(links(page, "csv.zip")) == 1
     assert page.count("halftruth-collector[microdata], which is not installed here") == 2
-
-    def missing():
-        raise records.NotAcceptable("format: expected pandas and pyreadstat", field="format")
-
-    monkeypatch.setattr(records, "_pyreadstat", missing)
     answer = signed_in.get("/results/health/microdata?format=sav.zip")
     assert (answer.status_code, answer.mimetype) == (406, "text/html")
-    assert "format: expected pandas and pyreadstat" in answer.text
+    assert "needs halftruth-collector[microdata], which is not installed here<" in answer.text
