@@ -21,6 +21,7 @@ from distributed.cli import dask_scheduler, dask_worker
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.ops.settings import Config
+from installed import program
 from wire import PATIENCE, free_port, listening, wait_until
 
 
@@ -282,11 +283,7 @@ def test_compose_itself_accepts_the_file(root):
 def database_server(compose, root) -> Iterator[tuple[Path, int]]:
     """A PostgreSQL of its own, set up with the password as the image sets it up; and its port."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    initdb = programs[-1] if programs else shutil.which("initdb")
-    if initdb is None:
-        if os.environ.get("CI"):
-            pytest.fail("PostgreSQL is missing")
-        pytest.skip("no PostgreSQL")
+    initdb = programs[-1] if programs else program("initdb")
     # It refuses to run as root.
     uid = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else os.getuid()
     user = {"user": uid} if os.geteuid() == 0 else {}

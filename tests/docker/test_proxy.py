@@ -1,13 +1,10 @@
 """Caddyfile and nginx.conf under a real Caddy and nginx, before a server that notes what comes."""
 
 import json
-import os
 import re
-import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -19,6 +16,7 @@ from typing import Any
 
 import pytest
 from halftruth_collector.ops.settings import Config
+from installed import program
 from proxies import nginx_files
 from wire import PATIENCE, free_port, running, wait_until
 
@@ -110,16 +108,6 @@ def upstream() -> Iterator[Upstream]:
     noted = Upstream(server.server_port)
     with running(server):
         yield noted
-
-
-def program(name: str) -> str:
-    folders = f"{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin"
-    found = shutil.which(name, path=folders)
-    if found is None:
-        if os.environ.get("CI"):
-            pytest.fail(f"{name} is missing")
-        pytest.skip(f"no {name}")
-    return found
 
 
 @pytest.fixture

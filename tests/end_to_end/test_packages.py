@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from halftruth_shared import Survey
+from installed import module, program
 
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / "docs" / "examples" / "work.toml"
@@ -132,11 +132,8 @@ def test_a_room_needs_nothing_but_what_it_requires(tmp_path, room, program, word
 @pytest.fixture
 def tools():
     """Sources that build the npm package."""
-    if shutil.which("npm") is None or not TOOLS.exists():
-        reason = "npm, or client/node_modules, is missing; make test installs what it can"
-        if os.environ.get("CI"):
-            pytest.fail(reason, pytrace=False)
-        pytest.skip(reason)
+    program("npm")
+    module(TOOLS.name)
 
 
 def make(target, folder, root=ROOT):

@@ -15,6 +15,7 @@ import axe_playwright_python
 import pytest
 from flask import Response
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from installed import program
 from playwright.sync_api import Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from wire import PATIENCE, running
@@ -82,14 +83,6 @@ class Visit:
 def node() -> str:
     """Path of Node.js, 20 or later."""
     return program("node")
-
-
-def program(*names: str) -> str:
-    """Path of the first of some programs; without any a test is skipped, in CI it fails."""
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{names[0]} is missing")
-    return path
 
 
 @pytest.fixture(scope="session")

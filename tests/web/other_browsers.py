@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
@@ -10,21 +9,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 import requests
+from installed import program
 from wire import free_port, wait_until
 
 #: Seconds that a script of a page may take.
 SCRIPT = 30
-
-
-def programs(*names: str) -> list[str]:
-    """Paths of programs; where one is missing a test is skipped, in CI it fails."""
-    found = [shutil.which(name) for name in names]
-    missing = [name for name, path in zip(names, found, strict=True) if path is None]
-    if missing:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{missing[0]} is missing")
-    return [path for path in found if path]
 
 
 class Driven:
@@ -69,11 +59,11 @@ MARIONETTE = {"url": "WebDriver:Navigate", "execute/async": "WebDriver:ExecuteAs
 @contextmanager
 def firefox(folder: Path) -> Iterator[Driven]:
     """Firefox without windows, by Marionette: messages of JSON, each after its length."""
-    [program] = programs("firefox-esr")
+    firefox = program("firefox-esr")
     (folder / "user.js").write_text('user_pref("marionette.port", 0);', encoding="utf-8")
     options = ["--headless", "--no-remote", "--marionette", "--profile", str(folder)]
     with ExitStack() as stack:
-        stack.enter_context(started([program, *options], env={**os.environ, "HOME": str(folder)}))
+        stack.enter_context(started([firefox, *options], env={**os.environ, "HOME": str(folder)}))
         port = folder / "MarionetteActivePort"
         wait_until(lambda: port.exists() and port.read_text(encoding="utf-8").strip())
         address = ("127.0.0.1", int(port.read_text(encoding="utf-8")))
@@ -102,7 +92,7 @@ def firefox(folder: Path) -> Iterator[Driven]:
 @contextmanager
 def webkit(folder: Path) -> Iterator[Driven]:
     """WebKit's own small browser on a screen that nobody sees, by its WebDriver."""
-    screen, driver = programs("Xvfb", "WebKitWebDriver")
+    screen, driver = program("Xvfb"), program("WebKitWebDriver")
     number, port = free_port(), free_port()
     environment = {**os.environ, "DISPLAY": f":{number}", "HOME": str(folder)}
     with ExitStack() as stack:

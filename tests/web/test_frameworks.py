@@ -1,15 +1,15 @@
 """Components of the manual, in each framework: rendered, hydrated, heard, asking anew."""
 
-import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from installed import module
 from playwright.sync_api import expect
 
-from .conftest import CLIENT, begin, heading, press, program
+from .conftest import CLIENT, begin, heading, press
 
 HERE = Path(__file__).parent
 MANUAL = (HERE.parents[1] / "docs" / "embedding.md").read_text(encoding="utf-8")
@@ -34,9 +34,7 @@ def surveys(live):
 
 def built(framework, live, node, folder):
     """Bundle the component of the manual; the value is what a server makes of it."""
-    if not (CLIENT / "node_modules" / "vue").exists():
-        reason = "frameworks are missing in client/node_modules; make test installs them"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    module("vue")
     component = BLOCKS[framework].replace("https://collector.example", live.url)
     (folder / "component").write_text(component, encoding="utf-8")
     ran = subprocess.run(
@@ -105,7 +103,7 @@ def test_what_the_manual_has_for_pages_of_any_server_asks_and_hears(live, origin
     (origin.folder / "page.js").write_text(script, encoding="utf-8")
     form = CLIENT / "halftruth_client/js/form/index.js"
     options = ["--bundle", "--format=esm", f"--alias:halftruth-client/form={form}"]
-    esbuild = program(str(CLIENT / "node_modules/.bin/esbuild"))
+    esbuild = module(".bin/esbuild")
     command = [esbuild, "page.js", *options, "--outfile=app.js", "--log-level=error"]
     subprocess.run(command, cwd=origin.folder, check=True, timeout=60)
     found = visit(origin.add(f'{markup}<script type="module" src="app.js"></script>'))

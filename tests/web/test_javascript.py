@@ -8,11 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from installed import module
 
 HERE = Path(__file__).parent
 CLIENT = HERE.parents[1] / "client"
 SCRIPTS = CLIENT / "halftruth_client" / "js"
-ESBUILD = CLIENT / "node_modules" / ".bin" / "esbuild"
 
 #: What the client may weigh at once, bundled, minified and compressed: 19.5 KB.
 BUDGET = 19_500
@@ -21,21 +21,15 @@ BUDGET = 19_500
 LAZY_BUDGETS = {"signing.js": 1_000, "sealing.js": 2_000}
 
 
-def absent(what, advice):
-    """Tell that something is missing: a reason to skip here, and a failure where CI runs."""
-    if os.environ.get("CI"):
-        pytest.fail(f"{what} is missing; {advice}", pytrace=False)
-    pytest.skip(f"{what} is missing; {advice}")
-
-
 def bundled(*later):
     """The client as a page would load it, without the modules that are fetched later."""
-    if not ESBUILD.exists():
-        absent("client/node_modules/.bin/esbuild", "make test installs it where there is npm")
     options = ["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=warning"]
     without = [f"--external:./{name}" for name in later]
     ran = subprocess.run(
-        [ESBUILD, "index.js", *options, *without], capture_output=True, cwd=SCRIPTS, timeout=60
+        [module(".bin/esbuild"), "index.js", *options, *without],
+        capture_output=True,
+        cwd=SCRIPTS,
+        timeout=60,
     )
     assert ran.returncode == 0, ran.stderr.decode()
     return ran.stdout

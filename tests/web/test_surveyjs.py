@@ -12,6 +12,7 @@ import pytest
 from halftruth_client import Analyst
 from halftruth_collector.importing import import_questionnaire
 from halftruth_shared import Survey
+from installed import module
 from playwright.sync_api import expect
 
 from .conftest import PICTURES, counted, heading, posted, press
@@ -25,10 +26,7 @@ MODULES = ROOT / "client" / "node_modules"
 
 def bundle(folder, entry):
     """A page's script with SurveyJS and the client in it."""
-    if not (MODULES / "survey-core").exists():
-        if os.environ.get("CI"):
-            pytest.fail("survey-core is missing in client/node_modules", pytrace=False)
-        pytest.skip("survey-core is missing in client/node_modules; make test installs it")
+    module("survey-core")
     client = ROOT / "client/halftruth_client/js/surveyjs/index.js"
     options = ["--bundle", "--format=esm", f"--outfile={folder / 'app.js'}", "--log-level=warning"]
     subprocess.run(

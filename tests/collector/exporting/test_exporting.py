@@ -1,9 +1,7 @@
 """Weighted records as files: what R, Stata's and SPSS's formats and Python make of them."""
 
 import csv
-import os
 import runpy
-import shutil
 import subprocess
 from uuid import UUID
 
@@ -26,6 +24,7 @@ from halftruth_shared.analyses.microdata import NO_PERSON, MicrodataQuery
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.number import NumberRange
 from halftruth_shared.protocol.reports import Report
+from installed import missing, program
 from sources import source_of
 
 SCHEMA = Schema(
@@ -70,17 +69,12 @@ def model(counted):
     return fit_model(SURVEY, counted.counts)
 
 
-def needed(found, what):
-    if not found:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{what} is missing")
-
-
 @pytest.fixture(scope="module")
 def r(result, tmp_path_factory):
     """Output of R of the script that is written beside a file."""
-    needed(shutil.which("Rscript"), "Rscript")
+    program("Rscript")
     if subprocess.run(["Rscript", "-e", "library(survey)"], capture_output=True).returncode:
-        needed(None, "R's package survey")
+        missing("R's package survey")
     folder = tmp_path_factory.mktemp("r")
     write_records(result, str(folder / "work.csv"))
     more = """

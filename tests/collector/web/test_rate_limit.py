@@ -1,8 +1,6 @@
 """How many reports one address may send: counted as reports, told apart by address, in a window."""
 
 import json
-import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +23,7 @@ from halftruth_collector.web.limits import ReportLimit
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.sealing import create_sealing_key, seal
 from halftruth_shared.protocol.terms import Terms
+from installed import program
 from serving import run_collector
 from wire import PATIENCE, free_port, wait_until
 
@@ -409,12 +408,7 @@ class Redis:
 
 @pytest.fixture
 def server(tmp_path) -> Iterator[Redis]:
-    """Redis; without it its tests are skipped, and fail in CI."""
-    if shutil.which("redis-server") is None:
-        reason = "no redis-server on the path: the shared rate limit is not tried"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+    program("redis-server")
     made = Redis(tmp_path)
     made.start()
     yield made
