@@ -43,10 +43,12 @@ def _lines(result: PlanResult) -> Iterator[str]:
     if result.gamma is not None:
         gamma = number(result.gamma)
     yield (
-        f"{query.respondents} respondents; {percent(query.confidence)} intervals for the"
-        f" {query.target}; amplification {gamma}"
+        f"Plan · {number(query.respondents)} respondents ·"
+        f" {percent(query.confidence)} intervals for the {query.target} · amplification {gamma}"
     )
     yield from expected_precision(result)
+    yield f"Narrowest is {result.reason}."
+    yield from (*result.advice, "")
     wanted = _wanted(query)
     rows = [
         [
@@ -89,26 +91,24 @@ def _lines(result: PlanResult) -> Iterator[str]:
         rows,
     )
     yield (
-        "margin: half-width for evenly spread answers, as a root mean square over all cells of all"
-        " tables, and respondents for it; at worst: of every itemset and every population"
+        "Margin: half-width for evenly spread answers, as a root mean square over all cells of all"
+        " tables, and respondents for it. At worst: of every itemset and every population."
     )
     if result.bound:
         yield (
-            "information bound: no unbiased estimate at this amplification is more accurate at all"
-            " these lengths at once (above: at one alone); uneven answers may be known better"
+            "Information bound: no unbiased estimate at this amplification is more accurate at all"
+            " these lengths at once (above: at one alone); uneven answers may be known better."
         )
     for length in result.mechanisms[0].lengths:
         if length.examined < length.possible:
             yield (
-                f"length {length.length}: {length.examined} of {length.possible} sets of"
-                " attributes were looked at"
+                f"Length {length.length}: {length.examined} of {length.possible} sets of"
+                " attributes were looked at."
             )
     yield from _sets(result)
     yield from _designs(result)
     yield from _waves(result)
-    yield from result.advice
-    yield result.reason
-    yield from result.protection
+    yield from ("", *result.protection)
 
 
 def _sets(result: PlanResult) -> Iterator[str]:
@@ -147,7 +147,7 @@ def _designs(result: PlanResult) -> Iterator[str]:
         ["max_length", "estimate", *(f"length {n}" for n in lengths), "odds ratio within a factor"],
         rows,
     )
-    yield "model: one of all answers, which assumes no interaction of three or more of them"
+    yield "Model: one of all answers, which assumes no interaction of three or more of them."
 
 
 def _waves(result: PlanResult) -> Iterator[str]:
@@ -183,8 +183,8 @@ def _waves(result: PlanResult) -> Iterator[str]:
         ],
     )
     yield (
-        "level, change and trend: half-widths for independent waves; where the same people answer"
-        " and mostly keep their answers, changes are known no worse"
+        "Level, change and trend: half-widths for independent waves. Where the same people answer"
+        " and mostly keep their answers, changes are known no worse."
     )
 
 

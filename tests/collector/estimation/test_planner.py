@@ -738,7 +738,7 @@ def test_the_table_for_people_holds_the_figures_of_the_result(command, survey_fi
     status, said, _ = command("plan", survey_file, *options(asked))
     assert status == 0
     result = plan(survey, PlanQuery(**asked))
-    assert said.splitlines()[0].startswith("700 respondents")
+    assert said.splitlines()[0].startswith("Plan · 700 respondents")
     words, header = said.splitlines()[1:3], said.splitlines()[3]
     assert [line.split(":")[0] for line in words] == ["One question", "Two questions together"]
     assert "respondents for ±2.0 points" in header
