@@ -738,12 +738,16 @@ def test_the_table_for_people_holds_the_figures_of_the_result(command, survey_fi
     status, said, _ = command("plan", survey_file, *options(asked))
     assert status == 0
     result = plan(survey, PlanQuery(**asked))
-    assert said.splitlines()[0].startswith("Plan · 700 respondents")
-    words, header = said.splitlines()[1:3], said.splitlines()[3]
-    assert [line.split(":")[0] for line in words] == ["One question", "Two questions together"]
-    assert "respondents for ±2.0 points" in header
-    assert said.rstrip().endswith("\n".join([result.reason, *result.protection]))
-    rows = [line for line in said.splitlines()[5:] if "±" in line and "  " in line]
+    title, *words = said.partition("\n\n")[0].splitlines()
+    assert title.startswith("Plan · 700 respondents")
+    starts = ["One question", "Two questions together", f"Narrowest is {result.recommended}"]
+    assert [line.split(":")[0] for line in words] == starts
+    assert words[-1] == f"Narrowest is {result.reason}."
+    assert "respondents for ±2.0 points" in said
+    assert said.rstrip().endswith("\n".join(result.protection))
+    rows = [
+        line for line in said.partition("\n---")[2].splitlines() if "±" in line and "  " in line
+    ]
     expected = [(found, length) for found in result.mechanisms for length in found.lengths]
     for row, (found, length) in zip(rows, expected, strict=False):
         assert row.startswith(found.kind)
