@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..estimation.two_samples import samples_of
 
-#: Most people of one row, and of all rows of a file with a column of numbers.
+#: Most people of one row, and of all rows of a file.
 MOST_OF_ROW, MOST_OF_FILE = 1_000_000, 10_000_000
 
 #: Bytes of a report's id.
@@ -319,7 +319,10 @@ def _text(value: Any) -> str | None:
     return str(int(value)) if isinstance(value, int) else _NO_TEXT
 
 
-def _check_columns(names: Sequence[Any], wanted: Sequence[str]) -> None:
+def _check_columns(names: Sequence[Any], wanted: Sequence[str], rows: int = 0) -> None:
+    """Check names and, of a file that says it, the number of rows, before any row is unpacked."""
+    if rows > MOST_OF_FILE:
+        raise RecordError(f"has {rows} rows; expected at most {MOST_OF_FILE}", field="file")
     for name in wanted:
         if names.count(name) != 1:
             found = "is there twice; expected once" if name in names else "is missing"
@@ -366,7 +369,7 @@ def _read_parquet(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
         raise _not_installed("pyarrow", "parquet") from None
     # What Arrow raises of a damaged file is a ValueError or OSError.
     file = pq.ParquetFile(path)
-    _check_columns(file.schema_arrow.names, wanted)
+    _check_columns(file.schema_arrow.names, wanted, file.metadata.num_rows)
     table = file.read(columns=list(wanted))
     for name in wanted:
         yield _Column(name, table.column(name).to_pylist())
@@ -381,7 +384,7 @@ def _read_labelled(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
     read = pyreadstat.read_dta if path.lower().endswith(".dta") else pyreadstat.read_sav
     try:
         _, about = read(path, metadataonly=True, output_format="dict")
-        _check_columns(about.column_names, wanted)
+        _check_columns(about.column_names, wanted, about.number_rows or 0)
         values, about = read(path, usecols=list(wanted), user_missing=True, output_format="dict")
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
         raise ValueError from error

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from databases import on_both
 from field_data import NIGERIA, published
+from halftruth_collector.campaign import randomized
 from halftruth_collector.campaign.randomized import read_randomized
 from halftruth_shared import ParameterError, RecordError, Survey
 from halftruth_shared.protocol.terms import Terms
@@ -223,6 +224,21 @@ def test_files_of_statistics_programs(field, tmp_path, suffix):
         # Its own codes are others than ours, so that labels decide.
         write(frame, path, variable_value_labels={"armed": {1: "yes", 2: "no"}})
     assert cells(read_randomized(str(path), field)) == [(0, 0, 1), (1, 84, 2), (1, 83, 0)]
+
+
+@pytest.mark.parametrize("suffix", [".dta", ".sav", ".parquet"])
+def test_more_rows_than_a_file_may_have_are_refused_unread(field, tmp_path, monkeypatch, suffix):
+    """Rows that are all alike take no room in a file, and all the more in memory."""
+    pandas, pyreadstat = pytest.importorskip("pandas"), pytest.importorskip("pyreadstat")
+    monkeypatch.setattr(randomized, "MOST_OF_FILE", 2)
+    path = tmp_path / f"field{suffix}"
+    frame = pandas.DataFrame({"armed": ["no"] * 3, "age": [20] * 3, "town": ["north"] * 3})
+    if suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        getattr(pyreadstat, f"write_{suffix[1:]}")(frame, path)
+    with pytest.raises(RecordError, match="has 3 rows; expected at most 2"):
+        read_randomized(str(path), field)
 
 
 def test_a_value_that_is_no_text_is_refused(field, tmp_path):
