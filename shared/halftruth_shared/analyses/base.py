@@ -115,6 +115,7 @@ PopulationOf = (
         int,
         Meta(
             ge=1,
+            le=10**18,
             description="How many people the respondents are a simple random sample of; by default"
             " many. It makes the error by sampling smaller, not that by perturbation.",
         ),

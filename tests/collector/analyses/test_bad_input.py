@@ -25,6 +25,7 @@ WEIGHTED = {"margins": {"smoker": {"no": 0.5, "yes": 0.5}}}
 
 #: Path, parameters, the field that is named, and what is said over HTTP and in Python.
 BAD = [
+    ("overview", {"population": 10**400}, "population", "expected an integer of at least 1"),
     ("itemsets", {"min_support": 0.1, "length": 0}, "length", "of at least 1"),
     *(
         ("itemsets", {"min_support": bad}, "min_support", "above 0 and at most 1")
