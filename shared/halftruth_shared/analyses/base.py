@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 Decision = Literal["frequent", "infrequent", "undecided"]
 
-
 Selection = Literal["estimate", "lower", "upper", "bonferroni", "holm"]
-
 
 Method = Literal["moment", "projected", "likelihood", "model"]
 
