@@ -64,7 +64,7 @@ def test_the_map_has_every_room_of_the_collector():
 #: Most lines in the files of each room. A change that needs more raises the number, with a comment
 #: beside it that says what was worth it.
 MOST_LINES = {
-    "shared/halftruth_shared/**/*.py": 15_110,  # short labels, rotation, series, waves
+    "shared/halftruth_shared/**/*.py": 15_109,  # short labels, rotation, series, waves
     "client/halftruth_client/**/*.py": 2_232,
     "client/halftruth_client/js/**/*.js": 9_919,  # ledger and rotation, waves, long fractions
     "docs/studies/**/*.py": 4_854,
@@ -86,7 +86,7 @@ MOST_LINES = {
     "collector/halftruth_collector/store/**/*.py": 2_895,  # back-ups of earlier tables, fresh files
     "collector/halftruth_collector/web/**/*.py": 4_163,  # cards, map of associations
     "collector/halftruth_collector/**/*.js": 269,
-    "tests/**/*.py": 57_120,  # long questions, commands of guides run, headlines
+    "tests/**/*.py": 57_116,  # long questions, commands of guides run, headlines
     "tests/**/*.mjs": 4_124,  # costs of reports by enumeration, long fractions
 }
 
