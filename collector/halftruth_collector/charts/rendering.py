@@ -119,10 +119,10 @@ def to_svg(chart: Chart, width: float = WIDE, *, caption: bool = True) -> str:
         parent[i] = _hint(words, parent[i], figure.hint_at) if words else parent[i]
     for element in svg.iter():
         style = element.attrib.pop("style", "")
-        element.attrib.update(re.findall(r"([\w-]+)\s*:\s*([^;]+)", style))
-        # Only shapes that are used again need their names.
+        # Shapes that are used again need their names, and look as where they are used.
         if element not in defined:
             element.attrib.pop("id", None)
+            element.attrib.update(re.findall(r"([\w-]+)\s*:\s*([^;]+)", style))
     svg.set("class", "chart-wide" if width > NARROW else "chart-narrow")
     svg.set("role", "group" if figure.hints else "img")
     svg.attrib |= {"aria-label": chart.title, "stroke-linejoin": "round"}

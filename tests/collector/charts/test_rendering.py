@@ -470,6 +470,9 @@ def test_every_colour_has_a_counterpart_on_dark_pages_that_stands_out_as_much(na
         assert f'svg [stroke="{colour}"]' in STYLE
         if tag == f"{SVG}text" and colour != "#ffffff":
             assert contrast(DARK[colour], DARK["#ffffff"]) >= 4.5
+    # Rules for what is below an svg do not reach shapes that are used again.
+    defined = [e for defs in root(name).iter(f"{SVG}defs") for e in defs]
+    assert not [e for e in defined if e.get("fill") or e.get("stroke")]
 
 
 def test_letters_stand_out_from_their_cell_on_light_and_on_dark_pages():

@@ -106,20 +106,20 @@ def _group(
     """Draw panels that share an axis, upright in lines of text; returns how many these are."""
     axis, reference = group[0].axis, group[0].reference
     ends = _ends(chart, [row for panel in group for row in panel.rows], group[0])
-    y, behind, marks, spans = 0.0, [], [], []
+    y, behind, marks, spans = _BETWEEN, [], [], []
     if body.lines == 0 and (chart.labels or chart.values_label):
         _row(axes, chart.labels, chart.values_label, y, width, QUIET, QUIET)
         y += 1 + _BETWEEN
         behind.append((-1.0, y))
     for panel in group:
         if panel.heading:
-            behind.append((y, y + len(folded(panel.heading, width))))
+            behind.append((y - 0.5, y + len(folded(panel.heading, width))))
             y = _write(axes, 0, y, folded(panel.heading, width), weight="bold")
         for row, number in zip(panel.rows, written(panel.rows, panel.axis), strict=True):
             top, defined = y, ends is not None and row.value is not None
             ink = QUIET if row.doubtful else INK
             y, free = _row(axes, row.label, number, y, width, INK, ink, defined=defined)
-            behind.append((top, free))
+            behind += [(top - 0.1, free)] * (free > top)
             if defined:
                 marks.append((row, (free + y) / 2))
                 spans.append((top - _BETWEEN / 2, y + _BETWEEN / 2))
@@ -130,8 +130,9 @@ def _group(
     axes.set(ylim=(y, 0), xticks=[], yticks=[])
     if ends is None:
         return y
-    name = folded(axis.label, _AXIS * width)
-    style.scale(axes, "x", axis, ends, width * (_AXIS if width > NARROW else 1))
+    room = _AXIS * width if width > NARROW else width
+    name = folded(axis.label, room)
+    style.scale(axes, "x", axis, ends, room)
     axes.set_xlabel("\n".join(name))
     axes.grid(axis="x")
     _bands(axes, behind, facecolor=PAGE, zorder=3.5)
@@ -184,7 +185,7 @@ def _across(axes: Axes) -> Any:
 
 def _bands(axes: Axes, spans: Iterable[tuple[float, float]], **how: Any) -> None:
     """Fill spans of lines over the whole width."""
-    shapes = [[(0, low), (1, low), (1, high), (0, high)] for low, high in spans if low < high]
+    shapes = [[(0, low), (1, low), (1, high), (0, high)] for low, high in spans]
     where: Any = {"transform": _across(axes), "in_layout": False, "clip_on": False}
     axes.add_collection(PolyCollection(shapes, linewidth=0, **where | how), autolim=False)
 

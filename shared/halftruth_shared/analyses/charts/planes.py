@@ -31,9 +31,16 @@ def draw_curves(figure: Figure | SubFigure, chart: CurveChart, width: float) -> 
         for curve in chart.curves
     ]
     along, up = ([point[i] for known in drawn for point in known] for i in (0, 1))
-    along += ([0.0] if x_axis.shares else []) + ([chart.x_marker.value] if chart.x_marker else [])
-    up += [0.0] if y_axis.shares or y_axis.counted else []
-    up += [chart.y_marker.value] if chart.y_marker else []
+    markers: Any = (
+        (chart.x_marker, along, axes.axvline, ":"),
+        (chart.y_marker, up, axes.axhline, style.DASHED),
+    )
+    for marker, values, across, dashes in markers:
+        if marker:
+            values.append(marker.value)
+            across(marker.value, label=marker.label, **style.REFERENCE | {"linestyle": dashes})
+    along += [0.0] * x_axis.shares
+    up += [0.0] * (y_axis.shares or y_axis.counted)
     intervals = [ends for curve in chart.curves for ends in curve.ends]
     y_ends = style.ends_of(y_axis, up, intervals)
     style.scale(axes, "y", y_axis, y_ends, np.inf)
@@ -59,20 +66,11 @@ def draw_curves(figure: Figure | SubFigure, chart: CurveChart, width: float) -> 
     empty: Any = {"facecolor": "none", "edgecolor": PAGE, "linewidth": 0, "clip_on": False}
     x, y = np.reshape(places, (-1, 2)).T
     axes.scatter(x, y, s=100, marker="s", zorder=9, gid="hints", **empty)
-    if chart.y_marker:
-        axes.axhline(chart.y_marker.value, **style.REFERENCE)
-        where: Any = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
-        behind = {"facecolor": PAGE, "edgecolor": "none", "pad": 0.5}
-        axes.annotate(chart.y_marker.label, (1, chart.y_marker.value), bbox=behind, **where)
-    if chart.x_marker:
-        axes.axvline(chart.x_marker.value, **style.REFERENCE)
-        where = {"xycoords": ("data", "axes fraction"), "ha": "center", "va": "bottom"}
-        axes.annotate(chart.x_marker.label, (chart.x_marker.value, 1.01), **where)
     above, below = folded(y_axis.label, width), folded(x_axis.label, 0.8 * width)
-    axes.set_title("\n".join(above), pad=LINE + 5 if chart.x_marker else 5)
+    axes.set_title("\n".join(above))
     # The last line is for what places say.
     last = axes.set_xlabel("\n".join([*below, " "]))
-    return Body(_HIGH + len(above) + len(below) + 4, hints, last)
+    return Body(_HIGH + len(above) + len(below) + 3, hints, last)
 
 
 def draw_grid(figure: Figure | SubFigure, chart: HeatMap, width: float) -> Body:

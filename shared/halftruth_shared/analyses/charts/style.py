@@ -22,7 +22,7 @@ WIDE, NARROW = 482.0, 240.0
 #: Size of letters and height of a line of text, in points; most lines of a label.
 SIZE, LINE, LABEL_LINES = 9.0, 11.5, 3
 #: Room for a letter, among others that are small and where all are large.
-SMALL, _LARGE = 6.0, 10.5
+SMALL, _LARGE = 5.6, 10.5
 
 #: Pages recolour these for dark screens, so that a drawing has no other colours. Contrast with
 #: white is 17, 7, 3.5 and 1.3 to 1: letters and data have the first three.
