@@ -26,11 +26,10 @@ from halftruth_shared.analyses.charts import (
     Mark,
     Panel,
     Reference,
-    shortened,
     style,
     written,
 )
-from halftruth_shared.analyses.charts.drawing import figure_of
+from halftruth_shared.analyses.charts.drawing import draw
 from halftruth_shared.analyses.charts.style import BAR, INK, NARROW, PAGE, QUIET, SIZE, WIDE
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb, to_rgba
@@ -163,12 +162,9 @@ CHARTS = {
 
 def drawn(chart, whole=True, width=WIDE):
     """The figure of a chart as Matplotlib lays it out; with its texts alone it is quicker."""
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(style.SETTINGS)
-        figure = figure_of(shortened(chart), width)
-        if whole:
-            figure.draw_without_rendering()
+    figure = draw(chart, width)
+    if whole:
+        figure.draw_without_rendering()
     return figure
 
 
@@ -673,6 +669,9 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
         drawing = to_svg(CHARTS["measures"])
         assert dict(mpl.rcParams) == before
     assert drawing == svg("measures")
+    png = draw(CHARTS["measures"])._repr_png_()
+    with mpl.rc_context({"font.size": 30, "figure.facecolor": "black", "axes.grid": True}):
+        assert draw(CHARTS["measures"])._repr_png_() == png
 
 
 @pytest.mark.parametrize("name", ["chart", "chart.jpg", "", ".svg", "chart.svg.gz"])

@@ -37,9 +37,11 @@ from .style import INK, LABEL_LINES, LINE, NARROW, PAGE, QUIET, WIDE, Body, Draw
 #: Thickness of a bar, half of an end of an interval, and room between rows, in lines of text.
 _BAR, _CAP, _BETWEEN = 0.6, 0.22, 0.4
 #: Shares of the width: most for labels, and least for the axis beside them.
-_LABELS, _AXIS = 0.42, 0.42
+_LABELS, _AXIS = 0.42, 0.36
 #: Ends of the axis of shares that all charts have, with room for what is a little outside.
 _SHARES = (-0.04, 1.04)
+#: Room between the parts of a figure, in inches.
+_PADS: Any = {"w_pad": 0.0, "h_pad": 0.03, "hspace": 0.0}
 
 _Ends = tuple[float, float]
 #: Rows with where they are.
@@ -48,8 +50,15 @@ _Placed = list[tuple[Mark, float]]
 
 def draw(chart: Chart, width: float = WIDE) -> Drawn:
     """Draw a chart, or as much of it as can be read, with settings of its own."""
-    with mpl.rc_context(style.SETTINGS):
-        return figure_of(shortened(chart), width)
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(style.SETTINGS)
+        figure = figure_of(shortened(chart), width)
+    # Where it is shown, letters may be wider by other settings.
+    figure.set_layout_engine("constrained", **_PADS)
+    for axes in figure.axes:
+        axes.set_in_layout(True)
+    return figure
 
 
 def figure_of(chart: Chart, width: float = WIDE, *, caption: bool = True) -> Drawn:
@@ -72,7 +81,7 @@ def figure_of(chart: Chart, width: float = WIDE, *, caption: bool = True) -> Dra
     lines += body.lines + style.draw_legend(part, width)
     figure.set_size_inches(width / 72, lines * LINE / 72)
     # Once, and not again for each file.
-    ConstrainedLayoutEngine(w_pad=0, h_pad=0.03, hspace=0).execute(figure)
+    ConstrainedLayoutEngine(**_PADS).execute(figure)
     for axes in figure.axes:
         # The last digits vary from one time to the next.
         axes.set_position(np.round(axes.get_position().bounds, 6))
