@@ -185,8 +185,7 @@ def root(name):
 
 def shown(figure):
     """Every text that is drawn."""
-    drawn = [text for text in figure.findobj(Text) if text.get_visible()]
-    return [text for text in drawn if text.get_text().strip()]
+    return [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
 
 
 def extent(figure, artist):
@@ -199,8 +198,7 @@ def extent(figure, artist):
 def middle(figure, words):
     """Middle of a text from left to right, in points."""
     [text] = [text for text in shown(figure) if plain(text.get_text()) == words]
-    left, _, right, _ = extent(figure, text)
-    return (left + right) / 2
+    return sum(extent(figure, text)[::2]) / 2
 
 
 def bars_of(picture, colour):

@@ -43,7 +43,6 @@ _SHARES = (-0.04, 1.04)
 #: Room between the parts of a figure, in inches.
 _PADS: Any = {"w_pad": 0.0, "h_pad": 0.03, "hspace": 0.0}
 
-_Ends = tuple[float, float]
 #: Rows with where they are.
 _Placed = list[tuple[Mark, float]]
 
@@ -72,12 +71,8 @@ def figure_of(chart: Chart, width: float = WIDE, *, caption: bool = True) -> Dra
         lines += len(title) + len(notes) + 0.5
     # A title and a legend are each the topmost of their figure.
     part: Any = figure.subfigures() if caption else figure
-    if isinstance(chart, CurveChart):
-        body = draw_curves(part, chart, width)
-    elif isinstance(chart, HeatMap):
-        body = draw_grid(part, chart, width)
-    else:
-        body = _rows(part, chart, width)
+    kinds: Any = {CurveChart: draw_curves, HeatMap: draw_grid, EstimateChart: _rows}
+    body = kinds[type(chart)](part, chart, width)
     lines += body.lines + style.draw_legend(part, width)
     figure.set_size_inches(width / 72, lines * LINE / 72)
     # Once, and not again for each file.
@@ -85,10 +80,9 @@ def figure_of(chart: Chart, width: float = WIDE, *, caption: bool = True) -> Dra
     for axes in figure.axes:
         # The last digits vary from one time to the next.
         axes.set_position(np.round(axes.get_position().bounds, 6))
-    figure.hints, figure.hint_at = body.hints, None
-    if body.above:
-        bottom = body.above.get_window_extent().y0 * 72 / figure.dpi
-        figure.hint_at = 0.0, lines * LINE - bottom - 2
+    bottom = body.above.get_window_extent().y0 * 72 / figure.dpi if body.above else None
+    figure.hint_at = (0.0, lines * LINE - bottom - 2) if bottom else None
+    figure.hints = body.hints
     return figure
 
 
@@ -199,7 +193,7 @@ def _bands(axes: Axes, spans: Iterable[tuple[float, float]], **how: Any) -> None
     axes.add_collection(PolyCollection(shapes, linewidth=0, **where | how), autolim=False)
 
 
-def _ends(chart: EstimateChart, rows: Sequence[Mark], panel: Panel) -> _Ends | None:
+def _ends(chart: EstimateChart, rows: Sequence[Mark], panel: Panel) -> tuple[float, float] | None:
     """Ends of the axis of rows, if any has a value; those of shares are the same in all charts."""
     values = [row.value for row in rows if row.value is not None]
     if not values:
@@ -213,7 +207,7 @@ def _ends(chart: EstimateChart, rows: Sequence[Mark], panel: Panel) -> _Ends | N
     return _SHARES
 
 
-def _marks(axes: Axes, chart: EstimateChart, marks: _Placed, ends: _Ends) -> None:
+def _marks(axes: Axes, chart: EstimateChart, marks: _Placed, ends: tuple[float, float]) -> None:
     """Draw values as dots or bars, with their intervals in one tone or two, as far as `ends`."""
     looks: dict[tuple[bool, int, str], _Placed] = {}
     for row, y in marks:

@@ -31,14 +31,12 @@ def draw_curves(figure: Figure | SubFigure, chart: CurveChart, width: float) -> 
         for curve in chart.curves
     ]
     along, up = ([point[i] for known in drawn for point in known] for i in (0, 1))
-    markers: Any = (
-        (chart.x_marker, along, axes.axvline, ":"),
-        (chart.y_marker, up, axes.axhline, style.DASHED),
-    )
-    for marker, values, across, dashes in markers:
-        if marker:
-            values.append(marker.value)
-            across(marker.value, label=marker.label, **style.REFERENCE | {"linestyle": dashes})
+    if chart.x_marker:
+        along.append(chart.x_marker.value)
+        axes.axvline(along[-1], label=chart.x_marker.label, **style.REFERENCE | {"linestyle": ":"})
+    if chart.y_marker:
+        up.append(chart.y_marker.value)
+        axes.axhline(up[-1], label=chart.y_marker.label, **style.REFERENCE)
     along += [0.0] * x_axis.shares
     up += [0.0] * (y_axis.shares or y_axis.counted)
     intervals = [ends for curve in chart.curves for ends in curve.ends]
