@@ -760,7 +760,7 @@ def test_the_table_for_people_holds_the_figures_of_the_result(command, survey_fi
         assert half_width(bound.half_width) in row
         assert row.endswith(str(bound.respondents_needed))
     assert "no unbiased estimate at this amplification is more accurate" in said
-    assert "answers spread unevenly may be known better" in said
+    assert "uneven answers may be known better" in said
 
 
 ASKED = (
