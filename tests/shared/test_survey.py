@@ -281,9 +281,9 @@ def test_a_survey_survives_a_trip_to_another_process():
     assert "_hash" not in pickle.dumps(schema).decode("latin-1")
 
 
-def made(id="s", title="T", mechanism=GammaDiagonal("19"), description="", **given):  # noqa: B008
+def made(id="s", title="T", mechanism=GammaDiagonal("19"), description="", **members):  # noqa: B008
     """A survey of one question with two answers."""
-    schema = Schema([Attribute("a", ["x", "y"], **given)])
+    schema = Schema([Attribute("a", ["x", "y"], **members)])
     return Survey(id, title, schema, mechanism, description)
 
 
@@ -307,10 +307,10 @@ UNMADE = [
 ]
 
 
-@pytest.mark.parametrize(("given", "kind", "field"), UNMADE)
-def test_what_makes_no_survey_is_refused(given, kind, field, refused):
+@pytest.mark.parametrize(("members", "kind", "field"), UNMADE)
+def test_what_makes_no_survey_is_refused(members, kind, field, refused):
     words = ["lower-case"] if field == "id" else []
-    refused(kind, lambda: made(**given), field=field, mentions=words)
+    refused(kind, lambda: made(**members), field=field, mentions=words)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
@@ -415,7 +415,7 @@ def test_all_but_the_perturbed_attributes_have_the_identity_in_the_published_sur
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (perturbed('["armed", "fled"]'), "mechanism.perturbed: unknown attribute 'fled'"),
         (perturbed('["armed", "age"]'), "attribute 'age' is missing"),
@@ -432,6 +432,6 @@ def test_all_but_the_perturbed_attributes_have_the_identity_in_the_published_sur
         ),
     ],
 )  # fmt: skip
-def test_a_list_of_perturbed_attributes_that_cannot_be_is_refused(text, said):
-    with pytest.raises((SurveyError, ParameterError), match=re.escape(said)):
+def test_a_list_of_perturbed_attributes_that_cannot_be_is_refused(text, message):
+    with pytest.raises((SurveyError, ParameterError), match=re.escape(message)):
         Survey.from_toml(text)

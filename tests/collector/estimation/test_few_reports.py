@@ -63,8 +63,8 @@ def test_effective_reports_are_those_in_the_cell_where_reports_are_records():
     for survey in (unperturbed(6, 6), survey_of(GammaDiagonal("19"), (6, 6))):
         estimator = estimator_of(survey, even_people(survey, 3_600, rng), rng)
         effective = estimator.table(["a", "b"]).effective_reports
-        found = estimator.counts.marginal([0, 1])
-        assert effective == pytest.approx(found, rel=0.1)
+        reports = estimator.counts.marginal([0, 1])
+        assert effective == pytest.approx(reports, rel=0.1)
 
 
 def test_effective_reports_follow_the_moments_of_a_geometry():
@@ -118,15 +118,15 @@ def test_samples_are_of_the_estimate_that_they_are_behind(survey, names):
     estimate = estimator_of(survey, even_people(survey, 4_000, rng), rng).table(names)
     shares = np.maximum(estimate.support, 0.001)
     shares /= shares.sum()
-    found, covariance = np.zeros(shares.size), 0.0
+    total, covariance = np.zeros(shares.size), 0.0
     for sample in estimate.samples(shares):
         assert sample.chances.sum() == pytest.approx(1)
         mean = sample.chances @ sample.weights
-        found += sample.reports * mean
+        total += sample.reports * mean
         spread = (sample.weights.T * sample.chances) @ sample.weights - np.outer(mean, mean)
         covariance = covariance + sample.reports * spread
     # What is the same for all reports may be missing.
-    assert found - found.mean() == pytest.approx(shares.ravel() - shares.mean(), abs=1e-12)
+    assert total - total.mean() == pytest.approx(shares.ravel() - shares.mean(), abs=1e-12)
     errors = np.sqrt(np.diag(covariance))
     assert errors == pytest.approx(np.sqrt(np.diag(estimate.covariance())), rel=0.2)
 

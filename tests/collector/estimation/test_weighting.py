@@ -60,8 +60,8 @@ def by_proportional_fitting(support, margins, rounds=100):
     for _ in range(rounds):
         for axis, known in enumerate(margins, start=1):
             others = tuple(other for other in range(fitted.ndim) if other != axis)
-            found = fitted.sum(axis=others, keepdims=True)
-            fitted = fitted * np.expand_dims(known.shares, others) / found
+            sums = fitted.sum(axis=others, keepdims=True)
+            fitted = fitted * np.expand_dims(known.shares, others) / sums
     return fitted.reshape(len(fitted), -1).sum(axis=1)
 
 
@@ -83,22 +83,22 @@ def test_shares_are_those_of_weighted_records_where_nothing_is_perturbed():
         expected = weight.groupby(asked["vote"], observed=True).sum() / weight.sum()
         margins, population = known_margins(survey.schema, {name: known[name] for name in names})
         table = estimator.table(["vote", *names])
-        found = rake(table.support, table.covariance(), margins)
-        assert found.share == pytest.approx(expected[VOTES].to_numpy(), abs=1e-9)
+        weighted = rake(table.support, table.covariance(), margins)
+        assert weighted.share == pytest.approx(expected[VOTES].to_numpy(), abs=1e-9)
         effect = len(weight) * (weight**2).sum() / weight.sum() ** 2
-        assert found.design_effect == pytest.approx(effect, rel=1e-9)
+        assert weighted.design_effect == pytest.approx(effect, rel=1e-9)
         of_each = asked.groupby(names, observed=True).indices.values()
         mean_one = weight / weight.mean()
-        assert found.weights.ravel() == pytest.approx([mean_one[rows[0]] for rows in of_each])
+        assert weighted.weights.ravel() == pytest.approx([mean_one[rows[0]] for rows in of_each])
         assert population == (9_000 if "town" in names else None)
 
 
 def test_raking_has_the_shares_of_proportional_fitting_and_the_variance_of_its_linearization():
     support, covariance = a_table()
-    found = rake(support, covariance, KNOWN)
+    weighted = rake(support, covariance, KNOWN)
     slopes = differences(lambda table: by_proportional_fitting(table, KNOWN), support)
-    assert found.share == pytest.approx(by_proportional_fitting(support, KNOWN), abs=1e-9)
-    assert found.covariance == pytest.approx(slopes @ covariance @ slopes.T, rel=1e-4, abs=1e-11)
+    assert weighted.share == pytest.approx(by_proportional_fitting(support, KNOWN), abs=1e-9)
+    assert weighted.covariance == pytest.approx(slopes @ covariance @ slopes.T, rel=1e-4, abs=1e-11)
 
 
 def test_a_category_with_a_margin_of_nobody_is_left_out():
@@ -132,9 +132,9 @@ def test_negative_cells_stay_as_they_are_since_cutting_them_off_would_be_a_bias(
     assert np.mean(tables[:, 1] < 0) > 0.2
     kept, cut = [], []
     for table in tables.reshape(-1, 2, 2, 2):
-        found = rake(table, root @ root.T, known)
-        assert found.undefined is None
-        kept.append(found.share - truth)
+        weighted = rake(table, root @ root.T, known)
+        assert weighted.undefined is None
+        kept.append(weighted.share - truth)
         cut.append(by_proportional_fitting(np.maximum(table, 0), known, 15) - truth)
     assert scores(kept).max() < 4
     # Of the same tables, so that what they have in common drops out.
@@ -150,10 +150,10 @@ def test_calibration_gives_the_margins_themselves_and_no_larger_variance(target)
     ]
     table = estimator.table(["vote", "sex", "town"])
     covariance = table.covariance(target)
-    found = calibrate(table.support, covariance, known)
+    weighted = calibrate(table.support, covariance, known)
     before = covariance.reshape(3, 4, 3, 4).sum(axis=(1, 3))
-    assert (np.diag(found.covariance) <= np.diag(before)).all()
-    assert (np.linalg.eigvalsh(before - found.covariance) > -1e-15).all()
+    assert (np.diag(weighted.covariance) <= np.diag(before)).all()
+    assert (np.linalg.eigvalsh(before - weighted.covariance) > -1e-15).all()
     # Of a question that is itself a margin, the table with the margins is diagonal.
     pair = estimator.table(["sex", "town"])
     for axis, margin_of in enumerate(known):
@@ -198,14 +198,14 @@ def test_intervals_cover_what_pandas_counts_among_all_people(kind):
     for estimator in estimators(SURVEYS[kind], reached):
         table = estimator.table(["vote", "sex", "town"])
         covariance = known_covariance(table, "population")
-        found = rake(table.support, covariance, both)
-        raked.append(covered(found.share, found.covariance, truth))
+        weighted = rake(table.support, covariance, both)
+        raked.append(covered(weighted.share, weighted.covariance, truth))
         of_votes = covariance.reshape(3, 4, 3, 4).sum(axis=(1, 3))
         unweighted.append(covered(table.support.sum(axis=(1, 2)), of_votes, truth))
         # Each survey is a simple random sample of those who are reached.
-        found = calibrate(table.support, covariance, theirs)
-        calibrated.append(covered(found.share, found.covariance, of_reached))
-        rejected.append(found.p_value < 0.05)
+        weighted = calibrate(table.support, covariance, theirs)
+        calibrated.append(covered(weighted.share, weighted.covariance, of_reached))
+        rejected.append(weighted.p_value < 0.05)
     assert 0.93 <= np.mean(raked) <= 0.97
     assert 0.93 <= np.mean(calibrated) <= 0.97
     assert 0.025 <= np.mean(rejected) <= 0.085
@@ -226,10 +226,12 @@ def test_each_cell_counts_with_the_derivative_of_the_shares(method):
 def test_what_cannot_be_weighted_is_undefined_and_says_why():
     support, covariance = a_table()
     support[:, 1] *= 0.01
-    found = rake(support, covariance, KNOWN)
-    assert found.undefined.startswith("the share of respondents with m2=c1 is not clearly above 0")
-    assert np.isnan(found.share).all()
-    assert np.isnan(found.covariance).all()
+    weighted = rake(support, covariance, KNOWN)
+    assert weighted.undefined.startswith(
+        "the share of respondents with m2=c1 is not clearly above 0"
+    )
+    assert np.isnan(weighted.share).all()
+    assert np.isnan(weighted.covariance).all()
     # Who is one is the other.
     same = np.array([np.diag([0.2, 0.3]), np.diag([0.4, 0.1])])
     root = np.random.default_rng(7).normal(scale=0.002, size=(8, 8))
@@ -237,14 +239,14 @@ def test_what_cannot_be_weighted_is_undefined_and_says_why():
     noise = np.random.default_rng(8).normal(scale=0.002, size=same.shape)
     halves = [margin(0.5, 0.5), margin(0.5, 0.5)]
     for known in (halves, [margin(0.4, 0.6), margin(0.6, 0.4)]):
-        found = rake(same + noise - noise.mean(), root @ root.T, known)
-        assert found.undefined is not None
-        assert np.isnan(found.share).all()
+        weighted = rake(same + noise - noise.mean(), root @ root.T, known)
+        assert weighted.undefined is not None
+        assert np.isnan(weighted.share).all()
     support, covariance = a_table()
     for method in (rake, calibrate):
-        found = method(support, np.full_like(covariance, np.nan), KNOWN)
-        assert found.undefined is not None
-        assert np.isnan(found.share).all()
+        weighted = method(support, np.full_like(covariance, np.nan), KNOWN)
+        assert weighted.undefined is not None
+        assert np.isnan(weighted.share).all()
 
 
 def test_margins_that_the_reports_tell_otherwise_without_error_cannot_be_calibrated_to():
@@ -255,20 +257,20 @@ def test_margins_that_the_reports_tell_otherwise_without_error_cannot_be_calibra
     estimator = estimator_of(survey, codes_of(asked), np.random.default_rng(9))
     table = estimator.table(["vote", "sex", "town"])
     covariance = table.covariance("respondents")
-    found = calibrate(table.support, covariance, margins_of(asked, "sex", "town"))
+    weighted = calibrate(table.support, covariance, margins_of(asked, "sex", "town"))
     alone = estimator.table(["vote", "town"])
     expected = calibrate(alone.support, alone.covariance("respondents"), margins_of(asked, "town"))
-    assert found.undefined is None
-    assert found.share == pytest.approx(expected.share)
-    assert found.covariance == pytest.approx(expected.covariance)
+    assert weighted.undefined is None
+    assert weighted.share == pytest.approx(expected.share)
+    assert weighted.covariance == pytest.approx(expected.covariance)
     others = [Margin(SCHEMA.attributes[0], np.array([0.5, 0.5]))]
     two = estimator.table(["vote", "sex"])
-    found = calibrate(two.support, two.covariance("respondents"), others)
-    assert "tell margins without error, and others" in found.undefined
+    weighted = calibrate(two.support, two.covariance("respondents"), others)
+    assert "tell margins without error, and others" in weighted.undefined
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("numbers", "message"),
     [
         ({"sex": {"female": 0.0, "male": 0.0}}, "sum to 0; expected"),
         ({"sex": {"female": 0.5, "male": float("inf")}}, "sum to ∞; expected"),
@@ -278,10 +280,10 @@ def test_margins_that_the_reports_tell_otherwise_without_error_cannot_be_calibra
         ),
     ],
 )
-def test_margins_that_are_none_are_refused(given, said):
+def test_margins_that_are_none_are_refused(numbers, message):
     with pytest.raises(HalftruthError) as caught:
-        known_margins(SCHEMA, given)
-    assert said in str(caught.value)
+        known_margins(SCHEMA, numbers)
+    assert message in str(caught.value)
     assert caught.value.field == "margins"
 
 
@@ -314,9 +316,9 @@ def test_a_margin_of_strata_gives_the_stratified_estimate():
     )
     table = Estimator(survey, counts).table(["armed", "stratum"])
     margins, _ = known_margins(schema, {"stratum": {"north": 0.7, "south": 0.3}})
-    found = rake(table.support, known_covariance(table, "population"), margins)
-    told = yes / reports
-    assert found.share[1] == pytest.approx(known @ (told - 0.3) / 0.4)
-    variance = known**2 @ (told * (1 - told) / reports) / 0.4**2
+    weighted = rake(table.support, known_covariance(table, "population"), margins)
+    reported = yes / reports
+    assert weighted.share[1] == pytest.approx(known @ (reported - 0.3) / 0.4)
+    variance = known**2 @ (reported * (1 - reported) / reports) / 0.4**2
     # That of a simple random sample has n − 1 in the place of n.
-    assert found.covariance[1, 1] == pytest.approx(variance * 500 / 499)
+    assert weighted.covariance[1, 1] == pytest.approx(variance * 500 / 499)
