@@ -34,6 +34,11 @@ def plain(message):
     return json.loads(msgspec.json.encode(message))
 
 
+def asked_of(query):
+    """Parameters of a query, but those that are empty."""
+    return {name: value for name, value in plain(query).items() if value not in (None, [], {})}
+
+
 def computed(study, query, survey="study"):
     """What an answer has to hold, without asking any surface."""
     return without_time(plain(REGISTRY[name_of(type(query))].compute(study.counted[survey], query)))
@@ -280,7 +285,7 @@ ANALYSES = {
 
 
 every_analysis = pytest.mark.parametrize(
-    ("path", "asked", "columns", "rows", "said"),
+    ("path", "asked", "columns", "rows", "phrases"),
     [pytest.param(*analysis, id=name) for name, analysis in ANALYSES.items()],
 )
 
@@ -306,7 +311,7 @@ def same_everywhere(study, halftruth, query, asked):
 
 
 @every_analysis
-def test_all_give_what_is_computed(study, get, halftruth, path, asked, columns, rows, said):
+def test_all_give_what_is_computed(study, get, halftruth, path, asked, columns, rows, phrases):
     query = make(REGISTRY[path].query, asked)
     for survey in SURVEYS:
         status, answer = get(path, asked, survey.id)
@@ -321,7 +326,7 @@ def test_all_give_what_is_computed(study, get, halftruth, path, asked, columns, 
 
 @every_analysis
 def test_csv_and_data_frames_have_the_same_columns_and_rows(
-    study, get, halftruth, path, asked, columns, rows, said
+    study, get, halftruth, path, asked, columns, rows, phrases
 ):
     answer = get(path, asked)[1]
     status, printed, complaint = halftruth(*command(path, "study", asked), "--csv")
@@ -347,10 +352,6 @@ def test_csv_and_data_frames_have_the_same_columns_and_rows(
         assert all(map(same, line, row)), (line, row)
 
 
-def items(found):
-    return ", ".join(f"{name}={category}" for name, category in found.items())
-
-
 def same(text, value):
     """Whether a cell of a CSV file and one of a data frame are the same."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -361,11 +362,11 @@ def same(text, value):
 
 
 @every_analysis
-def test_text_says_what_people_need(halftruth, path, asked, columns, rows, said):
+def test_text_says_what_people_need(halftruth, path, asked, columns, rows, phrases):
     status, printed, complaint = halftruth(*command(path, "study", asked))
     assert (status, complaint) == (0, "")
-    for words in said:
-        assert words in printed
+    for phrase in phrases:
+        assert phrase in printed
     title, headline, *_ = printed.splitlines()
     assert title.startswith(f"{REGISTRY[path].title} · study · 3\u202f000 reports · ")
     assert headline[-1] == "."
@@ -375,7 +376,7 @@ def test_text_says_what_people_need(halftruth, path, asked, columns, rows, said)
 def test_a_command_says_each_sentence_once_the_answer_first(study, halftruth, name):
     analysis = REGISTRY[name]
     query = analysis.start(SURVEYS[0])
-    asked = {field: value for field, value in plain(query).items() if value not in (None, [], {})}
+    asked = asked_of(query)
     printed = halftruth(*command(name, "study", asked))[1]
     result = analysis.compute(study.counted["study"], query)
     grid = analysis.grid(result)
@@ -420,7 +421,7 @@ def test_every_question_has_an_analysis_and_every_analysis_a_question():
 def test_every_analysis_has_all_surfaces(study, halftruth, tmp_path, name):
     analysis = REGISTRY[name]
     query = analysis.start(SURVEYS[0])
-    asked = {field: value for field, value in plain(query).items() if value not in (None, [], {})}
+    asked = asked_of(query)
     same_everywhere(study, halftruth, query, asked)
     path, headers = f"/v1/surveys/study/{name}", {"Authorization": f"Bearer {study.token}"}
 
@@ -473,7 +474,7 @@ def test_every_analysis_has_all_surfaces(study, halftruth, tmp_path, name):
 def test_an_analysis_needs_a_token(study, capsys):
     name = "table"
     query = REGISTRY[name].start(SURVEYS[0])
-    asked = {field: value for field, value in plain(query).items() if value not in (None, [], {})}
+    asked = asked_of(query)
     for headers in ({}, {"Authorization": "Bearer ht_wrong"}, {"Authorization": "Bearer "}):
         response = study.http.get(f"/v1/surveys/study/{name}", headers=headers)
         assert (response.status_code, response.get_json()["field"]) == (401, "token")
