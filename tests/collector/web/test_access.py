@@ -95,6 +95,7 @@ POST /operate/keys/<action>                         401 401 401 401  403 403 403
 GET  /operate/retention                             401 401 401 401  403 403 403 403 200
 POST /operate/retention                             401 401 401 401  403 403 403 403 200
 GET  /operate/audit-log                             401 401 401 401  403 403 403 403 200
+GET  /results/<survey_id>/export                    401 401 401 401  403 200 200 403 200
 GET  /results/<survey_id>/report                    401 401 401 401  403 200 200 403 200
 GET  /results/<survey_id>/<name>                    401 401 401 401  403 200 200 403 200
 """
