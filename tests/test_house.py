@@ -70,10 +70,10 @@ MOST_LINES = {
     "docs/studies/**/*.py": 4_854,
     "collector/halftruth_collector/**/*.py": 37_531,  # waves, samples, a workbench of pages
     "collector/halftruth_collector/access/**/*.py": 350,  # a key in use is not retired
-    "collector/halftruth_collector/analyses/**/*.py": 6_437,  # waves, samples regressed, lazy rows
+    "collector/halftruth_collector/analyses/**/*.py": 6_437,  # results in parts, waves, samples
     "collector/halftruth_collector/campaign/**/*.py": 1_357,  # rows counted before they are read
     "collector/halftruth_collector/charts/**/*.py": 278,
-    "collector/halftruth_collector/cli/**/*.py": 2_631,  # audits of series, planned waves
+    "collector/halftruth_collector/cli/**/*.py": 2_631,  # order of what is printed, waves
     "collector/halftruth_collector/demo/**/*.py": 508,  # few people, so that it is shown by day
     "collector/halftruth_collector/designing/**/*.py": 1_167,
     "collector/halftruth_collector/disclosure/**/*.py": 1_723,
