@@ -144,8 +144,8 @@ def _values(space: ReportSpace, rest: _Rest) -> NDArray[np.integer]:
         def error(index: int) -> HalftruthError:
             try:
                 space.check(values, index)
-            except ReportError as found:
-                return found
+            except ReportError as error:
+                return error
             raise AssertionError("a report was refused that fits")
 
         return error

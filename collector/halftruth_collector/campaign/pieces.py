@@ -132,11 +132,11 @@ def partition(
 
 def count_part(part: Part) -> CountedPart:
     """Count the reports of a part, each id once: the first of it, unless it was counted before."""
-    found = [batch for path in part.checked for batch in _batches(path, part)]
+    batches = [batch for path in part.checked for batch in _batches(path, part)]
     known = [ids for path in part.earlier for ids in _earlier(path, part)]
     before = sum(map(len, known))
-    ids = np.concatenate([*known, *(_as_numpy(batch.column(0)) for batch in found)])
-    cells = np.concatenate([_as_numpy(batch.column(1)) for batch in found])
+    ids = np.concatenate([*known, *(_as_numpy(batch.column(0)) for batch in batches)])
+    cells = np.concatenate([_as_numpy(batch.column(1)) for batch in batches])
     first, of_first = _firsts(ids)
     chosen = first[first >= before]
     repeats = np.ones(len(ids), dtype=bool)

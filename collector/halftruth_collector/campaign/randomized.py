@@ -201,8 +201,8 @@ def _answers(column: _Column, attribute: Attribute, languages: Sequence[str]) ->
             return blank
         code = names.get(_text(column.labels.get(value)) or text, names.get(text, -1))
         if code < 0 and attribute.number is not None:
-            found = attribute.number.bin(text)
-            code = -1 if found is None else found
+            place = attribute.number.bin(text)
+            code = -1 if place is None else place
         return code
 
     codes = {value: named(value) for value in _distinct(column)}
@@ -242,8 +242,8 @@ def _names(attribute: Attribute, languages: Sequence[str]) -> dict[str, int]:
 def _symbols(column: _Column, size: int) -> NDArray[np.int64]:
     def number(value: Any) -> int:
         match = _SYMBOL.fullmatch(_text(value) or "")
-        found = -1 if match is None else int(match[1])
-        return found if found < size else -1
+        symbol = -1 if match is None else int(match[1])
+        return symbol if symbol < size else -1
 
     codes = {value: number(value) for value in _distinct(column)}
     return _mapped(column, codes, lambda value: f"expected a code from 0 to {size - 1}")
@@ -296,12 +296,12 @@ def _mapped(
     column: _Column, codes: Mapping[Any, int], refused: Callable[[Any], str]
 ) -> NDArray[np.int64]:
     """Code of each value; the first value without one is refused in words."""
-    found = np.fromiter(map(codes.__getitem__, column.values), np.int64, len(column.values))
-    wrong = found < 0
+    mapped = np.fromiter(map(codes.__getitem__, column.values), np.int64, len(column.values))
+    wrong = mapped < 0
     if wrong.any():
         place = int(np.argmax(wrong))
         raise _refused(place + 1, column, refused(column.values[place]))
-    return found
+    return mapped
 
 
 def _refused(row: int, column: _Column, what: str) -> RecordError:
@@ -325,8 +325,8 @@ def _check_columns(names: Sequence[Any], wanted: Sequence[str], rows: int = 0) -
         raise RecordError(f"has {rows} rows; expected at most {MOST_OF_FILE}", field="file")
     for name in wanted:
         if names.count(name) != 1:
-            found = "is there twice; expected once" if name in names else "is missing"
-            raise RecordError(f"column '{name}' {found}", field=name)
+            problem = "is there twice; expected once" if name in names else "is missing"
+            raise RecordError(f"column '{name}' {problem}", field=name)
 
 
 def _read_csv(path: str, wanted: Sequence[str]) -> Iterator[_Column]:

@@ -53,7 +53,7 @@ def find(patterns: Sequence[str]) -> list[str]:
     ParameterError
         If a pattern finds nothing, or its place cannot be read.
     """
-    found: set[str] = set()
+    files: set[str] = set()
     for pattern in patterns:
         if "@" in pattern.partition("://")[2].partition("/")[0]:
             # Names are written down where the counts are.
@@ -66,8 +66,8 @@ def find(patterns: Sequence[str]) -> list[str]:
             raise ParameterError(
                 f"files: {pattern}: nothing is there; expected files of reports", field="files"
             )
-        found.update(names)
-    return sorted(found)
+        files.update(names)
+    return sorted(files)
 
 
 def _elsewhere(pattern: str) -> list[str]:
@@ -134,18 +134,18 @@ def written(names: Iterable[str]) -> dict[str, ReportFile]:
     ParameterError
         If a manifest is none, or a file of one is not there.
     """
-    found: dict[str, ReportFile] = {}
+    listed: dict[str, ReportFile] = {}
     for folder, options in sorted({_split(name)[::2] for name in names}):
         pattern = folder + "*".join(MANIFEST) + options
         manifests = _elsewhere(pattern) if "://" in pattern else glob.glob(pattern)
         for manifest in sorted(manifests):
             with _reading(manifest), _open(manifest) as file:
                 files = msgspec.json.decode(file.read(), type=Manifest).files
-            found |= {folder + each.name + options: each for each in files}
-    for name in sorted(found):
+            listed |= {folder + each.name + options: each for each in files}
+    for name in sorted(listed):
         with _reading(name), _open(name):
             pass
-    return found
+    return listed
 
 
 def _open(name: str) -> Any:

@@ -84,15 +84,15 @@ def root_mean_square_errors(support: Support, truth: Counts, lengths: Iterable[i
         Of true records.
     lengths : iterable of int
     """
-    found = []
+    errors = []
     for length in lengths:
         squares = []
         for positions in combinations(range(len(truth.names)), length):
             shares = truth.marginal(positions) / truth.reports
             estimated = support([truth.names[j] for j in positions])
             squares.append(((estimated - shares) ** 2).ravel())
-        found.append(float(np.sqrt(np.concatenate(squares).mean())))
-    return found
+        errors.append(float(np.sqrt(np.concatenate(squares).mean())))
+    return errors
 
 
 @dataclass(frozen=True)

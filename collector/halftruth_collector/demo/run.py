@@ -162,8 +162,8 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
             f"(Without those of length {lengths}, which are known only to more than"
             f" ±{percent(SHOWN_HALF_WIDTH)}: the largest of them would be mere noise.)"
         )
-    found = [itemset for itemset in result.itemsets if len(itemset.items) in shown]
-    largest = sorted(found, key=lambda itemset: -itemset.value)[:10]
+    itemsets = [itemset for itemset in result.itemsets if len(itemset.items) in shown]
+    largest = sorted(itemsets, key=lambda itemset: -itemset.value)[:10]
     _print(
         ["itemset", "support", "interval", "decision", "truth"],
         [

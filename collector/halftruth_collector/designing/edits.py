@@ -52,11 +52,11 @@ def add(data: Data, kind: str, name: str = "") -> Data:
 def duplicate(data: Data, place: int) -> Data:
     """With another question like that at a place, after it and protected as it is."""
     data, taken = deepcopy(data), names(data)
-    found = questions(data)
-    like, name = deepcopy(found[place]), taken[place]
+    written = questions(data)
+    like, name = deepcopy(written[place]), taken[place]
     like["name"] = next(each for n in count(2) if (each := f"{name}-{n}") not in taken)
-    data[QUESTIONS] = [*found[: place + 1], like, *found[place + 1 :]]
-    pairs = zip(_attributes(found[place]), _attributes(like), strict=True)
+    data[QUESTIONS] = [*written[: place + 1], like, *written[place + 1 :]]
+    pairs = zip(_attributes(written[place]), _attributes(like), strict=True)
     mechanism.protect_alike(data, dict(pairs))
     mechanism.complete(data)
     return data
@@ -75,9 +75,9 @@ def remove(data: Data, place: int) -> Data:
 def move(data: Data, place: int, to: int) -> Data:
     """With a question at another place; one beyond the ends is that at the end."""
     data = deepcopy(data)
-    data[QUESTIONS] = found = questions(data)
-    moved = found.pop(place)
-    found.insert(min(max(to, 0), len(found)), moved)
+    data[QUESTIONS] = written = questions(data)
+    moved = written.pop(place)
+    written.insert(min(max(to, 0), len(written)), moved)
     return data
 
 
@@ -91,12 +91,12 @@ def edit(data: Data, place: int, given: Mapping[str, Sequence[str]]) -> Data:
     """With other fields of a question; who names it calls it as it is called then."""
     data = deepcopy(data)
     mechanism.set_design(data, place, given)
-    found = questions(data)
-    before = found[place]
+    written = questions(data)
+    before = written[place]
     after = with_fields(before, given, languages(data))
     if after == before:
         return data
-    data[QUESTIONS] = [*found[:place], after, *found[place + 1 :]]
+    data[QUESTIONS] = [*written[:place], after, *written[place + 1 :]]
     old, new = _attributes(before), _attributes(after)
     if len(old) == len(new):
         renamed = dict(zip(old, new, strict=True))
@@ -157,8 +157,8 @@ def update_settings(data: Data, given: Mapping[str, Sequence[str]]) -> Data:
 
 
 def _table(data: Data, key: str) -> Data:
-    found = data.get(key)
-    return found if isinstance(found, dict) else {}
+    table = data.get(key)
+    return table if isinstance(table, dict) else {}
 
 
 def _attributes(question: Data) -> list[str]:

@@ -104,8 +104,8 @@ def design_of(data: Data, place: int) -> Fields:
 
     The options of a question with several answers have theirs in common: the first one's.
     """
-    mechanism, found = _mechanism(data), attributes(questions(data)[place])
-    name, answers = next(iter(found.items()), ("", ()))
+    mechanism, categories = _mechanism(data), attributes(questions(data)[place])
+    name, answers = next(iter(categories.items()), ("", ()))
     if mechanism.get("kind") != BY_QUESTION or len(answers) != 2:
         return {}
     written = _entry(mechanism, "designs", name)
@@ -166,7 +166,7 @@ def _can_prove(design: str) -> bool:
 def _assign_design(mechanism: Data, name: str, design: str, answers: Sequence[str]) -> None:
     """Give an attribute a design, with the numbers that it begins with."""
     tables = {
-        table: dict(found) if isinstance(found := mechanism.get(table), dict) else {}
+        table: dict(written) if isinstance(written := mechanism.get(table), dict) else {}
         for table in ("designs", "matrices")
     }
     for members in tables.values():
@@ -233,14 +233,14 @@ def _set_gamma(mechanism: Data, promise: Data) -> None:
 
 
 def _mechanism(data: Data) -> Data:
-    found = data.get(MECHANISM)
-    return found if isinstance(found, dict) else {}
+    table = data.get(MECHANISM)
+    return table if isinstance(table, dict) else {}
 
 
 def _entry(mechanism: Data, table: str, name: str) -> Any:
     """Entry of an attribute in a table of the mechanism, or None."""
-    found = mechanism.get(table)
-    return found.get(name) if isinstance(found, dict) else None
+    entries = mechanism.get(table)
+    return entries.get(name) if isinstance(entries, dict) else None
 
 
 def _decimal(share: Fraction) -> str:

@@ -49,8 +49,8 @@ _STARTS: dict[str, Data] = {
 
 def questions(data: Data) -> list[Data]:
     """The questions of a file, as far as they are any."""
-    found = data.get(QUESTIONS)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    tables = data.get(QUESTIONS)
+    return [one for one in tables if isinstance(one, dict)] if isinstance(tables, list) else []
 
 
 def names(data: Data) -> list[str]:
@@ -60,8 +60,8 @@ def names(data: Data) -> list[str]:
 
 def languages(data: Data) -> list[str]:
     """The languages that a form has a field for; one without a name where none is named."""
-    found = data.get("languages")
-    named = [str(one) for one in found] if isinstance(found, list) else []
+    declared = data.get("languages")
+    named = [str(one) for one in declared] if isinstance(declared, list) else []
     around = data.get(FORM)
     every = [data, *([around] if isinstance(around, dict) else []), *questions(data)]
     every += [option for one in questions(data) for option in _options(one)]
@@ -83,21 +83,21 @@ def attributes(question: Data) -> dict[str, tuple[str, ...]]:
 
 def count(question: Data) -> str:
     """Return how many answers a question has, in words; blank while it is no question."""
-    found = attributes(question)
+    categories = attributes(question)
     several = kind_of(question) == "several"
-    answers = len(found) if several else len(next(iter(found.values()), ()))
+    answers = len(categories) if several else len(next(iter(categories.values()), ()))
     return f"{answers} {'options' if several else 'answers'}" if answers else ""
 
 
 def conditions(data: Data, place: int) -> dict[str, list[str]]:
     """Answers by earlier attribute that a question can be asked after, or is."""
-    found: dict[str, list[str]] = {}
+    by_attribute: dict[str, list[str]] = {}
     for question in questions(data)[:place]:
-        found |= {name: list(answers) for name, answers in attributes(question).items()}
+        by_attribute |= {name: list(answers) for name, answers in attributes(question).items()}
     for name, answer in map(_condition, _ticked(questions(data)[place])):
-        answers = found.setdefault(name, [])
+        answers = by_attribute.setdefault(name, [])
         answers.extend([answer] if answer not in answers else [])
-    return found
+    return by_attribute
 
 
 def start(kind: str, name: str) -> Data:
@@ -124,41 +124,41 @@ def fields_of(question: Data, spoken: Sequence[str]) -> Fields:
     Examples
     --------
     >>> question = {"name": "smoker", "label": {"de": "Rauchen Sie?"}, "categories": ["no", "yes"]}
-    >>> found = fields_of(question, ["en", "de"])
-    >>> found["label"], found["categories"]
+    >>> fields = fields_of(question, ["en", "de"])
+    >>> fields["label"], fields["categories"]
     (['', 'Rauchen Sie?'], ['no\nyes'])
     """
     kind = kind_of(question)
-    found: Fields = {"name": [str(question.get("name", ""))]}
-    found |= {what: by_language(question.get(what, ""), spoken) for what in TEXTS}
-    found["ask_if"] = _ticked(question)
-    found |= {
+    fields: Fields = {"name": [str(question.get("name", ""))]}
+    fields |= {what: by_language(question.get(what, ""), spoken) for what in TEXTS}
+    fields["ask_if"] = _ticked(question)
+    fields |= {
         what: [_YES] if question.get(what, usual) is True else []
         for what, usual in FLAGS.items()
         if _applies(what, kind)
     }
     if kind in ("choice", "scale"):
-        found["categories"] = [_lines(question.get("categories"))]
+        fields["categories"] = [_lines(question.get("categories"))]
     if kind == "number":
-        found |= {what: [str(question.get(what, ""))] for what in NUMBERS}
+        fields |= {what: [str(question.get(what, ""))] for what in NUMBERS}
     if kind != "several":
-        found["items"] = [_lines(question.get("items"))]
+        fields["items"] = [_lines(question.get("items"))]
     if kind == "several":
         options = _options(question)
-        found["options"] = [_lines([option.get("name", "") for option in options])]
+        fields["options"] = [_lines([option.get("name", "") for option in options])]
         said = {
             field: [one.get(key, "") for one in options] for field, (key, _) in BY_ANSWER.items()
         }
     else:
-        found["missing"] = [_lines(question.get("missing"))]
+        fields["missing"] = [_lines(question.get("missing"))]
         tables = {field: _table(question, table) for field, (_, table) in BY_ANSWER.items()}
         said = {
             field: [table.get(answer, "") for answer in _shown(question)]
             for field, table in tables.items()
         }
     for field, texts in said.items():
-        found[field] = _columns([by_language(text, spoken) for text in texts], spoken)
-    return found
+        fields[field] = _columns([by_language(text, spoken) for text in texts], spoken)
+    return fields
 
 
 def with_fields(question: Data, given: Mapping[str, Sequence[str]], spoken: Sequence[str]) -> Data:
@@ -207,10 +207,10 @@ def by_language(text: object, spoken: Sequence[str]) -> list[str]:
 def text_of(texts: Sequence[str], spoken: Sequence[str]) -> str | dict[str, str]:
     """A text of a form as a file has it."""
     pairs = zip(spoken, texts, strict=False)
-    found = {language: text.strip() for language, text in pairs if text.strip()}
-    if not found or list(found) == [spoken[0]]:
-        return found.get(spoken[0], "")
-    return found
+    translations = {language: text.strip() for language, text in pairs if text.strip()}
+    if not translations or list(translations) == [spoken[0]]:
+        return translations.get(spoken[0], "")
+    return translations
 
 
 def _applies(flag: str, kind: str) -> bool:
@@ -218,8 +218,8 @@ def _applies(flag: str, kind: str) -> bool:
 
 
 def _options(question: Data) -> list[Data]:
-    found = question.get("options")
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    options = question.get("options")
+    return [one for one in options if isinstance(one, dict)] if isinstance(options, list) else []
 
 
 def _shown(question: Data) -> list[str]:
@@ -230,8 +230,8 @@ def _shown(question: Data) -> list[str]:
 
 
 def _texts(question: Data, key: str) -> list[str]:
-    found = question.get(key)
-    return list(map(str, found)) if isinstance(found, list) else []
+    texts = question.get(key)
+    return list(map(str, texts)) if isinstance(texts, list) else []
 
 
 def successors(before: Data, after: Data) -> dict[str, str | None]:
@@ -276,8 +276,8 @@ def _show(changed: Data, other: Mapping[str, Sequence[str]], spoken: Sequence[st
 
 
 def _table(question: Data, key: str) -> Data:
-    found = question.get(key)
-    return found if isinstance(found, dict) else {}
+    table = question.get(key)
+    return table if isinstance(table, dict) else {}
 
 
 def put(owner: Data, key: str, value: Any, usual: object = None) -> None:
@@ -309,8 +309,8 @@ def _columns(rows: Sequence[Sequence[str]], spoken: Sequence[str]) -> list[str]:
 
 def _ticked(question: Data) -> list[str]:
     """Conditions of a question, as attribute=category."""
-    found = question.get("ask_if")
-    pairs = found.items() if isinstance(found, dict) else ()
+    condition = question.get("ask_if")
+    pairs = condition.items() if isinstance(condition, dict) else ()
     return [f"{name}={answer}" for name, said in pairs if isinstance(said, list) for answer in said]
 
 
@@ -320,10 +320,10 @@ def _condition(text: str) -> tuple[str, str]:
 
 
 def _conditions(texts: Sequence[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    answers: dict[str, list[str]] = {}
     for name, answer in map(_condition, texts):
-        found.setdefault(name, []).append(answer)
-    return found
+        answers.setdefault(name, []).append(answer)
+    return answers
 
 
 def _same(name: str, texts: Sequence[str], before: Sequence[str]) -> bool:

@@ -198,9 +198,9 @@ def _rearranged(tables: AoT, data: Sequence[Data]) -> AoT:
     known_by: tuple[Callable[[Data], object], ...] = (lambda one: one, lambda one: one.get("name"))
     for part in known_by:
         for place, one in enumerate(data):
-            found = [k for k, (_, before) in enumerate(left) if part(before) == part(one)]
-            if place not in kept and found:
-                kept[place] = left.pop(found[0])[0]
+            places = [k for k, (_, before) in enumerate(left) if part(before) == part(one)]
+            if place not in kept and places:
+                kept[place] = left.pop(places[0])[0]
     arranged = tomlkit.aot()
     for place, one in enumerate(data):
         arranged.append(_edited(kept[place], one) if place in kept else _table(one))

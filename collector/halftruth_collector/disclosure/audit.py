@@ -147,8 +147,8 @@ def audit(
     --------
     >>> from halftruth_shared import Attribute, GammaDiagonal, Schema
     >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
-    >>> found = audit(Survey("health", "Health", schema, GammaDiagonal("19")), 5_000)
-    >>> str(found.protection.record), round(found.counts.epsilon, 2)
+    >>> result = audit(Survey("health", "Health", schema, GammaDiagonal("19")), 5_000)
+    >>> str(result.protection.record), round(result.counts.epsilon, 2)
     ('from 5\u202f% to at most 50\u202f% (γ = 19)', 0.45)
     """
     linking = None

@@ -228,13 +228,13 @@ def _differences(surveys: Sequence[Survey]) -> Iterator[str]:
     for survey in surveys[1:]:
         begin = f"Wave {_series(survey).wave} against wave {waves[0]}"
         now = {a.name: a.categories for a in survey.schema.attributes}
-        for words, found in (
+        for words, names in (
             ("asks", [name for name in now if name not in before]),
             ("does not ask", [name for name in before if name not in now]),
             ("has other answers to", [n for n in before if now.get(n, before[n]) != before[n]]),
         ):
-            if found:
-                yield f"{begin}: {words} {listing(found)}."
+            if names:
+                yield f"{begin}: {words} {listing(names)}."
         if before.keys() == now.keys() and _asked(survey) != _asked(first):
             yield f"{begin}: asks in another order, or after other answers."
         if survey.mechanism != first.mechanism:

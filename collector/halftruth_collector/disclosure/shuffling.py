@@ -96,8 +96,8 @@ def shuffled(gamma: Fraction | float, respondents: int, delta: float) -> Shuffle
 
     Examples
     --------
-    >>> found = shuffled(Fraction(19), 5_000, 1e-6)
-    >>> round(found.local_epsilon, 2), round(found.epsilon, 2), round(found.tail, 2)
+    >>> guarantee = shuffled(Fraction(19), 5_000, 1e-6)
+    >>> round(guarantee.local_epsilon, 2), round(guarantee.epsilon, 2), round(guarantee.tail, 2)
     (2.94, 0.45, 0.57)
     """
     if type(respondents) is not int or respondents < 1:

@@ -76,12 +76,12 @@ def ask_if(
         parts = [_parse(expression, dialect, known, attributes) for expression in expressions]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    found = _both(parts)
-    if found is None or not all(found.values()):
+    answers_by_name = _both(parts)
+    if answers_by_name is None or not all(answers_by_name.values()):
         return None
     return {
         name: [category for category in attributes[name].categories if category in answers]
-        for name, answers in found.items()
+        for name, answers in answers_by_name.items()
         if len(answers) < len(attributes[name].categories)
     }
 
@@ -91,11 +91,11 @@ def _parse(
 ) -> Answers | None:
     if len(expression) > _LONGEST:
         return None
-    found: dict[str, Answers | None] = {}
+    comparisons: dict[str, Answers | None] = {}
 
     def named(match: re.Match[str]) -> str:
-        name = f"comparison{len(found)}_"
-        found[name] = _answers(dialect.read(match), known, attributes)
+        name = f"comparison{len(comparisons)}_"
+        comparisons[name] = _answers(dialect.read(match), known, attributes)
         return f" {name} "
 
     # With comparisons replaced by names it is a Python expression.
@@ -105,23 +105,23 @@ def _parse(
         lambda match: f" {_JOINED.get(match[0], match[0].lower())} ",
         logic,
     )
-    return _evaluate(ast.parse(f"({logic.strip()})", mode="eval").body, found, attributes)
+    return _evaluate(ast.parse(f"({logic.strip()})", mode="eval").body, comparisons, attributes)
 
 
 def _evaluate(
-    node: ast.expr, found: Mapping[str, Answers | None], attributes: Mapping[str, Attribute]
+    node: ast.expr, comparisons: Mapping[str, Answers | None], attributes: Mapping[str, Attribute]
 ) -> Answers | None:
     if isinstance(node, ast.Name):
-        return found.get(node.id)
+        return comparisons.get(node.id)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        part = _evaluate(node.operand, found, attributes)
+        part = _evaluate(node.operand, comparisons, attributes)
         if part is None or len(part) != 1:
             return None
         [(name, answers)] = part.items()
         return {name: frozenset(attributes[name].categories) - answers}
     if not isinstance(node, ast.BoolOp):
         return None
-    parts = [_evaluate(value, found, attributes) for value in node.values]
+    parts = [_evaluate(value, comparisons, attributes) for value in node.values]
     if isinstance(node.op, ast.And):
         return _both(parts)
     # A condition of a survey is a set of answers to each of some questions.
@@ -199,7 +199,7 @@ def thresholds(
     expressions: Iterable[str], dialect: Dialect, known: Known, attributes: Mapping[str, Attribute]
 ) -> set[tuple[str, Fraction]]:
     """Return each number with the ends of bins that it would need for these expressions."""
-    found = set()
+    ends = set()
     for expression in expressions:
         for match in dialect.pattern.finditer(expression[:_LONGEST]):
             comparison = dialect.read(match)
@@ -209,8 +209,8 @@ def thresholds(
             for value, sign in product(comparison.values, signs):
                 bound = read_number(value)
                 if number is not None and bound is not None:
-                    found.add((name, _first(number, sign, bound)))
-    return found
+                    ends.add((name, _first(number, sign, bound)))
+    return ends
 
 
 def fitted_bins(

@@ -132,15 +132,15 @@ class Draft:
         texts : mapping
             Labels by category.
         """
-        found: dict[str, dict[str, Any]] = {}
+        options: dict[str, dict[str, Any]] = {}
         taken: set[str] = set()
         for value, category in values.items():
             name = usable(category, taken)
             if name != category:
                 self.say("an option has another name", called, name)
             taken.add(name)
-            found[value] = {"name": name, "label": texts.get(category, category)}
-        return found
+            options[value] = {"name": name, "label": texts.get(category, category)}
+        return options
 
     def text(self, texts: Mapping[str, str]) -> str | dict[str, str]:
         """Return a text without markup in the languages of the questionnaire."""
@@ -251,7 +251,7 @@ class Draft:
         expressions = [
             each for each, word in zip(expressions, plain, strict=True) if word not in _ALWAYS
         ]
-        found = ask_if(expressions, self.dialect, self._known, self._attributes)
+        condition = ask_if(expressions, self.dialect, self._known, self._attributes)
         for wanted, members, known in made:
             if len(self.questions) == MOST_QUESTIONS:
                 self.say(f"what comes after {MOST_QUESTIONS} questions is left out")
@@ -262,7 +262,7 @@ class Draft:
                 continue
             name = self.name(wanted)
             self._of[name] = called
-            if found is None:
+            if condition is None:
                 for number, edge in thresholds(
                     expressions, self.dialect, self._known, self._attributes
                 ):
@@ -276,7 +276,7 @@ class Draft:
             question = {**common, **members}
             question["help"] = together([*self._introductions, question.get("help", "")])
             question = self._with_short_label(
-                {"name": name, **question, **({"ask_if": found} if found else {})}
+                {"name": name, **question, **({"ask_if": condition} if condition else {})}
             )
             question = {
                 key: value for key, value in question.items() if value or type(value) is int
@@ -360,10 +360,10 @@ class Draft:
             kinds.setdefault(what, []).append((name, which))
         return tuple(
             [
-                _sentence(what, *found[0])
-                if len(found) == 1
-                else f"{what} ({len(found)}: {_some([name or which for name, which in found])})"
-                for what, found in kinds.items()
+                _sentence(what, *notes[0])
+                if len(notes) == 1
+                else f"{what} ({len(notes)}: {_some([name or which for name, which in notes])})"
+                for what, notes in kinds.items()
             ]
         )
 

@@ -210,12 +210,12 @@ class _Reader:
         called, number = row.get("title", ""), row["qid"]
         field = f"{row.get('sid', '')}X{row.get('gid', '')}X{number}"
         more: Known = {}
-        for name, found in known.items():
+        for name, answers in known.items():
             below = name.removeprefix(called)
-            more[f"{field}{below.removeprefix('_')}"] = found
+            more[f"{field}{below.removeprefix('_')}"] = answers
             # A title may look like the number of another question.
             if f"Q{number}" not in self.titles:
-                more[f"Q{number}{below}"] = found
+                more[f"Q{number}{below}"] = answers
         return more | known
 
     def made(self, kind: str, row: Row, called: str, settings: Row) -> list[Made]:

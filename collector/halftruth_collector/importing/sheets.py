@@ -54,11 +54,11 @@ def read_workbook(content: bytes) -> dict[str, list[Row]]:
         book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
         return {
             name: _rows(
-                book[found].iter_rows(
+                book[sheet].iter_rows(
                     max_row=_MOST_ROWS + 2, max_col=_MOST_COLUMNS + 1, values_only=True
                 )
             )
-            if (found := next((each for each in book.sheetnames if each.lower() == name), None))
+            if (sheet := next((each for each in book.sheetnames if each.lower() == name), None))
             else []
             for name in _SHEETS
         }

@@ -33,8 +33,8 @@ def version(connection: Connection) -> str | None:
     if VERSION_TABLE not in inspect(connection).get_table_names():
         return None
     statement = select(column("version_num", String)).select_from(table(VERSION_TABLE))
-    found: str | None = connection.execute(statement).scalar()
-    return found
+    number: str | None = connection.execute(statement).scalar()
+    return number
 
 
 def known(connection: Connection) -> str:
@@ -45,18 +45,18 @@ def known(connection: Connection) -> str:
     SchemaOutdated
         If there are none, or they are of a version that it does not know.
     """
-    found = version(connection)
-    if found not in VERSIONS:
-        check(found, same=True)
-    return str(found)
+    current = version(connection)
+    if current not in VERSIONS:
+        check(current, same=True)
+    return str(current)
 
 
-def check(found: str | None, *, same: bool = False) -> None:
+def check(now: str | None, *, same: bool = False) -> None:
     """Make sure that this program works with the tables of a version.
 
     Parameters
     ----------
-    found : str or None
+    now : str or None
     same : bool
         Whether later tables will not do, of which this program would lose what it does not know.
 
@@ -65,16 +65,16 @@ def check(found: str | None, *, same: bool = False) -> None:
     SchemaOutdated
         If they are older, or of a later version that does not promise it.
     """
-    if found == HEAD or (found is not None and found > HEAD and not same and serves(found, HEAD)):
+    if now == HEAD or (now is not None and now > HEAD and not same and serves(now, HEAD)):
         return
-    if found is None or found < HEAD:
+    if now is None or now < HEAD:
         raise SchemaOutdated(
-            f"database: its tables are of version {found or 'none'}, expected {HEAD}; back it up,"
+            f"database: its tables are of version {now or 'none'}, expected {HEAD}; back it up,"
             " then run 'halftruth admin migrate'",
             field="database",
         )
     raise SchemaOutdated(
-        f"database: its tables are of version {found}, which is newer than {HEAD}; expected a"
+        f"database: its tables are of version {now}, which is newer than {HEAD}; expected a"
         " newer halftruth",
         field="database",
     )

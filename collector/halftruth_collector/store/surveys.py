@@ -258,8 +258,8 @@ class SurveyStore:
 
     def of_series(self, id: str) -> list[StoredSurvey]:
         """Every survey of a series, by id."""
-        found = ((stored, stored.survey().series) for stored in self.all())
-        return [stored for stored, series in found if series is not None and series.id == id]
+        surveys = ((stored, stored.survey().series) for stored in self.all())
+        return [stored for stored, series in surveys if series is not None and series.id == id]
 
     def _read(self, id: str) -> StoredSurvey:
         with self._database.reading() as connection:

@@ -192,8 +192,8 @@ def exported(file: Path) -> Iterator[tuple[Connection, Iterator[Sequence[bytes]]
             yield source, counts_folder.ids(file, provenance, files.PAGE)
         return
     with existing_file(file) as export, export.reading() as source:
-        found = pages(source, select(report_ids.c.report_id), report_ids)
-        yield source, ([row.report_id for row in page] for page in found)
+        ids = pages(source, select(report_ids.c.report_id), report_ids)
+        yield source, ([row.report_id for row in page] for page in ids)
 
 
 def _import_ids(
