@@ -155,7 +155,7 @@ class Call:
     @property
     def id(self) -> str:
         """Name of the call for programs."""
-        return re.sub(r"_(\w)", lambda found: found[1].upper(), self.view.__name__)
+        return re.sub(r"_(\w)", lambda match: match[1].upper(), self.view.__name__)
 
     @property
     def path(self) -> str:

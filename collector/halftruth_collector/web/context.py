@@ -68,8 +68,8 @@ class Collector:
 
 def collector() -> Collector:
     """The collector that this request is for."""
-    found: Collector = current_app.extensions[EXTENSION]
-    return found
+    current: Collector = current_app.extensions[EXTENSION]
+    return current
 
 
 def current_request() -> Request:

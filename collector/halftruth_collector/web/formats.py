@@ -87,16 +87,16 @@ def named(known: tuple[Format, ...]) -> Format | None:
         If it cannot be written here.
     """
     given = request.args.getlist(PARAMETER)
-    found = next((name for name in known if [name] == given), None)
-    if given and found is None:
+    kind = next((name for name in known if [name] == given), None)
+    if given and kind is None:
         raise ParameterError(f"{PARAMETER}: expected one of: {', '.join(known)}", field=PARAMETER)
-    extra = found and lacking(found)
+    extra = kind and lacking(kind)
     if extra:
         raise NotAcceptable(
-            f"{PARAMETER}: {found} needs halftruth-collector[{extra}], which is not installed here",
+            f"{PARAMETER}: {kind} needs halftruth-collector[{extra}], which is not installed here",
             field=PARAMETER,
         )
-    return found
+    return kind
 
 
 def wanted() -> Format:

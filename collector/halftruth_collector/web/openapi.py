@@ -200,15 +200,15 @@ def _answer(call: Call) -> Json:
 
 def problems_of(call: Call) -> dict[int, dict[str, str]]:
     """Return the meaning of each problem of a call by status and type."""
-    found: dict[int, dict[str, str]] = {}
+    problems: dict[int, dict[str, str]] = {}
     for kind in call.errors:
         # Only its class matters for its status and its name.
         error = kind.__new__(kind)
-        found.setdefault(status_of(error), {})[slug(error)] = _first_line(kind)
-    found[500] = {"internal": "The collector failed; nothing of the request was counted."}
+        problems.setdefault(status_of(error), {})[slug(error)] = _first_line(kind)
+    problems[500] = {"internal": "The collector failed; nothing of the request was counted."}
     if "{" in call.path:
-        found.setdefault(404, {})["http"] = "There is no such address."
-    return found
+        problems.setdefault(404, {})["http"] = "There is no such address."
+    return problems
 
 
 def _problem(status: int, problems: dict[str, str]) -> Json:

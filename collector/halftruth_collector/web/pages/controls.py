@@ -71,9 +71,9 @@ def _usual(field: Field) -> list[str]:
 def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[str, str]) -> Control:
     described = (field.name, field.name.replace("_", " ").capitalize(), field.description)
     known = {a.name: _named(a) for a in survey.schema.attributes}
-    found = tuple(answers) if field.of == "category" else choices(field, survey)
+    names = tuple(answers) if field.of == "category" else choices(field, survey)
     said = sentences.named if field.of == "measure" else str
-    labels = [known.get(name) or answers.get(name) or said(name) for name in found]
+    labels = [known.get(name) or answers.get(name) or said(name) for name in names]
     if field.kind == "items":
         every = [_items(a, field.choices, texts) for a in survey.schema.attributes]
         # What is said of no attribute of this survey stays, too, next to the error about it.
@@ -95,23 +95,23 @@ def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[st
         ticked = [text for text in texts if text != "false"]
         return Control(*described, "boxes", options=(_options(["true"], ticked, ["yes"]),))
     if field.kind == "categories":
-        return Control(*described, "boxes", options=(_options(found, texts, labels),))
+        return Control(*described, "boxes", options=(_options(names, texts, labels),))
     if field.kind == "names":
         named = [name for text in texts for name in text.split(",")]
         if field.places:
             chosen = [*named, *[""] * len(field.places)]
             selects = tuple(
-                _options(found, chosen[place : place + 1], labels, blank="none")
+                _options(names, chosen[place : place + 1], labels, blank="none")
                 for place in range(len(field.places))
             )
             return Control(*described, "selects", options=selects, groups=field.places)
-        return Control(*described, "boxes", options=(_options(found, named, labels),))
+        return Control(*described, "boxes", options=(_options(names, named, labels),))
     default = ",".join(_usual(field))
-    if found:
+    if names:
         blank = "" if field.required or default else "any"
         if blank and field.of == "category":
             blank = "by default"
-        options = _options(found, texts or [default], labels, blank=blank)
+        options = _options(names, texts or [default], labels, blank=blank)
         return Control(*described, "select", options=(options,))
     return Control(*described, "input", value=",".join(texts) or default)
 
@@ -127,11 +127,11 @@ def _answers(attribute: Attribute) -> dict[str, str]:
     return dict(zip(attribute.categories, attribute.answers_in(), strict=True))
 
 
-def _items(attribute: Attribute, found: Sequence[str], texts: Sequence[str]) -> tuple[Option, ...]:
+def _items(attribute: Attribute, names: Sequence[str], texts: Sequence[str]) -> tuple[Option, ...]:
     """Return the options of an attribute: categories, or the choices and what was given."""
     begin = f"{attribute.name}="
     given = [text.removeprefix(begin) for text in texts if text.startswith(begin)]
-    said = list(dict.fromkeys([*(found or attribute.categories), *given]))
+    said = list(dict.fromkeys([*(names or attribute.categories), *given]))
     every, labels = [f"{begin}{one}" for one in said], _answers(attribute)
     return _options(every, texts, [labels.get(one, one) for one in said], keep=False)
 

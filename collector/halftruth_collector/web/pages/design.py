@@ -130,8 +130,8 @@ def _posted() -> Draft:
     data = draft.data
     if data is None:
         return draft
-    found = questions.questions(data)
-    draft.place = _place(opened, len(found))
+    posted = questions.questions(data)
+    draft.place = _place(opened, len(posted))
     if request.form.get("seen") != _fingerprint(draft.written):
         return draft
     before, data = data, edits.update_settings(data, _given("survey", edits.settings_of(data)))
@@ -296,7 +296,7 @@ def _controls(data: Data | None, draft: Draft) -> dict[str, Any]:
     """Return the values of the form's controls; none of a text that is not TOML."""
     if data is None:
         return {"settings": None, "spoken": [], "place": None, "language": ""}
-    found, spoken = questions.questions(data), questions.languages(data)
+    written, spoken = questions.questions(data), questions.languages(data)
     language = draft.language if draft.language in spoken else spoken[0]
     *before, after = draft.origin.left_out(questions.names(data))
     outline = [
@@ -308,9 +308,9 @@ def _controls(data: Data | None, draft: Draft) -> dict[str, Any]:
             "fate": draft.origin.of(str(one.get("name", ""))),
             "left_out": gone,
         }
-        for one, gone in zip(found, before, strict=True)
+        for one, gone in zip(written, before, strict=True)
     ]
-    place = draft.place if draft.place is not None and draft.place < len(found) else None
+    place = draft.place if draft.place is not None and draft.place < len(written) else None
     return {
         "settings": edits.settings_of(data),
         "spoken": spoken,
@@ -322,7 +322,7 @@ def _controls(data: Data | None, draft: Draft) -> dict[str, Any]:
         "place": place,
         "question": None if place is None else edits.fields_of(data, place),
         "conditions": {} if place is None else questions.conditions(data, place),
-        "answers": () if place is None else _answers(found[place]),
+        "answers": () if place is None else _answers(written[place]),
         "designs": DESIGNS,
         "design_parts": _DESIGN_PARTS,
         "by_question": mechanism.BY_QUESTION,
@@ -353,7 +353,7 @@ def _precision(survey: Survey | None) -> dict[str, Any]:
         return page | {"plan_problem": str(error)}
     [own] = result.mechanisms
     best = {bound.length: bound.by_itself for bound in result.bound}
-    lengths = [(found.length, found, best.get(found.length)) for found in own.lengths]
+    lengths = [(planned.length, planned, best.get(planned.length)) for planned in own.lengths]
     labels = {attribute.name: attribute.label_in() for attribute in survey.schema.attributes}
     return page | {"plan": result, "labels": labels, "lengths": lengths, "reliability": reliability}
 

@@ -39,12 +39,12 @@ def front() -> str:
     """The listed surveys of this collector."""
     this = collector()
     listed = this.store.surveys.listed()
-    surveys, found = [stored.survey() for stored in listed], states(listed)
+    surveys, shown = [stored.survey() for stored in listed], states(listed)
     for survey in surveys:
         refused = why_form_refuses(survey, this.config.max_gamma)
-        if found[survey.id] == "Open" and refused is not None:
-            found[survey.id] = "Not asked here"
-    return render_template("front.html", surveys=surveys, states=found)
+        if shown[survey.id] == "Open" and refused is not None:
+            shown[survey.id] = "Not asked here"
+    return render_template("front.html", surveys=surveys, states=shown)
 
 
 @blueprint.get("/s/<survey_id>")

@@ -110,8 +110,8 @@ def cards(survey: Survey, result: OverviewResult, address: Callable[[str], str])
     confidence = result.query.confidence
     shown = {question.attribute: question for question in result.questions}
     for question in survey.schema.questions:
-        found = [shown[each.name] for each in question.attributes if each.name in shown]
-        if not found:
+        asked = [shown[each.name] for each in question.attributes if each.name in shown]
+        if not asked:
             continue
         bars: list[Bar] = []
         for attribute in question.attributes:
@@ -132,13 +132,13 @@ def cards(survey: Survey, result: OverviewResult, address: Callable[[str], str])
             bars += [
                 Bar.of(label, share, confidence) for share in one.answers if share.answer == chosen
             ]
-        title, link = question.label_in(), address(found[0].attribute)
-        yield Card(title, link, tuple(_notes(found)), tuple(bars))
+        title, link = question.label_in(), address(asked[0].attribute)
+        yield Card(title, link, tuple(_notes(asked)), tuple(bars))
 
 
-def _notes(found: Sequence[QuestionOverview]) -> list[str]:
-    worst = max(found, key=lambda one: _RELIABILITIES.index(one.reliability))
-    effective = [one.effective_reports for one in found if one.effective_reports is not None]
+def _notes(overviews: Sequence[QuestionOverview]) -> list[str]:
+    worst = max(overviews, key=lambda one: _RELIABILITIES.index(one.reliability))
+    effective = [one.effective_reports for one in overviews if one.effective_reports is not None]
     notes = [sentence(worst.verdict)]
     if effective:
         known = f"As precise as {number(min(effective), 0)} answers without perturbation."

@@ -78,24 +78,24 @@ _NAME = "<any({}):name>".format(", ".join(f"'{name}'" for name in ANALYSES))
 def surveys() -> str:
     """The surveys whose results this token shows."""
     only = g.bearer.survey
-    found = [stored for stored in collector().store.surveys.all() if only in (None, stored.id)]
-    said = states(found)
+    visible = [stored for stored in collector().store.surveys.all() if only in (None, stored.id)]
+    state_of = states(visible)
     return render_template(
-        "results_list.html", surveys=[_listed(stored, said[stored.id]) for stored in found]
+        "results_list.html", surveys=[_listed(stored, state_of[stored.id]) for stored in visible]
     )
 
 
 def _listed(stored: StoredSurvey, state: str) -> dict[str, Any]:
     """Return a survey's entry in the list."""
     survey, outcomes = stored.survey(), collector().store.reports.daily_outcomes(stored.id)
-    counted = sum(found.counted for found in outcomes)
+    counted = sum(day.counted for day in outcomes)
     plural, least = "" if counted == 1 else "s", collector().config.min_reports
     served = counted >= max(least, 1)
     return {
         "state": state,
         "survey": survey,
         "reports": f"{number(counted)} report{plural}" if counted else "No reports",
-        "period": period([found.day for found in outcomes if found.counted]),
+        "period": period([day.day for day in outcomes if day.counted]),
         "served": served,
         "precision": precision(survey, counted)
         if served
@@ -160,10 +160,10 @@ def report(survey_id: str) -> str | AnyResponse:
     """Everything that a survey showed, on one page to be printed, or as a file."""
     parameters.none(formats.PARAMETER)
     format = formats.named(("html",))
-    found = survey_report(counted(survey_id))
+    made = survey_report(counted(survey_id))
     if format is not None:
-        return formats.respond(as_file(found), format, f"{survey_id}-report")
-    return render_template("report.html", survey_id=survey_id, **shown(found))
+        return formats.respond(as_file(made), format, f"{survey_id}-report")
+    return render_template("report.html", survey_id=survey_id, **shown(made))
 
 
 def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse | tuple[str, int]:
@@ -282,7 +282,7 @@ def _further(analysis: Analysis[Any, Any], query: Query[Any], source: Counted) -
 
 def _places(current: str, survey: Survey, given: Texts) -> list[Place]:
     """Return the parts of the results, with the pages of each that the survey has."""
-    found, answered = [], identified(survey)
+    places, answered = [], identified(survey)
     for name in PLACES:
         pages = [
             Page(each.title, _link(each, survey, given), each.name == current)
@@ -296,8 +296,8 @@ def _places(current: str, survey: Survey, given: Texts) -> list[Place]:
             pages.insert(0, Page("Files", picked, current == "export"))
             pages.append(Page("Report to print", printed, current=False))
         if pages:
-            found.append(Place(name, pages))
-    return found
+            places.append(Place(name, pages))
+    return places
 
 
 def _link(

@@ -109,10 +109,10 @@ def signed_in() -> AnyResponse | tuple[str, int]:
     token, address = request.form.get("token", "").strip(), request.form.get("next", "")
     role = _role_at(address)
     try:
-        found = allow(role, token)
+        bearer = allow(role, token)
     except (Unauthorized, Forbidden) as error:
         return _sign_in_page(role, address, str(error)), status_of(error)
-    homes = [home for known, home in HOMES.items() if found.role in (known, "operator")]
+    homes = [home for known, home in HOMES.items() if bearer.role in (known, "operator")]
     response = redirect(_safe(address) or homes[0], 303)
     for home in homes:
         response.set_cookie(
