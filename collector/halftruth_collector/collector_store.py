@@ -92,8 +92,8 @@ class Store:
 
     def state(self, survey_id: str) -> SurveyState:
         """Return the state of one survey; see :mod:`~.store.states`."""
-        [found] = survey_states(self.database, survey_id)
-        return found
+        [state] = survey_states(self.database, survey_id)
+        return state
 
     def back_up(self, file: Path, progress: Progress | None = None) -> int:
         """Write everything into a new file; see :mod:`~.store.backups`."""

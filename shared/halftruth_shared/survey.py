@@ -344,9 +344,9 @@ def _shape_error(error: Exception, content: dict[str, Any] | None = None) -> Sur
         known = _members(message, content)
     if known:
         message += f"; expected one of: {listing(known, len(known))}"
-    if (found := _SHAPE.fullmatch(message)) is None:
+    if (shape := _SHAPE.fullmatch(message)) is None:
         return SurveyError(f"survey: {message}")
-    wanted, got, place = found.groups()
+    wanted, got, place = shape.groups()
     expected = " or ".join(
         [_WORDS.get(kind, kind) for kind in wanted.split(" | ") if kind != "null"]
     )
@@ -358,8 +358,8 @@ def _shape_error(error: Exception, content: dict[str, Any] | None = None) -> Sur
         if isinstance(name, str):
             place = f"attribute '{name}': {place[at.end() :]}"
     # Exact numbers are no floating-point numbers.
-    told = "a decimal number, which is written as text" if got == "float" else _WORDS.get(got, got)
-    return SurveyError(f"{place}: expected {expected}, got {told}", field=place)
+    given = "a decimal number, which is written as text" if got == "float" else _WORDS.get(got, got)
+    return SurveyError(f"{place}: expected {expected}, got {given}", field=place)
 
 
 def read_survey(path: str) -> Survey:

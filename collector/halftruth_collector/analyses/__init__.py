@@ -17,11 +17,11 @@ __all__ = ["ANALYSES", "Analysis", "Counted", "Grid", "choices", "identified"]
 
 
 def _analyses() -> dict[str, Analysis[Any, Any]]:
-    modules = [import_module(found.name) for found in iter_modules(__path__, f"{__name__}.")]
-    found = [module.ANALYSIS for module in modules if hasattr(module, "ANALYSIS")]
+    modules = [import_module(each.name) for each in iter_modules(__path__, f"{__name__}.")]
+    analyses = [module.ANALYSIS for module in modules if hasattr(module, "ANALYSIS")]
     return {
         analysis.name: analysis
-        for analysis in sorted(found, key=lambda analysis: (analysis.order, analysis.name))
+        for analysis in sorted(analyses, key=lambda analysis: (analysis.order, analysis.name))
     }
 
 

@@ -105,12 +105,12 @@ def grid(result: AssociationsResult) -> Grid:
 def headline(result: AssociationsResult) -> str:
     """Number of significantly associated pairs, and the strongest one."""
     pairs = strongest(result)
-    found = [pair for pair in pairs if proven(result, pair)]
-    if not found:
+    associated = [pair for pair in pairs if proven(result, pair)]
+    if not associated:
         return f"No association was found among {number(len(pairs))} pairs of questions."
-    first, one = found[0], len(found) == 1
+    first, one = associated[0], len(associated) == 1
     return (
-        f"{number(len(found))} of {number(len(pairs))} pairs of questions"
+        f"{number(len(associated))} of {number(len(pairs))} pairs of questions"
         f" {'is' if one else 'are'} proven to be associated, most"
         f" {'clearly' if first.value is None else 'strongly'}"
         f" {sentences.quoted(first.row)} and {sentences.quoted(first.column)}."
@@ -125,11 +125,11 @@ def _together(result: AssociationsResult) -> str:
 
 def warnings(result: AssociationsResult) -> list[str]:
     """Warn of proven associations whose strength is too uncertain."""
-    found = [pair for pair in strongest(result) if proven(result, pair)]
-    vague = sum(pair.reliability == "not usable" for pair in found)
+    sure = [pair for pair in strongest(result) if proven(result, pair)]
+    vague = sum(pair.reliability == "not usable" for pair in sure)
     if not vague:
         return []
-    return [f"The strength of {number(vague)} of {number(len(found))} proven ones is not usable."]
+    return [f"The strength of {number(vague)} of {number(len(sure))} proven ones is not usable."]
 
 
 def interpretation(result: AssociationsResult) -> list[str]:

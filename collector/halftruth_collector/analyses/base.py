@@ -225,8 +225,8 @@ class Rows(Sequence[Sequence[object]]):
         return len(self._of)
 
     def __getitem__(self, place: Any) -> Any:
-        found = self._of[place]
-        return [*map(self._row, found)] if isinstance(place, slice) else self._row(found)
+        chosen = self._of[place]
+        return [*map(self._row, chosen)] if isinstance(place, slice) else self._row(chosen)
 
 
 @dataclass(frozen=True)

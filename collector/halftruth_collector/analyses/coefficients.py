@@ -66,15 +66,15 @@ def _effects(
     """Average marginal effect beside each coefficient that has one."""
     span = np.ptp(model.outcome.scores) if model.outcome.model == "ordinal" else 1.0
     compared = model.outcome.compared
-    found: list[Estimate | None] = []
+    effects: list[Estimate | None] = []
     for (answer, term), z in zip(places, fit.z.tolist(), strict=True):
         if not 1 <= term <= len(fit.effects) or not fit.effects.shape[1]:
-            found.append(None)
+            effects.append(None)
             continue
         # Of an ordinal outcome one effect is of the mean of all.
         which = 0 if answer is None else compared.index(answer)
         value, error = fit.effects[term - 1, which], fit.effect_errors[term - 1, which]
         error = np.nan if np.isnan(z) else error
         ends = value - quantile * error, value + quantile * error
-        found += estimates(Estimate, value, error, ends, span=float(span), effect=True)
-    return found
+        effects += estimates(Estimate, value, error, ends, span=float(span), effect=True)
+    return effects

@@ -114,7 +114,7 @@ def _reference(attribute: Attribute, chosen: Sequence[int], name: str | None) ->
 
 def _estimates(
     kind: type[E],
-    found: Estimates,
+    columns: Estimates,
     *,
     ratio: bool = False,
     effect: bool = True,
@@ -122,13 +122,13 @@ def _estimates(
 ) -> Iterator[E]:
     return estimates(
         kind,
-        found.value,
-        found.standard_error,
-        (found.lower, found.upper),
+        columns.value,
+        columns.standard_error,
+        (columns.lower, columns.upper),
         ratio=ratio,
         effect=effect,
-        p_value=found.p_value,
-        undefined=found.undefined,
+        p_value=columns.p_value,
+        undefined=columns.undefined,
         **fields,
     )
 
@@ -225,22 +225,22 @@ def headline(result: ComparisonResult) -> str:
     what, groups = quoted_items(result.query.answer), result.query.groups
     if not tested:
         return f"Whether groups differ in {what} cannot be tested with these reports."
-    found = min(tested, key=lambda each: each.p_value or 0.0)
-    effect, points = _scaled(result, found), " points" if _in_points(result) else ""
+    largest = min(tested, key=lambda each: each.p_value or 0.0)
+    effect, points = _scaled(result, largest), " points" if _in_points(result) else ""
     said = f"{_EFFECTS[result.query.effect]} {with_interval(effect)}{points}"
-    said += f", p-value {p_value(found.p_value)}"
-    here = quoted_items({groups: found.group})
-    other = quoted_items({groups: found.against}) if found.against else "all others"
+    said += f", p-value {p_value(largest.p_value)}"
+    here = quoted_items({groups: largest.group})
+    other = quoted_items({groups: largest.against}) if largest.against else "all others"
     tests = len(tested) if result.query.simultaneous == "none" else 1
-    if (found.p_value or 0.0) >= (1 - result.query.confidence) / tests:
+    if (largest.p_value or 0.0) >= (1 - result.query.confidence) / tests:
         return f"No difference in {what} was found; clearest: {here} from {other}, {said}."
     more = None if effect.value is None else effect.value > (0 if points else 1)
     than = {None: "not as", True: "more", False: "less"}[more]
-    where = "where" if found.against else "among"
+    where = "where" if largest.against else "among"
     shares = [
         f"; {sentences.of_share(each)} where {quoted_items({groups: each.group})}"
         for each in result.groups
-        if each.group in (found.group, found.against) and each.reliability != "not usable"
+        if each.group in (largest.group, largest.against) and each.reliability != "not usable"
     ]
     return f"{what} is {than} frequent where {here} than {where} {other}: {said}{''.join(shares)}."
 

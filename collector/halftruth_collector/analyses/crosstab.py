@@ -93,9 +93,9 @@ def _covariance(
     support: Array, known: Array, base_axes: Sequence[int], shares: ConditionalShares
 ) -> list[list[float | None]]:
     unknown = np.isnan(shares.variance.ravel())
-    found = conditional_covariance(support, known, base_axes)
-    found[unknown], found[:, unknown] = np.nan, np.nan
-    return covariance_of(found)
+    conditional = conditional_covariance(support, known, base_axes)
+    conditional[unknown], conditional[:, unknown] = np.nan, np.nan
+    return covariance_of(conditional)
 
 
 def _given(query: CrosstabQuery) -> list[int]:

@@ -59,11 +59,11 @@ def compute(counted: Counted, query: DistributionQuery) -> DistributionResult:
         by.append([grouping.name])
         groups += answers_of(grouping)
     reference = _reference(query, groups[1:])
-    found: list[Distribution] = []
+    of_groups: list[Distribution] = []
     differences: list[Estimate | None] = [None] * len(groups)
     for names in by:
         support, covariance = _table(counted, query, [*names, attribute.name])
-        found += distributions(support.reshape(-1, support.shape[-1]), covariance)
+        of_groups += distributions(support.reshape(-1, support.shape[-1]), covariance)
         if reference is not None and names:
             place = groups.index(reference) - 1
             differences[1:] = _differences(query, scale, support, covariance, place)
@@ -80,7 +80,7 @@ def compute(counted: Counted, query: DistributionQuery) -> DistributionResult:
         reference=reference,
         groups=[
             replace(_group(group, one, scale, query, reports), difference=difference)
-            for group, one, difference in zip(groups, found, differences, strict=True)
+            for group, one, difference in zip(groups, of_groups, differences, strict=True)
         ],
     )
 
@@ -112,7 +112,7 @@ def _differences(
     values, errors = mean_differences(support, covariance, scale.values, reference)
     lacking = "one of the groups is not significantly above zero"
     half_widths = normal_quantile(1 - query.confidence) * errors
-    found = estimates(
+    differences = estimates(
         Estimate,
         values,
         errors,
@@ -122,7 +122,7 @@ def _differences(
         p_value=2 * scipy.special.ndtr(-np.abs(values) / np.where(errors > 0, errors, np.nan)),
         undefined=[lacking if np.isnan(value) else None for value in values],
     )
-    for place, difference in enumerate(found):
+    for place, difference in enumerate(differences):
         yield None if place == reference else difference
 
 
@@ -134,11 +134,15 @@ def _check_percentiles(percentiles: Sequence[int]) -> None:
 
 
 def _group(
-    group: str | None, found: Distribution, scale: Scale, query: DistributionQuery, reports: int
+    group: str | None,
+    distribution: Distribution,
+    scale: Scale,
+    query: DistributionQuery,
+    reports: int,
 ) -> GroupDistribution:
-    base = reports * found.base
+    base = reports * distribution.base
     z = normal_quantile(1 - query.confidence)
-    if not found.defined:
+    if not distribution.defined:
         who = "who answered" if group is None else group
         lacking = f"{who}: the share is not significantly above zero"
         return GroupDistribution(
@@ -155,53 +159,55 @@ def _group(
     return GroupDistribution(
         group=group,
         base=base,
-        mean=_moment(found.mean(scale.values, z), scale),
-        deviation=_moment(found.deviation(scale.values, z), scale),
-        quantiles=[_quantile(found, scale, p, z) for p in query.percentiles],
-        answers=_shares(found, scale, z),
+        mean=_moment(distribution.mean(scale.values, z), scale),
+        deviation=_moment(distribution.deviation(scale.values, z), scale),
+        quantiles=[_quantile(distribution, scale, p, z) for p in query.percentiles],
+        answers=_shares(distribution, scale, z),
     )
 
 
-def _moment(found: Moment, scale: Scale) -> Estimate:
-    if np.isnan(found.value):
+def _moment(moment: Moment, scale: Scale) -> Estimate:
+    if np.isnan(moment.value):
         return Estimate(undefined="the estimate of the variance is not above 0")
-    ends = (found.lower, found.upper)
+    ends = (moment.lower, moment.upper)
     return next(
-        estimates(Estimate, found.value, found.standard_error, ends, span=np.ptp(scale.values))
+        estimates(Estimate, moment.value, moment.standard_error, ends, span=np.ptp(scale.values))
     )
 
 
-def _quantile(found: Distribution, scale: Scale, percentile: int, z: float) -> QuantileEstimate:
-    one = found.quantile(percentile / 100, scale.values, z, scale.edges)
+def _quantile(
+    distribution: Distribution, scale: Scale, percentile: int, z: float
+) -> QuantileEstimate:
+    one = distribution.quantile(percentile / 100, scale.values, z, scale.edges)
     answers = (scale.answers[one.first], scale.answers[one.last])
     return next(
         estimates(
             QuantileEstimate,
             one.value,
             np.nan,
-            (one.lower, one.upper) if found.known else (np.nan, np.nan),
+            (one.lower, one.upper) if distribution.known else (np.nan, np.nan),
             span=np.ptp(scale.values),
             percentile=[percentile],
             answer=[scale.answers[one.answer]],
-            answers=[answers if found.known else None],
+            answers=[answers if distribution.known else None],
         )
     )
 
 
-def _shares(found: Distribution, scale: Scale, z: float) -> list[OrderedShare]:
-    unknown = 0.0 if found.known else np.nan
+def _shares(distribution: Distribution, scale: Scale, z: float) -> list[OrderedShare]:
+    unknown = 0.0 if distribution.known else np.nan
 
     def of(kind: type[E], shares: Array, errors: Array, **fields: Any) -> Iterator[E]:
         errors = errors + unknown
         ends = (shares - z * errors, shares + z * errors)
         return estimates(kind, shares, errors, ends, **fields)
 
-    cumulative = [*of(Estimate, found.cumulative, found.cumulative_error)]
+    cumulative = [*of(Estimate, distribution.cumulative, distribution.cumulative_error)]
     return [
         *of(
             OrderedShare,
-            found.share,
-            found.standard_error,
+            distribution.share,
+            distribution.standard_error,
             answer=scale.answers,
             cumulative=cumulative,
         )
@@ -214,18 +220,20 @@ def grid(result: DistributionResult) -> Grid:
     return sentences.estimates_grid(result, {**others, "answer_to": "to answer"})
 
 
-def _named(found: GroupDistribution) -> str:
-    return "everybody" if found.group is None else found.group
+def _named(group: GroupDistribution) -> str:
+    return "everybody" if group.group is None else group.group
 
 
-def _percentile(found: QuantileEstimate) -> str:
+def _percentile(quantile: QuantileEstimate) -> str:
     return (
-        "median" if found.percentile == 50 else f"{number(found.percentile)}{_th(found)} percentile"
+        "median"
+        if quantile.percentile == 50
+        else f"{number(quantile.percentile)}{_th(quantile)} percentile"
     )
 
 
-def _th(found: QuantileEstimate) -> str:
-    tens, ones = divmod(found.percentile, 10)
+def _th(quantile: QuantileEstimate) -> str:
+    tens, ones = divmod(quantile.percentile, 10)
     return "th" if tens == 1 else {1: "st", 2: "nd", 3: "rd"}.get(ones, "th")
 
 
@@ -261,8 +269,8 @@ def _about(result: DistributionResult) -> list[str]:
     return [result.query.attribute, *by]
 
 
-def _row(group: GroupDistribution, found: Estimate) -> Mark:
-    return sentences.drawn(_named(group), found)
+def _row(group: GroupDistribution, mean: Estimate) -> Mark:
+    return sentences.drawn(_named(group), mean)
 
 
 def _up_to(group: GroupDistribution, i: int) -> Mark:
@@ -339,12 +347,12 @@ def warnings(result: DistributionResult) -> list[str]:
             " order; they are taken in that of the survey."
         )
     named: list[tuple[str, Estimate]] = [
-        (f"{name} of {_named(found)}", one)
-        for found in result.groups
+        (f"{name} of {_named(group)}", one)
+        for group in result.groups
         for name, one in (
-            ("mean", found.mean),
-            ("standard deviation", found.deviation),
-            *((_percentile(quantile), quantile) for quantile in found.quantiles),
+            ("mean", group.mean),
+            ("standard deviation", group.deviation),
+            *((_percentile(quantile), quantile) for quantile in group.quantiles),
         )
     ]
     return [*lines, *sentences.undefined(named), *sentences.too_uncertain(named)]

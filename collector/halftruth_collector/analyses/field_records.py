@@ -107,8 +107,8 @@ def regress_records(
         )
     rows = _samples(records, samples, [name.removeprefix(f"{outcome}_") for name in names])
     # Rows without an answer weigh nothing.
-    told = np.array(attribute.categories)[~attribute.missing_mask]
-    numbers = (reported[:, None] == told).astype(np.float64)
+    answers = np.array(attribute.categories)[~attribute.missing_mask]
+    numbers = (reported[:, None] == answers).astype(np.float64)
     each = Predictors(tuple(_predictor(records, name, query.reference) for name in predictors))
     first = {f.attribute: f.reference for p in each.each for f in p.factors if f.reference}
     equation = Equation((*predictors, names[0]), each, response, chosen, first, {})

@@ -54,8 +54,8 @@ def headline(result: IndependenceResult) -> str:
     about = sentences.listed([sentences.quoted(name) for name in result.query.attributes])
     if result.p_value is None:
         return f"Whether {about} are independent {result.statement}."
-    found = "go together" if result.p_value < CONTRADICTED else "may well be independent"
-    return f"{about} {found}: p-value {p_value(result.p_value)}."
+    verdict = "go together" if result.p_value < CONTRADICTED else "may well be independent"
+    return f"{about} {verdict}: p-value {p_value(result.p_value)}."
 
 
 def warnings(result: IndependenceResult) -> list[str]:

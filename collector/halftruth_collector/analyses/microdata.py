@@ -106,11 +106,11 @@ def _variable_name(name: str, used: set[str]) -> str:
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)[:_LONGEST]
     if plain.lower() in _RESERVED or re.fullmatch(r"rep\d+", plain.lower()):
         plain = f"{plain[: _LONGEST - 1]}_"
-    found, copy = plain, 2
-    while found.lower() in used:
-        found, copy = f"{plain[: _LONGEST - len(str(copy)) - 1]}_{copy}", copy + 1
-    used.add(found.lower())
-    return found
+    unused, copy = plain, 2
+    while unused.lower() in used:
+        unused, copy = f"{plain[: _LONGEST - len(str(copy)) - 1]}_{copy}", copy + 1
+    used.add(unused.lower())
+    return unused
 
 
 def grid(result: MicrodataResult) -> Grid:

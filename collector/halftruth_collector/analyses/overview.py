@@ -51,16 +51,16 @@ def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOver
         categories = estimator.schema.attributes[place].categories
         return estimate_shares(estimator, [name], query, AnswerShare, answer=categories)
 
-    found = shares(counted.estimator)
-    of_all = shares(counted.of_all) if attribute.missing else found
+    estimated = shares(counted.estimator)
+    of_all = shares(counted.of_all) if attribute.missing else estimated
     return QuestionOverview(
         attribute=name,
         label=attribute.label_in(),
-        reliability=found.reliability,
-        verdict=found.verdict,
-        typical=found.typical,
-        effective_reports=found.effective_reports,
-        answers=[share for share in found.cells if share.answer not in attribute.missing],
+        reliability=estimated.reliability,
+        verdict=estimated.verdict,
+        typical=estimated.typical,
+        effective_reports=estimated.effective_reports,
+        answers=[share for share in estimated.cells if share.answer not in attribute.missing],
         missing=[share for share in of_all.cells if share.answer in attribute.missing],
     )
 

@@ -86,25 +86,25 @@ class _Fitted:
 def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
     """The regression, with intervals, odds ratios, marginal effects and verdicts."""
     model = equation(counted.estimator.schema, query)
-    found = _fitted(counted, query, model)
-    coefficients = list(coefficients_of(counted.survey.schema, query, model, found.fit))
-    undefined = found.fit.undefined
-    if undefined is not None and found.fit.least_known:
-        least = sentences.listed([coefficients[i].term for i in found.fit.least_known])
+    fitted = _fitted(counted, query, model)
+    coefficients = list(coefficients_of(counted.survey.schema, query, model, fitted.fit))
+    undefined = fitted.fit.undefined
+    if undefined is not None and fitted.fit.least_known:
+        least = sentences.listed([coefficients[i].term for i in fitted.fit.least_known])
         undefined += f"; the least is known of {least}"
     return RegressionResult(
-        **(counted.origin() | {"model_fit": found.model_fit}),
+        **(counted.origin() | {"model_fit": fitted.model_fit}),
         query=query,
         present=model.present,
         reference=model.reference,
         scores={name: list(values) for name, values in model.scores.items()},
-        estimate=found.estimate,
-        assumes=found.assumes,
+        estimate=fitted.estimate,
+        assumes=fitted.assumes,
         undefined=undefined,
-        caution=found.caution if undefined is None else None,
+        caution=fitted.caution if undefined is None else None,
         coefficients=coefficients,
-        share=share_of(query, found.fit),
-        covariance=covariance_of(found.fit.every) if query.covariance and not undefined else None,
+        share=share_of(query, fitted.fit),
+        covariance=covariance_of(fitted.fit.every) if query.covariance and not undefined else None,
     )
 
 
@@ -146,7 +146,7 @@ def _from_outcome(
 ) -> _Fitted:
     """The regression by the likelihood of the outcome, as one sample or several were asked it."""
     survey, names = counted.survey, [query.outcome, *query.samples]
-    found = [
+    reported = [
         None
         if channel is None
         else Reported.of(survey, counted.counts, name, query.predictors, query.where)
@@ -155,16 +155,16 @@ def _from_outcome(
     assumes = OUTCOME_ASSUMES
     if query.samples:
         assumes = f"{OUTCOME_ASSUMES} {SAMPLES_ASSUME[query.design]}"
-        reports = [None if each is None else float(each.numbers.sum()) for each in found]
+        reports = [None if each is None else float(each.numbers.sum()) for each in reported]
         if undefined := no_samples(counted, names, reports):
             return _Fitted(without_numbers(model.coefficients, undefined), "outcome", assumes)
-    told = [each for each in found if each is not None]
-    rows = np.repeat(np.arange(len(told)), [len(each.cells) for each in told])
+    known = [each for each in reported if each is not None]
+    rows = np.repeat(np.arange(len(known)), [len(each.cells) for each in known])
     fit = fit_samples(
-        np.concatenate([each.numbers for each in told]),
+        np.concatenate([each.numbers for each in known]),
         np.array([channel for channel in channels if channel is not None]),
         rows,
-        model.predictors.at(np.concatenate([each.cells for each in told])),
+        model.predictors.at(np.concatenate([each.cells for each in known])),
         model.outcome,
         query.design,
     )
@@ -233,31 +233,31 @@ def grid(result: RegressionResult) -> Grid:
     ratios = ["odds ratio", interval] if _has_odds(result) else []
     effects = [_MARGINAL[result.query.model], interval] if _has_odds(result) else []
     header = [*answers, "term", *ratios, "coefficient", interval, "standard error", "z", "p-value"]
-    return Grid([*header, *effects], [_row(found, result) for found in result.coefficients])
+    return Grid([*header, *effects], [_row(each, result) for each in result.coefficients])
 
 
 def _has_odds(result: RegressionResult) -> bool:
     return result.query.model != "linear"
 
 
-def _row(found: Coefficient, result: RegressionResult) -> list[str]:
+def _row(coefficient: Coefficient, result: RegressionResult) -> list[str]:
     odds = _has_odds(result)
-    shown = replace(found.odds_ratio or Estimate(), reliability=found.reliability)
+    shown = replace(coefficient.odds_ratio or Estimate(), reliability=coefficient.reliability)
     return [
-        *(["".join(found.answer.values())] if result.has_answers else []),
-        _contrast(found),
+        *(["".join(coefficient.answer.values())] if result.has_answers else []),
+        _contrast(coefficient),
         *(sentences.number_cells(shown) if odds else ()),
-        number_in_words(found) if odds else estimate_in_words(found),
-        interval_in_words(found),
-        value(found.standard_error, None),
-        UNDEFINED if found.z is None else number(found.z, 2),
-        p_value(found.p_value),
-        *(_effect_cells(found, result) if odds else ()),
+        number_in_words(coefficient) if odds else estimate_in_words(coefficient),
+        interval_in_words(coefficient),
+        value(coefficient.standard_error, None),
+        UNDEFINED if coefficient.z is None else number(coefficient.z, 2),
+        p_value(coefficient.p_value),
+        *(_effect_cells(coefficient, result) if odds else ()),
     ]
 
 
-def _effect_cells(found: Coefficient, result: RegressionResult) -> tuple[str, str]:
-    effect = found.marginal_effect
+def _effect_cells(coefficient: Coefficient, result: RegressionResult) -> tuple[str, str]:
+    effect = coefficient.marginal_effect
     if effect is None:
         return (UNDEFINED, UNDEFINED) if result.undefined else ("", "")
     return sentences.number_cells(effect if _of_ranks(result) else sentences.points(effect))
@@ -267,19 +267,21 @@ def _of_ranks(result: RegressionResult) -> bool:
     return result.query.model == "ordinal"
 
 
-def _term(found: Coefficient) -> str:
-    scored = found.attribute is not None and found.category is None
-    return f"{found.term}, each unit" if scored else found.term
+def _term(coefficient: Coefficient) -> str:
+    scored = coefficient.attribute is not None and coefficient.category is None
+    return f"{coefficient.term}, each unit" if scored else coefficient.term
 
 
-def _contrast(found: Coefficient) -> str:
-    return _term(found) + ("" if found.reference is None else f" against {found.reference}")
+def _contrast(coefficient: Coefficient) -> str:
+    return _term(coefficient) + (
+        "" if coefficient.reference is None else f" against {coefficient.reference}"
+    )
 
 
 def chart(result: RegressionResult) -> EstimateChart:
     """Odds ratios on a logarithmic axis, or coefficients of a linear model; no intercepts."""
-    slopes = [found for found in result.coefficients if found.attribute is not None]
-    rows = tuple(_whisker(found, result) for found in slopes)
+    slopes = [each for each in result.coefficients if each.attribute is not None]
+    rows = tuple(_whisker(each, result) for each in slopes)
     # An odds ratio is a number of times: twice and half are equally far from 1.
     odds = _has_odds(result)
     axis = Axis("odds ratio", scale="log") if odds else Axis("difference in mean score")
@@ -293,10 +295,10 @@ def chart(result: RegressionResult) -> EstimateChart:
     )
 
 
-def _whisker(found: Coefficient, result: RegressionResult) -> Mark:
-    shown = (found.odds_ratio or Estimate()) if _has_odds(result) else found
-    answer = "".join(f"{each}: " for each in found.answer.values())
-    return sentences.drawn(f"{answer}{_term(found)}", replace(shown, undefined=None))
+def _whisker(coefficient: Coefficient, result: RegressionResult) -> Mark:
+    shown = (coefficient.odds_ratio or Estimate()) if _has_odds(result) else coefficient
+    answer = "".join(f"{each}: " for each in coefficient.answer.values())
+    return sentences.drawn(f"{answer}{_term(coefficient)}", replace(shown, undefined=None))
 
 
 def _about(result: RegressionResult) -> str:
@@ -306,14 +308,14 @@ def _about(result: RegressionResult) -> str:
 def headline(result: RegressionResult) -> str:
     """The clearest coefficient, or that none is told from 0."""
     tested = [
-        found
-        for found in result.coefficients
-        if found.attribute is not None and found.p_value is not None
+        coefficient
+        for coefficient in result.coefficients
+        if coefficient.attribute is not None and coefficient.p_value is not None
     ]
     about = _about(result)
     if not tested:
         return f"No coefficient of {about} is known."
-    clearest = min(tested, key=lambda found: found.p_value or 0.0)
+    clearest = min(tested, key=lambda coefficient: coefficient.p_value or 0.0)
     shown = (clearest.odds_ratio or Estimate()) if _has_odds(result) else clearest
     what = "odds ratio" if _has_odds(result) else "coefficient"
     p = f"p-value {p_value(clearest.p_value)}"
@@ -334,7 +336,7 @@ def warnings(result: RegressionResult) -> list[str]:
             [other] if result.estimate == "moment" and result.query.target == "population" else []
         )
         return [sentences.sentence(result.undefined), *more]
-    named = [(found.term, found) for found in result.coefficients]
+    named = [(coefficient.term, coefficient) for coefficient in result.coefficients]
     return [
         *([result.caution] if result.caution else []),
         *sentences.too_uncertain(named),

@@ -102,8 +102,8 @@ def estimates_grid(result: EstimatesResult, others: Mapping[str, str] | None = N
     places = [names.index(name) for name in others or {}]
     shown = 1 if _is_guess(result) else 2
 
-    def row(found: Row) -> list[object]:
-        keys, estimate, cells = found
+    def row(each: Row) -> list[object]:
+        keys, estimate, cells = each
         shares = (keys[0] if kind == "estimate" else result.QUANTITY) in SHARES
         return [
             named(str(keys[0])) if kind in ("estimate", "measure") else keys[0],

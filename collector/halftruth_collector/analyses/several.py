@@ -52,7 +52,7 @@ def compute(counted: Counted, query: SeveralQuery) -> SeveralResult:
     reliability, verdict = verdicts.on_table(z * np.array(widths, dtype=float))
     combined = options.combined(query.max_length, MAX_SETS)
     combinations = [_combination(names, options, query.confidence) for names in combined]
-    reached = [found for found in combinations if (found.value or 0) >= query.min_support]
+    reached = [each for each in combinations if (each.value or 0) >= query.min_support]
     return SeveralResult(
         **counted.origin(),
         query=query,
@@ -62,7 +62,7 @@ def compute(counted: Counted, query: SeveralQuery) -> SeveralResult:
         options=listed,
         mean=_mean(options, z),
         pairs=[_pair(pair, options, query.confidence) for pair in options.pairs()],
-        combinations=sorted(reached, key=lambda found: (len(found.items), -(found.value or 0))),
+        combinations=sorted(reached, key=lambda each: (len(each.items), -(each.value or 0))),
         combined=[name for name in options.names if any(name in names for names in combined)],
         max_order=max(map(len, combined), default=2),
     )
@@ -86,8 +86,8 @@ def _asked(schema: Schema, query: SeveralQuery) -> tuple[str, list[Attribute]]:
             field="question",
         )
     if questions:
-        found = questions[query.question or next(iter(questions))]
-        return found.label_in(), _few(found.attributes)
+        question = questions[query.question or next(iter(questions))]
+        return question.label_in(), _few(question.attributes)
     items = [a for a in schema.attributes if a.item_mask.sum() == 1]
     chosen = items or [a for a in schema.attributes if option_code(a) is not None]
     if not chosen:
@@ -119,9 +119,9 @@ def _code(attribute: Attribute) -> int:
     return code
 
 
-def _share(kind: type[E], found: ConditionalShares, confidence: float, **fields: Any) -> E:
+def _share(kind: type[E], of_options: ConditionalShares, confidence: float, **fields: Any) -> E:
     """Share of those who chose all of some options, with its normal interval."""
-    share, error = float(found.share.flat[-1]), float(np.sqrt(found.variance.flat[-1]))
+    share, error = float(of_options.share.flat[-1]), float(np.sqrt(of_options.variance.flat[-1]))
     half_width = normal_quantile(1 - confidence) * error
     undefined = [_NOBODY if np.isnan(share) else None]
     ends = (share - half_width, share + half_width)
@@ -136,15 +136,15 @@ def _option(
     *,
     by_itself: bool,
 ) -> OptionShare:
-    found = options.shares([attribute.name], confidence)
+    conditional = options.shares([attribute.name], confidence)
     return _share(
         OptionShare,
-        found,
+        conditional,
         confidence,
         attribute=[attribute.name],
         answer=[attribute.categories[codes[attribute.name]]],
         label=[attribute.label_in() if by_itself else attribute.option_in()],
-        base=[float(found.base[1])],
+        base=[float(conditional.base[1])],
     )
 
 
@@ -189,12 +189,12 @@ def _combination(names: Sequence[str], options: Options, confidence: float) -> C
 
 
 def _lift(support: Array, covariance: Array, confidence: float) -> Estimate:
-    found = lift(support, covariance)
-    ends = found.interval(normal_quantile(1 - confidence))
-    undefined = [_NO_LIFT if np.isnan(found.value) else None]
+    ratio = lift(support, covariance)
+    ends = ratio.interval(normal_quantile(1 - confidence))
+    undefined = [_NO_LIFT if np.isnan(ratio.value) else None]
     return next(
         estimates(
-            Estimate, found.value, found.standard_error, ends,
+            Estimate, ratio.value, ratio.standard_error, ends,
             ratio=True, effect=True, undefined=undefined,
         )
     )  # fmt: skip
@@ -211,9 +211,9 @@ def grid(result: SeveralResult) -> Grid:
         conditional = (with_interval(share, as_share=True) for share in pair.conditional)
         cells = sentences.share_cells(pair)
         rows.append([sentences.listed(names), *cells, *conditional, with_interval(pair.lift)])
-    for found in result.combinations:
-        names = [short.get(name, name) for name in found.items]
-        rows.append([sentences.listed(names), *sentences.share_cells(found)])
+    for each in result.combinations:
+        names = [short.get(name, name) for name in each.items]
+        rows.append([sentences.listed(names), *sentences.share_cells(each)])
     header = ["chosen", "share", level, "second among first", "first among second", "lift"]
     return Grid(header, [[*row, *[""] * (len(header) - len(row))] for row in rows])
 
@@ -273,7 +273,7 @@ def warnings(result: SeveralResult) -> list[str]:
     for what, graded in (
         ("shares of pairs", [pair.reliability for pair in result.pairs]),
         ("lifts", [pair.lift.reliability for pair in result.pairs]),
-        ("shares of longer combinations", [found.reliability for found in result.combinations]),
+        ("shares of longer combinations", [each.reliability for each in result.combinations]),
     ):
         poor = graded.count("not usable")
         if poor:

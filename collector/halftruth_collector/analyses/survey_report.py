@@ -39,8 +39,8 @@ class SurveyReport:
         One for each question, with its label as the title.
     associations : Grid
         The strongest ones; perhaps without rows.
-    found : str
-        Description of the method.
+    summary : str
+        How many pairs are associated.
     methods : tuple of (str, str)
         What was done, under a word for each.
     not_usable : tuple of str
@@ -51,7 +51,7 @@ class SurveyReport:
     lead: str
     charts: tuple[Chart, ...]
     associations: Grid
-    found: str
+    summary: str
     methods: tuple[tuple[str, str], ...]
     not_usable: tuple[str, ...]
 
@@ -77,7 +77,7 @@ def survey_report(counted: Counted) -> SurveyReport:
         lead=f"{', '.join([of_reports(result), *filter(None, [period(list(counted.days))])])}.",
         charts=tuple(overview.question_chart(result, each) for each in result.questions),
         associations=_associations(pairs, labels),
-        found=_found(pairs),
+        summary=_summary(pairs),
         methods=tuple(_methods(counted)),
         not_usable=tuple(_not_usable(result, pairs, labels)),
     )
@@ -137,13 +137,13 @@ class _Pairs:
         estimator = counted.estimator
         names = tuple(combinations(estimator.schema.names, 2))
         test = estimator.associated(names)
-        found = [
+        departures = [
             _departure(counted, test.departures[place])
             for place in np.argsort(test.clearest, kind="stable")[::-1]
             if test.p_values[place] < 1 - _CONFIDENCE
         ]
         usable = tuple(_judged(each.table) for each in test.departures)
-        return cls(names, usable, test, tuple(found))
+        return cls(names, usable, test, tuple(departures))
 
 
 def _departure(counted: Counted, departures: Departures) -> _Departure:
@@ -190,7 +190,7 @@ def _associations(pairs: _Pairs, labels: Labels) -> Grid:
     )
 
 
-def _found(pairs: _Pairs) -> str:
+def _summary(pairs: _Pairs) -> str:
     if not pairs.test.tested:
         return "No two questions are known precisely enough to be tested for an association."
     if not pairs.departures:

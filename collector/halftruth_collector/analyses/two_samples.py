@@ -48,29 +48,30 @@ def compute(counted: Counted, query: TwoSamplesQuery) -> TwoSamplesResult:
     attributes = [survey.schema.attributes[place] for place in survey.schema.positions(names)]
     present = {a.name: _present(a, query.present) for a in attributes}
     reported = [_reported(counted, query, a, present[a.name]) for a in attributes]
-    told = [each for each in reported if each is not None]
+    known = [each for each in reported if each is not None]
     same = query.design == "anchor"
     numbers = [each and each[1] for each in reported]
-    undefined, found = no_samples(counted, names, numbers, same_people=same), []
+    undefined, estimated = no_samples(counted, names, numbers, same_people=same), []
     test: float | None = None
     if undefined is None:
-        yes, reports, channels = (np.array(column) for column in zip(*told, strict=True))
+        yes, reports, channels = (np.array(column) for column in zip(*known, strict=True))
         if query.design == "strata":
             few = (reports < 2).any()
             undefined = "a stratum has one report, which shows no error" if few else None
-            found = [] if few else [stratified(yes, reports, channels, sizes, query.confidence)]
+            estimated = [] if few else [stratified(yes, reports, channels, sizes, query.confidence)]
         elif query.design == "anchor":
             both = _both(counted, query, attributes, present)
-            found, test = anchored(both, channels, query.confidence)
+            estimated, test = anchored(both, channels, query.confidence)
             if np.isnan(test):
                 undefined = "the anchor does not tell that anybody follows the instructions"
         else:
             two = TwoSamples(yes, reports, channels, query.design)
             undefined = two.undefined
             if undefined is None:
-                found, test = [*two.shares(query.confidence)], two.p_value
+                estimated, test = [*two.shares(query.confidence)], two.p_value
     columns = {
-        name: [getattr(share, name) for share in found] or [np.nan] * len(QUANTITIES[query.design])
+        name: [getattr(share, name) for share in estimated]
+        or [np.nan] * len(QUANTITIES[query.design])
         for name in ("value", "moment", "standard_error", "lower", "upper")
     }
     shares = estimates(
@@ -89,7 +90,7 @@ def compute(counted: Counted, query: TwoSamplesQuery) -> TwoSamplesResult:
         **counted.origin(),
         query=query,
         present=present,
-        samples=[int(each[1]) for each in told],
+        samples=[int(each[1]) for each in known],
         shares=list(shares),
         p_value=None if undefined else test,
     )
@@ -153,9 +154,9 @@ def _both(
 ) -> Array:
     """Reports of those who answered both questions, no and yes of the first and then the second."""
     question, anchor = attributes
-    told = Reported.of(counted.survey, counted.counts, question.name, [anchor.name], query.where)
+    reports = Reported.of(counted.survey, counted.counts, question.name, [anchor.name], query.where)
     both = np.zeros((2, 2))
-    both[:, told.cells[:, 0]] = told.numbers.T
+    both[:, reports.cells[:, 0]] = reports.numbers.T
     for axis, attribute in enumerate(attributes):
         if answers_of(attribute)[0] == present[attribute.name]:
             both = np.flip(both, axis)
@@ -189,9 +190,9 @@ def _statement(result: TwoSamplesResult, *, clear: bool) -> list[str]:
         "anchor": "nobody answers at random",
     }.get(result.query.design, "nobody answers no whatever the instructions")
     differ = "the anchor’s reports" if result.query.design == "anchor" else "the samples"
-    told = f"{differ} would {'seldom' if clear else 'often'} differ as much"
+    verdict = f"{differ} would {'seldom' if clear else 'often'} differ as much"
     rest = "" if clear else " That does not show that it is so."
-    return [f"If {supposed}, {told} (p-value {p_value(result.p_value)}).{rest}"]
+    return [f"If {supposed}, {verdict} (p-value {p_value(result.p_value)}).{rest}"]
 
 
 def warnings(result: TwoSamplesResult) -> list[str]:
@@ -209,8 +210,8 @@ def warnings(result: TwoSamplesResult) -> list[str]:
 
 def interpretation(result: TwoSamplesResult) -> list[str]:
     """Say what was assumed, of how many, and what intervals are."""
-    told = zip(result.query.attributes, result.samples, strict=False)
-    answers = [f"{sentences.quoted(name)} {number(reports, 0)}" for name, reports in told]
+    samples = zip(result.query.attributes, result.samples, strict=False)
+    answers = [f"{sentences.quoted(name)} {number(reports, 0)}" for name, reports in samples]
     return [
         *sentences.presence(result.present),
         *([f"Answers: {sentences.listed(answers)}."] if answers else []),

@@ -52,8 +52,8 @@ def on_rule(rule: RuleEstimate) -> str:
     if rule.support.ends is None or rule.interval is None:
         return on_share(math.nan)
     (lower, upper), ends = rule.support.ends, rule.ends or (-math.inf, math.inf)
-    told = lower > 0 and upper - lower < 1
-    uncertain = "" if told else "; the support is not significantly above zero"
+    positive = lower > 0 and upper - lower < 1
+    uncertain = "" if positive else "; the support is not significantly above zero"
     return on_share(max(upper - lower, ends[1] - ends[0]) / 2) + uncertain
 
 

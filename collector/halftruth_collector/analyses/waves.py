@@ -70,10 +70,10 @@ def compute(counted: Counted, query: WavesQuery) -> WavesResult:
             reason, only_said = _difference(schema, wave, name)
             if reason is None and query.groups is not None:
                 reason, only_said = _difference(schema, wave, query.groups)
-            found: dict[Rows, tuple[Levels, Levels]] = {}
+            rows_of: dict[Rows, tuple[Levels, Levels]] = {}
             if reason is None or only_said:
                 try:
-                    found = _estimate(wave, query, name, reference)
+                    rows_of = _estimate(wave, query, name, reference)
                 except HalftruthError as error:
                     if wave is counted:
                         raise
@@ -82,10 +82,10 @@ def compute(counted: Counted, query: WavesQuery) -> WavesResult:
                 result.not_comparable.append(
                     NotComparable(attribute=name, wave=place, reason=reason, only_said=only_said)
                 )
-            if found:
-                asked.append((place, found))
+            if rows_of:
+                asked.append((place, rows_of))
         for rows in asked[0][1]:
-            _add(result, rows, {place: found[rows] for place, found in asked})
+            _add(result, rows, {place: rows_of[rows] for place, rows_of in asked})
     _adjust(result, schema)
     return result
 
@@ -168,7 +168,7 @@ def _estimate(
     # Where views rotate, errors for a population bound those of changes: see `estimation.waves`.
     bounded = query.target == "respondents" and _rotates(wave.survey)
     bounding = levels(target="population") if bounded else shown
-    return {rows: (found, bounding[rows]) for rows, found in shown.items()}
+    return {rows: (errors, bounding[rows]) for rows, errors in shown.items()}
 
 
 def _rotates(survey: Survey) -> bool:
@@ -206,20 +206,20 @@ def _since(query: WavesQuery, waves: Sequence[int], place: int) -> int | None:
 
 
 def _messages(
-    kind: type[E], rows: Rows, found: Levels, *, effect: bool = True, **fields: Any
+    kind: type[E], rows: Rows, each: Levels, *, effect: bool = True, **fields: Any
 ) -> Iterator[E]:
-    many, lacking = len(rows.answers), np.isnan(found.value)
-    reason = _LACKING if isinstance(found, Contrasts) else _NOBODY
+    many, lacking = len(rows.answers), np.isnan(each.value)
+    reason = _LACKING if isinstance(each, Contrasts) else _NOBODY
     columns: dict[str, Any] = {name: [value] * many for name, value in fields.items()}
     return estimates(
         kind,
-        found.value,
-        found.standard_error,
-        (np.where(lacking, np.nan, found.lower), np.where(lacking, np.nan, found.upper)),
+        each.value,
+        each.standard_error,
+        (np.where(lacking, np.nan, each.lower), np.where(lacking, np.nan, each.upper)),
         span=rows.span,
         effect=effect,
-        errors=(found.perturbation, found.sampling),
-        p_value=found.p_value if isinstance(found, Contrasts) else None,
+        errors=(each.perturbation, each.sampling),
+        p_value=each.p_value if isinstance(each, Contrasts) else None,
         undefined=[reason if one else None for one in lacking],
         attribute=[rows.attribute] * many,
         answer=rows.answers,
@@ -231,11 +231,11 @@ def _messages(
 def _adjust(result: WavesResult, schema: Schema) -> None:
     """Add Holm's p-values of all changes and trends; yes and no to a question are one test."""
 
-    def test(found: WaveChange | WaveTrend) -> tuple[object, ...]:
-        attribute = schema.attributes[schema.position(found.attribute)]
-        share = len(attribute.categories) == 2 and found.answer is not None
-        waves = (found.wave, found.since) if isinstance(found, WaveChange) else ()
-        return found.attribute, share or found.answer, found.group, *waves
+    def test(change: WaveChange | WaveTrend) -> tuple[object, ...]:
+        attribute = schema.attributes[schema.position(change.attribute)]
+        share = len(attribute.categories) == 2 and change.answer is not None
+        waves = (change.wave, change.since) if isinstance(change, WaveChange) else ()
+        return change.attribute, share or change.answer, change.group, *waves
 
     every: list[WaveChange | WaveTrend] = [*result.changes, *result.trends]
     tests = {test(each): each.p_value for each in every if each.p_value is not None}

@@ -33,10 +33,10 @@ from .base import Grid
 def grid(result: WavesResult) -> Grid:
     """Table of the levels, each with its change; below those of one number, its trend."""
     level, grouped = sentences.level(result.query.confidence), result.query.groups is not None
-    found = {(*_what(each), each.wave): each for each in result.changes}
+    changes = {(*_what(each), each.wave): each for each in result.changes}
     rows: dict[tuple[str | None, ...], list[list[object]]] = {}
     for each in result.levels:
-        change = found.get((*_what(each), each.wave))
+        change = changes.get((*_what(each), each.wave))
         cells = ["", "", "", ""] if change is None else _change(change, f"wave {change.since}")
         first = [*_begin(result, each), str(each.wave), *_cells(each, grouped=grouped)]
         rows.setdefault(_what(each), []).append([*first, *cells])
@@ -52,26 +52,28 @@ def grid(result: WavesResult) -> Grid:
     return Grid([*header, level, "p-value, all together"], every)
 
 
-def _what(found: WaveEstimate) -> tuple[str | None, ...]:
-    return found.attribute, found.answer, found.group
+def _what(estimate: WaveEstimate) -> tuple[str | None, ...]:
+    return estimate.attribute, estimate.answer, estimate.group
 
 
-def _begin(result: WavesResult, found: WaveEstimate) -> list[object]:
-    grouped = [found.group] if result.query.groups else []
-    return [found.attribute, "mean" if found.answer is None else found.answer, *grouped]
+def _begin(result: WavesResult, estimate: WaveEstimate) -> list[object]:
+    grouped = [estimate.group] if result.query.groups else []
+    return [estimate.attribute, "mean" if estimate.answer is None else estimate.answer, *grouped]
 
 
-def _cells(found: WaveEstimate, *, grouped: bool) -> tuple[str, str]:
-    if found.answer is None:
-        return sentences.number_cells(found)
+def _cells(estimate: WaveEstimate, *, grouped: bool) -> tuple[str, str]:
+    if estimate.answer is None:
+        return sentences.number_cells(estimate)
     return (
-        sentences.number_cells(sentences.points(found)) if grouped else sentences.share_cells(found)
+        sentences.number_cells(sentences.points(estimate))
+        if grouped
+        else sentences.share_cells(estimate)
     )
 
 
-def _change(found: WaveChange | WaveTrend, since: str) -> list[object]:
-    shown = found if found.answer is None else sentences.points(found)
-    return [since, *sentences.number_cells(shown), p_value(found.adjusted)]
+def _change(change: WaveChange | WaveTrend, since: str) -> list[object]:
+    shown = change if change.answer is None else sentences.points(change)
+    return [since, *sentences.number_cells(shown), p_value(change.adjusted)]
 
 
 def significant(result: WavesResult) -> list[WaveChange | WaveTrend]:
@@ -85,14 +87,14 @@ def significant(result: WavesResult) -> list[WaveChange | WaveTrend]:
     for each in every:
         if each.answer is not None:
             answers.setdefault(each.attribute, {})[each.answer] = None
-    said = {(name, found) for name, shares in answers.items() for found in shares}
-    said -= {(name, next(iter(shares))) for name, shares in answers.items() if len(shares) == 2}
+    shown = {(name, answer) for name, shares in answers.items() for answer in shares}
+    shown -= {(name, next(iter(shares))) for name, shares in answers.items() if len(shares) == 2}
     return [
         each
         for each in every
         if each.adjusted is not None
         and each.adjusted <= level
-        and (each.answer is None or (each.attribute, each.answer) in said)
+        and (each.answer is None or (each.attribute, each.answer) in shown)
     ]
 
 
@@ -158,9 +160,9 @@ def _of_series(result: WavesResult) -> str:
     return result.survey if result.series is None else f"the series {result.series}"
 
 
-def _named(found: WaveEstimate) -> str:
-    answer = "mean" if found.answer is None else found.answer
-    return answer if found.group is None else f"{answer}, {found.group}"
+def _named(estimate: WaveEstimate) -> str:
+    answer = "mean" if estimate.answer is None else estimate.answer
+    return answer if estimate.group is None else f"{answer}, {estimate.group}"
 
 
 def warnings(result: WavesResult) -> list[str]:
@@ -194,16 +196,16 @@ def headline(result: WavesResult) -> str:
     """The changes and trends that are significant."""
     if not result.changes:
         return "There are no two waves to compare: there are levels, and no change."
-    found = [_in_words(each) for each in significant(result)]
+    changes = [_in_words(each) for each in significant(result)]
     many, level = len(result.changes) + len(result.trends), percent(1 - result.query.confidence)
-    if not found:
+    if not changes:
         return (
             f"None of {number(many)} changes and trends is significant, all together at {level}"
             " (Holm)."
         )
     return (
         f"Of {number(many)} changes and trends these are significant, all together at {level}"
-        f" (Holm): {sentences.few(found)}."
+        f" (Holm): {sentences.few(changes)}."
     )
 
 
@@ -253,15 +255,15 @@ def interpretation(result: WavesResult) -> list[str]:
     return lines
 
 
-def _in_words(found: WaveChange | WaveTrend) -> str:
-    shown = found if found.answer is None else sentences.points(found)
-    unit = "" if found.answer is None else " points"
-    if isinstance(found, WaveTrend):
+def _in_words(change: WaveChange | WaveTrend) -> str:
+    shown = change if change.answer is None else sentences.points(change)
+    unit = "" if change.answer is None else " points"
+    if isinstance(change, WaveTrend):
         when = "per wave"
     else:
-        when = f"in wave {found.wave} since wave {found.since}"
-    more = "+" if (found.value or 0) > 0 else ""
+        when = f"in wave {change.wave} since wave {change.since}"
+    more = "+" if (change.value or 0) > 0 else ""
     return (
-        f"“{found.attribute}” {_named(found)}:"
+        f"“{change.attribute}” {_named(change)}:"
         f" {more}{number_in_words(shown)}{unit} {when} ({interval_in_words(shown)})"
     )

@@ -61,8 +61,8 @@ def compute(counted: Counted, query: WeightedQuery) -> WeightedResult:
     if known or not names:
         reason = f"the margin of '{known[0]}' is known" if known else "all margins are known"
         raise ParameterError(f"attributes: {reason}; expected other questions", field="attributes")
-    found = [_weighted(counted, query, margins, people, name) for name in names]
-    questions, covariances = zip(*found, strict=True)
+    weighted = [_weighted(counted, query, margins, people, name) for name in names]
+    questions, covariances = zip(*weighted, strict=True)
     return WeightedResult(
         **counted.origin(),
         query=query,

@@ -142,8 +142,8 @@ def count_part(part: Part) -> CountedPart:
     repeats = np.ones(len(ids), dtype=bool)
     repeats[:before] = repeats[chosen] = False
     # Nobody knows what was said by those that were counted earlier.
-    told = np.flatnonzero(repeats & (of_first >= before))
-    differing = (cells[told - before] != cells[of_first[told] - before]).sum()
+    repeated = np.flatnonzero(repeats & (of_first >= before))
+    differing = (cells[repeated - before] != cells[of_first[repeated] - before]).sum()
     counts = _as_arrow(cells[chosen - before]).value_counts()
     with _whole(Path(part.ids)) as unfinished:
         pq.write_table(

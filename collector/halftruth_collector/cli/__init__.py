@@ -71,8 +71,8 @@ class Commands(click.Group):
         if cmd_name not in self._places:
             return super().get_command(ctx, cmd_name)
         module, _, name = self._places[cmd_name].partition(":")
-        found: click.Command = getattr(import_module(f"{__name__}.{module}".rstrip(".")), name)
-        return found
+        command: click.Command = getattr(import_module(f"{__name__}.{module}".rstrip(".")), name)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -35,7 +35,7 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
             result = result_of(analysis, query, survey, database, url, token)
         show(result, form, partial(_lines, analysis), analysis.chart, plot)
 
-    found = click.Command(
+    made = click.Command(
         _CALLED.get(analysis.name, analysis.name),
         callback=run,
         params=[
@@ -53,8 +53,8 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
         options.formats,
         *([options.plot] if analysis.chart else []),
     ):
-        add(found)
-    return found
+        add(made)
+    return made
 
 
 def _lines(analysis: Analysis[Any, Any], result: Any) -> Iterator[str]:

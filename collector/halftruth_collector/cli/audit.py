@@ -81,7 +81,7 @@ def audit(
         if people is not None:
             respondents = int(people(survey.schema.names[:1]).sum())
     with options.executor(given, "lengths") as map_pieces:
-        found = make_audit(
+        made = make_audit(
             survey,
             respondents,
             delta,
@@ -90,16 +90,16 @@ def audit(
             sensitive,
             map_pieces,
         )
-    _write(found, statement(found), as_json, html, pdf)
+    _write(made, statement(made), as_json, html, pdf)
 
 
 def _write(
-    found: object, said: Statement, as_json: bool, html: str | None, pdf: str | None
+    result: object, audited: Statement, as_json: bool, html: str | None, pdf: str | None
 ) -> None:
     # Everything is made before anything is written or said.
-    page = None if html is None else as_html(said)
-    document = None if pdf is None else as_pdf(said)
+    page = None if html is None else as_html(audited)
+    document = None if pdf is None else as_pdf(audited)
     for file, content, field in ((html, page, "html"), (pdf, document, "pdf")):
         if file is not None and content is not None:
             write(file, content, field)
-    click.echo(json_text(found) if as_json else as_text(said))
+    click.echo(json_text(result) if as_json else as_text(audited))

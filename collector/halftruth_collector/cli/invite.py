@@ -68,10 +68,10 @@ def create(
 def list_invitations(survey: str, database: str) -> None:
     """Count the invitations for SURVEY; which of them were used is not known."""
     with existing(database) as store:
-        found = store.invitations.count(survey)
+        counts = store.invitations.count(survey)
     print_table(
         ["survey", "issued", "used", "withdrawn", "unused"],
-        [[survey, found.issued, found.used, found.withdrawn, found.unused]],
+        [[survey, counts.issued, counts.used, counts.withdrawn, counts.unused]],
     )
 
 

@@ -158,10 +158,10 @@ def form(given: dict[str, Any]) -> Form:
     ParameterError
         If it is to be printed twice.
     """
-    found = Form(given.pop("as_json"), given.pop("as_csv"), given.pop("parquet"))
-    if found.json and found.csv:
+    chosen = Form(given.pop("as_json"), given.pop("as_csv"), given.pop("parquet"))
+    if chosen.json and chosen.csv:
         raise ParameterError("--json, --csv: expected one of them", field="json")
-    return found
+    return chosen
 
 
 def plot(command: C) -> C:
@@ -227,11 +227,11 @@ def _margins(context: click.Context, option: click.Parameter, texts: Any) -> Any
 
 def texts(given: Mapping[str, Any]) -> dict[str, list[str]]:
     """Values given for each field, as texts."""
-    found = {}
+    values = {}
     for name, value in given.items():
         if isinstance(value, tuple):
             if value:
-                found[name] = list(value)
+                values[name] = list(value)
         elif value is not None and value is not False:
-            found[name] = [str(value).lower() if value is True else value]
-    return found
+            values[name] = [str(value).lower() if value is True else value]
+    return values

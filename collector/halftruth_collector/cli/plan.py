@@ -121,11 +121,11 @@ def _sets(result: PlanResult) -> Iterator[str]:
         ["attributes", "margin", *wanted],
         [
             [
-                ", ".join(found.attributes),
-                half_width(found.half_width),
-                *([found.respondents_needed] if wanted else []),
+                ", ".join(planned.attributes),
+                half_width(planned.half_width),
+                *([planned.respondents_needed] if wanted else []),
             ]
-            for found in result.sets
+            for planned in result.sets
         ],
     )
 

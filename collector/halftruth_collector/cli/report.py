@@ -35,9 +35,9 @@ def report(survey: str, html: str | None, pdf: str | None, database: str) -> Non
     if html is None and pdf is None:
         html = f"{survey}-report.html"
     with counted_in(database, survey) as counted:
-        found = survey_report(counted)
-        page = html and as_file(found)
-        document = pdf and as_pdf(_statement(found))
+        made = survey_report(counted)
+        page = html and as_file(made)
+        document = pdf and as_pdf(_statement(made))
     for file, content, field in ((html, page, "html"), (pdf, document, "pdf")):
         if file and isinstance(content, bytes):
             write(file, content, field)
@@ -62,7 +62,7 @@ def _statement(report: SurveyReport) -> Statement:
         (
             Section("What is not usable", unusable, listed=bool(report.not_usable)),
             Section("Questions", (), pictures=tuple(picture(c, ".png") for c in report.charts)),
-            Section("Strongest associations", (report.found,), table),
+            Section("Strongest associations", (report.summary,), table),
             Section("Methods", methods),
         ),
     )

@@ -75,12 +75,12 @@ def check(file: str, max_gamma: str, as_json: bool) -> None:
 
     What it promises, and whether the form that a collector hosts would ask it.
     """
-    found = check_survey(read_survey(file), max_gamma)
+    terms = check_survey(read_survey(file), max_gamma)
     if as_json:
-        click.echo(json_text(found))
+        click.echo(json_text(terms))
         return
-    click.echo(f"{found.id}: {found.title}, {found.questions} questions, digest {found.digest}")
-    click.echo("\n".join(found.sentences()))
+    click.echo(f"{terms.id}: {terms.title}, {terms.questions} questions, digest {terms.digest}")
+    click.echo("\n".join(terms.sentences()))
 
 
 @survey.command("import")

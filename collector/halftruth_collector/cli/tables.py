@@ -45,7 +45,7 @@ def _tables(survey: str, database: str, parquet: str, **given: Any) -> None:
         counted = replace(source, question=query)
     counted.check()
     with working as map_pieces:
-        found = list(
+        tables = list(
             every_table(
                 counted.survey,
                 counted.counts,
@@ -57,10 +57,10 @@ def _tables(survey: str, database: str, parquet: str, **given: Any) -> None:
                 map_pieces=map_pieces,
             )
         )
-    rows = _arrow(counted.estimator.schema, found, query, counted.counts.reports)
+    rows = _arrow(counted.estimator.schema, tables, query, counted.counts.reports)
     write(parquet, parquet_of(rows))
     header = ["length", "shares", "median half-width", "clearly above 0"]
-    print_table(header, list(_summaries(found, query)))
+    print_table(header, list(_summaries(tables, query)))
     click.echo(f"written: {parquet}")
 
 
@@ -83,7 +83,7 @@ tables = click.Command(
 options.workers(options.database(tables))
 
 
-def _arrow(schema: Schema, found: Sequence[Shares], query: TablesQuery, reports: int) -> Any:
+def _arrow(schema: Schema, tables: Sequence[Shares], query: TablesQuery, reports: int) -> Any:
     """A row for each cell: attributes and answers, then share, error and interval."""
     pa = arrow()
     shape = np.array(schema.shape)
@@ -93,7 +93,7 @@ def _arrow(schema: Schema, found: Sequence[Shares], query: TablesQuery, reports:
     answers = pa.array([c for attribute in schema.attributes for c in attribute.categories])
     columns: dict[str, Any] = {}
     attributes, codes = (
-        np.concatenate([getattr(part, name) for part in found])
+        np.concatenate([getattr(part, name) for part in tables])
         for name in ("attributes", "answers")
     )
     for place in range(attributes.shape[1]):
@@ -107,8 +107,8 @@ def _arrow(schema: Schema, found: Sequence[Shares], query: TablesQuery, reports:
             columns[f"{column}_{place + 1}"] = pa.DictionaryArray.from_arrays(
                 pa.array(of.astype(np.int32), mask=none), values
             )
-    support = np.concatenate([part.support for part in found])
-    error = np.concatenate([part.standard_error for part in found])
+    support = np.concatenate([part.support for part in tables])
+    error = np.concatenate([part.standard_error for part in tables])
     half = normal_quantile(1 - query.confidence) * error
     for column, values in (
         ("support", support),
@@ -130,12 +130,12 @@ def _arrow(schema: Schema, found: Sequence[Shares], query: TablesQuery, reports:
     return pa.table(columns)
 
 
-def _summaries(found: Sequence[Shares], query: TablesQuery) -> Iterator[list[object]]:
+def _summaries(tables: Sequence[Shares], query: TablesQuery) -> Iterator[list[object]]:
     """Number and accuracy of the tables of each length."""
-    lengths = np.concatenate([(part.attributes >= 0).sum(axis=1) for part in found])
-    support = np.concatenate([part.support for part in found])
+    lengths = np.concatenate([(part.attributes >= 0).sum(axis=1) for part in tables])
+    support = np.concatenate([part.support for part in tables])
     half = normal_quantile(1 - query.confidence) * np.concatenate(
-        [part.standard_error for part in found]
+        [part.standard_error for part in tables]
     )
     for length in np.unique(lengths).tolist():
         of = lengths == length

@@ -48,9 +48,9 @@ class Linking:
         Largest risk if whole reports are re-identified.
     above : float
         Share of the people whose larger risk of the two is above `LIMIT`.
-    believed : float
+    prior : float
         Probability by the table alone of the answer about which a report reveals most.
-    told : float
+    posterior : float
         Its mean posterior with a person's report.
     """
 
@@ -59,8 +59,8 @@ class Linking:
     one_by_one: float | None
     at_once: float
     above: float
-    believed: float
-    told: float
+    prior: float
+    posterior: float
 
 
 @dataclass(frozen=True)

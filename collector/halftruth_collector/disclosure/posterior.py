@@ -129,14 +129,16 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
             gamma = one_sided.amplification * mechanism.amplification(
                 schema, public=others | {attribute.name}
             )
-        told = np.isin(np.arange(len(attribute.categories)), mechanism.protected_answers(attribute))
-        margin = None if people is None else people([attribute.name]) * told
+        hidden = np.isin(
+            np.arange(len(attribute.categories)), mechanism.protected_answers(attribute)
+        )
+        margin = None if people is None else people([attribute.name]) * hidden
         if margin is not None and not margin.any():
             continue
-        priors = _priors(told, margin)
+        priors = _priors(hidden, margin)
         unrelated = attribute.name not in schema.conditional
         alone = _alone(reconstruction, attribute.name, priors) if unrelated else None
-        together = None if whole is None else _together(reconstruction, whole, j, told)
+        together = None if whole is None else _together(reconstruction, whole, j, hidden)
         answers = attribute.answers_in()
         for code, category in enumerate(attribute.categories):
             prior = float(priors[code, code])
@@ -193,18 +195,18 @@ def false_reports(survey: Survey, length: int) -> FalseReports:
     return FalseReports(length, weight, len(sets), math.comb(len(names), length))
 
 
-def _priors(told: NDArray[np.bool_], margin: Array | None) -> Array:
+def _priors(hidden: NDArray[np.bool_], margin: Array | None) -> Array:
     """Return priors of the answers to one question, a row for each answer in question.
 
     Those that are not protected have the prior 0.
     """
     if margin is not None:
-        return np.tile(margin / margin.sum(), (len(told), 1))
-    size = int(told.sum())
+        return np.tile(margin / margin.sum(), (len(hidden), 1))
+    size = int(hidden.sum())
     rows = np.full((size, size), float(1 - PRIOR) / max(size - 1, 1))
     np.fill_diagonal(rows, float(PRIOR) if size > 1 else 1.0)
-    priors = np.zeros((len(told), len(told)))
-    priors[np.ix_(told, told)] = rows
+    priors = np.zeros((len(hidden), len(hidden)))
+    priors[np.ix_(hidden, hidden)] = rows
     return priors
 
 
@@ -219,11 +221,11 @@ def _alone(reconstruction: Reconstruction, name: str, priors: Array) -> list[Pos
 
 
 def _together(
-    reconstruction: Reconstruction, whole: Array, axis: int, told: NDArray[np.bool_]
+    reconstruction: Reconstruction, whole: Array, axis: int, hidden: NDArray[np.bool_]
 ) -> list[Posterior] | None:
     """Return the posterior of each answer to one question, given the table of all records."""
     parts = np.zeros((whole.shape[axis], *whole.shape))
-    for code in np.flatnonzero(told):
+    for code in np.flatnonzero(hidden):
         place = (slice(None),) * axis + (code,)
         parts[code][place] = whole[place] / whole.sum()
     joint = _report_probabilities(reconstruction.expected, parts)

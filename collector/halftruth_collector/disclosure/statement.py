@@ -239,8 +239,8 @@ def _linking(audit: Audit) -> Section | None:
             f" {_at_most(risks.at_once)} at most{one_by_one}. For {_at_most(risks.above)} of the"
             f" people {'a risk' if one_by_one else 'the risk'} is above {percent(LIMIT)}.",
             "Risk is no belief: the answer of which a report tells most beyond the table is"
-            f" {_at_most(risks.believed)} likely by the table alone, and {_at_most(risks.told)} to"
-            " who knows whose report is which, on average over the reports that this person may"
+            f" {_at_most(risks.prior)} likely by the table alone, and {_at_most(risks.posterior)}"
+            " to who knows whose report is which, on average over the reports that this person may"
             " send.",
         ),
     )

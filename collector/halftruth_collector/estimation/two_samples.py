@@ -288,8 +288,8 @@ def anchored(both: Array, channels: Array, confidence: float) -> tuple[list[Shar
         return [replace(nothing, quantity=name) for name in QUANTITIES["anchor"]], math.nan
     errors = math.sqrt(slope @ covariance @ slope), of_attentive
     quantities = zip(QUANTITIES["anchor"], (prevalence, attentive), errors, strict=True)
-    found = [_unrestricted(name, float(share), e, confidence) for name, share, e in quantities]
-    return found, NormalDist().cdf((attentive - 1) / of_attentive)
+    shares = [_unrestricted(name, float(share), e, confidence) for name, share, e in quantities]
+    return shares, NormalDist().cdf((attentive - 1) / of_attentive)
 
 
 def undefined(channels: Array, design: SampleDesign) -> str | None:
@@ -318,10 +318,10 @@ def _channels_by_share(channels: Array, design: SampleDesign, yes: int) -> tuple
         "lie-detector": ((nobody, of_no), (of_yes, of_no)),
         "unrelated-question": ((asked, nobody), (nobody + 1, 1 - asked)),
     }[design]
-    found = np.empty((2, *channels.shape))
-    found[:, :, yes, yes], found[:, :, yes, no] = np.moveaxis(np.array(ends), 1, 0)
-    found[:, :, no] = 1 - found[:, :, yes]
-    return found[0], found[1] - found[0]
+    at_ends = np.empty((2, *channels.shape))
+    at_ends[:, :, yes, yes], at_ends[:, :, yes, no] = np.moveaxis(np.array(ends), 1, 0)
+    at_ends[:, :, no] = 1 - at_ends[:, :, yes]
+    return at_ends[0], at_ends[1] - at_ends[0]
 
 
 def fit_samples(
@@ -358,11 +358,11 @@ def fit_samples(
             f"model: expected a logistic one of two answers for {design}", field="model"
         )
     yes = int(np.argmax(outcome.scores))
-    told = channels[:, yes][:, [yes, 1 - yes]]
-    if reason := undefined(told, design):
+    of_yes = channels[:, yes][:, [yes, 1 - yes]]
+    if reason := undefined(of_yes, design):
         return without_numbers(len(outcome.places(len(predictors.terms))), reason)
-    found = [each[rows] for each in _channels_by_share(channels, design, yes)]
-    return perturbed_outcome_regression(numbers, found[0], predictors, outcome, found[1])
+    by_share = [each[rows] for each in _channels_by_share(channels, design, yes)]
+    return perturbed_outcome_regression(numbers, by_share[0], predictors, outcome, by_share[1])
 
 
 def samples_of(question: str, names: Sequence[str]) -> dict[str, str]:
@@ -410,16 +410,16 @@ def _is_inside(point: Array, corners: Array) -> bool:
 
 def _clip(corners: Array, line: Array) -> Array | None:
     """Segment of a polygon on a line of coefficients (of θ₁, θ₀, 1), None where there is none."""
-    found = []
+    crossings = []
     for first, last in _edges(corners):
         at_first, at_last = line @ [*first, 1.0], line @ [*last, 1.0]
         if at_first == at_last == 0:
             return np.array([first, last])
         if at_first * at_last <= 0:
-            found.append(first + at_first / (at_first - at_last) * (last - first))
-    if not found:
+            crossings.append(first + at_first / (at_first - at_last) * (last - first))
+    if not crossings:
         return None
-    points = np.array(found)
+    points = np.array(crossings)
     return np.array([points[0], points[np.argmax(np.abs(points - points[0]).sum(axis=1))]])
 
 

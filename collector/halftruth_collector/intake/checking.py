@@ -156,9 +156,9 @@ def unexpected_invitation_error(index: int) -> ReportError:
 
 def _first(ids: list[bytes], values: Sequence[Value]) -> dict[bytes, Value]:
     """The value of each id; of several, the first one."""
-    found = dict(zip(ids, values, strict=True))
-    if len(found) < len(ids):
-        found = {}
+    first = dict(zip(ids, values, strict=True))
+    if len(first) < len(ids):
+        first = {}
         for id_, value in zip(ids, values, strict=True):
-            found.setdefault(id_, value)
-    return found
+            first.setdefault(id_, value)
+    return first

@@ -112,10 +112,10 @@ class WavesResult(EstimatesResult, frozen=True, kw_only=True):
         for trend in self.trends:
             yield (*self._of("trend", trend), "", ""), trend, (trend.adjusted,)
 
-    def _of(self, name: str, found: WaveEstimate) -> tuple[str, ...]:
-        what = "mean" if found.answer is None else "share"
-        quantity = what if name == "level" and found.group is None else f"{what}_{name}"
-        return quantity, found.attribute, found.answer or "", found.group or ""
+    def _of(self, name: str, estimate: WaveEstimate) -> tuple[str, ...]:
+        what = "mean" if estimate.answer is None else "share"
+        quantity = what if name == "level" and estimate.group is None else f"{what}_{name}"
+        return quantity, estimate.attribute, estimate.answer or "", estimate.group or ""
 
 
 class WavesQuery(AnsweredQuery[WavesResult], frozen=True, kw_only=True):

@@ -249,8 +249,8 @@ class Rotation:
             for cycle in self._cycles
             for first in range(self.turns)
         }
-        found = {pair for row in rows for pair in self._repeated(block, row)}
-        return max((known**shared * unknown**alone for alone, shared in found), default=Fraction(1))
+        pairs = {pair for row in rows for pair in self._repeated(block, row)}
+        return max((known**shared * unknown**alone for alone, shared in pairs), default=Fraction(1))
 
     def _repeated(self, block: int, row: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
         """Numbers of views with each question of a block, given what each takes of each block.

@@ -186,7 +186,7 @@ def test_no_sentence_or_title_has_the_text_of_a_question(study, name, asked, wit
 def test_a_question_that_a_report_quotes_stands_by_itself(study):
     report = survey_report(study)
     long = pieces()
-    sentences = [report.title, report.lead, report.found, *report.not_usable]
+    sentences = [report.title, report.lead, report.summary, *report.not_usable]
     sentences += [text for chart in report.charts for text in of_chart(chart)]
     sentences += [str(cell) for row in report.associations.rows for cell in row]
     quoting = {text for text in sentences if any(piece in text for piece in long)}

@@ -97,11 +97,11 @@ class Reported:
             kept &= np.isin(own, answer_codes(attribute))
             columns.append(np.searchsorted(answer_codes(attribute), own))
         position = schema.position(outcome)
-        told = answer_codes(schema.attributes[position])
-        kept &= np.isin(counts.cells[:, position], told)
+        known = answer_codes(schema.attributes[position])
+        kept &= np.isin(counts.cells[:, position], known)
         cells, which = np.unique(np.stack(columns, axis=1)[kept], axis=0, return_inverse=True)
-        places = which.ravel() * len(told) + np.searchsorted(told, counts.cells[kept, position])
-        numbers = np.bincount(places, counts.counts[kept], len(cells) * len(told))
+        places = which.ravel() * len(known) + np.searchsorted(known, counts.cells[kept, position])
+        numbers = np.bincount(places, counts.counts[kept], len(cells) * len(known))
         return cls(cells[:, 1:], numbers.reshape(len(cells), -1).astype(np.float64))
 
 
@@ -141,11 +141,11 @@ def perturbed_outcome_regression(
     slopes = np.zeros((0, 1, 1, 1)) if slope is None else slope[None]
     size = design.shape[2]
     try:
-        found, information = _maximum(design, numbers, channel, slopes, outcome)
+        optimum, information = _maximum(design, numbers, channel, slopes, outcome)
     except NotIdentified as failure:
         return without_numbers(size, str(failure))
     every: Array = np.asarray(np.linalg.inv(information), dtype=np.float64)
-    coefficients, covariance = found[:size], every[:size, :size]
+    coefficients, covariance = optimum[:size], every[:size, :size]
     z = coefficients / np.sqrt(np.diag(covariance))
     reports = numbers.sum()
     shares = numbers.sum(axis=1) / reports
@@ -163,7 +163,7 @@ def perturbed_outcome_regression(
         z,
         effects=np.array(effects),
         effect_errors=np.array(errors),
-        share=None if slope is None else (float(found[size]), every[size]),
+        share=None if slope is None else (float(optimum[size]), every[size]),
     )
 
 

@@ -158,18 +158,18 @@ def scale(axes: Axes, along: str, axis: Axis, ends: tuple[float, float], room: f
 
 def draw_legend(figure: Figure | SubFigure, width: float) -> float:
     """Name what has a label, once each, above all axes; returns how many lines it takes."""
-    found: dict[str, Any] = {}
+    handles: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(name, handle)
-    if not found:
+            handles.setdefault(name, handle)
+    if not handles:
         return 0.0
-    names = [folded(name, width - 6 * SMALL) for name in found]
+    names = [folded(name, width - 6 * SMALL) for name in handles]
     for columns in range(len(names), 0, -1):
         parts = np.array_split(np.arange(len(names)), columns)
         wide = [max(len(line) + 6 for i in part for line in names[i]) for part in parts]
         if sum(wide) * SMALL <= width:
             break
     texts = ["\n".join(lines) for lines in names]
-    figure.legend(list(found.values()), texts, loc="outside upper left", ncols=columns)
+    figure.legend(list(handles.values()), texts, loc="outside upper left", ncols=columns)
     return 0.5 + 1.1 * max(sum(len(names[i]) for i in part) for part in parts)
