@@ -314,7 +314,7 @@ def headline(result: RegressionResult) -> str:
     ]
     about = _about(result)
     if not tested:
-        return f"No coefficient of {about} is known."
+        return f"No coefficient of {about} can be estimated."
     clearest = min(tested, key=lambda coefficient: coefficient.p_value or 0.0)
     shown = (clearest.odds_ratio or Estimate()) if _has_odds(result) else clearest
     what = "odds ratio" if _has_odds(result) else "coefficient"

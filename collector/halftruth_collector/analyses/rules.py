@@ -1,5 +1,6 @@
 """Association rules."""
 
+import math
 from collections.abc import Sequence
 
 from halftruth_shared.analyses.base import Source
@@ -62,16 +63,16 @@ def row(rule: RuleEstimate) -> list[object]:
 
 
 def headline(result: RulesResult) -> str:
-    """Number of rules, and the one of the greatest confidence among the usable."""
+    """Number of rules, and the one whose confidence is surely the greatest of the best known."""
     if not result.rules:
         return "No matching rules."
-    usable = [rule for rule in result.rules if rule.reliability != "not usable"]
     said = f"{number(len(result.rules), 0)} rule{'' if len(result.rules) == 1 else 's'}"
-    if not usable:
-        return f"{said}, of which none is usable."
-    best = max(usable, key=lambda rule: rule.value or 0.0)
-    among = "" if len(usable) == len(result.rules) else " among the usable"
-    return f"{said}; of the greatest confidence{among}: {in_words(best)}."
+    for grade in ("usable", "barely usable"):
+        known = [rule for rule in result.rules if rule.reliability == grade]
+        if known:
+            best = max(known, key=lambda rule: rule.ends[0] if rule.ends else -math.inf)
+            return f"{said}, {number(len(known), 0)} of them {grade}; the surest: {in_words(best)}."
+    return f"{said}, of which none is usable."
 
 
 def in_words(rule: RuleEstimate) -> str:

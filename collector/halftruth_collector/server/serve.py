@@ -29,6 +29,7 @@ from gevent.threadpool import ThreadPool
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
+from ..errors import StoreUnavailable
 from ..offloading import Offload, Offloading
 from ..ops import logs
 from ..ops.settings import Config
@@ -141,6 +142,7 @@ class Server(BaseApplication):
     def load(self) -> Any:
         """Make the application; called by gunicorn in each worker, whose hub there is by now."""
         # Not imported before the folder for the metrics is known; see metrics.
+        from ..collector_store import Store
         from ..intake.batching import GroupCommit
         from ..web import create_app
         from .receiving import Receiving
@@ -155,6 +157,14 @@ class Server(BaseApplication):
             brief=_in_threads(_BRIEF),
             long=_in_threads(self._threads),
         )
+        while True:
+            try:
+                Store(self._config.database).close()
+                break
+            except StoreUnavailable as error:
+                # A worker that gave up would end the whole server, which began with a database.
+                _log.error("waiting: %s", error)
+                gevent.sleep(1)
         self._app = create_app(self._config, offloading)
         self._receiving = Receiving(
             self._app,

@@ -3,6 +3,7 @@
 import math
 import re
 
+import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
@@ -14,7 +15,7 @@ from halftruth_shared.analyses.distribution import DistributionQuery
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.regression import RegressionQuery
-from halftruth_shared.analyses.rules import RulesQuery
+from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
 from halftruth_shared.analyses.several import SeveralQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
@@ -111,6 +112,26 @@ def test_rules_that_are_left_out_are_counted(two_reports):
     notices, reading, _ = shown(analysis, result)
     assert f"Left out: {result.left_out} rules" in notices[0]
     assert any("as present where all of its items hold" in sentence for sentence in reading)
+
+
+def test_the_headline_of_rules_names_the_surest_of_those_that_are_usable(many_reports):
+    analysis = ANALYSES["rules"]
+    rules = msgspec.to_builtins(analysis.compute(many_reports, QUESTIONS["rules"]))["rules"]
+    made = [
+        rules[0] | {"antecedent": {"smoker": name}, "interval": interval, "reliability": grade}
+        for name, interval, grade in (
+            ("far", [0.9, 1.3], "barely usable"),
+            ("sure", [0.6, 0.7], "usable"),
+            ("vague", [0.3, 0.8], "usable"),
+        )
+    ]
+    result = msgspec.structs.replace(
+        analysis.compute(many_reports, QUESTIONS["rules"]),
+        rules=msgspec.convert(made, list[RuleEstimate]),
+    )
+    said = analysis.headline(result)
+    assert said.startswith("3 rules, 2 of them usable; the surest: ")
+    assert "sure" in said.partition("surest: ")[2]
 
 
 def test_measures_say_what_presence_is_and_what_is_no_test(many_reports):

@@ -270,3 +270,24 @@ def test_a_wrong_setting_is_named_in_one_line(name, text, expected):
     assert "\n" not in str(wrong.value)
     assert "secret" not in str(wrong.value)
     assert wrong.value.field == name
+
+
+def test_a_worker_that_starts_while_the_database_is_away_waits_for_it(
+    published, running, tmp_path, body, counted
+):
+    file = tmp_path / "test.db"
+    with running("--workers", "2") as collector:
+        wait_until(lambda: len(collector.workers()) == 2)
+        ended, left = collector.workers()
+        away = file.rename(tmp_path / "away.db")
+        file.mkdir()
+        os.kill(ended, signal.SIGKILL)
+        wait_until(lambda: " waiting: database " in collector.said())
+        # Had the worker given up, so had the server.
+        assert left in collector.workers()
+        file.rmdir()
+        away.rename(file)
+        os.kill(left, signal.SIGKILL)
+        sent = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
+        assert sent.status_code == 202
+    assert counted() == 1
