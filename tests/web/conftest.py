@@ -228,6 +228,8 @@ def origin(tmp_path):
 
     class Handler(SimpleHTTPRequestHandler):
         def end_headers(self):
+            # Another page of this address in the same second would be taken for the one before.
+            self.send_header("Cache-Control", "no-store")
             for name, text in made.headers.items():
                 self.send_header(name, text)
             super().end_headers()
