@@ -98,7 +98,7 @@ def check_samples(schema: Schema, query: RegressionQuery) -> None:
 
 
 def share_of(query: RegressionQuery, fit: Regression) -> SampleEstimate | None:
-    """What the design of samples leaves unknown, with a normal interval."""
+    """Further share that a design of samples identifies, with a normal interval."""
     if fit.share is None:
         return None
     value, error = fit.share[0], float(np.sqrt(fit.share[1][-1]))

@@ -50,7 +50,7 @@ class Bar:
 
     @property
     def rectangle(self) -> Interval:
-        """Where it starts, and how wide it is."""
+        """Start and width, in percent of the axis."""
         value = _percentage(self.mark.value or 0.0)
         return min(value, 0.0), abs(value)
 

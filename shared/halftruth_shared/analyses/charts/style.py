@@ -98,7 +98,7 @@ class Drawn(Figure):
 
 @dataclass
 class Body:
-    """What was drawn: its height in lines of text, what its places say, and above what line."""
+    """Height of a drawing in lines of text, hints of its places, and the text above the hints."""
 
     lines: float = 0.0
     hints: list[str] = field(default_factory=list)
