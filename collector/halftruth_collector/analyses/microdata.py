@@ -22,23 +22,9 @@ from .sentences import listed, quoted
 #: Rows that a page shows.
 _SHOWN = 20
 
-#: Names that R, Stata or Python do not take for a variable, or that records have already.
+#: Names that Python or R do not take for a variable, or that records have already.
 _RESERVED = {word.lower() for word in keyword.kwlist} | {"record", "weight"}
-_RESERVED |= {
-    "function",
-    "next",
-    "repeat",
-    "byte",
-    "double",
-    "float",
-    "int",
-    "long",
-    "str",
-    "using",
-}
-
-#: Longest name of a variable in Stata.
-_LONGEST = 32
+_RESERVED |= {"function", "inf", "na", "nan", "next", "null", "repeat"}
 
 
 def compute(counted: Counted, query: MicrodataQuery) -> MicrodataResult:
@@ -102,13 +88,13 @@ def _variables(attributes: Sequence[Attribute]) -> Iterator[Variable]:
 
 
 def _variable_name(name: str, used: set[str]) -> str:
-    """Name of a variable that every program takes, unlike those used by others."""
-    plain = re.sub(r"\W", "_", name, flags=re.ASCII)[:_LONGEST]
+    """Return a name that R and Python take for a variable, unlike those used by others."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     if plain.lower() in _RESERVED or re.fullmatch(r"rep\d+", plain.lower()):
-        plain = f"{plain[: _LONGEST - 1]}_"
+        plain = f"{plain}_"
     unused, copy = plain, 2
     while unused.lower() in used:
-        unused, copy = f"{plain[: _LONGEST - len(str(copy)) - 1]}_{copy}", copy + 1
+        unused, copy = f"{plain}_{copy}", copy + 1
     used.add(unused.lower())
     return unused
 
@@ -181,8 +167,8 @@ ANALYSIS = Analysis(
     headline=headline,
     warnings=warnings,
     interpretation=interpretation,
-    offer="A row for each combination of answers with its weight and replicate weights, for R,"
-    " Stata, SPSS and Python. Show makes them: the model behind them takes some seconds.",
+    offer="A row for each combination of answers with its weight and replicate weights, for R"
+    " and for Python. Show makes them: the model behind them takes some seconds.",
     together=2,
     place="Export",
     order=150,

@@ -10,7 +10,7 @@ import csv
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -37,11 +37,10 @@ _NO_TEXT = "\0"
 
 @dataclass(frozen=True)
 class _Column:
-    """Values of a column, None where it is empty, and labels that its file has for some."""
+    """Values of a column, None where it is empty."""
 
     name: str
     values: Sequence[Any]
-    labels: Mapping[Any, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +98,7 @@ def read_randomized(
     count: str | None = None,
     samples: tuple[str, str] | None = None,
 ) -> RandomizedReports:
-    """Read the reports of a file: CSV, Stata (.dta), SPSS (.sav) or Parquet.
+    """Read the reports of a file: CSV or Parquet.
 
     Parameters
     ----------
@@ -163,15 +162,12 @@ def _split(
 ) -> Iterator[tuple[str, _Column]]:
     """Answers of each sample as a column of their own, which is empty where others were asked."""
     named = {part: code for code, part in enumerate(parts.values())}
-    codes = {
-        value: named.get(_text(value) or "", named.get(_text(samples.labels.get(value)) or "", -1))
-        for value in _distinct(samples)
-    }
+    codes = {value: named.get(_text(value) or "", -1) for value in _distinct(samples)}
     which = _mapped(samples, codes, lambda value: f"expected one of: {listing(list(named))}")
     for code, name in enumerate(parts):
         own = (which == code).tolist()
         values = [value if mine else None for value, mine in zip(answers.values, own, strict=True)]
-        yield name, _Column(answers.name, values, answers.labels)
+        yield name, _Column(answers.name, values)
 
 
 def _report_codes(survey: Survey, columns: Mapping[str, _Column]) -> NDArray[np.int64]:
@@ -199,7 +195,7 @@ def _answers(column: _Column, attribute: Attribute, languages: Sequence[str]) ->
         text = _text(value)
         if text is None:
             return blank
-        code = names.get(_text(column.labels.get(value)) or text, names.get(text, -1))
+        code = names.get(text, -1)
         if code < 0 and attribute.number is not None:
             place = attribute.number.bin(text)
             code = -1 if place is None else place
@@ -375,24 +371,6 @@ def _read_parquet(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
         yield _Column(name, table.column(name).to_pylist())
 
 
-def _read_labelled(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
-    """Read Stata or SPSS; what is missing by a code of its own has that, and perhaps a label."""
-    try:
-        import pyreadstat
-    except ImportError:
-        raise _not_installed("pyreadstat", "microdata") from None
-    read = pyreadstat.read_dta if path.lower().endswith(".dta") else pyreadstat.read_sav
-    try:
-        _, about = read(path, metadataonly=True, output_format="dict")
-        _check_columns(about.column_names, wanted, about.number_rows or 0)
-        values, about = read(path, usecols=list(wanted), user_missing=True, output_format="dict")
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
-        raise ValueError from error
-    for name in wanted:
-        labels = about.variable_value_labels.get(name, {})
-        yield _Column(name, np.asarray(values[name]).tolist(), labels)
-
-
 def _not_installed(library: str, extra: str) -> ParameterError:
     return ParameterError(
         f"file: reading it needs {library}; expected halftruth-collector[{extra}] to be installed",
@@ -403,7 +381,5 @@ def _not_installed(library: str, extra: str) -> ParameterError:
 #: How files are read, by the ends of their names.
 _READERS: dict[str, Callable[[str, Sequence[str]], Iterator[_Column]]] = {
     ".csv": _read_csv,
-    ".dta": _read_labelled,
-    ".sav": _read_labelled,
     ".parquet": _read_parquet,
 }

@@ -1,4 +1,4 @@
-"""``halftruth analyse microdata``: weighted records, also as files of R, Stata and SPSS."""
+"""``halftruth analyse microdata``: weighted records, also as files with scripts."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ microdata.params.append(
         ["--out"],
         type=click.Path(dir_okay=False),
         metavar="FILE",
-        help="Write a file for other programs, with a codebook and scripts beside it: .csv,"
-        " .parquet, .dta (Stata) or .sav (SPSS).",
+        help="Write a file for other programs, with a codebook and scripts for R and Python beside"
+        " it: .csv or .parquet.",
     )
 )

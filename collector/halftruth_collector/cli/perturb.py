@@ -73,7 +73,7 @@ def read(
 ) -> None:
     """Count the answers of a FILE that were randomized elsewhere, each row once.
 
-    FILE is CSV, Stata (.dta), SPSS (.sav) or Parquet, such as interviews with dice or cards, or
+    FILE is CSV or Parquet, such as interviews with dice or cards, or
     what 'halftruth reports perturb' writes. It has a column for each attribute, with categories by
     name, by label, or in a whole column by code; others are not looked at. All rows are read, and
     the survey is published if need be, or nothing changes.

@@ -1,24 +1,16 @@
-"""Files of weighted records: CSV, Parquet, Stata and SPSS."""
+"""Files of weighted records: CSV and Parquet, with codebook and scripts."""
 
 import io
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-import numpy as np
 from halftruth_shared import ParameterError
-from halftruth_shared.analyses.base import data_frame
 from halftruth_shared.analyses.microdata import MicrodataResult
 
 from ..analyses.tabular import arrow, to_csv, to_parquet
-from ..errors import NotAcceptable
 from .codebook import codebook
 from .scripts import scripts
-
-#: Longest label of a variable in Stata, and of a file in SPSS.
-_LONGEST_LABEL, _LONGEST_TITLE = 80, 64
 
 
 def check_file(file: str) -> None:
@@ -35,14 +27,12 @@ def check_file(file: str) -> None:
         raise ParameterError(
             f"out: expected a file that ends in one of {', '.join(WRITERS)}", field="out"
         )
-    if suffix in (".dta", ".sav"):
-        _pyreadstat()
     if suffix == ".parquet":
         arrow()
 
 
 def content(result: MicrodataResult, name: str) -> bytes:
-    """Content of a file of records, by the end of its name.
+    """Return the content of a file of records, by the end of its name.
 
     Those of `WRITERS` are the records alone; ".zip" after one of them is an archive of what
     `write_records` writes, and any other ending the codebook.
@@ -53,7 +43,7 @@ def content(result: MicrodataResult, name: str) -> bytes:
     """
     path = Path(name)
     if path.suffix in WRITERS:
-        return WRITERS[path.suffix](result, path.suffix)
+        return WRITERS[path.suffix](result)
     if path.suffix != ".zip":
         return codebook(result).encode()
     archive = io.BytesIO()
@@ -94,7 +84,7 @@ def _side_by_side(result: MicrodataResult, path: Path) -> dict[str, bytes]:
     """Return the contents of a file of records, its codebook and scripts, by their names."""
     texts = {f"{path.stem}-codebook.txt": codebook(result)}
     texts |= {f"{path.stem}{suffix}": text for suffix, text in scripts(result, path.name)}
-    records = WRITERS[path.suffix](result, path.suffix)
+    records = WRITERS[path.suffix](result)
     return {path.name: records, **{name: text.encode() for name, text in texts.items()}}
 
 
@@ -105,50 +95,16 @@ class _Plain:
         self.columns, self.rows = result.columns, result.rows
 
 
-def _csv(result: MicrodataResult, _: str) -> bytes:
+def _csv(result: MicrodataResult) -> bytes:
     return to_csv(_Plain(result)).encode()
 
 
-def _parquet(result: MicrodataResult, _: str) -> bytes:
+def _parquet(result: MicrodataResult) -> bytes:
     return to_parquet(_Plain(result))
 
 
-def _labelled(result: MicrodataResult, suffix: str) -> bytes:
-    """Codes with labels, for Stata or SPSS."""
-    pyreadstat = _pyreadstat()
-    frame = data_frame(result, 0)
-    for variable, codes in zip(
-        result.variables, zip(*(row.codes for row in result.records), strict=True), strict=True
-    ):
-        frame[variable.name] = np.array(codes, dtype=np.int32)
-    labels = {variable.name: variable.label[:_LONGEST_LABEL] for variable in result.variables}
-    answers = {variable.name: dict(enumerate(variable.labels)) for variable in result.variables}
-    title = f"No row is a person: weighted records of {result.survey}"[:_LONGEST_TITLE]
-    write = {".dta": pyreadstat.write_dta, ".sav": pyreadstat.write_sav}[suffix]
-    # It writes nothing but files.
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / f"records{suffix}"
-        write(frame, path, file_label=title, column_labels=labels, variable_value_labels=answers)
-        return path.read_bytes()
-
-
-def _pyreadstat() -> Any:
-    try:
-        import pandas  # noqa: F401
-        import pyreadstat
-    except ImportError:
-        raise NotAcceptable(
-            "out: expected pandas and pyreadstat, which are not installed here"
-            " (pip install 'halftruth-collector[microdata]')",
-            field="out",
-        ) from None
-    return pyreadstat
-
-
 #: How records are written, by the ends of files' names.
-WRITERS: dict[str, Callable[[MicrodataResult, str], bytes]] = {
+WRITERS: dict[str, Callable[[MicrodataResult], bytes]] = {
     ".csv": _csv,
     ".parquet": _parquet,
-    ".dta": _labelled,
-    ".sav": _labelled,
 }

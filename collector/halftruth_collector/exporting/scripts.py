@@ -1,7 +1,6 @@
-"""Scripts that read weighted records: for R's package survey, Stata and Python."""
+"""Scripts that read weighted records: for R's package survey and for Python."""
 
 import json
-import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from string import Template
@@ -27,19 +26,6 @@ print(svytable(~$outcome + $group, design))
 print(svyby(~$outcome, ~$group, design, svymean))
 model <- svyglm(I($outcome == $level) ~ $predictors, design, family = quasibinomial())
 print(summary(model, df.resid = Inf))
-""")
-
-_STATA = Template("""\
-$about
-$read
-* Fay's formula has the scale $scale with this coefficient.
-svyset [pweight = weight], brrweight(rep1-rep$replicates) fay($fay) vce(brr) mse dof(100000)
-$prepare
-$answered
-svy: proportion $outcome
-svy: proportion $outcome, over($group)
-generate byte outcome_ = $outcome == $code if !missing($outcome)
-svy: logit outcome_ $predictors
 """)
 
 _PYTHON = Template('''\
@@ -76,20 +62,15 @@ print(estimate(shares))
 print(estimate(coefficients))
 ''')
 
-#: How R, Python and, where it can, Stata read each format.
+#: How R and Python read each format.
 _READ_R = {
     ".csv": "read.csv({}, check.names = FALSE, na.strings = character())",
     ".parquet": "as.data.frame(arrow::read_parquet({}))",
-    ".dta": "as.data.frame(haven::as_factor(haven::read_dta({})))",
-    ".sav": "as.data.frame(haven::as_factor(haven::read_sav({})))",
 }
 _READ_PYTHON = {
     ".csv": "pd.read_csv({}, keep_default_na=False)",
     ".parquet": "pd.read_parquet({})",
-    ".dta": "pd.read_stata({})",
-    ".sav": "pd.read_spss({})",
 }
-_READ_STATA = {".dta": "use {}, clear", ".sav": "import spss using {}, clear"}
 
 
 def scripts(result: MicrodataResult, file: str) -> Iterator[tuple[str, str]]:
@@ -103,9 +84,7 @@ def scripts(result: MicrodataResult, file: str) -> Iterator[tuple[str, str]]:
     common = {
         "scale": f"{result.scale:g}",
         "replicates": str(result.replicates),
-        "fay": f"{1 - 1 / math.sqrt(result.scale * result.replicates):.12g}",
         "outcome": outcome.name,
-        "code": str(code),
         "level": json.dumps(levels[outcome.name][code], ensure_ascii=False),
         "group": names[0],
         "columns": json.dumps(names),
@@ -137,24 +116,10 @@ def scripts(result: MicrodataResult, file: str) -> Iterator[tuple[str, str]]:
             answered=_for_each(result.variables, lambda v: _answered_in_python(v, levels[v.name])),
         ),
     )
-    if suffix in _READ_STATA:
-        yield (
-            ".do",
-            script(
-                _STATA,
-                "*",
-                read=_READ_STATA[suffix].format(quoted),
-                prepare=_for_each(result.variables, _prepared_in_stata),
-                answered=_for_each(result.variables, _answered_in_stata),
-                predictors=" ".join(f"i.{name}" for name in names),
-            ),
-        )
 
 
 def _levels(result: MicrodataResult, file: str) -> dict[str, list[str]]:
     """Answers as the cells of a file have them, by variable."""
-    if Path(file).suffix in _READ_STATA:
-        return {variable.name: variable.labels for variable in result.variables}
     spreadsheet = Path(file).suffix == ".csv"
     return {
         variable.name: [str(harmless(c)) if spreadsheet else c for c in variable.categories]
@@ -204,20 +169,3 @@ def _answered_in_python(variable: Variable, levels: Sequence[str]) -> list[str]:
     gone = _missing(variable, levels)
     own = f'records["{variable.name}"]'
     return [f"# Those who answered: records = records[~{own}.isin([{gone}])]"] if gone else []
-
-
-def _prepared_in_stata(variable: Variable) -> list[str]:
-    pairs = enumerate(variable.midpoints or [])
-    values = " ".join(f"({code} = {middle:g})" for code, middle in pairs)
-    # Other codes, which are no numbers, would stay as they are.
-    return (
-        [f"recode {variable.name} {values} (else = .), generate({variable.name[:25]}_number)"]
-        if values
-        else []
-    )
-
-
-def _answered_in_stata(variable: Variable) -> list[str]:
-    pairs = enumerate(variable.categories)
-    codes = " ".join(str(code) for code, category in pairs if category in variable.missing)
-    return [f"* Those who answered: mvdecode {variable.name}, mv({codes})"] if codes else []

@@ -17,8 +17,8 @@ from ..exporting import Covariance, content
 
 # fmt: off
 Format = Literal[
-    "json", "csv", "parquet", "svg", "png", "html", "covariance.csv", "codebook.txt", "dta", "sav",
-    "csv.zip", "parquet.zip", "dta.zip", "sav.zip",
+    "json", "csv", "parquet", "svg", "png", "html", "covariance.csv", "codebook.txt",
+    "csv.zip", "parquet.zip",
 ]
 # fmt: on
 
@@ -28,8 +28,8 @@ PICTURES: tuple[Format, ...] = ("svg", "png")
 
 #: What the covariance of estimates is written as, and weighted records for other programs.
 COVARIANCE: tuple[Format, ...] = ("covariance.csv",)
-ARCHIVES: tuple[Format, ...] = ("csv.zip", "parquet.zip", "dta.zip", "sav.zip")
-RECORDS: tuple[Format, ...] = ("dta", "sav", "codebook.txt", *ARCHIVES)
+ARCHIVES: tuple[Format, ...] = ("csv.zip", "parquet.zip")
+RECORDS: tuple[Format, ...] = ("codebook.txt", *ARCHIVES)
 
 MEDIA_TYPES: dict[Format, str] = {
     "json": "application/json",
@@ -40,25 +40,16 @@ MEDIA_TYPES: dict[Format, str] = {
     "html": "text/html",
     "covariance.csv": "text/csv",
     "codebook.txt": "text/plain",
-    "dta": "application/x-stata-dta",
-    "sav": "application/x-spss-sav",
     **dict.fromkeys(ARCHIVES, "application/zip"),
 }
 
 #: The parameter that names a format; without it the header Accept chooses.
 PARAMETER = "format"
 
-#: What writes a format, by the first part of its name, and the extra that installs it.
-_NEEDS = {
-    "parquet": ("parquet", ["pyarrow"]),
-    **dict.fromkeys(("dta", "sav"), ("microdata", ["pandas", "pyreadstat"])),
-}
-
 
 def lacking(format: Format) -> str | None:
     """Return the extra that has to be installed for a format, if any."""
-    extra, packages = _NEEDS.get(format.partition(".")[0], (None, []))
-    return None if all(map(find_spec, packages)) else extra
+    return "parquet" if format.startswith("parquet") and not find_spec("pyarrow") else None
 
 
 def of(analysis: Analysis[Any, Any]) -> tuple[Format, ...]:

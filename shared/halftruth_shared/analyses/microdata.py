@@ -24,7 +24,7 @@ from .weighted import Margins
 class Variable(Message, frozen=True, kw_only=True):
     """Variable of weighted records.
 
-    `name` is the attribute's with letters, digits and `_` alone, as every program takes it.
+    `name` is the attribute's with letters, digits and `_` alone, as R and Python take it.
     `labels` are its categories as a form shows them, `missing` those that are no answer, and
     `midpoints` the middles of the bins of a number, before categories that are none.
     """
@@ -87,7 +87,7 @@ class MicrodataResult(Result, frozen=True, kw_only=True):
 
 
 class MicrodataQuery(Query[MicrodataResult], frozen=True, kw_only=True):
-    """Weighted records with replicate weights for R, Stata or SPSS, none of which is a person.
+    """Weighted records with replicate weights for R or Python, none of which is a person.
 
     Each row is a combination of answers with the estimated number of respondents who give it, by
     one loglinear model of all answers.

@@ -1,4 +1,4 @@
-"""Weighted records as files: what R, Stata's and SPSS's formats and Python make of them."""
+"""Weighted records as files: what R and Python make of them."""
 
 import csv
 import runpy
@@ -160,29 +160,6 @@ def test_the_script_of_python_has_the_coefficients_of_the_model(
     assert ran["records"]["age_number"].to_numpy()[0] == 24.5
 
 
-@pytest.mark.parametrize("suffix", [".dta", ".sav"])
-def test_files_of_stata_and_spss_have_codes_labels_and_weights(result, tmp_path, suffix):
-    pyreadstat = pytest.importorskip("pyreadstat")
-    write_records(result, str(tmp_path / f"work{suffix}"))
-    read = {".dta": pyreadstat.read_dta, ".sav": pyreadstat.read_sav}[suffix]
-    frame, meta = read(str(tmp_path / f"work{suffix}"))
-    assert set(frame["record"]) == {NO_PERSON}
-    assert meta.file_label == "No row is a person: weighted records of work"
-    names = ["team", "next_", "leaving_soon", "change", "age"]
-    assert frame[names].astype(int).to_numpy().tolist() == [row.codes for row in result.records]
-    assert frame["weight"].tolist() == [row.weight for row in result.records]
-    replicates = [f"rep{number + 1}" for number in range(result.replicates)]
-    assert frame[replicates].to_numpy().tolist() == [row.replicates for row in result.records]
-    assert meta.column_names_to_labels["team"] == "Where do you work?"
-    assert meta.variable_value_labels["leaving_soon"] == {0: "no", 1: "Yes, I do"}
-    script = (tmp_path / "work.do").read_text(encoding="utf-8")
-    assert f"brrweight(rep1-rep{result.replicates}) fay(" in script
-    assert "mvdecode next_, mv(2)" in script
-    # Fay's formula has the scale of the replicates.
-    fay = float(script.split("fay(")[1].split(")")[0])
-    assert 1 / (result.replicates * (1 - fay) ** 2) == pytest.approx(result.scale, rel=1e-6)
-
-
 def test_every_file_says_that_no_row_is_a_person(result, tmp_path):
     files = write_records(result, str(tmp_path / "work.csv"))
     assert [file.name for file in files] == ["work.csv", "work-codebook.txt", "work.R", "work.py"]
@@ -243,7 +220,7 @@ def test_the_command_writes_files_side_by_side(reports, tmp_path, monkeypatch, c
     for words, complaint in (
         (
             ["--out", "work.xls"],
-            "out: expected a file that ends in one of .csv, .parquet, .dta, .sav",
+            "out: expected a file that ends in one of .csv, .parquet",
         ),
         (["--out", "nowhere/work.csv"], "out: expected a file that can be written: No such file"),
         (["--out", "work.csv", "--json"], "--out: expected without --json, --csv and --parquet"),
