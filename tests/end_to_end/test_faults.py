@@ -33,7 +33,7 @@ SCENARIOS = {
     "outage": ["SQLite", "PostgreSQL"],
     "clock": ["SQLite", "PostgreSQL"],
     "two-collectors": ["PostgreSQL"],
-    "upgrade": ["PostgreSQL"],
+    "restart-in-turn": ["PostgreSQL"],
     "memory": ["SQLite", "PostgreSQL"],
 }
 

@@ -72,10 +72,6 @@ class Collector:
         self._process.terminate()
         self._process.wait()
 
-    def upgrade(self, folder: Path) -> None:
-        """Let it be another program from its next start, whose packages are in a folder."""
-        self._environment = {**self._environment, "PYTHONPATH": str(folder)}
-
     def start(self) -> None:
         """Start it, and wait until it answers."""
         with self._log.open("ab") as log:

@@ -1,37 +1,18 @@
-"""An upgrade: nginx in front of collectors, and a next version of the program."""
+"""Nginx in front of collectors that are restarted one after the other."""
 
 import os
 import re
 import shutil
 import ssl
 import subprocess
-import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Self
 
-import halftruth_collector
-from halftruth_collector.store import schema
-from halftruth_collector.store.database import Database
 from processes import Broken, NotRun, until
 from proxies import nginx_files
 from wire import free_port
 
 _ROOT = Path(__file__).parents[2]
-
-#: What the next version adds to the tables of surveys, and of reports.
-_MIGRATION = """import sqlalchemy as sa
-from alembic import op
-
-revision = "{made}"
-down_revision = "{before}"
-
-
-def upgrade() -> None:
-    op.add_column("surveys", sa.Column("contact", sa.String(100)))
-    op.add_column("cells", sa.Column("kind", sa.Integer, nullable=False, server_default="0"))
-    op.create_table("notes", sa.Column("number", sa.Integer, primary_key=True))
-"""
 
 
 class Proxy:
@@ -82,37 +63,3 @@ class Proxy:
         except OSError:
             return False
         return True
-
-
-def next_version(folder: Path) -> tuple[Path, str]:
-    """This program with one more migration, in a folder of packages; and its version."""
-    package = shutil.copytree(
-        Path(halftruth_collector.__file__).parent,
-        folder / "halftruth_collector",
-        ignore=shutil.ignore_patterns("__pycache__"),
-    )
-    made = f"{int(schema.HEAD[:4]) + 1:04}_since_{schema.HEAD[:4]}"
-    file = package / "store" / "schema.py"
-    before = file.read_text()
-    text = before.replace(f'"{schema.HEAD}")', f'"{schema.HEAD}", "{made}")')
-    assert text != before
-    file.write_text(text)
-    migration = _MIGRATION.format(made=made, before=schema.HEAD)
-    (package / "store" / "migrations" / "versions" / "next.py").write_text(migration)
-    return folder, made
-
-
-def version_of(database: str) -> str | None:
-    """Version of the tables."""
-    with closing(Database(database)) as opened, opened.reading() as connection:
-        return schema.version(connection)
-
-
-def run_command(packages: Path, database: str, *words: str) -> None:
-    """Run a command of that program."""
-    subprocess.run(
-        [sys.executable, "-m", "halftruth_collector", *words, "--database", database],
-        env={**os.environ, "PYTHONPATH": str(packages)},
-        check=True,
-        capture_output=True,
-    )

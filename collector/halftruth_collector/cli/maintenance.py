@@ -7,8 +7,7 @@ import click
 import msgspec
 
 from ..collector_store import Store, existing
-from ..store.audit import ACTOR, BACKUP, AuditLog
-from ..store.backups import back_up
+from ..store.audit import BACKUP
 from ..store.database import Database
 from ..store.retention import KEEP_DAYS
 from ..store.schema import migrate as migrate_database
@@ -17,15 +16,14 @@ from .output import print_table, progress_bar
 
 
 @click.command()
-@click.option("--rolling", is_flag=True, help="While collectors go on; refused if they could not.")
 @options.database
-def migrate(rolling: bool, database: str) -> None:
+def migrate(database: str) -> None:
     """Bring the tables of a database to the version of this program.
 
-    Back it up before. Stop every collector of this database, or give --rolling.
+    Stop every collector of this database and back it up before.
     """
     with closing(Database(database)) as opened:
-        before, now = migrate_database(opened, rolling=rolling)
+        before, now = migrate_database(opened)
     if before == now:
         click.echo(f"the tables are of version {now} already")
     else:
@@ -99,13 +97,10 @@ def audit_log(as_json: bool, database: str) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @options.database
 def backup(file: Path, database: str) -> None:
-    """Write everything into a new FILE, as it is at one moment, while the collector runs.
-
-    Tables of an earlier version are backed up, too: do so before 'halftruth admin migrate'.
-    """
-    with closing(Database(database)) as opened, progress_bar("rows") as progress:
-        rows = back_up(opened, file, progress)
-        AuditLog(opened, ACTOR).note(BACKUP, "")
+    """Write everything into a new FILE, as it is at one moment, while the collector runs."""
+    with existing(database) as store, progress_bar("rows") as progress:
+        rows = store.back_up(file, progress)
+        store.audit.note(BACKUP, "")
     click.echo(f"{rows} rows in {file}")
 
 

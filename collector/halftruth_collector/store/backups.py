@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from halftruth_shared import ParameterError
-from sqlalchemy import Connection, MetaData, func, select
+from sqlalchemy import Connection, func, select
 
 from . import schema
 from .database import Database
@@ -20,8 +20,7 @@ from .tables import metadata
 def back_up(database: Database, file: Path, progress: Progress | None = None) -> int:
     """Write everything that a database holds into a new file.
 
-    It shows one moment, and nobody has to wait meanwhile. Tables of an earlier version are written
-    as they are, so that they can be backed up before they are migrated.
+    It shows one moment, and nobody has to wait meanwhile.
 
     Parameters
     ----------
@@ -40,18 +39,16 @@ def back_up(database: Database, file: Path, progress: Progress | None = None) ->
     ParameterError
         If the file exists or cannot be written.
     SchemaOutdated
-        If there are no tables, or those of a version that this program does not know.
+        If there are no tables, or those of another version.
     """
     with database.reading() as connection:
-        version = schema.known(connection)
+        schema.check(schema.version(connection))
     with (
-        new_file(file, version) as target,
+        new_file(file) as target,
         database.reading_reports() as source,
         target.writing() as connection,
     ):
-        if version == schema.HEAD:
-            return _copy_tables(source, connection, progress)
-        return _copy_earlier_tables(source, connection, progress)
+        return _copy_tables(source, connection, progress)
 
 
 def restore(database: Database, file: Path, progress: Progress | None = None) -> int:
@@ -67,9 +64,9 @@ def restore(database: Database, file: Path, progress: Progress | None = None) ->
     ParameterError
         If the file is no back-up, or the database is not empty.
     SchemaOutdated
-        If the back-up is of a version that this program does not know.
+        If the back-up has tables of another version.
     """
-    with existing_file(file, migrated=True) as backup, database.writing() as connection:
+    with existing_file(file) as backup, database.writing() as connection:
         database.advisory_lock(connection)
         for table in metadata.sorted_tables:
             if connection.execute(select(table).limit(1)).first() is not None:
@@ -88,18 +85,6 @@ def _copy_tables(source: Connection, target: Connection, progress: Progress | No
     """Copy the rows of every table, and return how many there were."""
     return sum(
         copy(source, select(table), target, table, progress) for table in metadata.sorted_tables
-    )
-
-
-def _copy_earlier_tables(source: Connection, target: Connection, progress: Progress | None) -> int:
-    """Copy the rows of tables of an earlier version, which both databases are asked for."""
-    earlier, same = MetaData(), MetaData()
-    earlier.reflect(source)
-    same.reflect(target)
-    return sum(
-        copy(source, select(earlier.tables[table.name]), target, table, progress)
-        for table in same.sorted_tables
-        if table.name != schema.VERSION_TABLE
     )
 
 

@@ -32,7 +32,7 @@ def compact(database: Database) -> None:
     StoreUnavailable
         If somebody reads or writes for too long meanwhile; then try again.
     SchemaOutdated
-        If the tables are of a later version; then let its program do it.
+        If the tables are of another version; then let its program do it.
     """
     if database.is_sqlite:
         _compact_sqlite(database)
@@ -66,8 +66,8 @@ def _compact_postgresql(connection: Connection) -> None:
     names = ", ".join(table.name for table in REPORT_TABLES)
     run("SET LOCAL statement_timeout = 0")
     run(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE")
-    # What this program does not know of later tables would be left behind.
-    check(version(connection), same=True)
+    # What this program does not know of other tables would be left behind.
+    check(version(connection))
     for table in REPORT_TABLES:
         keys = ", ".join(column.name for column in table.primary_key)
         columns = {column.name: column.name for column in table.columns}

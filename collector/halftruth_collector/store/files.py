@@ -8,8 +8,6 @@ from __future__ import annotations
 import glob
 import os
 import secrets
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,7 +17,7 @@ from urllib.parse import quote
 from halftruth_shared import ParameterError
 from sqlalchemy import URL, Connection, Select, Table, insert
 
-from ..errors import StoreUnavailable
+from ..errors import SchemaOutdated, StoreUnavailable
 from . import schema
 from .database import Database
 
@@ -57,7 +55,7 @@ def pages(
 
 
 @contextmanager
-def new_file(file: Path, version: str = schema.HEAD) -> Iterator[Database]:
+def new_file(file: Path) -> Iterator[Database]:
     """A database in a file that gets its name once the block is left without an error."""
     if file.exists():
         raise ParameterError(f"file: {file} exists; expected a new name", field="file")
@@ -66,7 +64,7 @@ def new_file(file: Path, version: str = schema.HEAD) -> Iterator[Database]:
         os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         database = Database(URL.create("sqlite", database=str(unfinished)))
         try:
-            schema.migrate(database, version)
+            schema.migrate(database)
             yield database
             # One file, whose log is part of it.
             with database.autocommit_cursor() as cursor:
@@ -84,11 +82,8 @@ def new_file(file: Path, version: str = schema.HEAD) -> Iterator[Database]:
 
 
 @contextmanager
-def existing_file(file: Path, *, migrated: bool = False) -> Iterator[Database]:
-    """The database in a file, which is opened for reading only.
-
-    One of an earlier version is refused, or read from a migrated copy of it.
-    """
+def existing_file(file: Path) -> Iterator[Database]:
+    """The database in a file, which is opened for reading only."""
     if not file.is_file():
         raise ParameterError(f"file: {file} is not there; expected a back-up", field="file")
     with _read_only(file) as database:
@@ -101,16 +96,13 @@ def existing_file(file: Path, *, migrated: bool = False) -> Iterator[Database]:
             raise ParameterError(
                 f"file: {file} is no back-up or export of a collector", field="file"
             )
-        if not migrated or version not in schema.VERSIONS[:-1]:
-            schema.check(version)
-            yield database
-            return
-    with tempfile.TemporaryDirectory() as folder:
-        copied = Path(folder) / "migrated"
-        shutil.copyfile(file, copied)
-        with closing(Database(URL.create("sqlite", database=str(copied)))) as database:
-            schema.migrate(database)
-            yield database
+        if version != schema.HEAD:
+            raise SchemaOutdated(
+                f"file: the tables of {file} are of version {version}; expected {schema.HEAD}, the"
+                " version of this halftruth",
+                field="file",
+            )
+        yield database
 
 
 @contextmanager

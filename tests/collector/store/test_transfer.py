@@ -235,7 +235,7 @@ def test_a_store_that_is_not_empty_takes_no_back_up(store, survey, elsewhere, fo
     with pytest.raises(ParameterError, match="expected an empty one"):
         store.restore(file)
     rows_of(file, "UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(SchemaOutdated, match="newer"):
+    with pytest.raises(SchemaOutdated, match="of version 9999; expected 0001"):
         elsewhere.restore(file)
     assert contents(elsewhere) == before
 

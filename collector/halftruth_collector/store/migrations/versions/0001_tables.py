@@ -1,4 +1,4 @@
-"""The first tables."""
+"""Create the tables of the first release."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -20,10 +20,15 @@ def upgrade() -> None:
         sa.Column("closed_at", sa.DateTime(timezone=True)),
         sa.Column("invitations", sa.Boolean, nullable=False),
         sa.Column("sealing_key", sa.String(64)),
+        sa.Column("closes_at", sa.DateTime(timezone=True)),
+        sa.Column("max_reports", sa.BigInteger),
+        sa.Column("shared_devices", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Column("signature_key", sa.String(64)),
         sa.Column("signature", sa.String(128)),
         sa.Column("invited", sa.BigInteger, nullable=False),
         sa.Column("withdrawn", sa.BigInteger, nullable=False),
+        sa.Column("unlisted", sa.Boolean, nullable=False, server_default=sa.false()),
+        sa.Column("purged_at", sa.DateTime(timezone=True)),
     )
     op.create_table(
         "invitations",
@@ -65,6 +70,8 @@ def upgrade() -> None:
         sa.Column("survey", sa.Integer, sa.ForeignKey("surveys.number")),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("revoked_at", sa.DateTime(timezone=True)),
+        sa.Column("name", sa.String(100)),
+        sa.Column("expires_at", sa.DateTime(timezone=True)),
     )
     op.create_table(
         "revoked_keys",
@@ -79,15 +86,4 @@ def upgrade() -> None:
         sa.Column("action", sa.String(32), nullable=False),
         sa.Column("subject", sa.String(128), nullable=False),
         sa.Column("detail", sa.Text, nullable=False),
-    )
-    op.create_table(
-        "lineage",
-        sa.Column("number", sa.Integer, primary_key=True),
-        sa.Column("store", sa.String(32), nullable=False, unique=True),
-    )
-    op.create_table(
-        "imports",
-        sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
-        sa.Column("shard", sa.SmallInteger, primary_key=True, autoincrement=False),
-        sa.Column("store", sa.String(32), primary_key=True),
     )
