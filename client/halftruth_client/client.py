@@ -240,8 +240,7 @@ class Client:
         report, operator = self._outbox.find(survey.id, respondent), ""
         if report is None:
             operator = self._check_ledger(survey, respondent)
-            view = self._outbox.view(survey, respondent, operator)
-            drawn = draw(survey, records, Unsettled(), view=view)
+            drawn = draw(survey, records, Unsettled())
             records.clear()
             if isinstance(drawn, HalftruthError):
                 raise _of_one(drawn)

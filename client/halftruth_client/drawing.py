@@ -108,13 +108,11 @@ def draw(
     records: Iterable[PersonRecord],
     unsettled: Unsettled,
     invitations: Sequence[str] | None = None,
-    view: int | None = None,
 ) -> list[Draw] | HalftruthError:
     """Draw reports of records, or return the error of the first invalid record.
 
     The error is new, without the traceback whose frames hold a record, and names the record by
-    its position. Where there are invitations, there has to be one for each record. A view is of a
-    single record.
+    its position. Where there are invitations, there has to be one for each record.
     """
     codes: list[tuple[int, ...]] = []
     marks: list[bytes] = []
@@ -142,7 +140,7 @@ def draw(
         taken = zip(marks, left, strict=False)
         unsettled.restore(Draw(mark, report) for mark, report in taken if report is not None)
         return AnsweredBefore(f"record {len(left)}: {error}", field=error.field)
-    values = iter(_perturbed(survey, array[[report is None for report in left]], view))
+    values = iter(_perturbed(survey, array[[report is None for report in left]]))
     return [
         Draw(mark, report or StoredReport(uuid4(), survey.id, survey.digest, next(values)))
         for mark, report in zip(marks, left, strict=True)
@@ -158,8 +156,8 @@ def _in_one_spelling(answer: Answer) -> str | list[str]:
     return str(read_number(answer))
 
 
-def _perturbed(survey: Survey, codes: NDArray[np.int64], view: int | None) -> list[tuple[int, ...]]:
+def _perturbed(survey: Survey, codes: NDArray[np.int64]) -> list[tuple[int, ...]]:
     mechanism, schema = survey.mechanism, survey.schema
     if len(codes) == 1:
-        return [mechanism.perturb(schema, codes[0].tolist(), view=view)]
+        return [mechanism.perturb(schema, codes[0].tolist())]
     return list(map(tuple, mechanism.perturb_many(schema, codes).tolist()))

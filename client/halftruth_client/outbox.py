@@ -22,7 +22,7 @@ from pathlib import Path
 from uuid import UUID
 
 import msgspec
-from halftruth_shared import ParameterError, Survey
+from halftruth_shared import ParameterError
 from halftruth_shared.private_files import create_private, tighten
 
 from .errors import SurveyRefused
@@ -47,14 +47,6 @@ CREATE TABLE IF NOT EXISTS ledger (
     digest TEXT NOT NULL,
     entry TEXT NOT NULL,
     PRIMARY KEY (respondent, operator, digest)
-) STRICT;
-CREATE TABLE IF NOT EXISTS rotations (
-    respondent BLOB NOT NULL,
-    operator TEXT NOT NULL,
-    series TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    drawn TEXT NOT NULL,
-    PRIMARY KEY (respondent, operator, series, digest)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS secret (
     only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -165,34 +157,10 @@ class Outbox:
         return Ledger(tuple(entries))
 
     def forget_ledger(self, respondent: str, operators: Sequence[str]) -> None:
-        """Forget what this respondent's reports cost, and what they are to be asked next."""
+        """Forget what this respondent's reports cost."""
         of = [(self._pseudonym(respondent), operator) for operator in operators]
         with self._connect() as connection:
             connection.executemany("DELETE FROM ledger WHERE respondent = ? AND operator = ?", of)
-            connection.executemany(
-                "DELETE FROM rotations WHERE respondent = ? AND operator = ?", of
-            )
-
-    def view(self, survey: Survey, respondent: str, operator: str) -> int | None:
-        """Return the view of a respondent in this wave of a series, None where nothing rotates.
-
-        The rotation is drawn at their first wave and holds for all waves with the same views.
-        """
-        rotation = survey.mechanism.rotation(survey.schema) if survey.series else None
-        if rotation is None or survey.series is None:
-            return None
-        key = self._pseudonym(respondent), operator, survey.series.id, rotation.digest
-        new = json.dumps(rotation.draw(secrets.randbelow))
-        with self._connect() as connection:
-            connection.execute(
-                "INSERT OR IGNORE INTO rotations VALUES (?, ?, ?, ?, ?)", (*key, new)
-            )
-            [(drawn,)] = connection.execute(
-                "SELECT drawn FROM rotations WHERE respondent = ? AND operator = ? AND series = ?"
-                " AND digest = ?",
-                key,
-            )
-        return rotation.view(json.loads(drawn), survey.series.wave)
 
     def add_once(
         self,

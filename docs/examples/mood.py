@@ -1,7 +1,6 @@
 """Simulated respondents of ``mood-1.toml`` to ``mood-3.toml``: ``python mood.py``.
 
-The same people answer three times; nobody real does, so all is drawn from one seed. Which questions
-are reported on is drawn anew in each wave here, where devices would rotate them.
+The same people answer three times; nobody real does, so all is drawn from one seed.
 """
 
 import os

@@ -13,8 +13,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ParameterError
-
 #: Uniform integer from 0 to k−1.
 RandBelow = Callable[[int], int]
 
@@ -39,12 +37,6 @@ class Sampler(ABC):
     @abstractmethod
     def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
         """Perturb one record."""
-
-    def report_about(
-        self, view: int, record: Sequence[int], randbelow: RandBelow
-    ) -> tuple[int, ...]:
-        """Perturb one record, about a view that was drawn before."""
-        raise ParameterError("view: expected none, since there are no views", field="view")
 
     @abstractmethod
     def reports(self, records: NDArray[np.int64], draw: DrawBelow) -> NDArray[np.int64]:

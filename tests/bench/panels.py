@@ -15,10 +15,9 @@ from halftruth_shared import Survey
 TIME = np.arange(WAVES) - (WAVES - 1) / 2
 
 
-def rotated(sender, waves, rng):
-    """Reports of the same people, about views that their devices rotate."""
-    views = sender.rotated_views(rng, waves.shape[1])
-    return [sender.reports(*wave, rng) for wave in zip(waves, views, strict=True)]
+def of_the_same(sender, waves, rng):
+    """Reports of the same people in each wave."""
+    return [sender.reports(each, sender.draw_views(rng, len(each)), rng) for each in waves]
 
 
 def of_others(sender, waves, rng):
@@ -54,9 +53,9 @@ def half_widths(gamma, send, panels):
 def main(panels):
     fourth = f"{int(1000 * GAMMA ** (1 / WAVES))}/1000"
     rows = [
-        ["a series of four waves", GAMMA, rotated],
+        ["a series of four waves", GAMMA, of_the_same],
         ["other people in each wave", GAMMA, of_others],
-        ["a series with the γ of one survey in all", fourth, rotated],
+        ["a series with the γ of one survey in all", fourth, of_the_same],
         ["memoization of one report with the γ of one survey", GAMMA, memoized],
         ["memoization of one report with the whole total", GAMMA**WAVES, memoized],
     ]

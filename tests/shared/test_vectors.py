@@ -63,19 +63,6 @@ def test_known_bytes_give_the_known_report(vector, draw):
     assert source.consumed == draw["consumed"] < len(source.bytes)
 
 
-@pytest.mark.parametrize("vector", vectors("split-questionnaire"), ids=lambda v: v["survey"]["id"])
-def test_known_bytes_give_the_known_rotation(vector):
-    survey = Survey.from_json(json.dumps(vector["survey"]))
-    rotation = survey.mechanism.rotation(survey.schema)
-    for known in vector["rotations"]:
-        source = KnownBytes(known["bytes"])
-        drawn = rotation.draw(source)
-        assert json.loads(json.dumps(drawn)) == known["drawn"]
-        assert source.consumed == known["consumed"]
-        waves = range(1, len(known["views"]) + 1)
-        assert [rotation.view(known["drawn"], wave) for wave in waves] == known["views"]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_surveys_of_vectors_have_their_digest(kind):
     for vector in vectors(kind):

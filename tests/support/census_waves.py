@@ -8,7 +8,6 @@ another, and nothing else changes.
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from random import Random
 
 import numpy as np
 from halftruth_collector.demo.census import SCHEMA, census_codes
@@ -19,8 +18,6 @@ WAVES, PEOPLE, GAMMA = 4, 5_000, 19
 MOVED = 0.03
 #: Question that changes, the answer that loses and the one that gains, and the wave.
 HOURS, FROM, TO, WHEN = SCHEMA.names.index("hours-per-week"), 1, 2, 3
-#: Devices that people's rotations are drawn from.
-DEVICES = 2_000
 #: Part of the people who are somebody else in the next wave.
 RENEWED = 0.1
 
@@ -77,14 +74,6 @@ def design(gamma):
     return SplitQuestionnaire.designed(SCHEMA, str(gamma), (), {1: 1.0, 2: 1.0})
 
 
-@cache
-def rotations(mechanism):
-    """Views of some devices in all waves, shape (waves, devices)."""
-    rotation, randbelow = mechanism.rotation(SCHEMA), Random(26).randrange
-    drawn = [rotation.draw(randbelow) for _ in range(DEVICES)]
-    return np.array([[rotation.view(one, wave + 1) for one in drawn] for wave in range(WAVES)])
-
-
 @dataclass(frozen=True)
 class Sender:
     """Reports about given views, by the exact sampler's own draws of symbols."""
@@ -98,10 +87,6 @@ class Sender:
     def draw_views(self, rng, count):
         weights = np.array([view.weight for view in self.views], float)
         return rng.choice(len(weights), count, p=weights / weights.sum())
-
-    def rotated_views(self, rng, count):
-        """Views of people in all waves, shape (waves, people), as devices rotate them."""
-        return rotations(self.mechanism)[:, rng.integers(0, DEVICES, count)]
 
     def cells(self, records, views):
         found = np.zeros(len(records), dtype=np.int64)

@@ -259,59 +259,6 @@ def split_questionnaire(mechanism, names, sizes, codes, stream):
     return [*public, before + index_of(y, q)]
 
 
-def rotated(mechanism, names, stream, waves):
-    """What is drawn of a rotation, and the numbers of the views of its waves."""
-    groups = [[set(map(names.index, g)) for g in each["attributes"]] for each in mechanism["views"]]
-    roles = {}
-    for j in sorted(set().union(*itertools.chain(*groups))):
-        role = tuple(next((i for i, g in enumerate(each) if j in g), None) for each in groups)
-        roles.setdefault(role, []).append(j)
-    blocks, kinds, before = list(roles.values()), {}, []
-    for number, (weight, positions) in enumerate(views_of(mechanism, names)):
-        taken = tuple(len(set(block) & set(positions)) for block in blocks)
-        kind = kinds.setdefault((taken, before.count(positions)), [0, {}])
-        before.append(positions)
-        kind[0] += weight
-        kind[1][frozenset(positions)] = number
-    common = math.gcd(*(weight for weight, _ in kinds.values()))
-    weights = [weight // common for weight, _ in kinds.values()]
-    taken, numbers = [kind[0] for kind in kinds], [own for _, own in kinds.values()]
-    total = sum(weights)
-    turns = min(total, 64)
-    drawn, left = [[stream.below(total), stream.below(turns)]], []
-    for i in range(turns):
-        place = (drawn[0][0] + i * total) // turns
-        left.append(next(k for k in range(len(weights)) if sum(weights[: k + 1]) > place))
-    for block in blocks:
-        order = list(block)
-        for i in reversed(range(1, len(order))):
-            j = stream.below(i + 1)
-            order[i], order[j] = order[j], order[i]
-        drawn.append(order)
-    shares = [sum(of_block) for of_block in zip(*(taken[k] for k in left), strict=True)]
-    cycle = []
-    while left:
-
-        def uneven(kind):
-            so_far = [sum(x) for x in zip(*(taken[k] for k in [*cycle, kind]), strict=True)]
-            return sum(
-                2520 // len(block) * (turns * s - (len(cycle) + 1) * c) ** 2
-                for block, s, c in zip(blocks, so_far, shares, strict=True)
-            )
-
-        cycle.append(min(sorted(left), key=uneven))
-        left.remove(cycle[-1])
-    places, views = [0] * len(blocks), []
-    for i in range(waves):
-        kind = cycle[(drawn[0][1] + i) % turns]
-        asked = set()
-        for b, order in enumerate(drawn[1:]):
-            asked |= {order[(places[b] + n) % len(order)] for n in range(taken[kind][b])}
-            places[b] += taken[kind][b]
-        views.append(numbers[kind][frozenset(asked)])
-    return drawn, views
-
-
 SAMPLERS = {
     "gamma-diagonal": gamma_diagonal,
     "randomized-gamma-diagonal": randomized_gamma_diagonal,
@@ -429,8 +376,8 @@ GROUPS = split(
     view([2, 3], weight=4294967295),
     public=[6, 0],
 )
-#: Views of several sizes, more than 64 turns, and two of the same questions.
-WAVES = split(
+#: Views of several sizes, and two of the same questions.
+REPEATED = split(
     *("3", 3, 6),
     view([0, 1, 2, 5], [3, 4], choose=[2, 1], weight=7),
     view([3, 1], [4], weight=2),
@@ -478,7 +425,7 @@ SURVEYS = {
         (survey("few-numbers", [2, 3, 4], split("5/2", 2, 6, view([2, 0, 1]))), 12),
         (survey("pairs", [2, 3, 4], split("19/2", 3, 2, view([0, 1, 2], choose=[2]))), 12),
         (survey("groups", [2, 3, 2, 4, 3, 2, 2], GROUPS, public=[0, 6]), 12),
-        (survey("waves", [2, 2, 2, 3, 3, 2], WAVES), 3),
+        (survey("repeated-view", [2, 2, 2, 3, 3, 2], REPEATED), 6),
         (survey("large-views", [4, 5, 5, 5, 2, 2], LARGE_VIEWS), 6),
         (survey("many-numbers", [30, 40], split("1000", 997, 2, view([0, 1]))), 6),
         # Numbers of points of 32 bits, whose squares and cubes are longer.
@@ -550,25 +497,12 @@ def draws_of(made, count):
     return draws
 
 
-def rotations_of(made, waves=12):
-    """What devices draw for a series, and their views."""
-    names, rotations = [attribute["name"] for attribute in made["attributes"]], []
-    for i in range(3):
-        data = known_bytes(f"rotation/{made['id']}/{i}", 1_000)
-        stream = Stream(data)
-        drawn, views = rotated(made["mechanism"], names, stream, waves)
-        given = {"bytes": data[: stream.position + 5].hex(), "consumed": stream.position}
-        rotations.append(given | {"drawn": drawn, "views": views})
-    return rotations
-
-
 def mechanism_vectors(kind):
     vectors = [
         {
             "survey": (made := published(asked)),
             "digest": digest(made),
             "draws": draws_of(made, count),
-            **({"rotations": rotations_of(made)} if "views" in made["mechanism"] else {}),
         }
         for asked, count in SURVEYS[kind]
     ]

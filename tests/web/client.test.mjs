@@ -357,27 +357,6 @@ test("two pages that answer two waves at once count both, though neither sees at
   assert.equal(elsewhere.reports.length, 1);
 });
 
-test("two pages that ask two waves at once go by one rotation, though neither sees at once what the other wrote", async () => {
-  const { storage, open } = await setUp();
-  const locks = new Locks();
-  pretend("navigator", { locks });
-  const elsewhere = distant(storage, 100);
-  const names = Array.from({ length: WIDTH }, (_, j) => `a${j}`);
-  const views = [{ attributes: [names], choose: [1], weight: 1 }];
-  const mechanism = { kind: "split-questionnaire", gamma: "2", prime: 7, direct: 2, views };
-  const ask = (wave, storage) => {
-    const series = { id: "panel", wave, total_gamma: "999" };
-    return open({ storage }).asked(new Survey({ ...DOCUMENT, id: `wave-${wave}`, mechanism, series }));
-  };
-  const kept = ({ items }) => items.get("halftruth-rotations:");
-  const first = ask(1, storage);
-  while (kept(storage) === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
-  const drawn = kept(storage);
-  locks.clientId = "elsewhere";
-  await Promise.all([first, ask(2, elsewhere)]);
-  assert.deepEqual([kept(elsewhere), kept(storage)], [drawn, drawn]);
-});
-
 test("a writer whose text never arrives delays others for two seconds at most", async () => {
   const { once } = await import("../../client/halftruth_client/js/once.js?alone");
   const locks = new Locks();

@@ -8,7 +8,7 @@ import { receipt } from "../../client/halftruth_client/js/form/receipt.js";
 import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { Survey } from "../../client/halftruth_client/js/index.js";
 import { pack } from "../../client/halftruth_client/js/sealing.js";
-import { assertChannel, away, byName, cells, distribution, fraction, multiply, setUp, surveyOf } from "./helpers.mjs";
+import { assertChannel, away, byName, cells, fraction, multiply, setUp, surveyOf } from "./helpers.mjs";
 
 /** A survey whose views are [weight, groups, choose]; attributes that are public are not sensitive. */
 function split(shape, views, { gamma = "19", prime = 2, direct = 2, as_it_is = [] } = {}) {
@@ -358,49 +358,4 @@ test("a mechanism without views draws and remembers nothing, and asks everything
   assert.deepEqual(await open().asked(survey), ["a0", "a1"]);
   assert.equal(storage.written.length, 0);
   assert.equal(survey.drawView(), null);
-});
-
-/** Shape, views, and how many of the first waves have no question twice. */
-const ROTATIONS = [
-  ["pairs of four", [2, 2, 2, 2], [[1, [[0, 1, 2, 3]], [2]]], 2],
-  ["one or two of three", [2, 2, 2], [[2, [[0, 1, 2]], [1]], [1, [[0, 1, 2]], [2]]], 2],
-  ["groups that overlap", [2, 2, 2, 3], [[2, [[0, 1, 2]], [2]], [5, [[2, 3]], [1]]], 1],
-  ["the same view in two classes", [2, 2, 3], [[3, [[0, 1]]], [2, [[0, 1, 2]], [2]]], 1],
-  ["more than 64 turns", [2, 3, 2], [[31, [[0]]], [19, [[1]]], [17, [[0, 2]]]], 1],
-];
-
-for (const [name, shape, views, apart] of ROTATIONS) {
-  test(`each wave of a rotation has exactly the published weights: ${name}`, () => {
-    const { mechanism } = new Survey(split(shape, views));
-    const rotation = mechanism.rotation();
-    const weights = mechanism.views.map(({ until }, i) => until - (mechanism.views[i - 1]?.until ?? 0));
-    for (const wave of [1, 2, 5]) {
-      const drawn = { perturb: (_, below) => [rotation.view(rotation.draw(below), wave)] };
-      const found = distribution(drawn, {});
-      assert.equal(found.size, weights.length);
-      for (const [view, [a, b]] of found) {
-        assert.equal(a * BigInt(mechanism.views.at(-1).until), BigInt(weights[view]) * b);
-      }
-    }
-  });
-
-  test(`the first waves of a rotation have no question twice: ${name}`, () => {
-    const { mechanism } = new Survey(split(shape, views));
-    const rotation = mechanism.rotation();
-    const repeats = (waves) => (_, below) => {
-      const drawn = rotation.draw(below);
-      const asked = Array.from({ length: waves }, (_, i) => mechanism.asked(rotation.view(drawn, i + 1)));
-      return [asked.flat().length - new Set(asked.flat()).size];
-    };
-    const walked = (waves) => [...distribution({ perturb: repeats(waves) }, {}).keys()];
-    assert.deepEqual(walked(apart), ["0"]);
-    assert.ok(walked(apart + 1).some((count) => count > 0));
-  });
-}
-
-test("what is drawn of a rotation is kept as JSON", () => {
-  const rotation = new Survey(split([2, 2, 2], [[1, [[0, 1, 2]], [1]]])).mechanism.rotation();
-  const drawn = rotation.draw(() => 0n);
-  const kept = JSON.parse(JSON.stringify(drawn));
-  assert.deepEqual([1, 2, 3, 4].map((wave) => rotation.view(kept, wave)), [1, 2, 0, 1]);
 });

@@ -17,7 +17,7 @@ const MECHANISMS = readdirSync(new URL("../vectors", import.meta.url))
   .filter((kind) => vectors(kind)?.[0]?.draws);
 
 for (const kind of MECHANISMS) {
-  for (const { survey: document, digest, draws, rotations = [] } of vectors(kind)) {
+  for (const { survey: document, digest, draws } of vectors(kind)) {
     test(`known bytes give the known reports: ${kind}, ${document.id}`, () => {
       const survey = new Survey(document);
       for (const { record, bytes, consumed, values } of draws) {
@@ -27,16 +27,6 @@ for (const kind of MECHANISMS) {
         assert.ok(consumed < bytes.length / 2, "bytes are left over that must not be touched");
       }
     });
-
-    for (const { bytes, consumed, drawn, views } of rotations) {
-      test(`known bytes give the known rotation: ${document.id}, ${bytes.slice(0, 8)}`, () => {
-        const rotation = new Survey(document).mechanism.rotation();
-        const source = knownBytes(bytes);
-        assert.deepEqual(rotation.draw(randomBelow(source)), drawn);
-        assert.equal(source.consumed(), consumed);
-        assert.deepEqual(views.map((_, i) => rotation.view(drawn, i + 1)), views);
-      });
-    }
 
     test(`the survey has its digest: ${kind}, ${document.id}`, async () => {
       assert.equal(await new Survey(document).digest(), digest);

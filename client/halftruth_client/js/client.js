@@ -1,6 +1,6 @@
 /** The respondent's side: fetch a survey, perturb a record here, send the report. */
 
-import { fromHex, toHex, utf8 } from "./bytes.js";
+import { fromHex, toHex } from "./bytes.js";
 import { Catalog } from "./catalog.js";
 import { isFinal, messageOf } from "./delivery.js";
 import {
@@ -9,7 +9,6 @@ import {
 import { entryOf } from "./ledger.js";
 import { browserStorage, isCounted, Memory } from "./memory.js";
 import { once } from "./once.js";
-import { randomBelow } from "./sampling.js";
 import { checkInvitation } from "./terms.js";
 import { notACollector, Transport } from "./transport.js";
 
@@ -130,34 +129,11 @@ export class Client {
   async asked(survey) {
     const digest = await survey.digest();
     const isDrawn = () => this.#memory.view(digest) !== null;
-    const draw = await this.#drawingOf(survey);
-    // All waves of a series go by one rotation, so that they take turns.
-    const rotates = survey.series && survey.mechanism.rotation;
-    await once(rotates ? DRAWING : `${this.#memory.nameOf(survey.id)} view`, isDrawn, () => {
-      const view = isDrawn() ? null : draw();
+    await once(`${this.#memory.nameOf(survey.id)} view`, isDrawn, () => {
+      const view = isDrawn() ? null : survey.drawView();
       if (view !== null) this.#memory.setView(digest, view);
     });
     return survey.asked(this.#memory.view(digest));
-  }
-
-  /**
-   * How to draw what to ask about: in a series by a rotation, which is drawn at the first wave and
-   * holds for all with the same views.
-   *
-   * @param {Survey} survey
-   * @returns {Promise<() => number | null>}
-   */
-  async #drawingOf(survey) {
-    const { series, mechanism, schema } = survey;
-    const rotation = series && mechanism.rotation?.();
-    if (!rotation) return () => survey.drawView();
-    const of = [await this.#catalog.operator(survey), series.id, schema.names, rotation.text];
-    const name = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(JSON.stringify(of)))));
-    return () => {
-      const drawn = this.#memory.rotations()[name] ?? rotation.draw(randomBelow());
-      this.#memory.setRotation(name, drawn);
-      return rotation.view(drawn, series.wave);
-    };
   }
 
   /**
@@ -247,8 +223,6 @@ export class Client {
     await this.#catalog.check(survey);
     const digest = await survey.digest();
     const before = this.before(survey.id, digest);
-    // Whoever asked everything reports on what a rotation deals, too.
-    if (before === null && record !== null && survey.series) await this.asked(survey);
     if (before === null || !isCounted(before)) {
       checkInvitation(await this.#catalog.published(survey), invitation ?? before?.invitation);
     }

@@ -28,8 +28,7 @@ import { Ledger } from "./ledger.js";
 const PREFIX = "halftruth:";
 const VIEW_PREFIX = "halftruth-view:";
 const LEDGER_PREFIX = "halftruth-ledger:";
-const ROTATIONS = "halftruth-rotations:";
-const PREFIXES = [PREFIX, VIEW_PREFIX, LEDGER_PREFIX, ROTATIONS];
+const PREFIXES = [PREFIX, VIEW_PREFIX, LEDGER_PREFIX];
 
 /** What is written to see if there is room; no survey is kept under it, whatever its id. */
 const PROBE = "halftruth-probe";
@@ -116,7 +115,6 @@ export class Memory {
   /** @param {string} operator */
   forgetLedger(operator) {
     this.#storage.removeItem(LEDGER_PREFIX + operator);
-    this.#storage.removeItem(ROTATIONS);
   }
 
   /** @param {string} digest */
@@ -131,31 +129,12 @@ export class Memory {
   }
 
   /**
-   * What was drawn for the waves of series, by name; nothing if it cannot be read.
-   *
-   * @returns {Record<string, import("./mechanisms/rotation.js").Drawn>}
-   */
-  rotations() {
-    try {
-      return JSON.parse(this.#storage.getItem(ROTATIONS) ?? "{}");
-    } catch {
-      return {};
-    }
-  }
-
-  /** @type {(name: string, drawn: import("./mechanisms/rotation.js").Drawn) => void} */
-  setRotation(name, drawn) {
-    this.#storage.setItem(ROTATIONS, JSON.stringify({ ...this.rotations(), [name]: drawn }));
-  }
-
-  /**
-   * Make room for another person, who is asked anew in all series, too.
+   * Make room for another person.
    *
    * @param {string} survey
    * @param {string} digest
    */
   remove(survey, digest) {
-    this.#storage.removeItem(ROTATIONS);
     this.#storage.removeItem(this.nameOf(survey));
     this.#storage.removeItem(VIEW_PREFIX + digest);
   }

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -70,7 +69,7 @@ def compute(counted: Counted, query: WavesQuery) -> WavesResult:
             reason, only_said = _difference(schema, wave, name)
             if reason is None and query.groups is not None:
                 reason, only_said = _difference(schema, wave, query.groups)
-            rows_of: dict[Rows, tuple[Levels, Levels]] = {}
+            rows_of: dict[Rows, Levels] = {}
             if reason is None or only_said:
                 try:
                     rows_of = _estimate(wave, query, name, reference)
@@ -153,35 +152,26 @@ def _reference(counted: Counted, query: WavesQuery) -> str | None:
 
 def _estimate(
     wave: Counted, query: WavesQuery, name: str, reference: str | None
-) -> dict[Rows, tuple[Levels, Levels]]:
-    """Levels in one wave, for the target, and those that contrasts are made of."""
-    levels = partial(
-        levels_of,
+) -> dict[Rows, Levels]:
+    """Return the levels in one wave."""
+    return levels_of(
         wave.estimator,
         name,
         groups=query.groups,
         reference=reference,
         scores=query.scores,
         confidence=query.confidence,
+        target=query.target,
     )
-    shown = levels(target=query.target)
-    # Where views rotate, errors for a population bound those of changes: see `estimation.waves`.
-    bounded = query.target == "respondents" and _rotates(wave.survey)
-    bounding = levels(target="population") if bounded else shown
-    return {rows: (errors, bounding[rows]) for rows, errors in shown.items()}
 
 
-def _rotates(survey: Survey) -> bool:
-    return survey.series is not None and survey.mechanism.rotation(survey.schema) is not None
-
-
-def _add(result: WavesResult, rows: Rows, levels: Mapping[int, tuple[Levels, Levels]]) -> None:
+def _add(result: WavesResult, rows: Rows, levels: Mapping[int, Levels]) -> None:
     """Add levels, changes and trends of the numbers of one question."""
     waves = [*levels]
-    for wave, (shown, _) in levels.items():
+    for wave, shown in levels.items():
         effect = rows.groups[0] is not None
         result.levels.extend(_messages(WaveLevel, rows, shown, effect=effect, wave=wave))
-    every = Levels.stacked([levels[wave][1] for wave in waves])
+    every = Levels.stacked([*levels.values()])
     one_wave = np.eye(len(waves))
     for place, wave in enumerate(waves):
         since = _since(result.query, waves, place)

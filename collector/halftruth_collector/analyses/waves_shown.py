@@ -230,11 +230,6 @@ def interpretation(result: WavesResult) -> list[str]:
         " to a change is the sum of two waves. Sampling is taken to be so, too: where the same"
         " people answered again, intervals are rather too wide."
     )
-    if result.query.target == "respondents":
-        lines.append(
-            "Where a report is about some questions only, and these rotate, errors of changes are"
-            " those for a population, which are never too small."
-        )
     invited = [str(wave.wave) for wave in result.waves if wave.invited]
     lines.append(
         "No report says whose it is, so how single people changed, and who took part twice, cannot"

@@ -4,12 +4,10 @@ from functools import partial
 from typing import Any
 
 import click
-from halftruth_shared import ParameterError, read_survey
+from halftruth_shared import read_survey
 
 from ..disclosure.audit import DELTA
 from ..disclosure.audit import audit as make_audit
-from ..disclosure.sections import Statement
-from ..disclosure.series import audit_series, series_statement
 from ..disclosure.statement import statement
 from . import options
 from .documents import as_html, as_pdf, as_text
@@ -21,7 +19,7 @@ _RESPONDENTS = 1_000
 
 
 @click.command()
-@click.argument("survey_files", metavar="SURVEY...", type=click.Path(), nargs=-1, required=True)
+@click.argument("survey_file", metavar="SURVEY", type=click.Path())
 @options.pilot
 @click.option(
     "--respondents",
@@ -44,7 +42,7 @@ _RESPONDENTS = 1_000
 @options.workers
 @click.option("--pdf", type=click.Path(dir_okay=False), metavar="FILE", help="Write a PDF, too.")
 def audit(
-    survey_files: tuple[str, ...],
+    survey_file: str,
     pilot: str | None,
     respondents: int | None,
     delta: float,
@@ -57,24 +55,9 @@ def audit(
 ) -> None:
     """Tell what SURVEY (a TOML file) discloses of a person, to whom, and what can falsify it.
 
-    With a pilot, for its people; the page and the PDF are for an ethics board. Of several files,
-    the waves of a series, it tells what they disclose together.
+    With a pilot, for its people; the page and the PDF are for an ethics board.
     """
-    surveys = list(map(read_survey, survey_files))
-    if len(surveys) > 1:
-        of_one = {
-            "pilot": pilot,
-            "respondents": respondents,
-            "quasi": quasi,
-            "sensitive": sensitive,
-        }
-        for name, value in of_one.items():
-            if value is not None:
-                raise ParameterError(f"{name}: expected with one survey only", field=name)
-        series = audit_series(surveys)
-        _write(series, series_statement(series), as_json, html, pdf)
-        return
-    [survey] = surveys
+    survey = read_survey(survey_file)
     people = None if pilot is None else partial(read_pilot, pilot, survey.schema)
     if respondents is None:
         respondents = _RESPONDENTS
@@ -90,16 +73,11 @@ def audit(
             sensitive,
             map_pieces,
         )
-    _write(made, statement(made), as_json, html, pdf)
-
-
-def _write(
-    result: object, audited: Statement, as_json: bool, html: str | None, pdf: str | None
-) -> None:
+    audited = statement(made)
     # Everything is made before anything is written or said.
     page = None if html is None else as_html(audited)
     document = None if pdf is None else as_pdf(audited)
     for file, content, field in ((html, page, "html"), (pdf, document, "pdf")):
         if file is not None and content is not None:
             write(file, content, field)
-    click.echo(json_text(result) if as_json else as_text(audited))
+    click.echo(json_text(made) if as_json else as_text(audited))

@@ -107,7 +107,6 @@ def _lines(result: PlanResult) -> Iterator[str]:
             )
     yield from _sets(result)
     yield from _designs(result)
-    yield from _waves(result)
     yield from ("", *result.protection)
 
 
@@ -148,44 +147,6 @@ def _designs(result: PlanResult) -> Iterator[str]:
         rows,
     )
     yield "Model: one of all answers, which assumes no interaction of three or more of them."
-
-
-def _waves(result: PlanResult) -> Iterator[str]:
-    """Ways to split a total amplification over the waves of a series."""
-    if not result.waves:
-        return
-    yield ""
-    yield table(
-        [
-            "each answers",
-            "amplification",
-            "reports a wave",
-            "length",
-            "level",
-            "change",
-            "trend per wave",
-            "all of a person's reports",
-            "on one question",
-        ],
-        [
-            [
-                f"{plan.answered} of {result.query.waves}"
-                + " rotating" * (plan.total_of == "question"),
-                number(plan.gamma),
-                plan.reports,
-                margin.length,
-                *map(half_width, (margin.level, margin.change, margin.trend)),
-                number(plan.record),
-                number(plan.question),
-            ]
-            for plan in result.waves
-            for margin in plan.margins
-        ],
-    )
-    yield (
-        "Level, change and trend: half-widths for independent waves. Where the same people answer"
-        " and mostly keep their answers, changes are known no worse."
-    )
 
 
 def _wanted(query: PlanQuery) -> list[str]:

@@ -91,7 +91,7 @@ class Audit:
     linking : Linking or None
         Risk of linking, if requested.
     series : SeriesAudit or None
-        What this wave leaves of the total, if it is in a series.
+        Total of its series and what this wave spends of it, if a device keeps one.
     """
 
     survey: str
@@ -173,7 +173,7 @@ def audit(
         false_reports=_false_reports(survey, [length.length for length in precision], map_pieces),
         precision=precision,
         linking=linking,
-        series=None if survey.series is None else audit_series([survey]),
+        series=audit_series(survey, protection),
     )
 
 

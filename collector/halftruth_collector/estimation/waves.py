@@ -7,20 +7,6 @@ besides, x_w being 1 for whoever gives the answer in wave w, as far as the same 
 Unlinked reports do not tell this covariance. It is positive where answers last, so that the sum of
 the variances is too large for a change, and intervals are wider than they need to be.
 
-Where views rotate, a person reports on a question in wave w by an indicator a_w that is not
-independent of a_v. To first order the covariance of the estimates is then
-
-    cov(θ̂_v, θ̂_w) = cov(x_v, x_w)/n · P(a_v a_w)/(P(a_v) P(a_w))      for a population, and
-    cov(θ̂_v, θ̂_w) = S_vw/n · (P(a_v a_w)/(P(a_v) P(a_w)) − 1)          for these respondents,
-
-S_vw being the covariance of x_v and x_w among them. Within a cycle the ratio is below 1, down to 0:
-a population's variances add up as if each wave had asked other people; but for exactly these
-respondents they are less than the variance of the change, by up to 2 S/n. That is what sampling
-adds to them, as Σ c_v c_w S_vw ≥ 0: so errors for a population bound them, and take their place.
-Where a question comes back the ratio is above 1, and a change is known better than they say. Of a
-trend the two make up for each other: errors for a population bound it, too, where answers last and
-one question of q is asked at a time, for q to 8, up to 12 waves and weights from 1 to 4 (computed).
-
 Whether shares of some waves are equal is tested with the errors that they have if they are: those
 of people of whom the pooled share of these waves gives each answer. With the errors behind the
 intervals a wave of few reports, in which a rare answer did not come out at all, would seem to know

@@ -1,7 +1,7 @@
 """Plans: expected precision of a survey."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -62,31 +62,6 @@ class PlanQuery(Request, frozen=True, kw_only=True):
             " by unbiased estimates and by the model of all answers."
         ),
     ] = False
-    waves: (
-        Annotated[
-            int,
-            Meta(
-                ge=2,
-                le=100,
-                description="Waves of a series of such surveys, for which to compare how a total"
-                " amplification can be split.",
-            ),
-        ]
-        | None
-    ) = None
-    total_gamma: (
-        Annotated[
-            float,
-            Meta(
-                gt=1,
-                le=1e15,
-                examples=[19],
-                description="Amplification of all waves together; by default that of the survey's"
-                " series, or else of the survey.",
-            ),
-        ]
-        | None
-    ) = None
 
 
 class PlanRequest(PlanQuery, frozen=True, kw_only=True):
@@ -164,35 +139,6 @@ class DesignPlan(Message, frozen=True, kw_only=True):
     odds_ratio: float | None
 
 
-class WaveMargin(Message, frozen=True, kw_only=True):
-    """Half-widths of one length of tables under uniform answers, as in `EvenPlan`.
-
-    Of a wave, of the change between two, and of the mean change per wave over all.
-    """
-
-    length: int
-    level: float
-    change: float
-    trend: float
-
-
-class WavesPlan(Message, frozen=True, kw_only=True):
-    """Expected precision of a series, if each person answers some of the waves.
-
-    `gamma` is the amplification of a report, and `reports` how many a wave has. `record` is the
-    amplification of all reports of a person about all answers, and `question` about one answer,
-    at most; `total_of` says which of them is within the total that was asked about.
-    """
-
-    answered: int
-    gamma: float
-    reports: int
-    record: float
-    question: float
-    margins: list[WaveMargin]
-    total_of: Literal["record", "question"] = "record"
-
-
 class MechanismPlan(Message, frozen=True, kw_only=True):
     """Expected precision under one mechanism; `own` if it is the survey's.
 
@@ -218,8 +164,8 @@ class PlanResult(Message, frozen=True, kw_only=True):
     unbiased estimate under the best mechanism of this γ, with uniform answers. A mechanism may be
     more accurate at one length at the expense of another, or when answers are not uniform. `sets`
     are the requested sets of attributes, under the survey's own mechanism. `designs`, if requested,
-    compare this mechanism designed for tables of different lengths, and `waves` how a total can be
-    split over those of a series; `advice` says which is best for what.
+    compare this mechanism designed for tables of different lengths; `advice` says which is best for
+    what.
     """
 
     query: PlanQuery
@@ -231,7 +177,6 @@ class PlanResult(Message, frozen=True, kw_only=True):
     reason: str
     protection: list[str]
     designs: list[DesignPlan] = msgspec.field(default_factory=list)
-    waves: list[WavesPlan] = msgspec.field(default_factory=list)
     advice: list[str] = msgspec.field(default_factory=list)
 
     @property

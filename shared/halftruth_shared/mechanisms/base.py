@@ -26,7 +26,6 @@ from ..sampling import (
 from ..schema import Schema
 from .reconstruction import Reconstruction
 from .report_space import ReportSpace
-from .rotation import Rotation
 
 #: Who draws a report.
 Randomizer = Literal["device", "respondent"]
@@ -266,16 +265,11 @@ class Mechanism(ABC):
     def reconstruction(self, schema: Schema) -> Reconstruction:
         """Return the reconstruction of answers from counts of reports."""
 
-    def rotation(self, schema: Schema) -> Rotation | None:
-        """Return how views rotate over the waves of a series; None if there are no views."""
-        return None
-
     def perturb(
         self,
         schema: Schema,
         codes: Sequence[int],
         randbelow: RandBelow = secrets.randbelow,
-        view: int | None = None,
     ) -> tuple[int, ...]:
         """Perturb one record, exactly.
 
@@ -285,20 +279,13 @@ class Mechanism(ABC):
             The true record.
         randbelow : callable
             Source of randomness; the operating system's by default.
-        view : int, optional
-            Number of a view that was drawn before, as by `rotation`.
 
         Raises
         ------
         RecordError
             If the record does not fit the schema; the message never holds an answer.
-        ParameterError
-            If there is no such view.
         """
-        sampler, record = self._sampler(schema), schema.check(codes)
-        if view is None:
-            return sampler.report(record, randbelow)
-        return sampler.report_about(view, record, randbelow)
+        return self._sampler(schema).report(schema.check(codes), randbelow)
 
     def perturb_many(
         self,

@@ -23,7 +23,6 @@ from halftruth_shared import (
     Series,
     SplitQuestionnaire,
     Survey,
-    ViewClass,
 )
 from halftruth_shared.protocol.reports import Report
 from sources import source_of
@@ -284,36 +283,6 @@ def test_p_values_hold_together_and_yes_and_no_are_one_test():
     assert first.adjusted == second.adjusted
 
 
-def test_errors_bound_what_rotation_adds_to_a_change_among_exactly_the_respondents():
-    """Who is asked the other question in the next wave does not average out over waves.
-
-    Nobody changes, and hardly anything is perturbed. The sum of the variances of two waves is then
-    half of the variance of the change; 100 surveys tell that from all of it but for 1 in 10⁴.
-    """
-    rng = np.random.default_rng(3)
-    schema = Schema([SMOKER, Attribute("coughs", ("no", "yes"))])
-    one = ViewClass(attributes=(("smoker", "coughs"),), choose=(1,), weight=1)
-    mechanism = SplitQuestionnaire("100000", [one])
-    views = mechanism.views(schema)
-    people = (rng.random((1_000, 2)) < 0.4).astype(int)
-    truth = people[:, 0].mean()
-    changes, said, alone = [], [], []
-    for _ in range(100):
-        first = rng.integers(0, 2, len(people))
-        waves = []
-        for wave, view in ((1, first), (2, 1 - first)):
-            answers = people[np.arange(len(people)), view] + np.take([v.first for v in views], view)
-            waves.append((survey(wave, *schema.attributes, mechanism=mechanism), answers[:, None]))
-        result = asked(*waves, attributes=["smoker"], target="respondents")
-        [change] = [each for each in result.changes if each.answer == "yes"]
-        changes.append(change.value)
-        said.append(change.standard_error**2)
-        alone.append(sum(e.standard_error**2 for e in result.levels if e.answer == "yes"))
-    assert np.var(changes) == pytest.approx(np.mean(said), rel=0.4)
-    assert np.mean(alone) == pytest.approx(np.mean(said) / 2, rel=0.02)
-    assert np.mean(said) == pytest.approx(4 * truth * (1 - truth) / len(people), rel=0.02)
-
-
 def covered(surveys, seed):
     """Which intervals hold the truth in simulated panels, by kind and quantity."""
     rng = np.random.default_rng(seed)
@@ -325,13 +294,12 @@ def covered(surveys, seed):
     }
     held, false = {"level": [], "change": [], "trend": []}, []
     for _ in range(surveys):
-        waves = zip(census.lives(rng), sender.rotated_views(rng, census.PEOPLE), strict=True)
         sent = [
             (
                 survey(wave, *census.SCHEMA.attributes, mechanism=mechanism),
-                sender.reports(people, views, rng),
+                sender.reports(people, sender.draw_views(rng, census.PEOPLE), rng),
             )
-            for wave, (people, views) in enumerate(waves, 1)
+            for wave, people in enumerate(census.lives(rng), 1)
         ]
         result = asked(*sent)
         every = {"level": result.levels, "change": result.changes, "trend": result.trends}

@@ -90,18 +90,17 @@ def test_a_pdf_is_written_where_its_library_is(command, folder, monkeypatch):
     assert not (folder / "another.pdf").exists()
 
 
-def test_several_files_are_the_waves_of_a_series(command, folder):
-    for wave in (1, 2):
-        series = f'[series]\nid = "health"\nwave = {wave}\ntotal_gamma = "100"\n\n[mechanism]'
-        text = TOML.replace("[mechanism]", series).replace('"health"', f'"health-{wave}"', 1)
-        (folder / f"wave-{wave}.toml").write_text(text, encoding="utf-8")
-    status, said, _ = command("audit", "wave-2.toml", "wave-1.toml", "--html", "audit.html")
+def test_a_wave_says_what_it_spends_of_the_total_of_its_series(command, folder):
+    series = '[series]\nid = "health"\nwave = 1\ntotal_gamma = "100"\n\n[mechanism]'
+    text = TOML.replace("[mechanism]", series)
+    (folder / "wave.toml").write_text(text, encoding="utf-8")
+    status, said, _ = command("audit", "wave.toml", "--html", "audit.html")
     assert status == 0
     # Smoking is kept with 3/4, and what people drink with 1/2 of three answers.
-    assert "36" in said
-    assert "drinks" in (folder / "audit.html").read_text(encoding="utf-8")
-    found = json.loads(command("audit", "wave-1.toml", "wave-2.toml", "--json")[1])
-    assert [wave["together"]["gamma"] for wave in found["waves"]] == [6.0, 36.0]
+    assert "This wave has γ = 6." in " ".join(said.split())
+    assert "What the total rests on" in (folder / "audit.html").read_text(encoding="utf-8")
+    found = json.loads(command("audit", "wave.toml", "--json")[1])["series"]
+    assert (found["total"]["gamma"], found["cost"]["gamma"], found["waves"]) == (100.0, 6.0, 2)
 
 
 @pytest.mark.parametrize(
@@ -113,8 +112,6 @@ def test_several_files_are_the_waves_of_a_series(command, folder):
         (("health.toml", *LINKED[:2], "--quasi", "age", "--sensitive", "smoker"), "quasi: unknown"),
         (("health.toml", "--pilot", "no.csv"), "pilot: cannot be read"),
         (("health.toml", "--respondents", "1"), "--respondents"),
-        (("health.toml", "health.toml"), "in no series"),
-        (("health.toml", "health.toml", "--respondents", "9"), "respondents: expected with one"),
         (("health.toml", "--delta", "2"), "--delta"),
         (("health.toml", "--html", "no/where.html"), "html: expected a file"),
     ],

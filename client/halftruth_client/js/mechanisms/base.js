@@ -63,8 +63,6 @@ import { ONE } from "../rational.js";
  *   What respondents are told of how reports are drawn, by attribute.
  * @property {(below: RandomBelow) => number} [drawView]
  *   Draws what to ask about, before anything is answered; without it, that is always everything.
- * @property {() => import("./rotation.js").Rotation} [rotation]
- *   How views rotate over the waves of a series.
  * @property {(view: number) => readonly string[]} [asked]
  *   Names of the attributes that a report about a view tells of.
  * @property {(values: readonly number[], codes: readonly number[]) => Likelihoods} likelihoods

@@ -18,7 +18,6 @@ import {
   scalar,
   solved,
 } from "./projective.js";
-import { Rotation } from "./rotation.js";
 import { expand, isWithin, positionsOf, readClasses } from "./views.js";
 
 const MOST_PRIME = 65_521;
@@ -65,8 +64,8 @@ export class SplitQuestionnaire {
         "public",
       );
     }
-    this.classes = readClasses(views, schema, this.public);
-    this.views = expand(schema, this.classes, this.prime, this.direct);
+    const classes = readClasses(views, schema, this.public);
+    this.views = expand(schema, classes, this.prime, this.direct);
     const { first, response } = this.views[this.views.length - 1];
     /** @type {import("./base.js").ReportSpace} */
     this.reportSpace = {
@@ -149,11 +148,6 @@ export class SplitQuestionnaire {
     const last = this.views[this.views.length - 1];
     const drawn = Number(below(BigInt(last.until)));
     return this.views.findIndex(({ until }) => drawn < until);
-  }
-
-  /** @type {NonNullable<Mechanism["rotation"]>} */
-  rotation() {
-    return new Rotation(this.classes, this.views);
   }
 
   /** @type {NonNullable<Mechanism["asked"]>} */

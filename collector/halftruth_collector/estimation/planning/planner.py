@@ -48,7 +48,6 @@ from .sets import (
     sets_of,
     unit_variances,
 )
-from .waves import plan_waves, recommend_waves
 
 
 def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
@@ -100,7 +99,6 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
     served = [p for p in plans if len(p.lengths) == len(lengths)]
     best, reason = recommend(served)
     designs = plan_designs(survey, gamma, public, query) if query.designs else []
-    waves = plan_waves(survey, gamma, public, lengths, query)
     return PlanResult(
         query=query,
         gamma=None if gamma is None else optional(as_float(gamma)),
@@ -111,8 +109,7 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
         reason=reason,
         protection=Protection.of(survey).sentences(),
         designs=designs,
-        waves=waves,
-        advice=[*recommend_designs(designs), *recommend_waves(waves, query)],
+        advice=list(recommend_designs(designs)),
     )
 
 

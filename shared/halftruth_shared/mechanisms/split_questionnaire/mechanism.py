@@ -13,7 +13,6 @@ from ..base import AnswerAmplification, Mechanism, Parameters, check_public
 from ..gamma_diagonal import resolve_gamma
 from ..reconstruction import Reconstruction
 from ..report_space import ReportSpace
-from ..rotation import Rotation
 from .inference import unknown_amplification
 from .reconstruction import SplitReconstruction
 from .responses import MAX_CELLS, MAX_PRIME, is_prime, most_direct, nearest_prime
@@ -151,7 +150,6 @@ class SplitQuestionnaire(Mechanism):
         self.classes = tuple(views)
         self.public = tuple(public)
         self._views: dict[Schema, tuple[View, ...]] = {}
-        self._rotations: dict[Schema, Rotation] = {}
 
     @classmethod
     def designed(
@@ -260,13 +258,6 @@ class SplitQuestionnaire(Mechanism):
         conditional = {schema.names.index(name) for name in schema.conditional} - known
         unknown = unknown_amplification(self.views(schema), self.gamma, known, conditional)
         return AnswerAmplification(self.gamma, unknown)
-
-    def rotation(self, schema: Schema) -> Rotation:
-        if schema not in self._rotations:
-            views = [(view.positions, view.weight) for view in self.views(schema)]
-            classes = [each.attributes for each in self.classes]
-            self._rotations[schema] = Rotation(schema, classes, views)
-        return self._rotations[schema]
 
     def fit(self, schema: Schema) -> tuple[float, float]:
         """γk/(K + (γ−1)k) over the views, with k of K symbols for each cell."""

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ParameterError
 from ...sampling import DrawBelow, RandBelow, Sampler
 from .responses import Response, coordinates, modulus, number, placed, points
 from .views import View
@@ -181,17 +180,8 @@ class SplitSampler(Sampler):
         return max(self._until[-1], *(outcomes(response, self.gamma) for response in answers))
 
     def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
-        view = bisect_right(self._until, randbelow(self._until[-1]))
-        return self.report_about(view, record, randbelow)
-
-    def report_about(
-        self, view: int, record: Sequence[int], randbelow: RandBelow
-    ) -> tuple[int, ...]:
-        if not 0 <= view < len(self.views):
-            raise ParameterError(
-                f"view: expected an integer from 0 to {len(self.views) - 1}", field="view"
-            )
-        drawn, cell = self.views[view], 0
+        drawn = self.views[bisect_right(self._until, randbelow(self._until[-1]))]
+        cell = 0
         for j, size in zip(drawn.positions, drawn.shape, strict=True):
             cell = cell * size + record[j]
         answer = drawn.first + symbol(drawn.response, self.gamma, cell, randbelow)
