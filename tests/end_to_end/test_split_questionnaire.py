@@ -187,7 +187,6 @@ def test_counts_are_exported_imported_and_backed_up(live, survey, records, tmp_p
 ASKED = {
     "itemsets": {"min_support": 0.3, "max_length": 2},
     "rules": {"min_support": 0.1, "min_confidence": 0.3},
-    "rule": {"antecedent": {"q0": "yes"}, "consequent": {"q1": "yes"}},
     "regression": {"outcome": "q1", "predictors": ["age", "q0"]},
     "comparison": {"answer": {"q1": "yes"}, "groups": "age"},
     "distribution": {"attribute": "q1", "groups": "age"},

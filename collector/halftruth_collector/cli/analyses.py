@@ -16,9 +16,6 @@ from .output import show, table
 from .records import read_pilot
 from .sources import result_of
 
-#: Commands that are not called like their analysis, since another one nearly is.
-_CALLED = {"rule": "single-rule"}
-
 
 def command(analysis: Analysis[Any, Any]) -> click.Command:
     """The command of an analysis."""
@@ -36,7 +33,7 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
         show(result, form, partial(_lines, analysis), analysis.chart, plot)
 
     made = click.Command(
-        _CALLED.get(analysis.name, analysis.name),
+        analysis.name,
         callback=run,
         params=[
             click.Argument(["survey"]),

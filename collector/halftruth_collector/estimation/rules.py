@@ -13,7 +13,6 @@ import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Items, Target
 from halftruth_shared.analyses.estimate import Estimate
-from halftruth_shared.analyses.rule import RuleQuery
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
 from halftruth_shared.mechanisms import Margins
 from halftruth_shared.mechanisms.variances import share_interval
@@ -48,7 +47,7 @@ Sides = NDArray[np.bool_]
 
 def check_order(query: RulesQuery) -> None:
     """Raise ParameterError unless a query names known measures, and an order that rules have."""
-    check_measures(query.measures)
+    check_measures(query.measures or ())
     if query.sort not in ORDERS and query.sort not in NAMES:
         raise ParameterError(
             "sort: expected confidence, support or the name of a measure, such as lift",
@@ -332,7 +331,7 @@ def arrange(
         chosen,
         confidence_moments(*chosen.ratio()),
         chosen.sets(quantile),
-        chosen.measures(query.measures, reports),
+        chosen.measures(query.measures or (), reports),
         grades(margins[order]),
         query.confidence,
         left_out,
@@ -352,7 +351,9 @@ def sides_of_rule(schema: Schema, antecedent: Items, consequent: Items) -> tuple
     codes = np.full((1, len(schema.attributes)), -1, dtype=np.int64)
     in_antecedent = np.zeros_like(codes, dtype=np.bool_)
     for side, items in (("antecedent", antecedent), ("consequent", consequent)):
-        check_field(RuleQuery, side, items)
+        check_field(RulesQuery, side, items)
+        if not items:
+            raise ParameterError(f"{side}: expected one or more attribute=category", field=side)
         for name, category in items.items():
             j = schema.position(name, side)
             if codes[0, j] >= 0:

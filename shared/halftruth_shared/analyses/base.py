@@ -424,12 +424,15 @@ class SampleQuery(AnsweredQuery[R], Generic[R], frozen=True, kw_only=True):
     population: PopulationOf = None
 
 
+MinSupport = Annotated[
+    float, Meta(gt=0, le=1, examples=[0.02], description="Least support, from 0 to 1.")
+]
+
+
 class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
     """Query that selects itemsets or rules by support."""
 
-    min_support: Annotated[
-        float, Meta(gt=0, le=1, examples=[0.02], description="Least support, from 0 to 1.")
-    ]
+    min_support: MinSupport
     max_length: (
         Annotated[int, Meta(ge=1, description="Longest itemsets; by default any length.")] | None
     ) = None

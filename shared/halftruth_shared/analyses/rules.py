@@ -15,6 +15,7 @@ from .base import (
     MeasureEstimate,
     MeasureName,
     MiningQuery,
+    MinSupport,
     Modelled,
     Row,
     SourceOf,
@@ -38,33 +39,7 @@ class RuleEstimate(Estimate, frozen=True, kw_only=True):
     measures: list[MeasureEstimate] = msgspec.field(default_factory=list)
 
 
-class RuleRows(EstimatesResult, frozen=True, kw_only=True):
-    """Result whose rows are rules, each with its measures."""
-
-    KEYS: ClassVar = ("antecedent", "consequent")
-    QUANTITY: ClassVar = "confidence"
-    PANELS: ClassVar = 0
-
-    def named_measures(self) -> list[str]:
-        """Names of the measures of every rule."""
-        raise NotImplementedError
-
-    def listed_rules(self) -> list[RuleEstimate]:
-        """The rules."""
-        raise NotImplementedError
-
-    @property
-    def others(self) -> Columns:
-        names = ("support", "confidence_mean", *self.named_measures())
-        return [(name, Estimate) for name in names]
-
-    def estimates(self) -> Iterator[Row]:
-        for rule in self.listed_rules():
-            sides = (words(rule.antecedent), words(rule.consequent))
-            yield sides, rule, (rule.support, rule.mean, *rule.measures)
-
-
-class RulesResult(RuleRows, frozen=True, kw_only=True):
+class RulesResult(EstimatesResult, frozen=True, kw_only=True):
     """Rules, the most usable first, then those with bounds, then in the requested order.
 
     `left_out` counts the rules left out since their support is not significantly above zero.
@@ -74,32 +49,61 @@ class RulesResult(RuleRows, frozen=True, kw_only=True):
     left_out: int
     rules: list[RuleEstimate]
 
-    def named_measures(self) -> list[str]:
-        return self.query.measures
+    KEYS: ClassVar = ("antecedent", "consequent")
+    QUANTITY: ClassVar = "confidence"
+    PANELS: ClassVar = 0
 
-    def listed_rules(self) -> list[RuleEstimate]:
-        return self.rules
+    @property
+    def others(self) -> Columns:
+        names = self.query.measures or []
+        if self.query.names_rule and self.rules:
+            names = [measure.name for measure in self.rules[0].measures]
+        return [(name, Estimate) for name in ("support", "confidence_mean", *names)]
+
+    def estimates(self) -> Iterator[Row]:
+        for rule in self.rules:
+            sides = (words(rule.antecedent), words(rule.consequent))
+            yield sides, rule, (rule.support, rule.mean, *rule.measures)
 
 
 class RulesQuery(MiningQuery[RulesResult], frozen=True, kw_only=True):
-    """Association rules between the itemsets that the same parameters select."""
+    """Association rules between the itemsets that the same parameters select, or one rule by name.
 
+    With antecedent and consequent the answer is that rule alone, whatever its support, confidence
+    and lift.
+    """
+
+    antecedent: Annotated[
+        Items, Meta(description="Items on the left of a single rule, as attribute=category.")
+    ] = msgspec.field(default_factory=dict)
+    consequent: Annotated[
+        Items,
+        Meta(
+            description="Items on the right of a single rule, of other attributes, as"
+            " attribute=category."
+        ),
+    ] = msgspec.field(default_factory=dict)
+    min_support: MinSupport = 0.05
     min_confidence: Annotated[
         float, Meta(ge=0, le=1, examples=[0.8], description="Least estimated confidence.")
-    ]
+    ] = 0.5
     min_lift: (
         Annotated[
             float, Meta(ge=0, examples=[1.2], description="Least estimated lift; by default any.")
         ]
         | None
     ) = None
-    measures: Annotated[
-        list[MeasureName],
-        Meta(
-            description="Names of measures to compute of each rule; by default none.",
-            extra_json_schema={"uniqueItems": True},
-        ),
-    ] = msgspec.field(default_factory=list)
+    measures: (
+        Annotated[
+            list[MeasureName],
+            Meta(
+                description="Names of measures to compute of each rule; by default none, and of a"
+                " single rule all.",
+                extra_json_schema={"uniqueItems": True},
+            ),
+        ]
+        | None
+    ) = None
     sort: Annotated[
         str,
         Meta(
@@ -119,3 +123,8 @@ class RulesQuery(MiningQuery[RulesResult], frozen=True, kw_only=True):
     estimate: SourceOf = "moment"
     interactions: Interactions = msgspec.field(default_factory=list)
     modelled: Modelled | None = None
+
+    @property
+    def names_rule(self) -> bool:
+        """True if it asks for a single rule."""
+        return bool(self.antecedent or self.consequent)

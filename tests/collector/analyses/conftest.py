@@ -56,7 +56,7 @@ def option(path, name):
 
 
 def command(path, survey, asked):
-    words = ["analyse", {"rule": "single-rule"}.get(path, path), survey]
+    words = ["analyse", path, survey]
     for name, value in asked.items():
         if isinstance(value, bool):
             words += [f"--{option(path, name)}"] if value else []

@@ -43,19 +43,24 @@ BAD = [
     ("rules", {**MINED, "max_length": 0}, "max_length", "an integer of at least 1"),
     ("rules", {**MINED, "sort": "size"}, "sort", "confidence, support or the name of a measure"),
     ("rules", {**MINED, "measures": ["phi", "fi"]}, "measures", "unknown measure 'fi'"),
-    ("rule", {**RULE, "antecedent": {"weight": "yes"}}, "antecedent", "unknown attribute 'weight'"),
-    ("rule", {**RULE, "consequent": {"coughs": "maybe"}}, "consequent", "no category 'maybe'"),
-    ("rule", {**RULE, "consequent": {"smoker": "yes"}}, "consequent", "in the antecedent too"),
-    ("rule", {**RULE, "antecedent": {}}, "antecedent", "expected"),
-    ("rule", {**RULE, "consequent": {}}, "consequent", "expected"),
-    ("rule", {**RULE, "measures": ["fi"]}, "measures", "unknown measure 'fi'"),
+    (
+        "rules",
+        {**RULE, "antecedent": {"weight": "yes"}},
+        "antecedent",
+        "unknown attribute 'weight'",
+    ),
+    ("rules", {**RULE, "consequent": {"coughs": "maybe"}}, "consequent", "no category 'maybe'"),
+    ("rules", {**RULE, "consequent": {"smoker": "yes"}}, "consequent", "in the antecedent too"),
+    ("rules", {**RULE, "antecedent": {}}, "antecedent", "expected one or more"),
+    ("rules", {**RULE, "consequent": {}}, "consequent", "expected one or more"),
+    ("rules", {**RULE, "measures": ["fi"]}, "measures", "unknown measure 'fi'"),
     ("crosstab", {"attributes": ["age"]}, "attributes", "two to four names"),
     ("crosstab", {"attributes": [*PAIR, "age", "vote", "age"]}, "attributes", "two to four names"),
     ("crosstab", {"attributes": ["age", "age"]}, "attributes", "'age' is named twice"),
     ("table", {"attributes": ["age"], "where": {"weight": "9"}}, "where", "attribute 'weight'"),
     ("table", {"attributes": ["age"], "where": {"vote": "no"}}, "where", "no category 'no'"),
     ("table", {"attributes": ["age"], "where": {"age": "old"}}, "attributes", "is filtered on by"),
-    ("rule", {**RULE, "where": {"smoker": "no"}}, "antecedent", "is filtered on by"),
+    ("rules", {**RULE, "where": {"smoker": "no"}}, "antecedent", "is filtered on by"),
     ("overview", {"attributes": ["age"], "where": {"age": "old"}}, "attributes", "is filtered on"),
     ("independence", {"attributes": PAIR, "where": {"coughs": "no"}}, "attributes", "filtered on"),
     ("table", {"attributes": []}, "attributes", "one or more"),
@@ -245,7 +250,6 @@ def test_every_surface_says_it_alike(study, halftruth, path, asked, field, said)
         ("itemsets", "min_support=0.1&minsupport=0.1", "minsupport"),
         ("itemsets", "min_support=0.1&format=xml", "format"),
         ("itemsets", "min_support=0.1&format=csv&format=json", "format"),
-        ("rules", "min_support=0.1", "min_confidence"),
         ("table", "", "attributes"),
         ("table", "attributes=", "attributes"),
         ("table", "attributes=smoker&covariance=maybe", "covariance"),
@@ -258,7 +262,7 @@ def test_every_surface_says_it_alike(study, halftruth, path, asked, field, said)
             for bad in ("yes", "yes:", "yes:half", "yes:-0.5", "yes:nan", "no:0.5", "yes:0.4")
         ),
         ("weighted", "margins=smoker:0.5", "margins"),
-        ("rule", "antecedent=smoker%3Dyes&antecedent=smoker%3Dno", "antecedent"),
+        ("rules", "antecedent=smoker%3Dyes&antecedent=smoker%3Dno", "antecedent"),
         ("counts", "x=1", "x"),
     ],
 )
@@ -299,13 +303,13 @@ def test_a_rule_of_nobody_is_a_conflict_in_one_line(store, app, database, capsys
     asked = {"antecedent": {"age": "old"}, "consequent": {"coughs": "yes"}}
     line = "antecedent: its estimated share is not above 0, so the rule has no confidence"
     response = app.test_client().get(
-        f"/v1/surveys/study/rule?{query_string(asked)}",
+        f"/v1/surveys/study/rules?{query_string(asked)}",
         headers={"Authorization": f"Bearer {store.tokens.create('analyst')}"},
     )
     problem = response.get_json()
     assert (response.status_code, problem["field"], problem["detail"]) == (409, "antecedent", line)
     with pytest.raises(SystemExit) as end:
-        main([*command("rule", "study", asked), "--database", database])
+        main([*command("rules", "study", asked), "--database", database])
     assert end.value.code == 2
     assert capsys.readouterr() == ("", f"halftruth: {line}\n")
 

@@ -141,8 +141,12 @@ def test_questions_and_answers_stand_for_their_names(health, study):
             by_name.weighted("study", {"smoker": {"no": 0.5, "yes": 0.5}}, attributes=["age"]),
         ),
         (
-            by_name.rule("study", [q.smoker.yes, q.age.old], {q.coughs: q.coughs.yes}),
-            by_name.rule("study", {"smoker": "yes", "age": "old"}, {"coughs": "yes"}),
+            by_name.rules(
+                "study", antecedent=[q.smoker.yes, q.age.old], consequent={q.coughs: q.coughs.yes}
+            ),
+            by_name.rules(
+                "study", antecedent={"smoker": "yes", "age": "old"}, consequent={"coughs": "yes"}
+            ),
         ),
     ):
         assert msgspec.structs.replace(found, as_of=expected.as_of) == expected
@@ -213,7 +217,9 @@ def test_long_results_are_cut_and_say_so(study):
     assert f"… and {many - 60} more" in repr(found)
     assert len(Cells(found._repr_html_()).rows) == 61
     # One row of many numbers stands upright.
-    rule = repr(study.analyst.rule("study", {"smoker": "yes"}, {"coughs": "yes"}))
+    rule = repr(
+        study.analyst.rules("study", antecedent={"smoker": "yes"}, consequent={"coughs": "yes"})
+    )
     assert max(map(len, rule.splitlines())) < 100
 
 

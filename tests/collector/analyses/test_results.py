@@ -37,7 +37,6 @@ def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, an
     [
         ("itemsets", "itemsets", {"min_support": 0.15, "select": "bonferroni", "confidence": 0.9}),
         ("rules", "rules", {"min_support": 0.02, "min_confidence": 0.3, "target": "respondents"}),
-        ("rule", "rule", {"antecedent": {"smoker": "yes"}, "consequent": {"coughs": "yes"}}),
         ("associations", "associations", {"attributes": ["smoker", "age"], "confidence": 0.9}),
         ("measures", "measures", {"attributes": ["smoker", "vote"], "target": "respondents"}),
     ],
@@ -46,7 +45,16 @@ def test_a_result_holds_what_the_estimator_gives(study, name, field, parameters)
     counted, analysis = study.counted["study"], ANALYSES[name]
     estimates = getattr(counted.estimator, name)(**parameters)
     result = analysis.compute(counted, analysis.query(**parameters))
-    assert getattr(result, field) == (estimates if name == "rule" else list(estimates))
+    assert getattr(result, field) == list(estimates)
+
+
+def test_a_rule_by_name_is_that_of_the_estimator_whatever_the_thresholds(study):
+    counted, analysis = study.counted["study"], ANALYSES["rules"]
+    sides = {"antecedent": {"smoker": "yes"}, "consequent": {"coughs": "yes"}}
+    for least in ({}, {"min_support": 1, "min_confidence": 1, "min_lift": 99, "limit": 1}):
+        result = analysis.compute(counted, analysis.query(**sides, **least))
+        assert result.rules == [counted.estimator.rule(**sides)]
+        assert result.left_out == 0
 
 
 def test_a_test_of_independence_is_that_of_the_estimator(study):

@@ -115,8 +115,8 @@ ANALYSES = {
         lambda answer: 0,
         ["No matching rules."],
     ),
-    "rule": (
-        "rule",
+    "rule-by-name": (
+        "rules",
         {
             "antecedent": {"smoker": "yes", "vote": "none, a=b"},
             "consequent": {"coughs": "yes"},
