@@ -1,29 +1,84 @@
-"""Association measures."""
+"""Association measures of two questions, and the map of all pairs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from halftruth_shared import ParameterError
 from halftruth_shared.analyses.base import MeasureEstimate
-from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel, Reference, Scale
-from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
-from halftruth_shared.analyses.wording import with_interval
+from halftruth_shared.analyses.charts import (
+    Axis,
+    Chart,
+    EstimateChart,
+    HeatMap,
+    Mark,
+    Panel,
+    Reference,
+    Scale,
+)
+from halftruth_shared.analyses.measures import Association, MeasuresQuery, MeasuresResult
+from halftruth_shared.analyses.wording import number, p_value, percent, with_interval
 
 from ..estimation.answers import present_items
 from . import sentences
-from .base import Analysis, Counted, asked, names_of_clearest
+from .base import Analysis, Counted, Grid, asked
 
 #: Ratios are drawn on a logarithmic axis where they differ by more than this factor.
 _WIDE = 3.0
 
 
 def compute(counted: Counted, query: MeasuresQuery) -> MeasuresResult:
-    """Association measures as ``Estimator.measures`` gives them."""
-    measures = counted.estimator.measures(**asked(query))
-    present = present_items(counted.estimator.schema, query.attributes, query.present)
-    return MeasuresResult(**counted.origin(), query=query, present=present, measures=measures)
+    """Measures by ``Estimator.measures``, or the map by ``Estimator.associations``."""
+    estimator = counted.estimator
+    if query.maps_pairs:
+        names = estimator.schema.names if query.attributes is None else query.attributes
+        pairs = estimator.associations(names, query.confidence, query.target)
+        return MeasuresResult(
+            **counted.origin(), query=query, attributes=list(names), associations=pairs
+        )
+    if query.attributes is None:
+        raise ParameterError(
+            "attributes: expected two or more, which the measures are of", field="attributes"
+        )
+    return MeasuresResult(
+        **counted.origin(),
+        query=query,
+        attributes=query.attributes,
+        present=present_items(estimator.schema, query.attributes, query.present),
+        measures=estimator.measures(**asked(query)),
+    )
 
 
-def chart(result: MeasuresResult) -> EstimateChart:
+def grid(result: MeasuresResult) -> Grid:
+    """Measures with their intervals, or the pairs of the map."""
+    return _map_grid(result) if result.associations else sentences.estimates_grid(result)
+
+
+def chart(result: MeasuresResult) -> Chart:
+    """Measures by the scales on which they can be compared, or the map."""
+    return _map_chart(result) if result.associations else _chart(result)
+
+
+def headline(result: MeasuresResult) -> str:
+    """The first measure that is known, or the strongest association of the map."""
+    return _map_headline(result) if result.associations else _headline(result)
+
+
+def warnings(result: MeasuresResult) -> list[str]:
+    """Warn of measures, or of strengths of associations, that are too uncertain."""
+    if result.associations:
+        return _map_warnings(result)
+    return sentences.uncertain_measures(result.measures)
+
+
+def interpretation(result: MeasuresResult) -> list[str]:
+    """Describe presence and which measures are no tests, or what proven means."""
+    if result.associations:
+        return _map_interpretation(result)
+    names = [measure.name for measure in result.measures]
+    return [*sentences.presence(result.present), *sentences.no_tests(names)]
+
+
+def _chart(result: MeasuresResult) -> EstimateChart:
     """Association measures, one panel for each scale on which they can be compared."""
     known = {measure.name: measure for measure in result.measures}
     panels = [
@@ -41,31 +96,20 @@ def chart(result: MeasuresResult) -> EstimateChart:
         " corrected for what chance adds.",
     ]
     return EstimateChart(
-        title=sentences.title(result, "Association", " × ".join(result.query.attributes)),
+        title=sentences.title(result, "Association", " × ".join(result.attributes)),
         notes=tuple(notes),
         panels=shown,
         values_label=f"value ({sentences.level(result.query.confidence)})",
     )
 
 
-def headline(result: MeasuresResult) -> str:
+def _headline(result: MeasuresResult) -> str:
     """The first measure that is known."""
-    about = sentences.listed([sentences.quoted(name) for name in result.query.attributes])
+    about = sentences.listed([sentences.quoted(name) for name in result.attributes])
     known = [each for each in result.measures if each.value is not None]
     if not known:
         return f"No measure of {about} is known."
     return f"{about}: {sentences.named(known[0].name)} {with_interval(known[0])}."
-
-
-def warnings(result: MeasuresResult) -> list[str]:
-    """Warn of measures that are too uncertain."""
-    return sentences.uncertain_measures(result.measures)
-
-
-def interpretation(result: MeasuresResult) -> list[str]:
-    """Describe presence, and which measures are no tests."""
-    names = [measure.name for measure in result.measures]
-    return [*sentences.presence(result.present), *sentences.no_tests(names)]
 
 
 @dataclass(frozen=True)
@@ -137,17 +181,131 @@ def _ratio_scale(rows: Sequence[Mark]) -> Scale:
     return "log" if min(values) > 0 and max(seen) > _WIDE * min(seen) else "linear"
 
 
+def _map_chart(result: MeasuresResult) -> HeatMap:
+    """Heat map of the association of every ordered pair."""
+    estimates = {(a.row, a.column): a for a in result.associations}
+    names = tuple(result.attributes)
+    cells = tuple(
+        tuple(
+            replace(
+                sentences.drawn(f"{row} → {column}", estimates[row, column]),
+                doubtful=False,
+                category=None if proven(result, estimates[row, column]) else "not proven",
+            )
+            if row != column
+            else None
+            for column in names
+        )
+        for row in names
+    )
+    return HeatMap(
+        title=sentences.title(result, "Associations of all pairs"),
+        notes=(
+            *sentences.notes(result, [cell for row in cells for cell in row if cell]),
+            *_map_warnings(result),
+            "Share by which the gini index of the column's attribute falls when the row's is"
+            " known (concentration τ), without what chance adds.",
+            f"Pale with a dashed frame: not proven. {_together(result)}",
+        ),
+        rows=names,
+        columns=names,
+        cells=cells,
+    )
+
+
+def proven(result: MeasuresResult, pair: Association) -> bool:
+    """Return true if the association is significant, with all pairs taken together."""
+    return pair.p_value is not None and pair.p_value < 1 - result.query.confidence
+
+
+def _strongest(result: MeasuresResult) -> list[Association]:
+    """Each pair of questions once, as the one that tells more of the other; proven ones first.
+
+    Those whose strength is not known come last of these, the clearest first.
+    """
+    larger: dict[frozenset[str], Association] = {}
+    for pair in sorted(result.associations, key=lambda each: -(each.value or 0.0)):
+        larger.setdefault(frozenset((pair.row, pair.column)), pair)
+
+    def place(pair: Association) -> tuple[bool, float, float]:
+        clear = 1.0 if pair.p_value is None else pair.p_value
+        return not proven(result, pair), -(pair.value or 0.0), clear
+
+    return sorted(larger.values(), key=place)
+
+
+def _map_grid(result: MeasuresResult) -> Grid:
+    """Pairs of questions by the strength of their association, proven ones first."""
+    level = sentences.level(result.query.confidence)
+    return Grid(
+        [
+            "question",
+            "tells of",
+            "association",
+            "share of it (τ)",
+            level,
+            "p-value of all pairs together",
+        ],
+        [
+            [
+                pair.row,
+                pair.column,
+                "proven" if proven(result, pair) else "not proven",
+                pair.undefined or sentences.share_cells(pair)[0],
+                sentences.share_cells(pair)[1],
+                p_value(pair.p_value),
+            ]
+            for pair in _strongest(result)
+        ],
+    )
+
+
+def _map_headline(result: MeasuresResult) -> str:
+    """Number of significantly associated pairs, and the strongest one."""
+    pairs = _strongest(result)
+    associated = [pair for pair in pairs if proven(result, pair)]
+    if not associated:
+        return f"No association was found among {number(len(pairs))} pairs of questions."
+    first, one = associated[0], len(associated) == 1
+    return (
+        f"{number(len(associated))} of {number(len(pairs))} pairs of questions"
+        f" {'is' if one else 'are'} proven to be associated, most"
+        f" {'clearly' if first.value is None else 'strongly'}"
+        f" {sentences.quoted(first.row)} and {sentences.quoted(first.column)}."
+    )
+
+
+def _together(result: MeasuresResult) -> str:
+    return (
+        f"The chance that any proven one is none is at most {percent(1 - result.query.confidence)}."
+    )
+
+
+def _map_warnings(result: MeasuresResult) -> list[str]:
+    """Warn of proven associations whose strength is too uncertain."""
+    sure = [pair for pair in _strongest(result) if proven(result, pair)]
+    vague = sum(pair.reliability == "not usable" for pair in sure)
+    if not vague:
+        return []
+    return [f"The strength of {number(vague)} of {number(len(sure))} proven ones is not usable."]
+
+
+def _map_interpretation(result: MeasuresResult) -> list[str]:
+    """Describe what proven means."""
+    return [f"{_together(result)} Others may be associated, too: perturbation hides what is weak."]
+
+
 ANALYSIS = Analysis(
     query=MeasuresQuery,
-    title="Measures",
+    title="Measures of association",
     compute=compute,
-    start=lambda survey: MeasuresQuery(attributes=names_of_clearest(survey)),
-    grid=sentences.estimates_grid,
+    start=lambda _: MeasuresQuery(),
+    grid=grid,
     headline=headline,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,
     together=2,
     place="Relate",
-    order=50,
+    order=45,
 )

@@ -13,8 +13,8 @@ from itertools import permutations
 
 import numpy as np
 from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema
-from halftruth_shared.analyses.associations import Association
 from halftruth_shared.analyses.base import MeasureEstimate, Target
+from halftruth_shared.analyses.measures import Association
 from halftruth_shared.mechanisms import TableEstimate
 from msgspec.structs import asdict
 from numpy.typing import NDArray

@@ -5,7 +5,6 @@ from itertools import combinations
 
 import numpy as np
 from halftruth_shared import EstimateError, ParameterError, Survey
-from halftruth_shared.analyses.associations import Association
 from halftruth_shared.analyses.base import (
     AnsweredQuery,
     Answers,
@@ -19,6 +18,7 @@ from halftruth_shared.analyses.base import (
     TypicalError,
 )
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
+from halftruth_shared.analyses.measures import Association
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
 from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.reconstruction import TableSource

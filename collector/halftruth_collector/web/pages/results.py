@@ -13,7 +13,7 @@ import numpy as np
 from flask import g, render_template, request, url_for
 from halftruth_shared import HalftruthError, Protection, Survey
 from halftruth_shared.analyses import Query, name_of
-from halftruth_shared.analyses.associations import Association, AssociationsResult
+from halftruth_shared.analyses.measures import Association, MeasuresResult
 from halftruth_shared.analyses.overview import OverviewResult
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.analyses.wording import items, number, number_in_words
@@ -21,9 +21,9 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from ... import charts
 from ...analyses import ANALYSES, Analysis, Counted, Grid, identified, sentences
-from ...analyses.associations import proven
 from ...analyses.base import PLACES, clearest, middle_answer
 from ...analyses.labels import Labels, labelled
+from ...analyses.measures import proven
 from ...analyses.presentation import present
 from ...analyses.survey_report import period, precision, survey_report
 from ...errors import TooFewReports
@@ -226,8 +226,10 @@ def _overview(survey: Survey, result: OverviewResult, given: Texts) -> dict[str,
     }
 
 
-def _associations(survey: Survey, result: AssociationsResult, given: Texts) -> dict[str, Any]:
+def _map(survey: Survey, result: MeasuresResult, given: Texts) -> dict[str, Any]:
     """The map of questions by questions, each cell with a link to their cross-tabulation."""
+    if not result.associations:
+        return {}
     names = Labels.of(survey).questions
 
     def cell(pair: Association) -> dict[str, Any]:
@@ -251,7 +253,7 @@ def _associations(survey: Survey, result: AssociationsResult, given: Texts) -> d
 #: What the pages with a template of their own show besides.
 _PARTS: dict[str, Callable[[Survey, Any, Texts], dict[str, Any]]] = {
     "overview": _overview,
-    "associations": _associations,
+    "measures": _map,
 }
 
 
