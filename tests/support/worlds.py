@@ -228,7 +228,6 @@ def _variants(name: str, world: World) -> Mapping[str, Mapping[str, Any]]:
             "model": {**groups, "reference": "0", "trend": True, "estimate": "model"},
         },
         "distribution": {"all": {"attribute": a}, "groups": {"attribute": a, "groups": b}},
-        "independence": {"": pair},
         "itemsets": {
             "single": {"min_support": lowest, "max_length": 2},
             **{
@@ -236,7 +235,7 @@ def _variants(name: str, world: World) -> Mapping[str, Mapping[str, Any]]:
                 for way in ("bonferroni", "holm")
             },
         },
-        "measures": {"": {**pair, "present": {a: "1", b: "1"}}},
+        "measures": {"": {**pair, "present": {a: "1", b: "1"}}, "map": {}},
         "rules": {
             "": {
                 "min_support": lowest,

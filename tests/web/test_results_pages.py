@@ -129,7 +129,7 @@ def test_nothing_sticks_out_of_its_box_at_any_width(analyst, filled, names):
 
 def test_the_map_of_associations_leads_to_the_tables_behind_it(analyst, filled):
     page = analyst.page
-    page.goto(f"{filled.url}/results/work/associations?confidence=0.9")
+    page.goto(f"{filled.url}/results/work/measures?confidence=0.9")
     cells = page.get_by_role("region", name="Map of associations").get_by_role("link")
     expect(cells).to_have_count(6)
     proven = cells.filter(has_text=": proven")

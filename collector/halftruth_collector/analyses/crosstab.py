@@ -1,5 +1,6 @@
 """Cross-tabulation of two to four questions."""
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import product
 
@@ -14,6 +15,7 @@ from halftruth_shared.analyses.crosstab import (
     IndependenceOutcome,
 )
 from halftruth_shared.analyses.estimate import Estimate
+from halftruth_shared.analyses.showing import CONTRADICTED
 from halftruth_shared.analyses.wording import (
     estimate_in_words,
     items,
@@ -30,11 +32,10 @@ from ..estimation.answers import present_items
 from ..estimation.association import in_order, known_covariance
 from ..estimation.bounds import Array, normal_quantile, optional
 from ..estimation.estimates import covariance_of, estimates
-from ..estimation.independence import Departures
+from ..estimation.independence import Departures, IndependenceTest
 from ..estimation.ratios import ConditionalShares, conditional_covariance, conditional_shares
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, names_of_clearest
-from .independence import outcome
 from .table import cells
 
 #: Cells up to which a chart has a bar with its interval for each, and beyond which it is a grid.
@@ -81,12 +82,26 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
                 residual=[*map(optional, departures.residuals.ravel().tolist())],
             )
         ],
-        independence=IndependenceOutcome(**outcome(departures.test())),
+        independence=_outcome(departures.test()),
         measures=_measures(counted, query) if len(names) == 2 else [],
         covariance=_covariance(table.support, known, base_axes, shares)
         if query.covariance
         else None,
     )
+
+
+def _outcome(test: IndependenceTest) -> IndependenceOutcome:
+    """Return a test in a message, with its conclusion."""
+    if test.p_value is None:
+        statement = f"cannot be tested: {test.undefined}"
+    elif test.p_value < CONTRADICTED:
+        statement = "such departures from independence are rare if the answers are independent"
+    else:
+        statement = (
+            "such departures from independence are no rarity if the answers are independent, which"
+            " does not show that they are: perturbation hides weak associations"
+        )
+    return IndependenceOutcome(**dataclasses.asdict(test), statement=statement)
 
 
 def _covariance(

@@ -287,5 +287,5 @@ def no_tests(names: Iterable[str]) -> list[str]:
         return []
     return [
         "χ² and G² are estimates of association, without what chance and perturbation add, and no"
-        " tests; for a test ask for independence."
+        " tests; a cross-tabulation has the test of independence."
     ]

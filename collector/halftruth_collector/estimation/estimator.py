@@ -28,7 +28,7 @@ from .association import estimate_associations, estimate_measures
 from .bounds import Array, check_confidence, check_field, check_target, checked, optional
 from .counts import Counts
 from .finite_population import FinitePopulation
-from .independence import Departures, IndependenceTest, JointTest, independence_test
+from .independence import Departures, JointTest
 from .itemsets import Itemsets, mine_itemsets
 from .likelihood import WholeTable
 from .measures import MEASURE_NAMES
@@ -363,10 +363,6 @@ class Estimator:
     def associated(self, pairs: Sequence[Sequence[str]]) -> JointTest:
         """Test pairs of questions for associations, all together."""
         return JointTest([Departures(self.table(pair)) for pair in pairs])
-
-    def independence(self, attributes: Sequence[str]) -> IndependenceTest:
-        """Test whether two questions are answered independently; see the module of that name."""
-        return independence_test(self.table(attributes))
 
     def _check_keeping(self) -> None:
         if self.missing == "exclude":

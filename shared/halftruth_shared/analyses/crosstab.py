@@ -46,9 +46,12 @@ class CrosstabCell(Estimate, frozen=True, kw_only=True):
 
 
 class IndependenceOutcome(Message, frozen=True, kw_only=True):
-    """The test of independence of the first two questions, in all layers together.
+    """Test of independence of the first two questions in the population, in all layers together.
 
-    Fields are as those of `IndependenceResult`.
+    `statistic` is approximately χ² distributed with `degrees_of_freedom` under independence, and
+    `p_value` the probability of a larger one. A small p-value is evidence against independence; a
+    large one proves nothing. If nothing can be tested both are null, and `undefined` gives the
+    reason.
     """
 
     statistic: float | None

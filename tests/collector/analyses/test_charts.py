@@ -79,6 +79,7 @@ def measures(*estimates, **query):
     return MeasuresResult(
         **ORIGIN,
         query=MeasuresQuery(attributes=["smoker", "drinks"], **query),
+        attributes=["smoker", "drinks"],
         present={"smoker": "yes", "drinks": "daily"},
         measures=list(estimates),
     )

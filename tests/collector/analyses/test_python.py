@@ -37,7 +37,7 @@ GAP = "\N{NARROW NO-BREAK SPACE}"
 OPEN = "anything: the group's share is not clearly above 0"
 
 #: Analyses whose numbers have no intervals.
-WITHOUT = {"counts", "independence", "microdata", "risk"}
+WITHOUT = {"counts", "microdata", "risk"}
 
 
 @pytest.fixture

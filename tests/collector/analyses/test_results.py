@@ -1,13 +1,12 @@
 """What answers hold besides numbers: order, covariance, counts, and what is undefined."""
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.reliability import RELIABILITIES, grades, margin
-from halftruth_shared.analyses.independence import IndependenceQuery
+
+from .conftest import SCHEMA
 
 
 def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, analyst, survey):
@@ -37,7 +36,6 @@ def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, an
     [
         ("itemsets", "itemsets", {"min_support": 0.15, "select": "bonferroni", "confidence": 0.9}),
         ("rules", "rules", {"min_support": 0.02, "min_confidence": 0.3, "target": "respondents"}),
-        ("associations", "associations", {"attributes": ["smoker", "age"], "confidence": 0.9}),
         ("measures", "measures", {"attributes": ["smoker", "vote"], "target": "respondents"}),
     ],
 )
@@ -57,11 +55,19 @@ def test_a_rule_by_name_is_that_of_the_estimator_whatever_the_thresholds(study):
         assert result.left_out == 0
 
 
-def test_a_test_of_independence_is_that_of_the_estimator(study):
-    counted, asked = study.counted["study"], ["vote", "age"]
-    result = ANALYSES["independence"].compute(counted, IndependenceQuery(attributes=asked))
-    for name, value in asdict(counted.estimator.independence(asked)).items():
-        assert getattr(result, name) == value
+def test_the_map_of_associations_is_that_of_the_estimator(study):
+    counted, analysis = study.counted["study"], ANALYSES["measures"]
+    every = analysis.compute(counted, analysis.query())
+    assert every.attributes == [*SCHEMA.names]
+    assert (every.associations, every.measures) == (counted.estimator.associations(), [])
+    asked = {"attributes": ["vote", "smoker", "age"], "confidence": 0.9}
+    some = analysis.compute(counted, analysis.query(**asked))
+    assert some.associations == counted.estimator.associations(**asked)
+    # Measures that are named are of one table, however many attributes it has.
+    named = {"attributes": ["vote", "smoker", "age"], "measures": ["g_squared"]}
+    of_three = analysis.compute(counted, analysis.query(**named))
+    assert of_three.measures == counted.estimator.measures(**named)
+    assert of_three.associations == []
 
 
 def test_counts_are_those_of_the_reports(http, filled, analyst):

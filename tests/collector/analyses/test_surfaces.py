@@ -159,13 +159,6 @@ ANALYSES = {
         lambda answer: 2,
         ["κ", "χ²"],
     ),
-    "independence": (
-        "independence",
-        {"attributes": ["vote", "age"]},
-        ["row", "column", "statistic", "degrees_of_freedom", "p_value", "undefined"],
-        lambda answer: 1,
-        ["vote", "p-value", "ndependen"],
-    ),
     "regression": (
         "regression",
         {
@@ -274,8 +267,8 @@ ANALYSES = {
         lambda answer: 18,
         ["none, a=b", "above 30\u202f% for ", "not what somebody believes", "best guess"],
     ),
-    "associations": (
-        "associations",
+    "measures-of-all-pairs": (
+        "measures",
         {"attributes": ["smoker", "vote", "age"], "confidence": 0.9, "target": "respondents"},
         ["row", "column", *ESTIMATE],
         lambda answer: 6,
@@ -396,7 +389,9 @@ def test_a_command_says_each_sentence_once_the_answer_first(study, halftruth, na
 
 
 def test_a_measure_has_the_name_under_which_it_was_asked_for(study):
-    frame = study.analyst.measures("study", PAIR, measures=["lift", "leverage"]).to_pandas()
+    frame = study.analyst.measures(
+        "study", attributes=PAIR, measures=["lift", "leverage"]
+    ).to_pandas()
     assert list(frame.index) == ["lift", "leverage"]
 
 

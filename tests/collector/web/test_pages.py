@@ -191,7 +191,7 @@ def test_what_was_picked_goes_with_the_links_to_other_parts(signed_in, filled):
     picked = "missing=exclude&confidence=0.9&where=smoker%3Dyes"
     pages = [
         Page(signed_in.get(f"/results/health/{name}?attributes=drinks&{picked}").text)
-        for name in ("table", "associations")
+        for name in ("table", "measures")
     ]
     links = {}
     for tag in [tag for page in pages for tag in page.all("a")]:
@@ -201,8 +201,8 @@ def test_what_was_picked_goes_with_the_links_to_other_parts(signed_in, filled):
     assert links["itemsets"]["where"] == ["smoker=yes"]
     assert links["itemsets"]["confidence"] == ["0.9"]
     assert links["overview"]["missing"] == ["exclude"]
-    # Whether two questions go together cannot be asked of a group that gave one answer to one.
-    assert "where" not in links["independence"]
+    # Two questions cannot be crossed in a group that gave one answer to one of them.
+    assert "where" not in links["crosstab"]
     assert "attributes" not in links["comparison"]
     for tag in pages[0].all("a"):
         if tag["href"].startswith("/results/health/") and "format=" not in tag["href"]:
