@@ -28,7 +28,7 @@ def of_others(sender, waves, rng):
 
 def memoized(sender, waves, rng):
     """The first report again, until what it is about changes."""
-    return sender.remembered(waves, rng)[0]
+    return sender.remembered(waves, rng)
 
 
 def half_widths(gamma, send, panels):

@@ -113,12 +113,10 @@ class Sender:
         """RAPPOR's permanent response: the first report again, until what it is about changes."""
         views = self.draw_views(rng, waves.shape[1])
         sent = [self.reports(waves[0], views, rng)]
-        drawn = np.ones(waves.shape[1], dtype=int)
         cells = [self.cells(records, views) for records in waves]
         for (before, now), records in zip(pairwise(cells), waves[1:], strict=True):
             changed = before != now
-            drawn += changed
             again = sent[-1].copy()
             again[changed] = self.reports(records, views, rng)[changed]
             sent.append(again)
-        return sent, drawn
+        return sent
