@@ -71,7 +71,6 @@ ELSEWHERE = {
     "export DASK_CONFIG": "needs certificates; tests of reports in files have a cluster without",
     'halftruth reports count "s3:': "needs an object store and a cluster",
     "halftruth reports count --scheduler": "needs a cluster",
-    "halftruth plan health.toml --respondents 100000 --scheduler": "needs a cluster",
     "halftruth analyse two-samples cheating": "its survey has no file; test_two_samples.py asks it",
     "halftruth analyse two-samples health": "its survey has no file; test_two_samples.py asks it",
     "Rscript": "needs R; tests of the manual of Python and of weighted records have it",

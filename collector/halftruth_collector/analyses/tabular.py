@@ -54,7 +54,11 @@ def to_parquet(result: Tabular) -> bytes:
     names, kinds = zip(*_columns(result), strict=True)
     columns = list(zip(*_rows(result), strict=True)) or [()] * len(names)
     arrays = [pa.array(column, types[kind]) for column, kind in zip(columns, kinds, strict=True)]
-    return parquet_of(pa.Table.from_arrays(arrays, names=list(names)))
+    from pyarrow import parquet
+
+    buffer = io.BytesIO()
+    parquet.write_table(pa.Table.from_arrays(arrays, names=list(names)), buffer)
+    return buffer.getvalue()
 
 
 def arrow() -> Any:
@@ -74,15 +78,6 @@ def arrow() -> Any:
             field="format",
         ) from None
     return pyarrow
-
-
-def parquet_of(table: Any) -> bytes:
-    """A table of PyArrow as Parquet."""
-    from pyarrow import parquet
-
-    buffer = io.BytesIO()
-    parquet.write_table(table, buffer)
-    return buffer.getvalue()
 
 
 def _columns(result: Tabular) -> Columns:

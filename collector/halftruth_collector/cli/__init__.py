@@ -24,7 +24,6 @@ _ADMIN = {
     "token": "tokens:token",
 }
 _ANALYSE = {
-    "every-table": "tables:tables",
     "microdata": "microdata:microdata",
     "page": "report:report",
 }

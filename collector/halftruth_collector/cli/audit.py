@@ -39,7 +39,7 @@ _RESPONDENTS = 1_000
 @click.option("--sensitive", metavar="NAME", help="The attribute that they do not.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page, too.")
-@options.workers
+@options.processes
 @click.option("--pdf", type=click.Path(dir_okay=False), metavar="FILE", help="Write a PDF, too.")
 def audit(
     survey_file: str,

@@ -34,7 +34,7 @@ plan = click.Command(
     ],
     help="Foretell what SURVEY (a TOML file) will tell, by mechanism and length of itemsets.",
 )
-options.workers(options.plot(options.formats(plan)))
+options.processes(options.plot(options.formats(plan)))
 
 
 def _lines(result: PlanResult) -> Iterator[str]:
