@@ -18,7 +18,7 @@ PROGRAMS = sorted(
     if "__main__" in path.read_text(encoding="utf-8")
 )
 #: What only `make bench` installs.
-BENCH = ("duckdb", "multi_freq_ldpy", "pure_ldp", "statsmodels")
+BENCH = ("duckdb", "fim", "mlxtend", "multi_freq_ldpy", "pure_ldp", "statsmodels")
 
 #: Imports what programs import, but for libraries of the benchmarks, and does nothing else.
 START = """

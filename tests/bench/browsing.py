@@ -1,0 +1,80 @@
+"""The client and the pages in a browser: figures rather than ratios, for there is no peer."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from uuid import UUID
+
+from halftruth_collector.collector_store import Store
+from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
+from halftruth_collector.demo.process import collector_process
+from halftruth_shared import GammaDiagonal
+from halftruth_shared.protocol.reports import Report
+from measure import Figure
+from playwright.sync_api import sync_playwright
+
+#: Milliseconds within which one record is to be perturbed, and a page to be painted.
+RECORD, PAINT = 0.2, 1_000.0
+VISITS = 7
+
+PERTURB = """
+async ([url, record]) => {
+  const { Client } = await import(url + "/js/index.js");
+  const survey = await new Client(url, { maxGamma: 19 }).survey("census");
+  const times = [];
+  for (let round = 0; round < 41; round += 1) {
+    const start = performance.now();
+    for (let i = 0; i < 200; i += 1) survey.perturb(record);
+    times.push((performance.now() - start) / 200);
+  }
+  return times;
+}
+"""
+FIRST_PAINT = """
+() => new Promise((resolve) => {
+  const observer = new PerformanceObserver((list) => {
+    const found = list.getEntriesByName("first-contentful-paint");
+    if (found.length > 0) resolve(found[0].startTime);
+  });
+  observer.observe({ type: "paint", buffered: true });
+})
+"""
+
+
+def figures() -> Iterator[Figure]:
+    """Medians; none without a browser."""
+    path = shutil.which("chromium")
+    if path is None:
+        return
+    survey = census_survey("census", GammaDiagonal(19))
+    reports = survey.mechanism.perturb_many(SCHEMA, census_codes()).tolist()
+    with tempfile.TemporaryDirectory() as folder:
+        database = f"sqlite:///{Path(folder) / 'bench.db'}"
+        with Store(database) as store:
+            store.surveys.publish(survey)
+            for start in range(0, len(reports), 10_000):
+                batch = [
+                    Report(id=UUID(int=start + i), values=values)
+                    for i, values in enumerate(reports[start : start + 10_000])
+                ]
+                store.reports.add("census", survey.digest, batch)
+            token = store.tokens.create("analyst")
+        with collector_process(database, "--quiet") as url, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+            page = browser.new_page()
+            page.goto(url)
+            record = SCHEMA.decode(census_codes()[0].tolist())
+            times = page.evaluate(PERTURB, [url, record])
+            yield Figure("perturb one CENSUS record in the browser", median(times), RECORD)
+            page.goto(f"{url}/results/census/itemsets")
+            page.get_by_label("Token").fill(token)
+            page.get_by_role("button", name="Sign in").click()
+            for name in ("itemsets", "associations"):
+                paints = []
+                for _ in range(VISITS):
+                    page.goto(f"{url}/results/census/{name}")
+                    paints.append(page.evaluate(FIRST_PAINT))
+                yield Figure(f"first paint of /results/census/{name}", median(paints), PAINT)
+            browser.close()

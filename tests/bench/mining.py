@@ -1,0 +1,62 @@
+"""Itemsets with their bounds from perturbed counts, against Eclat on the true records.
+
+A collector counts reports as they arrive, so ours starts from counts, and Eclat from records. On
+counted records Eclat is shown too, for information.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+
+import fim
+import numpy as np
+from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
+from halftruth_collector.estimation import Counts, Estimator, Itemsets
+from halftruth_shared import GammaDiagonal, RandomizedResponse, SplitQuestionnaire, Survey
+from measure import Comparison, by_turns
+
+MIN_SUPPORT = 0.02
+CODES = census_codes()
+#: Every category of every attribute is an integer of its own.
+TRANSACTIONS = [tuple(row) for row in (CODES + np.cumsum([0, *SCHEMA.shape[:-1]])).tolist()]
+
+
+def perturbed(survey: Survey) -> Counts:
+    """The same counts in every run, since the time depends on what is found in them."""
+    reports = survey.mechanism.perturb_many(SCHEMA, CODES, np.random.default_rng(1))
+    return Counts.from_reports(survey, reports)
+
+
+def mine(survey: Survey, counts: Counts) -> Itemsets:
+    """Mine with nothing remembered of these counts, and work out the bounds."""
+    fresh = Counts.from_cells(survey, counts.cells, counts.counts)
+    itemsets = Estimator(survey, fresh).itemsets(MIN_SUPPORT)
+    _ = itemsets.lower, itemsets.upper
+    return itemsets
+
+
+def itemsets(notes: list[str]) -> Iterator[Comparison]:
+    """Itemsets of every length at 2 %; notes how many were found."""
+    eclat = partial(fim.eclat, supp=100 * MIN_SUPPORT, report="s")
+    on_records, on_counts = partial(eclat, TRANSACTIONS), partial(eclat, Counter(TRANSACTIONS))
+    lengths = dict.fromkeys(range(1, len(SCHEMA.names) + 1), 1.0)
+    for mechanism, speed, target in (
+        (SplitQuestionnaire.designed(SCHEMA, 19, (), lengths), False, 10),
+        (GammaDiagonal(19), True, 5),
+        (RandomizedResponse.for_amplification(SCHEMA, 19), True, 5),
+    ):
+        survey = census_survey("census", mechanism)
+        arrays = partial(mine, survey, perturbed(survey))
+        notes.append(f"{mechanism.kind}: {len(arrays())} itemsets; eclat: {len(on_records())}.")
+        for name, ours, peer, wanted in (
+            ("itemsets, {} : eclat", arrays, on_records, target),
+            ("list of itemsets, {} : eclat", lambda mine=arrays: list(mine()), on_records, None),
+            ("itemsets, {} : eclat on counted records", arrays, on_counts, None),
+        ):
+            yield Comparison(
+                name.format(mechanism.kind),
+                *by_turns(ours, peer),
+                lambda seconds: f"{seconds * 1e3:.2f} ms",
+                speed=speed,
+                target=wanted,
+            )

@@ -1,0 +1,69 @@
+"""Perturbing many records, and one, against two libraries of frequency oracles.
+
+Both peers report one symbol by generalized randomized response, which over the cells of CENSUS is
+the channel of the gamma-diagonal mechanism; the split questionnaire draws a view before its symbol.
+Theirs draw from a seeded generator, ours from the operating system's randomness, and ours takes
+records apart and puts them together again.
+"""
+
+import math
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+from halftruth_collector.demo.census import SCHEMA, census_codes
+from halftruth_shared import (
+    GammaDiagonal,
+    RandomizedGammaDiagonal,
+    RandomizedResponse,
+    SplitQuestionnaire,
+)
+from measure import Comparison, by_turns
+from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
+from pure_ldp.frequency_oracles.direct_encoding import DEClient
+
+EPSILON = math.log(19)
+MECHANISMS = (
+    GammaDiagonal(19),
+    RandomizedGammaDiagonal(19, "1/2"),
+    RandomizedResponse.for_amplification(SCHEMA, 19),
+    SplitQuestionnaire.for_amplification(SCHEMA, 19, max_length=len(SCHEMA.names)),
+)
+#: By kind: how many times as fast many records are, and how many times as long one may take.
+MANY = {GammaDiagonal.kind: 10, SplitQuestionnaire.kind: 5}
+ONE = {GammaDiagonal.kind: 15, SplitQuestionnaire.kind: 20}
+CODES = census_codes()
+CELLS = np.ravel_multi_index(tuple(CODES.T), SCHEMA.shape).tolist()
+
+
+def many_records() -> Iterator[Comparison]:
+    """All records in one call, against GRR_Client of multi-freq-ldpy."""
+    for mechanism in MECHANISMS:
+        yield Comparison(
+            f"perturb_many, {mechanism.kind} : GRR_Client",
+            *by_turns(
+                partial(mechanism.perturb_many, SCHEMA, CODES),
+                lambda: [GRR_Client(cell, SCHEMA.size, EPSILON) for cell in CELLS],
+            ),
+            lambda seconds: f"{len(CELLS) / seconds / 1e6:.2f} M records/s",
+            speed=True,
+            target=MANY.get(mechanism.kind),
+        )
+
+
+def one_record() -> Iterator[Comparison]:
+    """One record in a call, against DEClient of pure-ldp, whose values count from 1."""
+    client = DEClient(epsilon=EPSILON, d=SCHEMA.size)
+    records = [tuple(codes) for codes in CODES[::24].tolist()]
+    values = [cell + 1 for cell in CELLS[::24]]
+    for mechanism in MECHANISMS:
+        yield Comparison(
+            f"perturb, {mechanism.kind} : DEClient",
+            *by_turns(
+                lambda perturb=mechanism.perturb: [perturb(SCHEMA, record) for record in records],
+                lambda: [client.privatise(value) for value in values],
+            ),
+            lambda seconds: f"{seconds / len(records) * 1e6:.2f} µs",
+            speed=False,
+            target=ONE.get(mechanism.kind),
+        )
