@@ -253,7 +253,7 @@ class Client:
             )
         report = replace(report, invitation=invitation or report.invitation)
         reachable = self._check_invitations(survey, [report.invitation])
-        entry = LedgerEntry.of(survey, self._policy.unprotected, operator, report.values)
+        entry = LedgerEntry.of(survey, operator, report.values)
         limit = self._policy.max_total_gamma
         kept = self._outbox.add_once(self._transport.url, report, respondent, entry, limit)
         return self._submitted(kept, reachable)
@@ -261,7 +261,7 @@ class Client:
     def _check_ledger(self, survey: Survey, respondent: str) -> str:
         """Check that a respondent's ledger has room for a report, and return whose ledger it is."""
         operator = self._catalog.operator(survey)
-        entry = LedgerEntry.of(survey, self._policy.unprotected, operator)
+        entry = LedgerEntry.of(survey, operator)
         self._outbox.ledger(respondent, [operator]).check(entry, self._policy.max_total_gamma)
         return operator
 

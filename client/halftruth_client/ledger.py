@@ -8,16 +8,17 @@ anything was answered, costs nothing in it.
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import msgspec
 from halftruth_shared import Series, Survey
-from halftruth_shared.protection import accepted_amplification
 from halftruth_shared.rational import approximately, round_up_rational
 
 from .errors import SurveyRefused
+
+_INFINITE = "infinite"
 
 
 class LedgerEntry(msgspec.Struct, frozen=True):
@@ -27,8 +28,8 @@ class LedgerEntry(msgspec.Struct, frozen=True):
     ----------
     survey, digest : str
     gamma : str
-        Amplification of all answers that may not be sent unperturbed; exact, or rounded up where
-        that takes too many digits.
+        Amplification that the report spends: exact, rounded up where that takes too many digits,
+        or ``"infinite"`` where the report can reveal a sensitive answer.
     questions : dict of str to str
         That of each question that the report is about, all others being known.
     series : Series, optional
@@ -47,27 +48,19 @@ class LedgerEntry(msgspec.Struct, frozen=True):
     def of(
         cls,
         survey: Survey,
-        unprotected: Collection[str],
         operator: str,
         values: Sequence[int] | None = None,
     ) -> "LedgerEntry":
         """Return the cost of a report of a survey; without `values`, of all of it."""
         schema, mechanism = survey.schema, survey.mechanism
-        names = set(schema.names)
-        about = names if values is None else mechanism.reported(schema, values)
+        reported = None if values is None else mechanism.reported(schema, values)
         questions: dict[str, str] = {}
         for question in schema.questions:
-            # Whether what is asked after it was asked shows in the report on that.
-            related = {
-                name
-                for attribute in question.attributes
-                for name in schema.dependents(attribute.name)
-            }
-            gamma = mechanism.amplification(schema, names - (related & about))
+            gamma = mechanism.question_amplification(schema, question, reported=reported)
+            # What is sent unperturbed has no bound, and no ledger can keep one.
             if isinstance(gamma, Fraction) and gamma > 1:
                 questions[question.name] = round_up_rational(gamma)
-        # A policy lets no infinite one come here.
-        whole = round_up_rational(Fraction(accepted_amplification(survey, unprotected)))
+        whole = _written(mechanism.spent_amplification(schema))
         return cls(survey.id, survey.digest, whole, questions, survey.series, operator)
 
 
@@ -83,9 +76,9 @@ class Ledger:
     entries: tuple[LedgerEntry, ...] = ()
 
     @property
-    def gamma(self) -> Fraction:
-        """Amplification of all of them together, about whole records."""
-        return math.prod([Fraction(entry.gamma) for entry in self.entries], start=Fraction(1))
+    def gamma(self) -> Fraction | float:
+        """Amplification of all of them together, about whole records; may be infinite."""
+        return math.prod([_read(entry.gamma) for entry in self.entries], start=Fraction(1))
 
     @property
     def questions(self) -> dict[str, Fraction]:
@@ -121,15 +114,21 @@ class Ledger:
                     field="series.wave",
                 )
             totals = [Fraction(series.total_gamma) for series in (*before, new.series)]
-            _check_total(
-                about, waves.gamma * Fraction(new.gamma), min(totals), "series.total_gamma"
-            )
+            _check_total(about, waves.gamma * _read(new.gamma), min(totals), "series.total_gamma")
         if max_total_gamma is not None:
-            total = others.gamma * Fraction(new.gamma)
+            total = others.gamma * _read(new.gamma)
             _check_total(f"survey '{new.survey}'", total, max_total_gamma, "max_total_gamma")
 
 
-def _check_total(about: str, total: Fraction, limit: Fraction, field: str) -> None:
+def _written(gamma: Fraction | float) -> str:
+    return round_up_rational(gamma) if isinstance(gamma, Fraction) else _INFINITE
+
+
+def _read(gamma: str) -> Fraction | float:
+    return math.inf if gamma == _INFINITE else Fraction(gamma)
+
+
+def _check_total(about: str, total: Fraction | float, limit: Fraction, field: str) -> None:
     if total > limit:
         raise SurveyRefused(
             f"{about}: together with what was sent before, its amplification would be"

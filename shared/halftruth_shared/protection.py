@@ -59,10 +59,9 @@ class Protection:
     ----------
     record : Guarantee
         Of all protected answers together.
-    answer_all_known : Guarantee
-        Of the least protected single answer, to an adversary who knows all others.
-    answer_none_known : Guarantee
-        Of the least protected single answer, to an adversary with a uniform prior on the others.
+    answer : Guarantee
+        Of the least protected question, to someone who already knows all other answers. To anyone
+        else the bound of a single answer is that of the whole record.
     protected, unperturbed : tuple of str
         Attributes that are perturbed, and those that are sent unperturbed.
     provable : dict of str to Provable
@@ -80,8 +79,7 @@ class Protection:
     """
 
     record: Guarantee
-    answer_all_known: Guarantee
-    answer_none_known: Guarantee
+    answer: Guarantee
     protected: tuple[str, ...]
     unperturbed: tuple[str, ...]
     provable: dict[str, Provable]
@@ -106,14 +104,17 @@ class Protection:
         >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
         >>> mechanism = RandomizedResponse({"smoker": "0.75", "coughs": "0.75"})
         >>> protection = Protection.of(Survey("health", "Health", schema, mechanism))
-        >>> protection.record.gamma, protection.answer_none_known.gamma
+        >>> protection.record.gamma, protection.answer.gamma
         (Fraction(9, 1), Fraction(3, 1))
         """
         schema, mechanism = survey.schema, survey.mechanism
         unperturbed = mechanism.unperturbed(schema)
         provable = mechanism.provable(schema)
         known = unperturbed.union(public, provable)
-        answer = mechanism.answer_amplification(schema, public=known)
+        answers = [
+            mechanism.question_amplification(schema, question, known)
+            for question in schema.questions
+        ]
         # If one is asked depending on the other, a report of one informs about both.
         asked_after = schema.conditional.intersection(provable)
         shared = math.prod([provable[name].amplification for name in asked_after])
@@ -124,8 +125,7 @@ class Protection:
             provable[name] = replace(provable[name], amplification=of_one)
         return cls(
             record=Guarantee(mechanism.amplification(schema, public=known) * shared),
-            answer_all_known=Guarantee(answer.known * shared),
-            answer_none_known=Guarantee(answer.unknown * shared),
+            answer=Guarantee(max(answers) * shared),
             protected=tuple(name for name in schema.names if name not in known),
             unperturbed=tuple(name for name in schema.names if name in unperturbed),
             provable=provable,
@@ -149,13 +149,9 @@ class Protection:
             f" {percent(self.record.posterior)} likely, whoever they are and whatever else they"
             f" know (γ = {self.record.written}, ε = {self.record.epsilon:.3g})."
         )
-        if len(self.protected) > 1:
-            known, unknown = str(self.answer_all_known), str(self.answer_none_known)
+        if self.answer.gamma < self.record.gamma:
             sentences.append(
-                f"A single answer: {known}, whether or not the other answers are known."
-                if known == unknown
-                else f"A single answer: {known} for someone who knows all other answers, and"
-                f" {unknown} for someone who knows none of them."
+                f"A single answer, to someone who already knows all other answers: {self.answer}."
             )
         if self.series is not None:
             sentences.append(
@@ -207,9 +203,11 @@ def _apart(
 
 
 def accepted_amplification(survey: Survey, unprotected: Collection[str]) -> Fraction | float:
-    """Return the amplification of all attributes that may not be sent unperturbed.
+    """Return the amplification that a caller accepts, who allows some attributes to be unprotected.
 
-    An allowed attribute that is perturbed and has a condition counts, since it informs about that.
+    It decides whether a survey is accepted, and never what a report of it spends: that is
+    :meth:`.Mechanism.spent_amplification`. An allowed attribute that is perturbed and has a
+    condition counts, since a report of it informs about that condition.
 
     Parameters
     ----------

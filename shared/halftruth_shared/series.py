@@ -4,7 +4,6 @@ It is part of each survey and of its digest, so what a person was promised of th
 changed later without another digest.
 """
 
-import math
 import re
 from fractions import Fraction
 
@@ -57,16 +56,13 @@ class Series(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         msgspec.structs.force_setattr(self, "total_gamma", canonical)
 
     def check(self, schema: Schema, mechanism: Mechanism) -> None:
-        """Check that the total has room for this very wave.
+        """Check that the total has room for a report of this wave.
 
         Raises
         ------
         SurveyError
         """
-        proofs = mechanism.provable(schema)
-        known = mechanism.unperturbed(schema).union(proofs)
-        gamma = mechanism.amplification(schema, known)
-        gamma *= math.prod([proof.amplification for proof in proofs.values()])
+        gamma = mechanism.spent_amplification(schema)
         if gamma > Fraction(self.total_gamma):
             raise _fault(
                 "total_gamma", f"at least the amplification of this wave, {approximately(gamma)}"

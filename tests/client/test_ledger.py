@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import sqlite3
 import threading
 from fractions import Fraction
@@ -12,6 +13,7 @@ from halftruth_client import AnsweredBefore, Client, CollectorUnavailable, Surve
 from halftruth_client.ledger import Ledger, LedgerEntry
 from halftruth_shared import (
     Attribute,
+    DistortionMatrices,
     GammaDiagonal,
     ParameterError,
     RandomizedResponse,
@@ -71,6 +73,50 @@ def test_waves_are_answered_until_the_total_is_spent(stub, client, session):
     assert one.ledger("ada") == ledger
     # Another person has a ledger of their own.
     assert answer(one, stub, wave(3), respondent="bob").status == "accepted"
+
+
+def test_what_is_perturbed_counts_though_it_is_not_sensitive_and_the_caller_allows_it(
+    stub, client, session
+):
+    mechanism = RandomizedResponse({"smoker": "3/4", "age": "3/4"})
+    schema = Schema(
+        [
+            Attribute("smoker", ["no", "yes"]),
+            Attribute("age", ["a", "b"], sensitive=False),
+        ]
+    )
+    waves = [
+        Survey(f"w{n}", "W", schema, mechanism, series=Series(id="p", wave=n, total_gamma="81"))
+        for n in (1, 2, 3)
+    ]
+    one = client(unprotected=["age"], digests=[survey.digest for survey in waves])
+    record = {"smoker": "yes", "age": "a"}
+    for survey in waves[:2]:
+        stub.survey = survey
+        one.submit(one.survey(survey.id, respondent="ada"), record, respondent="ada")
+    # By 3 for each question, as is promised.
+    assert one.ledger("ada").gamma == 81
+    stub.survey = waves[2]
+    before = len(posted(session))
+    with pytest.raises(SurveyRefused) as refused:
+        one.survey("w3", respondent="ada")
+    assert refused.value.field == "series.total_gamma"
+    assert len(posted(session)) == before
+
+
+def test_a_report_that_can_reveal_a_sensitive_answer_spends_more_than_any_total(stub, client):
+    rules_out = [["1/2", "0", "1/4"], ["1/2", "1/2", "1/4"], ["0", "1/2", "1/2"]]
+    schema = Schema([Attribute("a", ["x", "y", "z"])])
+    survey = Survey("s", "S", schema, DistortionMatrices({"a": rules_out}))
+    entry = LedgerEntry.of(survey, "")
+    assert entry.gamma == "infinite"
+    assert Ledger((entry,)).gamma == math.inf
+    allowed = {"unprotected": ["a"], "digests": [survey.digest]}
+    stub.survey = survey
+    assert client(**allowed).submit(survey, {"a": "x"}, respondent="ada").status == "accepted"
+    with pytest.raises(SurveyRefused) as refused:
+        client(**allowed, max_total_gamma="1000000").survey("s", respondent="bob")
+    assert refused.value.field == "max_total_gamma"
 
 
 def test_answering_again_costs_nothing(stub, client):
@@ -299,7 +345,7 @@ def test_two_waves_tell_exactly_what_the_ledger_says(kind, schema):
     for first, second in itertools.product(*(sorted(set().union(*each)) for each in likelihoods)):
         ledger = Ledger(
             tuple(
-                LedgerEntry.of(survey, (), "", values)
+                LedgerEntry.of(survey, "", values)
                 for survey, values in zip(surveys, (first, second), strict=True)
             )
         )

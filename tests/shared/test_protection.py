@@ -29,8 +29,8 @@ def test_a_single_warner_answer_at_three_quarters_goes_from_5_to_14_percent():
     assert "5 % likely, a report can at most make 32.2 % likely" in whole
     assert "γ = 9" in whole
     assert answer == (
-        "A single answer: from 5 % to at most 13.7 % (γ = 3), whether or not the other answers are"
-        " known."
+        "A single answer, to someone who already knows all other answers: from 5 % to at most"
+        " 13.7 % (γ = 3)."
     )
 
 
@@ -40,9 +40,9 @@ def test_the_parts_of_a_promise_are_those_of_its_sentences():
     assert (found.unperturbed, found.protected) == (("age",), ("smoker", "coughs"))
     assert found.record.gamma == 9
     found = Protection.of(survey_of(GammaDiagonal("19")))
-    assert (found.record.gamma, found.answer_all_known.gamma) == (19, 19)
-    # 1 + (γ − 1)/2 with one other question of two answers.
-    assert found.answer_none_known.gamma == 10
+    assert (found.record.gamma, found.answer.gamma) == (19, 19)
+    # What is no better for a single answer is not said again.
+    assert len(found.sentences()) == 1
 
 
 def test_questions_are_named_as_they_are_asked():

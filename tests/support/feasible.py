@@ -1,7 +1,8 @@
-"""Small surveys of every shape with conditions, and what their reports tell, by enumeration.
+"""Small surveys of every shape, and likelihood ratios of their reports, by enumeration.
 
-Everything is written down from the definitions with integers: which records can be, how likely
-each report is under each, and the largest ratio of two of these.
+Everything is written down from the definitions with integers: which records are feasible, how
+likely each report is under each of them, and the largest ratio of two of these. Questions may have
+conditions or several answers, be unperturbed, or be perturbed though they are not sensitive.
 """
 
 import math
@@ -25,8 +26,16 @@ def small_surveys(rng, count, most=4):
 def _survey(rng, most):
     sizes = [rng.randint(2, 3) for _ in range(rng.randint(1, most))]
     questions, conditions, shape = [], [], []
+    several = rng.randrange(len(sizes) - 1) if len(sizes) > 2 and rng.random() < 0.3 else None
     for j, size in enumerate(sizes):
         wanted = {}
+        if several is not None and j in (several, several + 1):
+            # Two options of one question with several answers.
+            name = f"several.o{j}"
+            questions.append({"name": name, "categories": ["no", "yes"], "sensitive": True})
+            conditions.append({})
+            shape.append(2)
+            continue
         for i in range(j):
             if rng.random() < 0.45:
                 codes = range(shape[i])
@@ -35,10 +44,11 @@ def _survey(rng, most):
         # The only answer besides “not asked” makes a question with two.
         size = rng.choice([1, size]) if conditional else size
         categories = [f"c{code}" for code in range(size)] + [NOT_ASKED] * conditional
-        written = {"name": f"a{j}", "categories": categories, "sensitive": True}
+        sensitive = rng.random() < 0.7
+        written = {"name": f"a{j}", "categories": categories, "sensitive": sensitive}
         if wanted:
             written["ask_if"] = {
-                f"a{i}": [questions[i]["categories"][c] for c in codes]
+                questions[i]["name"]: [questions[i]["categories"][c] for c in codes]
                 for i, codes in wanted.items()
             }
         questions.append(written)
@@ -52,8 +62,13 @@ class Case:
     """A survey, its feasible records and the weight of each report under each of these."""
 
     def __init__(self, questions, conditions, shape, mechanism, weights):
-        self.survey = document(mechanism, *questions)
+        self.survey = document(mechanism, *_as_asked(questions))
         self.conditions, self.shape = conditions, shape
+        self.names = [each["name"] for each in questions]
+        options = [j for j, each in enumerate(questions) if each["name"].startswith("several.")]
+        #: Positions of the attributes of each question.
+        self.questions = [[j] for j in range(len(shape)) if j not in options]
+        self.questions += [options] if options else []
         self._weights = weights
 
     def feasible(self):
@@ -85,6 +100,18 @@ class Case:
             if found & wanted.keys():
                 found.add(i)
         return found
+
+
+def _as_asked(questions):
+    """Questions of a survey file, where options are part of one question."""
+    options = [each for each in questions if each["name"].startswith("several.")]
+    if not options:
+        return questions
+    sensitive = all(option["sensitive"] for option in options)
+    names = [{"name": option["name"].removeprefix("several.")} for option in options]
+    one = {"name": "several", "kind": "several", "options": names, "sensitive": sensitive}
+    first = questions.index(options[0])
+    return [*questions[:first], one, *questions[first + len(options) :]]
 
 
 def _diagonal(rng, questions, shape):
@@ -133,7 +160,8 @@ def _matrices(rng, questions, shape):
             if kind == "same":
                 columns[u] = [int(v == u) for v in range(size)]
         columns = [[Fraction(entry, sum(column)) for entry in column] for column in columns]
-        question["sensitive"] = kind in ("any", "proves")
+        if kind != "any":
+            question["sensitive"] = kind == "proves"
         if kind == "proves" and size == 2:
             yes, no = rng.sample(question["categories"], 2)
             chance = Fraction(rng.randint(1, 3), 4)
@@ -168,7 +196,7 @@ def _split(rng, questions, shape):
     ]
     views = [
         {
-            "attributes": [[f"a{j}" for j in sorted(group)] for group in g],
+            "attributes": [[questions[j]["name"] for j in sorted(group)] for group in g],
             "choose": list(choose),
             "weight": weight,
         }
@@ -176,7 +204,7 @@ def _split(rng, questions, shape):
     ]
     mechanism = {"kind": "split-questionnaire", "gamma": str(gamma), "prime": prime}
     mechanism |= {"direct": direct, "views": views}
-    mechanism |= {"public": [f"a{j}" for j in public]} if public else {}
+    mechanism |= {"public": [questions[j]["name"] for j in public]} if public else {}
 
     def weights():
         rows = dense_split.matrix(shape, public, gamma, prime, direct, classes).values()

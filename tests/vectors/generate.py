@@ -842,19 +842,15 @@ def promise_of(made, public, words=(), proves=()):
     cells, rows = channel(made, sizes)
     hidden = [j for j in range(len(sizes)) if j not in {*public, *dict(proves)}]
 
-    def apart(attributes, combine=lambda groups: groups):
+    def apart(attributes):
         """The largest quotient of a report, of cells that agree on these attributes."""
         found = []
         for row in rows:
             groups = {}
             for cell, probability in zip(cells, row, strict=True):
                 groups.setdefault(tuple(cell[j] for j in attributes), []).append(probability)
-            found += combine(list(groups.values()))
+            found += groups.values()
         return largest_quotient(found)
-
-    def means(groups):
-        """All other answers are equally likely."""
-        return [[sum(group) / len(group) for group in groups]]
 
     def one_sided(j, proved):
         """By so much a report is likelier under the other answer, at most."""
@@ -868,7 +864,6 @@ def promise_of(made, public, words=(), proves=()):
     left_out = [*public, *dict(proves)]
     whole = apart(left_out)
     known = [apart([i for i in range(len(sizes)) if i != j]) for j in hidden]
-    unknown = [apart([j], means) for j in hidden]
     names = ", ".join(made["attributes"][j]["name"] for j in public)
     sentences = [*words]
     sentences += [f"Sent as answered, without protection: {names}."] if public else []
@@ -888,14 +883,9 @@ def promise_of(made, public, words=(), proves=()):
         f" {percentage(posterior(whole))} likely, whoever they are and whatever else they know"
         f" (\u03b3 = {amplification_text(whole)}, \u03b5 = {math.log(whole):.3g})."
     )
-    if len(hidden) > 1:
-        most = told(None if None in known else max(known))
-        least = told(None if None in unknown else max(unknown))
+    if None not in known and max(known) < whole:
         sentences.append(
-            f"A single answer: {most}, whether or not the other answers are known."
-            if most == least
-            else f"A single answer: {most} for someone who knows all other answers, and {least}"
-            " for someone who knows none of them."
+            f"A single answer, to someone who already knows all other answers: {told(max(known))}."
         )
     return sentences
 

@@ -19,7 +19,7 @@ async function made({ survey: written, unprotected = [], record, draws = [] }) {
       digest,
       sentences: new Wording("en").promises(promise, attributes),
       report,
-      cost: report && entryOf(survey, digest, new Set(unprotected), report),
+      cost: report && entryOf(survey, digest, report),
     };
   } catch (error) {
     if (!(error instanceof HalftruthError)) throw error;

@@ -44,6 +44,42 @@ test("waves are answered until the total is spent, and nothing is asked or sent 
   assert.equal((await ask(wave(2))).status, "duplicate");
 });
 
+test("what is perturbed counts, though it is not sensitive and the page allows it", async () => {
+  // Nine for each question, 81 for both.
+  const kept = { kind: "randomized-response", keep: { a0: "9/10", a1: "9/10" } };
+  const harmless = (number) => {
+    const series = { id: "panel", wave: number, total_gamma: "6561" };
+    const survey = surveyOf([2, 2], kept, { id: `health-${number}`, series });
+    survey.attributes[0].sensitive = false;
+    return survey;
+  };
+  const { collector, open } = await setUp(harmless(1));
+  const client = () => open({ maxGamma: "81", unprotected: ["a0"], digests: undefined });
+  for (const number of [1, 2, 3]) {
+    await collector.publish(harmless(number));
+    const digests = [await new Survey(harmless(number)).digest()];
+    const asks = async () => {
+      const one = open({ maxGamma: "81", unprotected: ["a0"], digests });
+      return one.submit(await one.survey(`health-${number}`), RECORD);
+    };
+    if (number < 3) await asks();
+    else await assert.rejects(asks(), { name: "LedgerRefused", field: "series.total_gamma" });
+  }
+  assert.equal(collector.posted.length, 2);
+  assert.equal(String((await client().ledger(new Survey(harmless(3)))).gamma), "6561");
+});
+
+test("a report that can reveal a sensitive answer spends more than any total", () => {
+  const rulesOut = [["1/2", "0", "1/4"], ["1/2", "1/2", "1/4"], ["0", "1/2", "1/2"]];
+  const survey = new Survey(surveyOf([3], { kind: "distortion-matrices", matrices: { a0: rulesOut } }));
+  const entry = entryOf(survey, "d");
+  assert.equal(entry.gamma, "infinite");
+  const ledger = new Ledger([{ ...entry, digest: "e" }]);
+  assert.equal(ledger.gamma, null);
+  assert.throws(() => ledger.check(survey, entry, new Survey(wave()).mechanism.gamma), { field: "maxTotalGamma" });
+  ledger.check(survey, entry, null);
+});
+
 // Reduced only after they were multiplied, these would take seven minutes.
 test("a hundred numbers of a thousand digits are multiplied", { timeout: 60_000 }, () => {
   const gamma = (i) => `${"9".repeat(480)}${i}/${"7".repeat(470)}${i + 1}`;
@@ -181,7 +217,7 @@ for (const [kind, mechanism] of Object.entries(MECHANISMS)) {
       for (const second of waves[1].reports) {
         const reports = [first, second];
         const entries = waves.map(({ survey }, w) =>
-          entryOf(survey, String(w), new Set(), reports[w].split(",").map(Number)),
+          entryOf(survey, String(w), reports[w].split(",").map(Number)),
         );
         const { whole, questions } = numbers(new Ledger(entries));
         const total = (isKept) => {

@@ -206,62 +206,10 @@ test("too many views, cells or symbols are refused before they are made", () => 
   assert.throws(wide([[1, [all], [2]]], { prime: 65521 }), symbols);
 });
 
-/** The largest quotient of two answers to one question, all others being equally likely. */
-function alone(shape, views, how, given) {
-  const { reports, probability } = channelOf(shape, views, how);
-  let most = [1n, 1n];
-  for (const v of reports) {
-    for (const fixed of cells(shape.map((size, j) => (given.includes(j) ? size : 1)))) {
-      const possible = cells(shape).filter((u) => given.every((j) => u[j] === fixed[j]));
-      shape.forEach((size, j) => {
-        if (given.includes(j)) return;
-        const sums = Array.from({ length: size }, (_, code) =>
-          possible
-            .filter((u) => u[j] === code)
-            .map((u) => probability(v, u))
-            .reduce(([a, b], [c, d]) => [a * d + c * b, b * d], [0n, 1n]),
-        );
-        for (const [a, b] of sums) {
-          for (const [c, d] of sums) if (c > 0n && a * d * most[1] > c * b * most[0]) most = [a * d, c * b];
-        }
-      });
-    }
-  }
-  return most;
-}
-
-const PROMISES = [
-  [[2, 3, 2], [[1, [[0, 1, 2]]]], [[1, [0, 1, 2]]], { prime: 3, gamma: "19/2" }, [[], [1], [0, 2]]],
-  [[2, 2, 3], [[1, [[0, 1, 2]], [2]]], [[1, [0, 1]], [1, [0, 2]], [1, [1, 2]]], { direct: 6 }, [[], [2]]],
-  [[2, 2, 2, 2], [[1, [[0, 1, 2]]]], [[1, [0, 1, 2]]], { as_it_is: [3], gamma: "4" }, [[3], [0, 3]]],
-];
-
-PROMISES.forEach(([shape, classes, views, how, known], i) => {
-  test(`a single answer is as protected as counting its reports says: ${i}`, () => {
-    const { mechanism } = new Survey(split(shape, classes, how));
-    for (const given of known) {
-      const names = new Set(given.map((j) => `a${j}`));
-      const promised = mechanism.answerAmplification(names);
-      const [a, b] = alone(shape, views, how, given);
-      assert.equal(promised.unknown.numerator * b, promised.unknown.denominator * a);
-      assert.equal(promised.known.compare(mechanism.gamma), 0);
-      assert.equal(mechanism.amplification(names).compare(mechanism.gamma), 0);
-    }
-  });
-});
-
 test("what is sent as it is has to be known, and nothing is left to tell of what is", () => {
   const { mechanism } = new Survey(good);
   assert.equal(mechanism.amplification(new Set(["a0", "a1"])), null);
   assert.equal(String(mechanism.amplification(new Set(["a0", "a1", "a2"]))), "1");
-  const { known, unknown } = mechanism.answerAmplification(new Set(["a0", "a1", "a2"]));
-  assert.deepEqual([String(known), String(unknown)], ["1", "1"]);
-});
-
-test("where its symbols are too many to look at, a single answer is promised γ", () => {
-  const document = split(Array(16).fill(2), [[1, [[...Array(16).keys()]]]], { prime: 19, direct: 28 });
-  const { unknown } = new Survey(document).mechanism.answerAmplification(new Set());
-  assert.equal(String(unknown), "19");
 });
 
 const told = (survey, values) => receipt(survey, { values, sent: true }, new Wording());

@@ -76,7 +76,7 @@ def test_small_surveys_have_the_same_digest_promise_report_and_refusal(in_javasc
         # The form has words of its own for what no survey names.
         made["sentences"] = [said.replace("Not asked", "not asked") for said in made["sentences"]]
         report = perturbed(survey, case["record"], map(int, case["draws"]))
-        cost = msgspec.to_builtins(LedgerEntry.of(survey, case["unprotected"], "", report))
+        cost = msgspec.to_builtins(LedgerEntry.of(survey, "", report))
         # Which ledger it is in, JavaScript has in the name of the place.
         del cost["operator"]
         assert made == {

@@ -3,7 +3,15 @@
 import json
 
 import pytest
-from halftruth_shared import GammaDiagonal, Series, Survey
+from halftruth_shared import (
+    Attribute,
+    GammaDiagonal,
+    Protection,
+    RandomizedResponse,
+    Schema,
+    Series,
+    Survey,
+)
 from playwright.sync_api import expect
 
 from .conftest import (
@@ -159,3 +167,36 @@ def test_a_page_bounds_all_its_surveys_whatever_series_they_say_they_are_of(live
     outcome = attach(found.page, live, survey="other", maxTotalGamma="360")
     assert "LedgerRefused" in outcome
     expect(refusal).to_be_visible()
+
+
+def test_what_is_perturbed_counts_though_it_is_not_sensitive(live, visit):
+    # Each question by nine: 81 a wave, so that a total of 6 561 is spent by two waves.
+    schema = Schema(
+        [Attribute("smoker", ("no", "yes")), Attribute("age", ("young", "old"), sensitive=False)]
+    )
+    mechanism = RandomizedResponse({"smoker": "9/10", "age": "9/10"})
+    waves = [
+        Survey(
+            f"work-{n}",
+            "Health at work",
+            schema,
+            mechanism,
+            series=Series(id="work", wave=n, total_gamma="6561"),
+        )
+        for n in (1, 2, 3)
+    ]
+    assert all(Protection.of(survey).record.gamma == 81 for survey in waves)
+    found = visit()
+    for survey in waves[:2]:
+        ask(found, live, survey)
+        press(found.page, "Begin")
+        for label in ("yes", "old"):
+            found.page.get_by_label(label, exact=True).check()
+        press(found.page, "Continue")
+        send(found.page)
+        expect(heading(found.page, "Thank you")).to_be_visible()
+    assert ledger(found) == [("work-1", "81"), ("work-2", "81")]
+    before = len(posted(found))
+    ask(found, live, waves[2])
+    expect(heading(found.page, "Enough was told already")).to_be_visible()
+    assert len(posted(found)) == before

@@ -88,7 +88,7 @@ export class Client {
     const survey = await this.#catalog.fetch(id);
     await this.#catalog.check(survey);
     if (!this.#memory.has(id)) {
-      const entry = entryOf(survey, await survey.digest(), this.unprotected);
+      const entry = entryOf(survey, await survey.digest());
       (await this.#ledger(survey)).check(survey, entry, this.#catalog.maxTotalGamma);
     }
     return survey;
@@ -347,10 +347,10 @@ export class Client {
       throw new ParameterError(`survey '${survey.id}': expected one that was answered`, "survey");
     }
     const ledger = this.#memory.ledger(operator);
-    ledger.check(survey, entryOf(survey, digest, this.unprotected), this.#catalog.maxTotalGamma);
+    ledger.check(survey, entryOf(survey, digest), this.#catalog.maxTotalGamma);
     const values = survey.perturb(record, undefined, this.#memory.view(digest));
     // First: whatever goes wrong now, a report may only be missing that was counted.
-    this.#memory.setLedger(operator, ledger.with(entryOf(survey, digest, this.unprotected, values)));
+    this.#memory.setLedger(operator, ledger.with(entryOf(survey, digest, values)));
     const id = crypto.randomUUID();
     this.#drawn.add(id);
     this.#memory.set(survey.id, { digest, id, values, collector, sent: false, invitation, after });

@@ -7,8 +7,8 @@
  * upper bound for each of them.
  */
 
-import { LedgerRefused, ParameterError } from "./errors.js";
-import { acceptedAmplification } from "./protection.js";
+import { LedgerRefused } from "./errors.js";
+import { questionAmplification, spentAmplification } from "./protection.js";
 import { ONE, Rational } from "./rational.js";
 
 /**
@@ -25,32 +25,31 @@ import { ONE, Rational } from "./rational.js";
  * @property {{id: string, wave: number, totalGamma: string} | null} series
  */
 
+/** What is written where a report can reveal a sensitive answer. */
+const INFINITE = "infinite";
+
 /** Characters of a number that can be read again. */
 const LONGEST = 1_000;
 
 /**
- * @param {Survey} survey Within a limit, so that it has no infinite amplification.
+ * @param {Survey} survey
  * @param {string} digest
- * @param {ReadonlySet<string>} unprotected Attributes that may be sent as they are.
  * @param {readonly number[]} [values] Of the report; without them, all of the survey counts.
  * @returns {Entry}
  */
-export function entryOf(survey, digest, unprotected, values) {
-  const { id, schema, mechanism, series } = survey;
-  const about = new Set(values ? reported(survey, values) : schema.names);
-  const questions = schema.questions.flatMap(({ name, attributes }) => {
-    // Whether what is asked after it was asked shows in the report on that.
-    const related = new Set(attributes.flatMap((each) => [...schema.related(each.name, new Set())]));
-    const known = schema.names.filter((each) => !(related.has(each) && about.has(each)));
-    const gamma = mechanism.amplification(new Set(known));
-    return gamma !== null && gamma.compare(ONE) > 0 ? [[name, roundedUp(gamma)]] : [];
+export function entryOf(survey, digest, values) {
+  const { id, schema, series } = survey;
+  const about = values && new Set(reported(survey, values));
+  const questions = schema.questions.flatMap((question) => {
+    const gamma = questionAmplification(survey, question, new Set(), about);
+    // What is sent unperturbed has no bound, and no ledger can keep one.
+    return gamma !== null && gamma.compare(ONE) > 0 ? [[question.name, roundedUp(gamma)]] : [];
   });
-  const whole = acceptedAmplification(survey, unprotected);
-  if (whole === null) throw new ParameterError(`survey '${id}': expected one within a limit`, "survey");
+  const whole = spentAmplification(survey);
   return {
     survey: id,
     digest,
-    gamma: roundedUp(whole),
+    gamma: whole === null ? INFINITE : roundedUp(whole),
     questions: Object.fromEntries(questions),
     series: series && { id: series.id, wave: series.wave, totalGamma: String(series.totalGamma) },
   };
@@ -81,9 +80,10 @@ export class Ledger {
     this.entries = entries;
   }
 
-  /** Amplification of all of them together, about whole records. */
+  /** Amplification of all of them together, about whole records; null where it is infinite. */
   get gamma() {
-    return this.entries.reduce((product, { gamma }) => product.times(read(gamma)), ONE);
+    const factors = this.entries.map(({ gamma }) => (gamma === INFINITE ? null : read(gamma)));
+    return product(factors);
   }
 
   /** Amplification of all of them together about each question alone, with how many are about it. */
@@ -133,9 +133,10 @@ export class Ledger {
     };
     /** @type {(ledger: Ledger, most: Rational, field: string) => void} */
     const checkTotal = (ledger, most, field) => {
-      const total = ledger.gamma.times(read(entry.gamma));
-      if (total.compare(most) <= 0) return;
-      const why = `its amplification with what was sent before would be ${total.toNumber()}`;
+      const total = new Ledger([...ledger.entries, entry]).gamma;
+      if (total !== null && total.compare(most) <= 0) return;
+      const shown = total === null ? INFINITE : total.toNumber();
+      const why = `its amplification with what was sent before would be ${shown}`;
       refuse(ledger, field, why, `at most ${field} ${most.toNumber()}`);
     };
     if (series !== null) {
@@ -150,6 +151,11 @@ export class Ledger {
     }
     if (maxTotalGamma !== null) checkTotal(others, maxTotalGamma, "maxTotalGamma");
   }
+}
+
+/** @param {readonly (Rational | null)[]} factors Null, which stands for infinity, makes the product so. */
+function product(factors) {
+  return factors.reduce((all, each) => (all === null || each === null ? null : all.times(each)), ONE);
 }
 
 /** @param {string} gamma */

@@ -101,7 +101,9 @@ export class Memory {
     const text = this.#storage.getItem(LEDGER_PREFIX + operator) ?? "[]";
     try {
       const ledger = new Ledger(JSON.parse(text));
-      return ledger.gamma && ledger;
+      // Reads every number once, so that a damaged one is found here.
+      void ledger.gamma;
+      return ledger;
     } catch {
       throw new SurveyRefused("ledger: what this browser kept of earlier reports is damaged", "ledger");
     }

@@ -4,6 +4,7 @@
  */
 
 import { SurveyError, SurveyRefused } from "./errors.js";
+import { largest } from "./mechanisms/base.js";
 import { ONE, Rational } from "./rational.js";
 
 /**
@@ -73,7 +74,42 @@ export function checkAmplification(survey, maxGamma, unprotected) {
 }
 
 /**
- * Amplification of all attributes that may not be sent as they are; null where it is infinite.
+ * Amplification that one report spends of any total: all that is perturbed counts, whether or not it is
+ * declared sensitive, and of an answer that a report can prove the other answer. Promise, ledger and
+ * audit all use this number; null where it is infinite, since a report can reveal a sensitive answer.
+ *
+ * @param {Survey} survey
+ */
+export function spentAmplification({ schema, mechanism }) {
+  /** @type {ReadonlyMap<string, Provable>} */
+  const provable = mechanism.provable?.() ?? new Map();
+  const open = schema.attributes
+    .filter(({ name, sensitive }) => provable.has(name) || (!sensitive && reveals(schema, mechanism, name)))
+    .map(({ name }) => name);
+  const proofs = [...provable.values()].map(({ amplification }) => amplification);
+  return times(mechanism.amplification(new Set(open)), ...proofs);
+}
+
+/**
+ * Amplification of one question, to someone who already knows all others: of feasible records that
+ * differ in its answer alone, and in what is asked after it. All options of a question with several
+ * answers are one question. Null where it is infinite.
+ *
+ * @param {Survey} survey
+ * @param {import("./attribute.js").Question} question
+ * @param {ReadonlySet<string>} [known] Attributes that are known besides.
+ * @param {ReadonlySet<string>} [reported] What a report is about; everything without it.
+ */
+export function questionAmplification({ schema, mechanism }, { attributes }, known = new Set(), reported) {
+  const changed = new Set(attributes.flatMap(({ name }) => [...schema.related(name, known)]));
+  const isKept = (/** @type {string} */ name) =>
+    known.has(name) || !changed.has(name) || reported?.has(name) === false;
+  return mechanism.amplification(new Set(schema.names.filter(isKept)));
+}
+
+/**
+ * Amplification that a caller accepts, who allows some attributes to be unprotected; null where it is
+ * infinite. It decides whether a survey is accepted, and never what a report of it spends.
  *
  * @param {Survey} survey
  * @param {ReadonlySet<string>} unprotected
@@ -138,8 +174,9 @@ export function checkConditions(schema, mechanism) {
  *   Attributes of which a report can prove one answer, and what holds of the other one.
  * @property {number} hidden How many attributes are neither.
  * @property {Bound | null} whole Of all these together.
- * @property {{known: Bound | null, unknown: Bound | null}} single
- *   Of the least protected one of them, for someone who knows all others, and none.
+ * @property {Bound | null} single
+ *   Of the least protected question, to someone who already knows all other answers; null, too, where
+ *   that is no better than the bound of all together.
  * @property {{wave: number, bound: Bound | null} | null} series
  *   Of all reports of its series together, if it is in one.
  * @property {boolean} timed Whether the time that answering takes can show an answer.
@@ -157,7 +194,8 @@ export function protection(survey, unprotected) {
   const bare = new Set(unperturbed(survey, unprotected));
   const provable = allowedProofs(mechanism, unprotected);
   const apart = new Set([...bare, ...provable.map(([name]) => name)]);
-  const { known, unknown } = mechanism.answerAmplification(apart);
+  const all = mechanism.amplification(apart);
+  const single = largest(schema.questions.map((each) => questionAmplification(survey, each, apart)));
   // Where one is asked after the other, what is reported of one tells of both.
   const shared = provable
     .filter(([name]) => schema.conditional.has(name))
@@ -174,8 +212,8 @@ export function protection(survey, unprotected) {
       return { name, answer, other, bound: bound(gamma) };
     }),
     hidden: schema.names.length - apart.size,
-    whole: together(mechanism.amplification(apart)),
-    single: { known: together(known), unknown: together(unknown) },
+    whole: together(all),
+    single: single && all && single.compare(all) < 0 ? together(single) : null,
     series: series && { wave: series.wave, bound: bound(series.totalGamma) },
     timed: schema.attributes.some(({ askIf }) => askIf.size > 0),
   };

@@ -80,7 +80,7 @@ def _lines(result: PlanResult) -> Iterator[str]:
     yield table(
         [
             "mechanism",
-            "one answer's amplification",
+            "amplification of one answer, others known",
             "length",
             "margin",
             "times the bound",

@@ -1,7 +1,7 @@
 """Posteriors of single answers given reports, and the influence of fake reports.
 
-An attacker sees a report and computes the posterior of an answer. It depends on their prior on the
-other answers: uniform, the joint distribution in a population, or certainty.
+An attacker sees a report and computes the posterior of an answer. It depends on what they know of
+the other answers: all of them, their joint distribution in a population, or anything at all.
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 from halftruth_shared import DomainTooLarge, Survey, worst_case_posterior
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.mechanisms import Reconstruction
-from halftruth_shared.protection import PRIOR, Guarantee
+from halftruth_shared.protection import PRIOR, Guarantee, Protection
 from numpy.typing import NDArray
 
 #: Most records and most reports for exact posteriors, over all answers to a question.
@@ -50,13 +50,13 @@ class AnswerPosterior:
         Their labels.
     prior : float
         Prior of the answer.
-    alone : Posterior or None
-        Posterior with a uniform prior on the other answers; None for too many records or reports,
-        or if a condition excludes a uniform prior.
-    together : Posterior or None
-        Posterior with the joint distribution of a population as prior; None without a population.
+    joint : Posterior or None
+        Posterior with the joint distribution of a population as prior; None without a population,
+        and for too many records or reports.
     known : float
-        Bound on the posterior if all other answers are known.
+        Bound on the posterior for someone who already knows the answers to all other questions.
+    bound : float
+        Bound on the posterior whatever else somebody knows: that of the whole record.
     """
 
     attribute: str
@@ -64,9 +64,9 @@ class AnswerPosterior:
     question: str
     answer: str
     prior: float
-    alone: Posterior | None
-    together: Posterior | None
+    joint: Posterior | None
     known: float
+    bound: float
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,7 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
     ----------
     people : callable, optional
         Population that the attacker knows, as its table of some attributes; answers of share 0 are
-        omitted. By default each answer has a prior of 5 %, and the other answers to the same
-        question are equally likely.
+        omitted. By default each answer has a prior of 5 %.
 
     Examples
     --------
@@ -108,40 +107,44 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
     >>> schema = Schema([Attribute("smoker", ["no", "yes"])])
     >>> survey = Survey("s", "S", schema, RandomizedResponse({"smoker": "0.75"}))
     >>> [_, yes] = answer_posteriors(survey)
-    >>> round(yes.alone.mean, 4), round(yes.alone.most, 4), round(yes.known, 4)
-    (0.1066, 0.1364, 0.1364)
+    >>> yes.prior, round(yes.known, 4), round(yes.bound, 4)
+    (0.05, 0.1364, 0.1364)
     """
     schema, mechanism = survey.schema, survey.mechanism
     reconstruction = mechanism.reconstruction(schema)
     unperturbed, provable = mechanism.unperturbed(schema), mechanism.provable(schema)
     few = schema.size * max(schema.shape) <= MAX_CELLS
     whole = people(schema.names) if people is not None and few else None
+    question_of = {
+        attribute.name: question
+        for question in schema.questions
+        for attribute in question.attributes
+    }
+    record = Protection.of(survey).record.gamma
     posteriors = []
     for j, attribute in enumerate(schema.attributes):
         if attribute.name in unperturbed:
             continue
-        # Dependents of the answer change with it.
-        dependents = schema.dependents(attribute.name)
-        others = frozenset(schema.names) - dependents
         one_sided = provable.get(attribute.name)
-        gamma = mechanism.answer_amplification(schema, public=others).known
+        taken = [] if one_sided is None else [attribute.name]
+        gamma = mechanism.question_amplification(schema, question_of[attribute.name], taken)
+        most = record
         if one_sided is not None:
-            gamma = one_sided.amplification * mechanism.amplification(
-                schema, public=others | {attribute.name}
-            )
+            gamma *= one_sided.amplification
+            most = mechanism.spent_amplification(schema)
         hidden = np.isin(
             np.arange(len(attribute.categories)), mechanism.protected_answers(attribute)
         )
         margin = None if people is None else people([attribute.name]) * hidden
         if margin is not None and not margin.any():
             continue
-        priors = _priors(hidden, margin)
-        unrelated = attribute.name not in schema.conditional
-        alone = _alone(reconstruction, attribute.name, priors) if unrelated else None
-        together = None if whole is None else _together(reconstruction, whole, j, hidden)
+        priors = np.where(hidden, float(PRIOR), 0.0) if margin is None else margin / margin.sum()
+        if hidden.sum() == 1:
+            priors = hidden.astype(float)
+        joint = None if whole is None else _by_population(reconstruction, whole, j, hidden)
         answers = attribute.answers_in()
         for code, category in enumerate(attribute.categories):
-            prior = float(priors[code, code])
+            prior = float(priors[code])
             proved = one_sided is not None and category == one_sided.answer
             if prior > 0 and not proved:
                 posteriors.append(
@@ -151,9 +154,9 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
                         attribute.label_in(),
                         answers[code],
                         prior,
-                        None if alone is None else alone[code],
-                        None if together is None else together[code],
+                        None if joint is None else joint[code],
                         _bound(prior, gamma),
+                        _bound(prior, most),
                     )
                 )
     return posteriors
@@ -195,32 +198,7 @@ def false_reports(survey: Survey, length: int) -> FalseReports:
     return FalseReports(length, weight, len(sets), math.comb(len(names), length))
 
 
-def _priors(hidden: NDArray[np.bool_], margin: Array | None) -> Array:
-    """Return priors of the answers to one question, a row for each answer in question.
-
-    Those that are not protected have the prior 0.
-    """
-    if margin is not None:
-        return np.tile(margin / margin.sum(), (len(hidden), 1))
-    size = int(hidden.sum())
-    rows = np.full((size, size), float(1 - PRIOR) / max(size - 1, 1))
-    np.fill_diagonal(rows, float(PRIOR) if size > 1 else 1.0)
-    priors = np.zeros((len(hidden), len(hidden)))
-    priors[np.ix_(hidden, hidden)] = rows
-    return priors
-
-
-def _alone(reconstruction: Reconstruction, name: str, priors: Array) -> list[Posterior] | None:
-    """Return the posterior of each answer, with uniform other answers."""
-    likelihood = _report_probabilities(
-        lambda part: reconstruction.expected(part, [name]), np.eye(len(priors))
-    )
-    if likelihood is None:
-        return None
-    return [_posterior(row[:, None] * likelihood, code) for code, row in enumerate(priors)]
-
-
-def _together(
+def _by_population(
     reconstruction: Reconstruction, whole: Array, axis: int, hidden: NDArray[np.bool_]
 ) -> list[Posterior] | None:
     """Return the posterior of each answer to one question, given the table of all records."""

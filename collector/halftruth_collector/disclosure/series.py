@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from halftruth_shared import Series, Survey
 from halftruth_shared.analyses.wording import number
-from halftruth_shared.protection import PRIOR, Guarantee, Protection, accepted_amplification
+from halftruth_shared.protection import PRIOR, Guarantee, Protection
 from halftruth_shared.protection import percent as rounded_up
 from halftruth_shared.series import MOST_WAVES
 
@@ -36,8 +36,7 @@ def audit_series(survey: Survey, protection: Protection) -> SeriesAudit | None:
     """Audit the series of a survey; None where no device keeps a total."""
     if survey.series is None or protection.series is None:
         return None
-    open_answers = {*protection.unperturbed, *protection.provable}
-    cost = accepted_amplification(survey, open_answers)
+    cost = survey.mechanism.spent_amplification(survey.schema)
     total = protection.series.gamma
     waves = None
     if cost > 1:

@@ -68,41 +68,45 @@ def _promise(audit: Audit) -> Section:
 def _answers(audit: Audit) -> Section | None:
     if not audit.answers:
         return None
-    shown, together = _most_revealed(audit), audit.pilot is not None
-    header = ["question", "answer", "before", "after, on average", "after, at most"]
-    header += ["who knows how answers go together"] * together
-    header += ["who knows all other answers"]
+    shown, has_pilot = _most_revealed(audit), audit.pilot is not None
+    header = ["question", "answer", "before"]
+    header += ["knows the population: on average", "knows the population: at most"] * has_pilot
+    header += ["knows all other answers: at most", "whatever they know: at most"]
     rows = [
         (
             answer.question,
             answer.answer,
             percent(answer.prior, 1),
-            *_cells(answer.alone),
-            *_cells(answer.together)[1:] * together,
+            *_cells(answer.joint) * has_pilot,
             _at_most(answer.known),
+            _at_most(answer.bound),
         )
         for answer in shown
     ]
     if audit.pilot is None:
         before = (
-            f"Each answer was thought {percent(float(PRIOR))} likely before; of every question the"
-            " answer of which a report tells most."
+            f"Each answer was thought {percent(float(PRIOR))} likely before. The table has, for"
+            " every question, the answer that a report reveals most about."
         )
     else:
         before = f"Before, answers were thought as likely as they are among {_people(audit.pilot)}."
         if len(shown) < len(audit.answers):
-            before += f" The {len(shown)} of {len(audit.answers)} answers of which most is told."
-    notes = [
-        "On average: over the reports of those who gave the answer, to someone who knows nothing of"
-        " the others. The last columns are at most, too."
-    ]
-    if together:
+            before += f" The table has {len(shown)} of {len(audit.answers)} answers, those that a"
+            before += " report reveals most about."
+    notes = []
+    if has_pilot:
         notes.append(
-            "Someone who knows how answers go together reads a question's answer also from what is"
-            " reported of the others, which may tell more than knowing these does."
+            "Knows the population: someone who knows how answers are associated in it, and so"
+            " learns about one answer from what is reported about the others. The average is over"
+            " the reports of the people who gave the answer."
         )
-    if any(answer.alone is None or (together and answer.together is None) for answer in shown):
-        notes.append(f"“{UNDEFINED}” where there are too many possible records to look at.")
+    notes.append("A question with several answers is one question.")
+    if audit.protection.apart:
+        notes.append(
+            "Before and after: given what is sent unperturbed, and answers that a report proved."
+        )
+    if has_pilot and any(answer.joint is None for answer in shown):
+        notes.append(f"“{UNDEFINED}” where there are too many possible records to compute it.")
     return Section(
         "What one report tells of an answer",
         (before,),
@@ -123,8 +127,7 @@ def _most_revealed(audit: Audit) -> Sequence[AnswerPosterior]:
 
 
 def _gain(answer: AnswerPosterior) -> float:
-    posterior = answer.together or answer.alone
-    return (answer.known if posterior is None else posterior.most) - answer.prior
+    return (answer.bound if answer.joint is None else answer.joint.most) - answer.prior
 
 
 def _cells(posterior: Posterior | None) -> tuple[str, str]:

@@ -142,10 +142,10 @@ class DesignPlan(Message, frozen=True, kw_only=True):
 class MechanismPlan(Message, frozen=True, kw_only=True):
     """Expected precision under one mechanism; `own` if it is the survey's.
 
-    `answer_amplification` is the largest amplification of a single answer when the others are
-    unknown; null if there is none. Mechanisms of one γ divide it differently. `times_bound` is the
-    ratio of its largest error over the lengths to the information bound, under uniform answers;
-    null if it does not identify all of them or there is no bound.
+    `answer_amplification` is the largest amplification of a single question, to someone who already
+    knows all other answers; null if there is none. Mechanisms of one γ divide it differently.
+    `times_bound` is the ratio of its largest error over the lengths to the information bound, under
+    uniform answers; null if it does not identify all of them or there is no bound.
     """
 
     kind: str

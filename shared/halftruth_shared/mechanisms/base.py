@@ -23,7 +23,7 @@ from ..sampling import (
     simulated_draw_below,
     simulated_randbelow,
 )
-from ..schema import Schema
+from ..schema import Question, Schema
 from .reconstruction import Reconstruction
 from .report_space import ReportSpace
 
@@ -47,24 +47,6 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
             For a parameter outside its range.
         """
         raise TypeError("only the parameters of a kind of mechanism can make one")
-
-
-@dataclass(frozen=True)
-class AnswerAmplification:
-    """Amplification of the least protected single answer.
-
-    Attributes
-    ----------
-    known : Fraction, or ``math.inf``
-        For an adversary who knows all other answers except those whose conditions depend on this
-        one. Feasible records that differ in these alone are compared.
-    unknown : Fraction, or ``math.inf``
-        For an adversary with a uniform prior on feasible combinations of the other answers. It is
-        an upper bound if questions have conditions.
-    """
-
-    known: Fraction | float
-    unknown: Fraction | float
 
 
 @dataclass(frozen=True)
@@ -145,17 +127,51 @@ class Mechanism(ABC):
         Fraction, or ``math.inf`` where a report can rule a record out.
         """
 
-    @abstractmethod
-    def answer_amplification(
-        self, schema: Schema, public: Collection[str] = ()
-    ) -> AnswerAmplification:
-        """Return the largest amplification of a single answer that is not public.
+    def spent_amplification(self, schema: Schema) -> Fraction | float:
+        """Return the amplification that one report spends of any total.
+
+        Everything that is perturbed counts, whether or not it is declared sensitive, and of an
+        answer that a report can prove the other answer counts. Promise, ledger and audit all use
+        this number.
+
+        Returns
+        -------
+        Fraction, or ``math.inf`` where a report can reveal a sensitive answer.
+        """
+        proofs = self.provable(schema)
+        whole = self.amplification(schema, self.unperturbed(schema).union(proofs))
+        return whole * math.prod([proof.amplification for proof in proofs.values()])
+
+    def question_amplification(
+        self,
+        schema: Schema,
+        question: Question,
+        public: Collection[str] = (),
+        reported: Collection[str] | None = None,
+    ) -> Fraction | float:
+        """Return the amplification of one question, to someone who already knows all others.
+
+        Compared are the feasible records that differ in the answer to this question alone, and in
+        what is asked after it. All options of a question with several answers are one question.
 
         Parameters
         ----------
+        question : Question
         public : collection of str
             Attributes taken as known, as for :meth:`amplification`.
+        reported : collection of str, optional
+            Attributes that a report is about; all by default.
+
+        Returns
+        -------
+        Fraction, or ``math.inf``
         """
+        changed: set[str] = set()
+        for attribute in question.attributes:
+            changed |= schema.dependents(attribute.name, public)
+        if reported is not None:
+            changed.intersection_update(reported)
+        return self.amplification(schema, (set(schema.names) - changed).union(public))
 
     def reveals(self, schema: Schema, name: str) -> bool:
         """Return true if a report can rule out an answer, where all others are known."""

@@ -1,6 +1,5 @@
 """The gamma-diagonal matrix, DET-GD (FRAPP §3, eq. 17–23)."""
 
-import math
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import ClassVar
@@ -11,7 +10,7 @@ from ..privacy import amplification_for_breach
 from ..rational import Rational, approximately, format_rational, parse_rational
 from ..sampling import Sampler
 from ..schema import Schema
-from .base import MAX_CONDITION, AnswerAmplification, Parameters, check_public
+from .base import MAX_CONDITION, Parameters, check_public
 from .records import RecordMechanism
 from .uniform import RecordSampler
 
@@ -83,26 +82,6 @@ class GammaDiagonal(RecordMechanism):
     def amplification(self, schema: Schema, public: Collection[str] = ()) -> Fraction | float:
         check_public(public)
         return Fraction(1) if set(public) >= set(schema.names) else self.gamma
-
-    def answer_amplification(
-        self, schema: Schema, public: Collection[str] = ()
-    ) -> AnswerAmplification:
-        """Return γ if the others are known, else 1 + (γ−1)·d_j/n for the largest d_j.
-
-        With uniform others, the channel of an answer is that of its attribute alone (FRAPP eq. 40);
-        n counts no cells of public attributes. Conditions may leave a single combination of the
-        attributes involved, so all of them together count as one cell.
-        """
-        known = self.amplification(schema, public)
-        sizes = [
-            1 if name in schema.conditional else size
-            for name, size in zip(schema.names, schema.shape, strict=True)
-            if name not in public
-        ]
-        if not sizes:
-            return AnswerAmplification(known, known)
-        share = Fraction(max(sizes), math.prod(sizes))
-        return AnswerAmplification(known, 1 + (self.gamma - 1) * share)
 
     def fit(self, schema: Schema) -> tuple[float, float]:
         """γ/(γ+n−1), the diagonal of FRAPP eq. 17."""

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..attribute import Attribute
 from ..channels import Channel, Kronecker
 from ..errors import ParameterError, listing
 from ..schema import Schema
-from .base import MAX_CONDITION, AnswerAmplification, check_public
+from .base import MAX_CONDITION, check_public
 from .records import RecordMechanism
 
 
@@ -43,33 +43,6 @@ class PerAttributeMechanism(RecordMechanism):
             if attribute.name not in public
         ]
         return _product(factors)
-
-    def answer_amplification(
-        self, schema: Schema, public: Collection[str] = ()
-    ) -> AnswerAmplification:
-        """Return the amplification of the attribute's channel, times those of its dependents.
-
-        If the others are known its dependents are the attributes with a condition on it, else all
-        that conditions connect with it: each answer is averaged over independent groups.
-        """
-        check_public(public)
-        public = self.unperturbed(schema).union(public)
-        factors = {
-            attribute.name: self.attribute_amplification(attribute)
-            for attribute in schema.attributes
-            if attribute.name not in public
-        }
-
-        def largest(groups: Iterable[Collection[str]]) -> Fraction | float:
-            return max(
-                (_product([factors[name] for name in group]) for group in groups),
-                default=Fraction(1),
-            )
-
-        return AnswerAmplification(
-            largest(schema.dependents(name, public) for name in factors),
-            largest(schema.components(public)),
-        )
 
     def fit(self, schema: Schema) -> tuple[float, float]:
         """Products of the least and of the largest entries of the channels' diagonals."""

@@ -172,8 +172,8 @@ def test_answers_of_a_pilot_are_all_told_or_those_of_which_most_is():
     )
     section = statement(found).sections[1]
     assert len(section.table.rows) == MAX_ROWS
-    assert f"The {MAX_ROWS} of 30 answers" in section.paragraphs[0]
-    gains = {a.category: a.alone.most - a.prior for a in found.answers}
+    assert f"The table has {MAX_ROWS} of 30 answers" in section.paragraphs[0]
+    gains = {a.category: a.joint.most - a.prior for a in found.answers}
     shown = {row[1] for row in section.table.rows}
     assert min(gains[c] for c in shown) >= max(gains[c] for c in set(gains) - shown)
 
@@ -181,8 +181,8 @@ def test_answers_of_a_pilot_are_all_told_or_those_of_which_most_is():
 def test_records_beyond_what_can_be_looked_at_are_undefined_and_said_to_be(monkeypatch):
     monkeypatch.setattr(posterior, "MAX_CELLS", 20)
     section = statement(audit(survey_of(GammaDiagonal("19")), 3_000, people=people)).sections[1]
-    assert {row[5] for row in section.table.rows} == {"undefined"}
-    assert "undefined" not in {row[4] for row in section.table.rows}
+    assert {row[4] for row in section.table.rows} == {"undefined"}
+    assert "undefined" not in {row[5] for row in section.table.rows}
     assert "too many possible records" in section.notes[0]
 
 

@@ -125,22 +125,37 @@ def test_each_posterior_is_that_of_bayes_for_one_who_knows_how_answers_go_togeth
         inside = codes_of(survey, answer.attribute) == attribute.categories.index(answer.category)
         assert answer.prior == pytest.approx(table @ inside)
         mean, most = by_bayes(channel, table, inside)
-        assert (answer.together.mean, answer.together.most) == pytest.approx((mean, most))
+        assert (answer.joint.mean, answer.joint.most) == pytest.approx((mean, most))
+        if not survey.mechanism.unperturbed(survey.schema):
+            assert most <= answer.bound * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_without_a_population_an_answer_is_thought_5_percent_likely_and_others_even(name):
+def test_whatever_is_known_of_the_others_an_answer_gets_no_likelier_than_is_said(name):
     survey, channel = case(name)
+    sent = [codes_of(survey, n) for n in survey.mechanism.unperturbed(survey.schema)]
+    proofs = [codes_of(survey, n) for n in survey.mechanism.provable(survey.schema)]
+    rng = np.random.default_rng(9)
     for answer in answer_posteriors(survey):
         codes = codes_of(survey, answer.attribute)
         attribute = survey.schema.attributes[survey.schema.names.index(answer.attribute)]
         inside = codes == attribute.categories.index(answer.category)
-        prior = np.where(inside, 0.05 / inside.sum(), 0.95 / (~inside).sum())
-        mean, most = by_bayes(channel, prior, inside)
         assert answer.prior == pytest.approx(0.05)
-        assert (answer.alone.mean, answer.alone.most) == pytest.approx((mean, most))
-        assert answer.together is None
-        assert answer.alone.most <= answer.known + 1e-12
+        assert answer.joint is None
+        assert answer.known <= answer.bound + 1e-12
+        for _ in range(20):
+            # Given what is sent or can be proved of this person.
+            place = rng.integers(len(codes))
+            alike = np.all([each == each[place] for each in [*sent, *proofs]], axis=0)
+            alike = alike | np.zeros(len(codes), dtype=bool)
+            if not (alike & inside).any() or not (alike & ~inside).any():
+                continue
+            others = rng.dirichlet(np.full(len(codes), 0.05)) * alike
+            prior = np.zeros(len(codes))
+            for part, share in ((inside, 0.05), (~inside, 0.95)):
+                chosen = others * part + 1e-12 * (alike & part)
+                prior += share * chosen / chosen.sum()
+            assert by_bayes(channel, prior, inside)[1] <= answer.bound + 1e-9
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -175,7 +190,8 @@ def test_how_answers_go_together_can_tell_more_than_all_others_and_never_more_th
     survey = Survey("s", "S", schema, mechanism)
     answer = answer_posteriors(survey, people(survey, table))[1]
     assert answer.known == pytest.approx(0.05 * 3 / (0.05 * 3 + 0.95))
-    assert answer.together.most == pytest.approx(0.05 * 27 / (0.05 * 27 + 0.95))
+    assert answer.joint.most == pytest.approx(0.05 * 27 / (0.05 * 27 + 0.95))
+    assert answer.bound == pytest.approx(answer.joint.most)
 
 
 def test_k_reports_of_one_person_have_the_kth_power():

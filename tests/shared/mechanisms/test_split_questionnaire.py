@@ -1,10 +1,7 @@
 """What split questionnaires have beside other mechanisms; their matrices are among the cases."""
 
-from fractions import Fraction
-
 import dense_split
 from halftruth_shared import SplitQuestionnaire, ViewClass
-from halftruth_shared.mechanisms.split_questionnaire import inference
 
 
 def test_a_report_holds_the_public_answers_and_a_symbol(split_case):
@@ -31,24 +28,3 @@ def test_the_questions_of_a_report_are_listed_in_words(schema_of):
     mechanism = SplitQuestionnaire("19", views)
     words = mechanism.decode_report(schema_of((2, 2, 2)), [5])
     assert words == {"(symbol)": "code 5 about a0, a1 and a2"}
-
-
-def test_with_too_many_symbols_to_evaluate_the_bound_is_taken(schema_of, monkeypatch):
-    views = [ViewClass(attributes=(("a0", "a1", "a2"),), weight=1)]
-    schema = schema_of((2, 2, 2))
-    exact = SplitQuestionnaire("4", views, prime=3, direct=2).answer_amplification(schema)
-    assert exact.unknown < exact.known == 4
-    monkeypatch.setattr(inference, "MAX_SYMBOLS", 8 * 4 - 1)
-    bound = SplitQuestionnaire("4", views, prime=3, direct=2).answer_amplification(schema)
-    assert bound.unknown == bound.known == 4
-    # Of k-ary randomized response there is a closed form.
-    direct = SplitQuestionnaire("4", views, direct=8).answer_amplification(schema)
-    assert direct.unknown == 1 + Fraction(3, 4)
-
-
-def test_views_of_one_shape_are_evaluated_once(schema_of):
-    # Three hundred million symbols of cells, if every view were.
-    views = [ViewClass(attributes=(tuple(f"a{j}" for j in range(40)),), choose=(3,), weight=1)]
-    mechanism = SplitQuestionnaire("19", views)
-    answer = mechanism.answer_amplification(schema_of((5,) * 40))
-    assert 1 < answer.unknown < answer.known == 19

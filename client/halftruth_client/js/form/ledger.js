@@ -32,7 +32,7 @@ export async function boundingLedger(form, client, survey) {
  */
 export function ledgerOf(ledger, { schema }, forget, words) {
   if (ledger === null || ledger.entries.length === 0) return null;
-  const said = (/** @type {import("../rational.js").Rational} */ gamma) =>
+  const said = (/** @type {import("../rational.js").Rational | null} */ gamma) =>
     words.bound(PRIOR_TENTHS, bound(gamma));
   const labels = new Map(schema.questions.map((each) => [each.name, each.labelIn(words.language)]));
   const lines = [...ledger.questions].map(([name, { gamma, count }]) => ({

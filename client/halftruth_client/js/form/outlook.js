@@ -21,17 +21,17 @@ export function inHundred(tenths) {
  * Of 100 people, how many have a secret that 5 of 100 have: before anything was sent, after what this
  * survey sends, and after answers that are sent unperturbed.
  *
- * The largest share holds for every secret, and for whoever knows whatever else; where a single answer
- * is protected better, so does the one below it; and one for all waves of a series.
+ * The largest share holds for every secret, and whatever else somebody knows; the one below it holds for
+ * a single answer, to someone who already knows all others; and one for all waves of a series.
  *
  * @param {Protection} protection With a bound.
  * @param {Wording} words
  * @returns {{label: string, value: string, count: number}[]}
  */
-export function outlook({ prior, hidden, whole, single: { known, unknown }, series }, words) {
+export function outlook({ prior, whole, single, series }, words) {
   const before = inHundred(prior);
   const after = inHundred(whole?.posterior ?? 1_000);
-  const single = inHundred(Math.max(known?.posterior ?? 1_000, unknown?.posterior ?? 1_000));
+  const ofOne = single && inHundred(single.posterior);
   const line = (/** @type {"after" | "afterSingle" | "afterSeries"} */ key, /** @type {number} */ count) => ({
     label: words.say(key),
     value: words.say("atMost", { count }),
@@ -40,7 +40,7 @@ export function outlook({ prior, hidden, whole, single: { known, unknown }, seri
   return [
     { label: words.say("before"), value: String(before), count: before },
     line("after", after),
-    ...(hidden > 1 && single < after ? [line("afterSingle", single)] : []),
+    ...(ofOne !== null && ofOne < after ? [line("afterSingle", ofOne)] : []),
     ...(series ? [line("afterSeries", inHundred(series.bound?.posterior ?? 1_000))] : []),
     { label: words.say("ordinary"), value: "100", count: 100 },
   ];

@@ -212,14 +212,7 @@ export class Wording {
     const whose = this.say(bare.length + provable.length > 0 ? "others" : "whole");
     const epsilon = this.point(String(whole.epsilon));
     sentences.push(this.say("promise", { whose, epsilon, ...this.figures(prior, whole) }));
-    if (hidden > 1) {
-      const [known, unknown] = [this.bound(prior, single.known), this.bound(prior, single.unknown)];
-      sentences.push(
-        known === unknown
-          ? this.say("single", { bound: known })
-          : this.say("singleOfBoth", { known, unknown }),
-      );
-    }
+    if (single !== null) sentences.push(this.say("single", { bound: this.bound(prior, single) }));
     if (series) sentences.push(this.say("promiseSeries", { whose, bound: this.bound(prior, series.bound) }));
     if (timed) sentences.push(this.say("timed"));
     return sentences;

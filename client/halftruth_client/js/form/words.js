@@ -86,7 +86,7 @@ export const ENGLISH = {
     one: "All answers together, in one report",
     other: "All answers together, in {count} reports",
   },
-  ledgerQuestion: { one: "{label} (in one report)", other: "{label} (in {count} reports)" },
+  ledgerQuestion: { one: "{label}, to someone who already knows the other answers (in one report)", other: "{label}, to someone who already knows the other answers (in {count} reports)" },
   ledgerNote:
     "Each survey counts once, whoever answered it in this browser. Forgetting the count resets the" +
     " protection: what was sent stays with the survey’s server, and is not counted any more. Please do" +
@@ -97,7 +97,7 @@ export const ENGLISH = {
   atMost: "at most {count}",
   before: "before anybody answers",
   after: "if they send the same as you",
-  afterSingle: "the same, if it is a single answer",
+  afterSingle: "the same about a single answer, if others already know all the rest",
   afterSeries: "if they send the same as you in all waves",
   ordinary: "if they admit it in an ordinary survey",
   exactly: "The same in exact words",
@@ -111,10 +111,7 @@ export const ENGLISH = {
     " whoever they are and whatever else they know (γ = {gamma}, ε = {epsilon}).",
   whole: "The whole record",
   others: "All other answers together",
-  single: "A single answer: {bound}, whether or not the other answers are known.",
-  singleOfBoth:
-    "A single answer: {known} for someone who knows all other answers, and {unknown} for someone" +
-    " who knows none of them.",
+  single: "A single answer, to someone who already knows all other answers: {bound}.",
   bound: "from {prior} to at most {posterior} (γ = {gamma})",
   promiseSeries:
     "{whose}, from all waves of this series together: {bound}. The device that answers counts, and" +

@@ -10,11 +10,6 @@ import { ONE } from "../rational.js";
  *
  * @typedef {{readonly names: readonly string[], readonly shape: readonly bigint[]}} ReportSpace
  *
- * Amplification of the least protected single answer, for someone who knows all other answers and
- * for someone who knows none, so that any of them are equally likely; null where it is infinite.
- *
- * @typedef {{known: Rational | null, unknown: Rational | null}} AnswerAmplification
- *
  * Contents of a report: codes by position of their attributes and, where it is about all others
  * together, a symbol of so many of these, which is γ times as likely for some combinations of codes.
  *
@@ -50,8 +45,6 @@ import { ONE } from "../rational.js";
  * @property {(known: ReadonlySet<string>) => Rational | null} amplification
  *   Largest factor by which a report can be likelier under one record than under another that
  *   agrees with it on the known attributes; null where a report can rule a record out.
- * @property {(known: ReadonlySet<string>) => AnswerAmplification} answerAmplification
- *   Of the attributes that are not known.
  * @property {(codes: readonly number[], below: RandomBelow, view?: number) => number[]} perturb
  *   Perturbs one record, exactly; with a view that was drawn before, codes of what it does not ask
  *   for may be missing.

@@ -2,7 +2,7 @@
 
 import { SurveyError } from "../errors.js";
 import { ONE, Rational } from "../rational.js";
-import { largest, RecordMechanism, twoLikelihoods } from "./base.js";
+import { RecordMechanism, twoLikelihoods } from "./base.js";
 import { sampleColumns } from "./columns.js";
 
 export class GammaDiagonal extends RecordMechanism {
@@ -24,18 +24,6 @@ export class GammaDiagonal extends RecordMechanism {
   /** @param {ReadonlySet<string>} known */
   amplification(known) {
     return this.schema.names.every((name) => known.has(name)) ? ONE : this.gamma;
-  }
-
-  /** @param {ReadonlySet<string>} known */
-  answerAmplification(known) {
-    const { names, shape } = this.schema;
-    // Of conditional attributes an answer may leave a single combination: they count as one cell.
-    const sizes = shape.map((d, j) => (this.schema.conditional.has(names[j]) ? 1n : d));
-    const hidden = sizes.filter((_, j) => !known.has(names[j]));
-    const cells = hidden.reduce((product, size) => product * size, 1n);
-    // One of n/d combinations of the others has the weight γ; they are equally likely.
-    const alone = hidden.map((d) => ONE.plus(this.gamma.minus(ONE).times(new Rational(d, cells))));
-    return { known: this.amplification(known), unknown: largest(alone) };
   }
 
   /** Chance of each record but the true one; expected, where devices draw versions of their own. */

@@ -3,7 +3,7 @@
 import { SurveyError } from "../errors.js";
 import { membersOf } from "../members.js";
 import { ONE } from "../rational.js";
-import { largest, least, most, RecordMechanism } from "./base.js";
+import { least, most, RecordMechanism } from "./base.js";
 
 /**
  * Read one parameter for each attribute, and no other.
@@ -118,25 +118,6 @@ export class AttributeMechanism extends RecordMechanism {
       (all, factor) => (all === null || factor === null ? null : all.times(factor)),
       /** @type {import("../rational.js").Rational | null} */ (ONE),
     );
-  }
-
-  /**
-   * That of the attribute times those of all that change with the answer: for who knows the others
-   * those asked after it, for who knows none all that conditions connect with it.
-   *
-   * @type {import("./base.js").Mechanism["answerAmplification"]}
-   */
-  answerAmplification(known) {
-    const { schema } = this;
-    const hidden = schema.names.filter((name) => !known.has(name));
-    const most = (/** @type {boolean} */ all) =>
-      largest(
-        hidden.map((name) => {
-          const group = schema.related(name, known, all);
-          return this.amplification(new Set(schema.names.filter((other) => !group.has(other))));
-        }),
-      );
-    return { known: most(false), unknown: most(true) };
   }
 
   /** @param {ReadonlySet<string>} known */

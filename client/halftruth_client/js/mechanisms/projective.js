@@ -140,37 +140,6 @@ export function solved(point, others, product, prime) {
 }
 
 /**
- * Visit every point that is orthogonal to one.
- *
- * @param {readonly number[]} point
- * @param {number} prime
- * @param {(index: number) => void} visit
- */
-export function eachOrthogonal(point, prime, visit) {
-  const dimension = point.length;
-  // The last coordinate that counts is solved, so that those before it are free.
-  let last = dimension - 1;
-  while (point[last] === 0) last -= 1;
-  const scale = prime - inverse(point[last], prime);
-  let before = 0;
-  const walk = (/** @type {number} */ j, /** @type {number} */ index, /** @type {number} */ sum) => {
-    if (j === dimension) {
-      visit(before + index);
-    } else if (j === last) {
-      walk(j + 1, index * prime + ((sum * scale) % prime), 0);
-    } else {
-      for (let digit = 0; digit < prime; digit += 1) {
-        walk(j + 1, index * prime + digit, (sum + point[j] * digit) % prime);
-      }
-    }
-  };
-  for (let place = 0; place < dimension; place += 1) {
-    if (place !== last) walk(place + 1, 0, point[place]);
-    before += prime ** (dimension - 1 - place);
-  }
-}
-
-/**
  * The scalar product, before it is taken modulo the prime.
  *
  * @param {readonly number[]} a

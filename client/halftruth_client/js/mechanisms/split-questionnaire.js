@@ -5,9 +5,8 @@
 
 import { ParameterError, SurveyError } from "../errors.js";
 import { ONE, Rational } from "../rational.js";
-import { largest, least, most, twoLikelihoods } from "./base.js";
+import { least, most, twoLikelihoods } from "./base.js";
 import { another } from "./columns.js";
-import { extremes } from "./extremes.js";
 import {
   codesOf,
   coordinates,
@@ -22,9 +21,6 @@ import { expand, isWithin, positionsOf, readClasses } from "./views.js";
 
 const MOST_PRIME = 65_521;
 const MOST_DIRECT = 2 ** 20;
-
-/** Most symbols of cells that are looked at for the promise, views of one shape being one. */
-const MOST_LOOKED_AT = 2 ** 22;
 
 /**
  * @import { Mechanism } from "./base.js"
@@ -79,68 +75,6 @@ export class SplitQuestionnaire {
     const { names } = this.schema;
     if (this.public.some((j) => !known.has(names[j]))) return null;
     return names.every((name) => known.has(name)) ? ONE : this.gamma;
-  }
-
-  /**
-   * For one who knows the others γ; else by what symbols tell of the cells with the answer, or γ
-   * too where these are too many to look at.
-   *
-   * @type {Mechanism["answerAmplification"]}
-   */
-  answerAmplification(known) {
-    const { names } = this.schema;
-    const isKnown = names.map((name, j) => known.has(name) || this.public.includes(j));
-    if (isKnown.every(Boolean)) return { known: ONE, unknown: ONE };
-    return { known: this.gamma, unknown: this.#amplificationAlone(isKnown) };
-  }
-
-  /**
-   * Amplification of an answer where the others that are not given are equally likely: a symbol
-   * that belongs to a share f of the cells with an answer is c·(1 + (γ−1)·f) likely under it.
-   *
-   * @param {readonly boolean[]} isKnown
-   */
-  #amplificationAlone(isKnown) {
-    const { names, conditional } = this.schema;
-    const kinds = new Map(
-      this.views.map((view) => {
-        const isConditional = view.positions.map((j) => conditional.has(names[j]));
-        const within = view.positions.map((j, i) => isKnown[j] || isConditional[i]);
-        // Nothing is averaged over those: an answer may leave a single combination of them.
-        const certain = view.positions.some((j, i) => isConditional[i] && !isKnown[j]);
-        return [`${view.shape};${within};${certain}`, { ...view, within, certain }];
-      }),
-    );
-    const views = [...kinds.values()];
-    const lookedAt = views
-      .filter(({ response }) => response.dimension > 0)
-      .reduce((sum, { response: { cells, inside } }) => sum + cells * inside, 0);
-    if (lookedAt > MOST_LOOKED_AT) return this.gamma;
-    return largest(
-      views.flatMap(({ shape, within, certain, response }) => {
-        const free = shape.filter((_, i) => !within[i]);
-        if (certain && response.dimension > 0) return [this.gamma];
-        if (certain) free.push(1);
-        const all = free.reduce((product, size) => product * size, 1);
-        if (response.dimension > 0 && free.length > 1) {
-          return extremes(shape, within, response, this.prime).map(([alike, most, least]) =>
-            this.#likelihood(most, alike).over(this.#likelihood(least, alike)),
-          );
-        }
-        // A symbol of one cell of the answer, and of none of another answer.
-        return free.map((size) => this.#likelihood(1, all / size));
-      }),
-    );
-  }
-
-  /**
-   * Likelihood of a symbol that belongs to some of so many cells, relative to one that belongs to none.
-   *
-   * @param {number} some
-   * @param {number} cells
-   */
-  #likelihood(some, cells) {
-    return ONE.plus(this.gamma.minus(ONE).times(new Rational(BigInt(some), BigInt(cells))));
   }
 
   /** @type {NonNullable<Mechanism["drawView"]>} */

@@ -219,12 +219,14 @@ def _plan_mechanism(
                 possible=math.comb(len(askable), length),
             )
         )
-    answer = mechanism.answer_amplification(schema, public)
+    answer = max(
+        mechanism.question_amplification(schema, question, public) for question in schema.questions
+    )
     return MechanismPlan(
         kind=mechanism.kind,
         # All others are of other kinds.
         own=mechanism.kind == survey.mechanism.kind,
-        answer_amplification=optional(as_float(answer.unknown)),
+        answer_amplification=optional(as_float(answer)),
         times_bound=_times_bound(planned, bound),
         lengths=planned,
     )

@@ -103,8 +103,8 @@ def _less_protected(best: MechanismPlan, plans: Sequence[MechanismPlan]) -> str:
     if best.answer_amplification <= _EQUAL * own:
         return ""
     return (
-        f"; but the amplification of a single answer is {best.answer_amplification:.3g} then, and"
-        f" {own:.3g} with {plans[0].kind}"
+        f"; but to someone who already knows all other answers, the amplification of a single"
+        f" answer is {best.answer_amplification:.3g} then, and {own:.3g} with {plans[0].kind}"
     )
 
 

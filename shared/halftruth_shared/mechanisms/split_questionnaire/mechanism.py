@@ -9,11 +9,10 @@ from typing import ClassVar
 from ...errors import ParameterError
 from ...rational import Rational, format_rational, parse_rational
 from ...schema import Schema
-from ..base import AnswerAmplification, Mechanism, Parameters, check_public
+from ..base import Mechanism, Parameters, check_public
 from ..gamma_diagonal import resolve_gamma
 from ..reconstruction import Reconstruction
 from ..report_space import ReportSpace
-from .inference import unknown_amplification
 from .reconstruction import SplitReconstruction
 from .responses import MAX_CELLS, MAX_PRIME, is_prime, most_direct, nearest_prime
 from .sampling import SplitSampler
@@ -242,22 +241,6 @@ class SplitQuestionnaire(Mechanism):
         if not set(self.public) <= set(public):
             return math.inf
         return Fraction(1) if set(public) >= set(schema.names) else self.gamma
-
-    def answer_amplification(
-        self, schema: Schema, public: Collection[str] = ()
-    ) -> AnswerAmplification:
-        """Return γ if the others are known, else by likelihood ratios of symbols for an answer.
-
-        If there are too many symbols to evaluate, it is γ, which is an upper bound.
-        """
-        check_public(public)
-        left_out = {*public, *self.public}
-        known = {j for j, name in enumerate(schema.names) if name in left_out}
-        if len(known) == len(schema.names):
-            return AnswerAmplification(Fraction(1), Fraction(1))
-        conditional = {schema.names.index(name) for name in schema.conditional} - known
-        unknown = unknown_amplification(self.views(schema), self.gamma, known, conditional)
-        return AnswerAmplification(self.gamma, unknown)
 
     def fit(self, schema: Schema) -> tuple[float, float]:
         """γk/(K + (γ−1)k) over the views, with k of K symbols for each cell."""

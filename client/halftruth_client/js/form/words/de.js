@@ -72,7 +72,7 @@ export default {
     one: "Alle Antworten zusammen, in einem Bericht",
     other: "Alle Antworten zusammen, in {count} Berichten",
   },
-  ledgerQuestion: { one: "{label} (in einem Bericht)", other: "{label} (in {count} Berichten)" },
+  ledgerQuestion: { one: "{label}, für jemanden, der die anderen Antworten schon kennt (in einem Bericht)", other: "{label}, für jemanden, der die anderen Antworten schon kennt (in {count} Berichten)" },
   ledgerNote:
     "Jede Umfrage zählt einmal, wer auch immer sie in diesem Browser beantwortet hat. Wer die Zählung" +
     " löscht, setzt den Schutz zurück: Was gesendet wurde, bleibt beim Server der Umfrage und wird" +
@@ -83,7 +83,7 @@ export default {
   atMost: "höchstens {count}",
   before: "bevor jemand antwortet",
   after: "wenn sie dasselbe senden wie Sie",
-  afterSingle: "ebenso, wenn es eine einzelne Antwort ist",
+  afterSingle: "ebenso für eine einzelne Antwort, wenn andere alle übrigen schon kennen",
   afterSeries: "wenn sie in allen Wellen dasselbe senden wie Sie",
   ordinary: "wenn sie es in gewöhnlichen Umfragen zugeben",
   exactly: "Dasselbe genau gesagt",
@@ -98,10 +98,7 @@ export default {
     " ε = {epsilon}).",
   whole: "Alle Antworten zusammen",
   others: "Alle übrigen Antworten zusammen",
-  single: "Eine einzelne Antwort: {bound}, ob die anderen Antworten bekannt sind oder nicht.",
-  singleOfBoth:
-    "Eine einzelne Antwort: {known} für jemanden, der alle anderen Antworten kennt, und {unknown}" +
-    " für jemanden, der keine davon kennt.",
+  single: "Eine einzelne Antwort, für jemanden, der alle anderen Antworten schon kennt: {bound}.",
   bound: "von {prior} auf höchstens {posterior} (γ = {gamma})",
   promiseSeries:
     "{whose}, aus allen Wellen dieser Reihe zusammen: {bound}. Das Gerät, auf dem geantwortet wird," +

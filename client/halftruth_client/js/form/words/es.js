@@ -73,7 +73,7 @@ export default {
     one: "Todas las respuestas juntas, en un informe",
     other: "Todas las respuestas juntas, en {count} informes",
   },
-  ledgerQuestion: { one: "{label} (en un informe)", other: "{label} (en {count} informes)" },
+  ledgerQuestion: { one: "{label}, para quien ya conoce las demás respuestas (en un informe)", other: "{label}, para quien ya conoce las demás respuestas (en {count} informes)" },
   ledgerNote:
     "Cada encuesta cuenta una vez, quienquiera que la haya respondido en este navegador. Olvidar la" +
     " cuenta reinicia la protección: lo enviado sigue en el servidor de la encuesta y ya no se cuenta." +
@@ -85,7 +85,7 @@ export default {
   atMost: "como mucho {count}",
   before: "antes de que nadie responda",
   after: "si envían lo mismo que usted",
-  afterSingle: "igualmente, si es una sola respuesta",
+  afterSingle: "lo mismo sobre una sola respuesta, si otros ya conocen todas las demás",
   afterSeries: "si envían lo mismo que usted en todas las oleadas",
   ordinary: "si lo admiten en una encuesta corriente",
   exactly: "Lo mismo con palabras exactas",
@@ -99,10 +99,7 @@ export default {
     " {posterior} como mucho, sea quien sea y sepa lo que sepa además (γ = {gamma}, ε = {epsilon}).",
   whole: "Todas las respuestas juntas",
   others: "Todas las demás respuestas juntas",
-  single: "Una sola respuesta: {bound}, se conozcan o no las demás respuestas.",
-  singleOfBoth:
-    "Una sola respuesta: {known} para quien conoce todas las demás respuestas, y {unknown} para quien no" +
-    " conoce ninguna.",
+  single: "Una sola respuesta, para quien ya conoce todas las demás: {bound}.",
   bound: "de {prior} a {posterior} como mucho (γ = {gamma})",
   promiseSeries:
     "{whose}, con todas las oleadas de esta serie juntas: {bound}. El dispositivo en que se responde" +

@@ -73,7 +73,7 @@ export default {
     one: "Toutes les réponses ensemble, en un rapport",
     other: "Toutes les réponses ensemble, en {count} rapports",
   },
-  ledgerQuestion: { one: "{label} (en un rapport)", other: "{label} (en {count} rapports)" },
+  ledgerQuestion: { one: "{label}, pour quelqu’un qui connaît déjà les autres réponses (en un rapport)", other: "{label}, pour quelqu’un qui connaît déjà les autres réponses (en {count} rapports)" },
   ledgerNote:
     "Chaque enquête compte une fois, quelle que soit la personne qui y a répondu dans ce navigateur." +
     " Oublier le compte remet la protection à zéro : ce qui a été envoyé reste sur le serveur de" +
@@ -84,7 +84,7 @@ export default {
   atMost: "au plus {count}",
   before: "avant toute réponse",
   after: "si elles envoient la même chose que vous",
-  afterSingle: "de même, si c’est une seule réponse",
+  afterSingle: "de même pour une seule réponse, si d’autres connaissent déjà toutes les autres",
   afterSeries: "si elles envoient la même chose que vous à toutes les vagues",
   ordinary: "si elles l’avouent dans une enquête ordinaire",
   exactly: "La même chose en termes exacts",
@@ -99,10 +99,7 @@ export default {
     " (γ = {gamma}, ε = {epsilon}).",
   whole: "Toutes les réponses ensemble",
   others: "Toutes les autres réponses ensemble",
-  single: "Une seule réponse : {bound}, que les autres réponses soient connues ou non.",
-  singleOfBoth:
-    "Une seule réponse : {known} pour quelqu’un qui connaît toutes les autres réponses, et {unknown}" +
-    " pour quelqu’un qui n’en connaît aucune.",
+  single: "Une seule réponse, pour quelqu’un qui connaît déjà toutes les autres : {bound}.",
   bound: "de {prior} à {posterior} au maximum (γ = {gamma})",
   promiseSeries:
     "{whose}, avec toutes les vagues de cette série : {bound}. L’appareil sur lequel on répond tient le" +
