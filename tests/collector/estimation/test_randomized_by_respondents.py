@@ -116,7 +116,7 @@ def test_a_bound_is_of_those_who_answered_and_says_so():
 def test_an_audit_is_of_those_who_answered():
     def posteriors(survey, people=None):
         return [
-            (each.category, each.prior, each.alone, each.together, each.known)
+            (each.category, each.prior, each.joint, each.known, each.bound)
             for each in answer_posteriors(survey, people)
         ]
 
@@ -131,11 +131,11 @@ def test_an_audit_is_of_those_who_answered():
     for one, other in zip(
         with_them, posteriors(survey_of(()), people_of(pilot[:, :2])), strict=True
     ):
-        assert one[:3] == other[:3]
-        assert one[4] == other[4]
+        assert one[:2] == other[:2]
+        assert one[3:] == other[3:]
         # Beside the table of all records, of which refusals take their share.
-        assert one[3].most == pytest.approx(other[3].most)
-        assert one[3].mean == pytest.approx(other[3].mean)
+        assert one[2].most == pytest.approx(other[2].most)
+        assert one[2].mean == pytest.approx(other[2].mean)
     assert posteriors(survey_of(), people_of(pilot * [0, 0, 1])) == []
 
 
