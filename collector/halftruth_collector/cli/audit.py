@@ -10,7 +10,7 @@ from ..disclosure.audit import DELTA
 from ..disclosure.audit import audit as make_audit
 from ..disclosure.statement import statement
 from . import options
-from .documents import as_html, as_pdf, as_text
+from .documents import as_html, as_text
 from .output import json_text, write
 from .records import read_pilot
 
@@ -40,7 +40,6 @@ _RESPONDENTS = 1_000
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page, too.")
 @options.processes
-@click.option("--pdf", type=click.Path(dir_okay=False), metavar="FILE", help="Write a PDF, too.")
 def audit(
     survey_file: str,
     pilot: str | None,
@@ -50,12 +49,11 @@ def audit(
     sensitive: str | None,
     as_json: bool,
     html: str | None,
-    pdf: str | None,
     **given: Any,
 ) -> None:
     """Tell what SURVEY (a TOML file) discloses of a person, to whom, and what can falsify it.
 
-    With a pilot, for its people; the page and the PDF are for an ethics board.
+    With a pilot, for its people; the page is for an ethics board.
     """
     survey = read_survey(survey_file)
     people = None if pilot is None else partial(read_pilot, pilot, survey.schema)
@@ -74,10 +72,6 @@ def audit(
             map_pieces,
         )
     audited = statement(made)
-    # Everything is made before anything is written or said.
-    page = None if html is None else as_html(audited)
-    document = None if pdf is None else as_pdf(audited)
-    for file, content, field in ((html, page, "html"), (pdf, document, "pdf")):
-        if file is not None and content is not None:
-            write(file, content, field)
+    if html is not None:
+        write(html, as_html(audited), "html")
     click.echo(json_text(made) if as_json else as_text(audited))

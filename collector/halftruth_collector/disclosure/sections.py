@@ -14,22 +14,18 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """Section with a title, paragraphs or list items, and optionally a table with notes.
-
-    Only documents have `pictures`, as PNG.
-    """
+    """Section with a title, paragraphs or list items, and optionally a table with notes."""
 
     title: str
     paragraphs: tuple[str, ...]
     table: Table | None = None
     notes: tuple[str, ...] = ()
     listed: bool = False
-    pictures: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True)
 class Statement:
-    """Statement of an audit, or of a survey's results."""
+    """Statement of an audit."""
 
     title: str
     lead: str

@@ -16,7 +16,7 @@ MISSING = (
 #: A process in which none of the extras is installed.
 BARE = """\
 import sys
-for name in "distributed fpdf matplotlib pandas psycopg pyarrow redis".split():
+for name in "distributed matplotlib pandas psycopg pyarrow redis".split():
     sys.modules[name] = None
 from halftruth_collector.cli import main
 main()

@@ -1,7 +1,6 @@
-"""``halftruth audit``: text, JSON, a page and a PDF of one audit."""
+"""``halftruth audit``: text, JSON and a page of one audit."""
 
 import json
-import sys
 
 import pytest
 from halftruth_shared import Protection, read_survey
@@ -75,19 +74,6 @@ def test_a_page_says_what_the_terminal_says(command, folder):
     # But for what lays it out there.
     spoken = {word for word in text.split() if set(word) - set("-•")}
     assert spoken <= set(Markup(written.replace("<", " <")).striptags().split())
-
-
-def test_a_pdf_is_written_where_its_library_is(command, folder, monkeypatch):
-    pytest.importorskip("fpdf")
-    assert command("audit", "health.toml", *LINKED, "--pdf", "audit.pdf")[0] == 0
-    written = (folder / "audit.pdf").read_bytes()
-    assert written.startswith(b"%PDF-")
-    assert written.count(b"/Type /Page\n") <= 2
-    monkeypatch.setitem(sys.modules, "fpdf", None)
-    status, said, complaint = command("audit", "health.toml", "--pdf", "another.pdf")
-    assert (status, said) == (2, "")
-    assert "expected halftruth-collector[pdf] to be installed" in complaint
-    assert not (folder / "another.pdf").exists()
 
 
 def test_a_wave_says_what_it_spends_of_the_total_of_its_series(command, folder):

@@ -17,14 +17,6 @@ def test_the_page_is_written_where_it_was_asked_for(report, tmp_path):
     assert page.count("<svg") == second.read_text(encoding="utf-8").count("<svg") == 2
 
 
-def test_a_document_has_the_pictures_of_all_questions(report, tmp_path):
-    assert report("health", "--pdf", "page.pdf") == (0, "written: page.pdf\n", "")
-    content = (tmp_path / "page.pdf").read_bytes()
-    assert content.startswith(b"%PDF-")
-    assert content.count(b"/Subtype /Image") >= 2
-    assert not (tmp_path / "health-report.html").exists()
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -7,7 +7,7 @@ from ...analyses.survey_report import SurveyReport
 from ..standalone import standalone
 
 #: Styles of the page, which stand in the file.
-_STYLES = ("style.css", "report.css")
+_STYLES = ("style.css", "report.css", "print.css")
 
 
 def shown(report: SurveyReport) -> dict[str, Any]:
