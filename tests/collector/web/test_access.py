@@ -90,11 +90,6 @@ POST /operate/design                                401 401 401 401  403 403 403
 GET  /operate/tokens                                401 401 401 401  403 403 403 403 200
 POST /operate/tokens                                401 401 401 401  403 403 403 403 200
 POST /operate/tokens/<token_id>/revoke              401 401 401 401  403 403 403 403 303
-GET  /operate/keys                                  401 401 401 401  403 403 403 403 200
-POST /operate/keys/<action>                         401 401 401 401  403 403 403 403 303
-GET  /operate/retention                             401 401 401 401  403 403 403 403 200
-POST /operate/retention                             401 401 401 401  403 403 403 403 200
-GET  /operate/audit-log                             401 401 401 401  403 403 403 403 200
 GET  /results/<survey_id>/export                    401 401 401 401  403 200 200 403 200
 GET  /results/<survey_id>/report                    401 401 401 401  403 200 200 403 200
 GET  /results/<survey_id>/<name>                    401 401 401 401  403 200 200 403 200

@@ -1,9 +1,9 @@
-"""Pages for operators: surveys, invitations, tokens, keys, retention and the audit log.
+"""Pages for operators: surveys, invitations and tokens.
 
 Every page works without scripts. An operator signs in with a token; see :mod:`~.session`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -19,12 +19,11 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from ...dry_run import check_survey
 from ...store.closing import describe_limits
-from ...store.retention import KEEP_DAYS, Deleted
 from .. import invitations as invited
 from .. import parameters
 from ..context import collector
 from ..errors import status_of
-from ..messages import AuditQuery, InvitationRequest, Listing, PurgeRequest, TokenRequest
+from ..messages import InvitationRequest, Listing, TokenRequest
 from ..routes import access, operators
 from .session import guarded
 
@@ -67,12 +66,7 @@ def _filled(kind: type[R]) -> R:
     return read(kind, parameters.filled(kind))
 
 
-def _any(actions: Mapping[str, object]) -> str:
-    """Return a part of a rule that is one of these actions."""
-    return f"<any({', '.join(map(repr, actions))}):action>"
-
-
-#: What is done with a survey, and with a key, by the last part of an address.
+#: What is done with a survey, by the last part of an address.
 _ACTIONS: dict[str, Callable[[str], object]] = {
     "close": operators.close_survey,
     "reopen": operators.reopen_survey,
@@ -80,11 +74,6 @@ _ACTIONS: dict[str, Callable[[str], object]] = {
     "unlist": partial(operators.set_listing, Listing(listed=False)),
     "terms": _set_terms,
     "withdraw": operators.revoke_invitations,
-}
-_KEY_ACTIONS: dict[str, Callable[[str], object]] = {
-    "create": lambda _: access.create_sealing_key(),
-    "retire": access.retire_sealing_key,
-    "revoke": access.revoke_key,
 }
 
 
@@ -125,31 +114,7 @@ def tokens(made: str | None = None, problem: HalftruthError | None = None) -> An
     )
 
 
-@blueprint.get("/keys")
-def keys(problem: HalftruthError | None = None) -> Answer:
-    """Sealing keys of this collector, and public keys of those who sign."""
-    sealed: dict[str, list[str]] = {}
-    for stored in collector().store.surveys.all():
-        if stored.terms.sealing_key is not None:
-            sealed.setdefault(stored.terms.sealing_key, []).append(stored.id)
-    return _page(
-        "operate_keys.html",
-        problem,
-        has_file=collector().key_file is not None,
-        sealing=access.list_sealing_keys().keys,
-        sealed=sealed,
-        keys=collector().store.keys.all(),
-    )
-
-
-@blueprint.get("/retention")
-def retention(done: list[Deleted] | None = None, problem: HalftruthError | None = None) -> Answer:
-    """Retention periods of everything that is stored."""
-    closed = [state for state in collector().store.states() if state.closed_at is not None]
-    return _page("operate_retention.html", problem, closed=closed, days=KEEP_DAYS, done=done)
-
-
-@blueprint.post(f"/surveys/<survey_id>/{_any(_ACTIONS)}")
+@blueprint.post(f"/surveys/<survey_id>/<any({', '.join(map(repr, _ACTIONS))}):action>")
 def act(survey_id: str, action: str) -> Answer:
     """Do something with a survey."""
     try:
@@ -216,34 +181,6 @@ def revoke_token(token_id: str) -> Answer:
     """Make a token useless."""
     access.revoke_token(token_id)
     return redirect(url_for("operate.tokens"), 303)
-
-
-@blueprint.post(f"/keys/{_any(_KEY_ACTIONS)}")
-def change_keys(action: str) -> Answer:
-    """Create or retire a sealing key, or revoke an operator's."""
-    try:
-        _KEY_ACTIONS[action](request.form.get("key", "").strip())
-    except HalftruthError as error:
-        return keys(error)
-    return redirect(url_for("operate.keys"), 303)
-
-
-@blueprint.post("/retention")
-def purge() -> Answer:
-    """Purge surveys that ended long enough ago."""
-    try:
-        done = operators.purge(_filled(PurgeRequest)).surveys
-    except HalftruthError as error:
-        return retention(problem=error)
-    return retention(done=done)
-
-
-@blueprint.get("/audit-log")
-def audit_log() -> str:
-    """Page of the audit log."""
-    asked = read(AuditQuery, dict(request.args.lists()))
-    entries = collector().store.audit.latest(asked.most, asked.before)
-    return render_template("operate_audit.html", entries=entries, full=len(entries) == asked.most)
 
 
 def _page(template: str, problem: HalftruthError | None, **values: Any) -> Answer:
