@@ -29,6 +29,12 @@ _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 _MAX_TITLE = 256
 _MAX_DESCRIPTION = 10_000
 
+#: A key of 17 parts. The time of the TOML parser grows with the square of their number.
+_LONG_KEY = re.compile(
+    r"""(?<![\w-])(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+    r"""(?:[ \t]*+\.[ \t]*+(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')){16}"""
+)
+
 
 class SurveyDocument(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
@@ -124,6 +130,8 @@ class Survey:
         HalftruthError
             A `SurveyError`, `SchemaError` or `ParameterError` that names the field.
         """
+        if _LONG_KEY.search(text):
+            raise SurveyError("survey: not valid TOML: expected keys of at most 16 parts")
         try:
             content = tomllib.loads(text)
         except (ValueError, RecursionError) as error:

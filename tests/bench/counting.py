@@ -25,10 +25,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import tomlkit
 from distributed import Client
 from halftruth_collector.cli.output import print_table
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
+from halftruth_collector.survey_file import of_survey
 from halftruth_shared.mechanisms import SplitQuestionnaire
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
@@ -130,7 +130,7 @@ def _survey():
 def command(folder: Path, to: Path, *options: str) -> list[str]:
     """What counts the files."""
     survey = folder / "census.toml"
-    survey.write_text(tomlkit.dumps(json.loads(_survey().canonical_json)))
+    survey.write_text(of_survey(_survey()))
     words = Path(sys.executable).with_name("halftruth"), "reports", "count", _files(folder)
     return [*map(str, words), "--survey", str(survey), "--to", str(to), *options]
 

@@ -202,6 +202,7 @@ def with_line(line, table=""):
 REFUSED = {
     "empty": ("", SurveyError, "`id`"),
     "not TOML": ("id = ", SurveyError, "not valid TOML"),
+    "a key of too many parts": (".".join("a" * 17) + " = 1", SurveyError, "at most 16 parts"),
     "JSON": ('{"id": "x"}', SurveyError, "not valid TOML"),
     "a lone surrogate": (toml().replace("at work", "\\ud800"), SurveyError, "not valid TOML"),
     "unknown field": (with_line("color = 1"), SurveyError,

@@ -42,7 +42,7 @@ def filled(live, survey):
 
 @pytest.fixture
 def operator(filled, visit):
-    """An operator who signed in, without scripts: these pages have none, but for the designer."""
+    """An operator who signed in, without scripts: only the design page has any."""
     return sign_in(visit(f"{filled.url}/operate/", java_script_enabled=False), filled)
 
 
@@ -66,23 +66,18 @@ def test_every_page_is_accessible_and_fits_a_phone(filled, visit):
     anyone_can_use(found, "operate-cards")
 
 
-def write_file(page, text):
-    """Write a survey file in the designer, and go on to publish it."""
-    page.get_by_role("radio", name="File").press("Space")
-    page.get_by_label("Survey file").fill(text)
-    page.get_by_role("radio", name="Publish").press("Space")
-
-
 def test_a_survey_is_checked_published_unlisted_closed_and_reopened(operator, filled):
     page = open_page(operator, filled, "design")
-    write_file(page, TOML.format(57))
+    file = page.get_by_label("Survey file")
+    file.fill(TOML.format(57))
     press(page, "Check")
-    expect(page.locator("#ready")).to_contain_text("its amplification 57 exceeds 19")
+    protection = page.get_by_role("region", name="Protection")
+    expect(protection).to_contain_text("its amplification 57 exceeds 19")
     assert [each.id for each in filled.store.surveys.all()] == ["work"]
-    write_file(page, TOML.replace("no", "yes").format(19))
+    file.fill(TOML.replace("no", "yes").format(19))
     press(page, "Publish")
-    expect(page.get_by_role("alert")).to_contain_text("yes")
-    write_file(page, TOML.format(19))
+    expect(page.get_by_role("status")).to_contain_text("yes")
+    file.fill(TOML.format(19))
     page.get_by_label("Unlisted").check()
     press(page, "Publish")
     expect(heading(page, "A short one")).to_be_visible()

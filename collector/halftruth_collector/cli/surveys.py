@@ -123,7 +123,7 @@ def import_(
         click.echo(f"{made.survey.id}: {len(made.survey.schema.questions)} questions in {toml}")
     if names is not None:
         write(names, json_text(made.names).encode(), "map")
-    for sentence in made.left_out if verbose else made.origin.summary:
+    for sentence in made.left_out if verbose else made.summary:
         click.echo(f"halftruth: {sentence}", err=True)
 
 

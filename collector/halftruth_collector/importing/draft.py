@@ -16,8 +16,7 @@ from halftruth_shared.framing import Framing
 from halftruth_shared.number import read_number
 from halftruth_shared.rational import format_rational
 
-from ..designing.origin import Element, Origin
-from ..designing.text import write
+from ..survey_file import write
 from .conditions import Dialect, ask_if, fitted_bins, thresholds
 
 #: Most characters of a label and of what explains it.
@@ -52,6 +51,9 @@ _MOST = 10**15
 #: Most questions of a survey.
 MOST_QUESTIONS = 1_024
 
+#: Most comments of a file, and most characters of one.
+_MOST_COMMENTS, _COMMENT = 1_024, 400
+
 #: Categories by value in expressions.
 Values = Mapping[str, str]
 
@@ -69,13 +71,15 @@ class Imported:
     Parameters
     ----------
     text : str
-        The survey as a TOML file.
+        The survey as a TOML file, with a comment on each question that was changed or left out.
     survey : Survey
         The same, read again.
     left_out : tuple of str
         What of the questionnaire is not in it, or is there in another way; a sentence each.
-    origin : Origin
-        The same by kind, with the first questions that it is so of, and by question.
+    summary : tuple of str
+        The same by kind, with the names of the first questions.
+    counts : str
+        Numbers of questions that are unchanged, changed and left out, as a sentence.
     names : mapping of str to dict
         For each name in expressions of the questionnaire, the ``name`` of the question or option,
         and its ``answers`` by value.
@@ -84,7 +88,8 @@ class Imported:
     text: str
     survey: Survey
     left_out: tuple[str, ...]
-    origin: Origin
+    summary: tuple[str, ...]
+    counts: str
     names: Mapping[str, Mapping[str, Any]]
 
 
@@ -320,7 +325,7 @@ class Draft:
             If it cannot be one.
         """
         if not self.questions:
-            why = "; ".join(self._summary()) or "it has none"
+            why = "; ".join(self._summary(self._notes)) or "it has none"
             raise ParameterError(f"file: no question can be asked: {why}", field="file")
         self.end_part(0)
         mechanism = {"kind": "split-questionnaire", "gamma": gamma}
@@ -332,31 +337,68 @@ class Draft:
             **({"form": self.form} if self.form else {}),
             "attributes": self.questions,
         }
-        text = write(data)
+        text = write(data, *self._comments())
         names = {
             called: {"name": name, "answers": values}
             for called, (name, values) in self._known.items()
         }
         lines = tuple([_sentence(*note) for note in self._notes])
-        return Imported(text, Survey.from_toml(text), lines, self._origin(), names)
+        survey = Survey.from_toml(text)
+        return Imported(text, survey, lines, self._summary(self._notes), self._counts(), names)
 
-    def _origin(self) -> Origin:
-        """Return what became of each element, and of all of them by kind."""
+    def _notes_by_element(self) -> dict[str, list[str]]:
+        """Return the notes on each element by its name; those on all of them have the name ""."""
         notes: dict[str, list[str]] = {}
         for what, name, which in self._notes:
             notes.setdefault(self._of.get(name, name), []).append(_sentence(what, "", which))
-        elements = tuple(
-            [
-                Element(called, tuple(made), tuple(notes.get(called, ())))
-                for called, made in self._made.items()
-            ]
-        )
-        return Origin(elements, self._summary())
+        return notes
 
-    def _summary(self) -> tuple[str, ...]:
-        """Return what is left out by kind."""
+    def _counts(self) -> str:
+        """Return the numbers of questions that are unchanged, changed and left out."""
+        notes = self._notes_by_element()
+        imported = [called for called, questions in self._made.items() if questions]
+        changed = sum(called in notes for called in imported)
+        # Other elements without questions, such as panels, ask nothing.
+        left_out = sum(
+            any(note.startswith("left out:") for note in notes.get(called, ()))
+            for called, questions in self._made.items()
+            if not questions
+        )
+        same = len(imported) - changed
+        return (
+            f"Imported unchanged: {same} question{'' if same == 1 else 's'}."
+            f" Changed: {changed}. Left out: {left_out}."
+        )
+
+    def _comments(self) -> tuple[dict[int, list[str]], list[str]]:
+        """Return comments by the place of a question, and those at the beginning."""
+        notes = self._notes_by_element()
+        places = {question["name"]: place for place, question in enumerate(self.questions)}
+        comments: list[tuple[int, str]] = []
+        waiting: list[str] = []
+        for called, questions in self._made.items():
+            said = "; ".join(notes.get(called, ()))
+            if not questions:
+                waiting.append(f"'{called}': {said}")
+                continue
+            place = places[questions[0]]
+            comments += [(place, comment) for comment in waiting]
+            comments += [(place, f"changed: {said}")] if said else []
+            waiting = []
+        comments += [(len(self.questions), comment) for comment in waiting]
+        written: dict[int, list[str]] = {}
+        for place, comment in comments[:_MOST_COMMENTS]:
+            written.setdefault(place, []).append(shorten(comment, _COMMENT, placeholder=" …"))
+        if len(comments) > _MOST_COMMENTS:
+            more = f"and {len(comments) - _MOST_COMMENTS} more that are changed or left out"
+            written.setdefault(len(self.questions), []).append(more)
+        general = [note for note in self._notes if not note[1]]
+        return written, [self._counts(), *self._summary(general)]
+
+    def _summary(self, notes: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
+        """Return notes by kind."""
         kinds: dict[str, list[tuple[str, str]]] = {}
-        for what, name, which in self._notes:
+        for what, name, which in notes:
             kinds.setdefault(what, []).append((name, which))
         return tuple(
             [

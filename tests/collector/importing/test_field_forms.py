@@ -267,7 +267,7 @@ def test_what_many_questions_lose_is_one_line_of_the_summary(command, tmp_path):
     made = read_questionnaire(content, "scores.json")
     assert len(made.left_out) == 64
     summary = "'score' of its answers is left out (64: 'q0', 'q1', 'q2' and 61 more)"
-    assert made.origin.summary == (summary,)
+    assert made.summary == (summary,)
     assert command("survey", "import", file)[2] == f"halftruth: {summary}\n"
     assert command("survey", "import", file, "--verbose")[2].count("\n") == 64
 

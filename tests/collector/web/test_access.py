@@ -12,9 +12,9 @@ import pytest
 from calls import SURVEY, calls
 from databases import on_both
 from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.designing.text import STARTER
 from halftruth_collector.store.tables import metadata
 from halftruth_collector.web.calls import declared
+from halftruth_collector.web.pages.design import STARTER
 from halftruth_shared import Survey
 from halftruth_shared.analyses.reading import write
 from halftruth_shared.protocol.reports import Report

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from html import unescape
 
 import pytest
-from halftruth_collector.designing.text import of_survey
+from halftruth_collector.survey_file import of_survey
 from halftruth_shared import Survey
 from halftruth_shared.protocol.sealing import create_sealing_key
 from halftruth_shared.protocol.signing import OperatorKey, sign

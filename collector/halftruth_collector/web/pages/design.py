@@ -1,246 +1,195 @@
-"""Designer: a page on which a survey is written, with a preview of its form and its precision.
+"""Design page: the text of a survey file, with its protection, precision and form beside it.
 
-The file's text is all that there is of a draft: every button posts it, the controls write into it,
-and nothing is stored until it is published. Where text and controls were both changed, the text
-counts. Everything works without scripts; with them, what is shown follows what is typed.
+Every button posts the whole text, and nothing is stored until it is published. The page works
+without scripts; with them, the text is checked while it is typed.
 """
 
-from dataclasses import dataclass, field
-from hashlib import sha256
+from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any
 
 from flask import Response, g, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError, Survey
-from halftruth_shared.analyses.plan import PlanQuery, PlanResult
+from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.analyses.reading import read
-from halftruth_shared.analyses.wording import half_width, number, percent
-from halftruth_shared.mechanisms import MECHANISMS
-from halftruth_shared.mechanisms.designs import DESIGNS
+from halftruth_shared.analyses.wording import half_width, number
 from halftruth_shared.protocol.terms import Terms
+from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
 
-from ...designing import edits, mechanism, questions, text
-from ...designing.origin import Origin
-from ...designing.text import Data
-from ...dry_run import SurveyCheck, allowed_by_form, check_survey
+from ...dry_run import allowed_by_form, check_survey
+from ...errors import TooLarge
 from ...estimation.planning.planner import plan
 from ...estimation.reliability import reliability
+from ...survey_file import of_survey
 from .. import errors, parameters
 from ..context import collector
 from .session import guarded
 
 blueprint = guarded("design", "/operate/design", "operator")
 
-#: The steps, the file itself, and what phones show in their place.
-_STEPS = {
-    "questions": "Questions",
-    "protection": "Protection",
-    "around": "Around the questions",
-    "publish": "Publish",
-    "file": "File",
-    "preview": "Preview",
-}
+#: Most bytes of a survey file on this page. The largest ones take seconds to check.
+_MOST_BYTES = 1_000_000
 
-#: Pairs and triples that are looked at and listed.
-_SETS = 20
+#: Most characters of an error, which may quote the text.
+_LINE = 1_000
 
-#: The chances of designs, as a form asks for them.
-_DESIGN_PARTS = (
-    ("design-p", "Chance that the answer itself is reported"),
-    ("design-yes", "Chance that yes is reported whatever the answer is"),
-    ("design-no", "Chance that no is reported whatever the answer is"),
-    ("design-prevalence", "Prevalence of yes to the harmless question"),
-    ("design-theta1", "Share of red cards in the deck for yes"),
-    ("design-theta2", "Share of red cards in the deck for no"),
-)
+#: Respondents that margins of error are computed for at first.
+_RESPONDENTS = "1000"
 
-#: What precision is foretold for, as it is typed: people, and percentage points either way.
-_RESPONDENTS, _WANTED = "1000", "5"
+#: Survey file that the page begins with.
+STARTER = """\
+# Lines that begin with # are comments.
+# The id is part of the address.
+id = "my-survey"
+title = "My survey"
+
+[mechanism]
+kind = "split-questionnaire"
+# Amplification: a smaller one protects more, with wider margins.
+gamma = "19"
+# Most questions in one table: fewer have narrower margins.
+max_length = 2
+
+[[attributes]]
+name = "smoker"
+label = "Have you smoked in the last month?"
+categories = ["no", "yes"]
+
+[[attributes]]
+name = "sleep"
+label = "How often do you sleep badly?"
+categories = ["never", "sometimes", "often"]
+
+# Other kinds of questions, and a condition:
+#
+# [[attributes]]
+# name = "content"
+# label = "How content are you with your work?"
+# kind = "scale"
+# categories = ["1", "2", "3", "4", "5"]
+#
+# [[attributes]]
+# name = "age"
+# label = "How old are you?"
+# kind = "number"
+# minimum = 15
+# maximum = 74
+# step = 15
+#
+# [[attributes]]
+# name = "helps"
+# label = "What do you use to stop smoking?"
+# kind = "several"
+# options = [{name = "gum", label = "Chewing gum"}, {name = "patch", label = "A patch"}]
+# ask_if = {smoker = ["yes"]}
+"""
 
 
-@dataclass
-class Draft:
-    """A survey file as it is being written, and what of it is open.
+@dataclass(frozen=True)
+class _Opened:
+    """Text of a file that was opened; of a questionnaire also what was changed or left out."""
 
-    Attributes
-    ----------
-    written : str
-        The file.
-    place : int or None
-        Of the question that is open, counted from 0.
-    language : str
-        In which texts are shown; where there is no such one, the first one is.
-    problem : str or None
-        What is wrong with what was asked for; what is wrong with the file shows by itself.
-    origin : Origin
-        The questionnaire that it was made of.
-    """
-
-    written: str
-    place: int | None = None
-    language: str = ""
-    problem: str | None = None
-    origin: Origin = field(default_factory=Origin)
-
-    @property
-    def data(self) -> Data | None:
-        """The parsed file; None where it is not TOML."""
-        try:
-            return text.read(self.written)
-        except HalftruthError:
-            return None
+    text: str
+    counts: str = ""
+    summary: tuple[str, ...] = ()
 
 
 @blueprint.get("")
 def begin() -> str | tuple[str, int]:
-    """A draft to begin with, or a published survey."""
+    """Show a survey file to begin with, or that of a published survey."""
     survey_id = request.args.get("survey", "")
-    written = text.STARTER
-    if survey_id:
-        written = text.of_survey(collector().store.surveys.get(survey_id).survey())
-    return _page(Draft(written, 0))
+    if not survey_id:
+        return _page(STARTER)
+    return _page(of_survey(collector().store.surveys.get(survey_id).survey()))
 
 
 @blueprint.post("")
 def work() -> AnyResponse | str | tuple[str, int]:
-    """Do to a draft what its form asks for."""
-    draft = _posted()
-    do, _, which = request.form.get("do", "check").partition(":")
+    """Check, open, save or publish a survey file, as a button says."""
+    text = _posted()
+    do = request.form.get("do", "check")
     try:
-        if do == "load":
-            draft = _loaded()
-        elif do == "save":
-            return _saved(draft.written)
-        elif do == "publish":
-            return _published(draft.written)
-        else:
-            _edit(draft, do, which)
+        if do == "publish":
+            return _publish(text)
+        if do == "save":
+            return _as_file(text)
+        if do == "open":
+            opened = _open()
+            return _page(opened.text, opened=opened)
+        if do != "check":
+            raise ParameterError("do: expected one of this page's buttons", field="do")
     except HalftruthError as error:
-        draft.problem = str(error)
-        return _page(draft, errors.status_of(error))
-    return _page(draft)
+        return _page(text, error)
+    return _page(text)
 
 
-def _posted() -> Draft:
-    """The draft of the form, with what its controls say, unless the text was changed since."""
-    draft = Draft(request.form.get("survey", "").replace("\r\n", "\n"))
-    draft.language = request.form.get("language", "")
-    draft.origin = Origin.read(request.form.get("origin", ""))
-    opened = request.form.get("open", "")
-    data = draft.data
-    if data is None:
-        return draft
-    posted = questions.questions(data)
-    draft.place = _place(opened, len(posted))
-    if request.form.get("seen") != _fingerprint(draft.written):
-        return draft
-    before, data = data, edits.update_settings(data, _given("survey", edits.settings_of(data)))
-    if draft.place is not None:
-        fields = edits.fields_of(data, draft.place)
-        data = edits.edit(data, draft.place, _given("question", fields))
-        renamed = questions.names(data)[draft.place]
-        draft.origin = draft.origin.renamed(questions.names(before)[draft.place], renamed)
-    draft.written = text.change(draft.written, data)
-    return draft
-
-
-def _given(about: str, fields: questions.Fields) -> questions.Fields:
-    """Return the values of the controls of fields; a box that is not ticked is not sent."""
-    given = {name: request.form.getlist(f"{about}.{name}") for name in fields}
-    boxes = (*questions.FLAGS, *questions.TICKED, mechanism.MAY_PROVE)
-    is_open = "name" in fields and given["name"]
-    return {name: texts for name, texts in given.items() if texts or (is_open and name in boxes)}
-
-
-def _edit(draft: Draft, do: str, which: str) -> None:
-    """Do something to the questions of a draft.
+def _posted() -> str:
+    """Return the text of the form.
 
     Raises
     ------
-    ParameterError
-        If that is nothing that can be done.
+    TooLarge
     """
-    if do == "check":
-        return
-    data = draft.data
-    if data is None:
-        return
-    count = len(questions.questions(data))
-    if do == "add":
-        data, draft.place = edits.add(data, which), count
-    elif do == "language":
-        draft.language = which
-    elif do == "forget":
-        draft.origin = Origin()
-    elif do == "close":
-        draft.place = None
-    elif (place := _place(which, count)) is None:
-        raise ParameterError("do: expected one of this page's buttons", field="do")
-    elif do == "open":
-        draft.place = place
-    elif do == "remove":
-        data, draft.place = edits.remove(data, place), None
-    elif do == "duplicate":
-        data, draft.place = edits.duplicate(data, place), place + 1
-    elif do in ("up", "down"):
-        to = place + (1 if do == "down" else -1)
-        data = edits.move(data, place, to)
-        to = min(max(to, 0), count - 1)
-        # The open question goes with its place.
-        exchanged: dict[int | None, int] = {place: to, to: place}
-        draft.place = exchanged.get(draft.place, draft.place)
-    else:
-        raise ParameterError("do: expected one of this page's buttons", field="do")
-    draft.written = text.change(draft.written, data)
+    request.max_form_memory_size = _MOST_BYTES
+    try:
+        return request.form.get("survey", "").replace("\r\n", "\n")
+    except RequestEntityTooLarge:
+        most = collector().config.max_body
+        raise TooLarge(
+            f"survey: expected a text of at most {_MOST_BYTES} bytes, and a file of at most {most}",
+            field="survey",
+        ) from None
 
 
-def _place(written: str, count: int) -> int | None:
-    """A place among so many questions; None where it is none."""
-    place = text.whole_number(written)
-    return place if isinstance(place, int) and 0 <= place < count else None
-
-
-def _loaded() -> Draft:
-    """The file that was chosen, or what its questionnaire comes to.
+def _open() -> _Opened:
+    """Return the survey file that was uploaded, or that of the questionnaire that was.
 
     Raises
     ------
     HalftruthError
-        If it is neither.
+        If it is neither, or too large for this page.
     """
     file = request.files.get("file")
-    content = file.read() if file else b""
+    content, name = (file.read(), file.filename or "") if file else (b"", "")
     # Imported here: few need it.
     from ...importing import is_questionnaire, read_questionnaire
 
-    name = (file.filename if file else None) or "questionnaire"
     if is_questionnaire(content, name):
-        made = read_questionnaire(content, name)
-        return Draft(made.text, origin=made.origin)
+        made = read_questionnaire(content, name or "questionnaire")
+        opened = _Opened(made.text, made.counts, made.summary)
+    else:
+        try:
+            opened = _Opened(content.decode("utf-8-sig").replace("\r\n", "\n"))
+        except UnicodeDecodeError:
+            opened = _Opened("")
+        if not opened.text:
+            raise ParameterError("file: expected a survey file, in UTF-8", field="file")
+    if len(opened.text.encode()) > _MOST_BYTES:
+        raise TooLarge(
+            f"file: expected a survey file of at most {_MOST_BYTES} bytes on this page; larger"
+            " ones are for 'halftruth survey import' and 'publish'",
+            field="file",
+        )
+    return opened
+
+
+def _as_file(text: str) -> Response:
+    """Return the text as a file to keep, whether or not it is a survey yet."""
     try:
-        written = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        written = ""
-    if not written:
-        raise ParameterError("file: expected a survey file, in UTF-8", field="file")
-    return Draft(written.replace("\r\n", "\n"), 0)
-
-
-def _saved(written: str) -> Response:
-    """The draft as a file to keep, whether or not it is a survey yet."""
-    data = Draft(written).data or {}
-    name = str(data.get("id", ""))
-    kept = name if name.replace("-", "").isalnum() and name.isascii() else "survey"
+        name = Survey.from_toml(text).id
+    except HalftruthError:
+        name = "survey"
     return Response(
-        written,
+        text,
         mimetype="application/toml",
-        headers={"Content-Disposition": f'attachment; filename="{kept}.toml"'},
+        headers={"Content-Disposition": f'attachment; filename="{name}.toml"'},
     )
 
 
-def _published(written: str) -> AnyResponse:
-    """Publish the draft, and show what can be done with it from then on."""
-    survey = Survey.from_toml(written)
+def _publish(text: str) -> AnyResponse:
+    """Publish the survey, and go to its page."""
+    survey = Survey.from_toml(text)
     listed = False if "unlisted" in request.form else None
     given = parameters.filled(Terms)
     filled = read(Terms, given)
@@ -249,127 +198,60 @@ def _published(written: str) -> AnyResponse:
     return redirect(url_for("operate.survey", survey_id=survey.id), 303)
 
 
-def _page(draft: Draft, status: int = 200) -> tuple[str, int]:
-    data, problem = draft.data, draft.problem
-    check: SurveyCheck | None = None
+def _page(
+    text: str, error: HalftruthError | None = None, opened: _Opened | None = None
+) -> tuple[str, int]:
     survey: Survey | None = None
     try:
-        survey = Survey.from_toml(draft.written)
-        check = check_survey(survey, collector().config.max_gamma)
-    except HalftruthError as error:
-        problem = problem or str(error)
-    step = request.form.get("step")
+        survey = Survey.from_toml(text)
+    except HalftruthError as invalid:
+        error = error or invalid
     shown = render_template(
         "design.html",
-        steps=_STEPS,
-        step=step if step in _STEPS and request.form.get("do") != "load" else "questions",
-        written=draft.written,
-        seen=_fingerprint(draft.written),
-        problem=problem,
+        text=text,
+        opened=opened,
+        problem=None if error is None else shorten(str(error), _LINE, placeholder=" …"),
         problem_below=True,
-        origin=draft.origin,
-        check=check,
-        survey=survey,
-        document=None if survey is None else survey.canonical_json.decode(),
-        unprotected="" if survey is None else " ".join(allowed_by_form(survey)),
-        max_gamma=collector().config.max_gamma,
-        half_width=half_width,
-        number=number,
+        respondents=request.form.get("respondents", _RESPONDENTS).strip(),
         unlisted="unlisted" in request.form,
         terms=_terms(),
-        slider=(mechanism.LEAST_CHANCE, mechanism.MOST_CHANCE),
-        **_controls(data, draft),
-        **_precision(survey),
+        half_width=half_width,
+        number=number,
+        reliability=reliability,
+        **_results(survey),
     )
-    return shown, status
+    return shown, 200 if error is None else errors.status_of(error)
 
 
 def _terms() -> Terms | None:
-    """Return the terms that were typed, as far as they are any."""
+    """Return the terms of the form; None if they are invalid."""
     try:
         return read(Terms, parameters.filled(Terms))
     except HalftruthError:
         return None
 
 
-def _controls(data: Data | None, draft: Draft) -> dict[str, Any]:
-    """Return the values of the form's controls; none of a text that is not TOML."""
-    if data is None:
-        return {"settings": None, "spoken": [], "place": None, "language": ""}
-    written, spoken = questions.questions(data), questions.languages(data)
-    language = draft.language if draft.language in spoken else spoken[0]
-    *before, after = draft.origin.left_out(questions.names(data))
-    outline = [
-        {
-            "name": str(one.get("name", "")),
-            "kind": questions.kind_of(one),
-            "label": questions.by_language(one.get("label", ""), spoken)[spoken.index(language)],
-            "count": questions.count(one),
-            "fate": draft.origin.of(str(one.get("name", ""))),
-            "left_out": gone,
-        }
-        for one, gone in zip(written, before, strict=True)
-    ]
-    place = draft.place if draft.place is not None and draft.place < len(written) else None
-    return {
-        "settings": edits.settings_of(data),
-        "spoken": spoken,
-        "language": language,
-        "mechanisms": [known.kind for known in MECHANISMS],
-        "kinds": questions.KINDS,
-        "outline": outline,
-        "left_out": after,
-        "place": place,
-        "question": None if place is None else edits.fields_of(data, place),
-        "conditions": {} if place is None else questions.conditions(data, place),
-        "answers": () if place is None else _answers(written[place]),
-        "designs": DESIGNS,
-        "design_parts": _DESIGN_PARTS,
-        "by_question": mechanism.BY_QUESTION,
-    }
-
-
-def _answers(question: Data) -> tuple[str, ...]:
-    """The answers to a question, of all options the same."""
-    return next(iter(questions.attributes(question).values()), ())
-
-
-def _precision(survey: Survey | None) -> dict[str, Any]:
-    """Return the precision by number of questions together and of each set, in numbers."""
-    page: dict[str, Any] = {
-        "respondents": request.form.get("respondents", _RESPONDENTS).strip(),
-        "wanted": request.form.get("wanted", _WANTED).strip(),
-        "plan": None,
-        "plan_problem": None,
-        "shows": None,
-    }
+def _results(survey: Survey | None) -> dict[str, Any]:
+    """Return what the page says of a survey: its check, its preview and its precision."""
     if survey is None:
-        return page
-    least, most = (percent(float(f"{fit:.2g}")) for fit in survey.mechanism.fit(survey.schema))
-    page["shows"] = most if least == most else f"{least} to {most}"
+        return {"survey": None}
+    max_gamma = collector().config.max_gamma
+    results = {
+        "survey": survey,
+        "check": check_survey(survey, max_gamma),
+        "document": survey.canonical_json.decode(),
+        "unprotected": " ".join(allowed_by_form(survey)),
+        "max_gamma": max_gamma,
+    }
+    respondents = request.form.get("respondents", _RESPONDENTS).strip()
     try:
-        result = _plan(survey, page["respondents"], page["wanted"])
+        query = read(PlanQuery, {"respondents": [respondents], "alone": ["true"]})
+        planned = plan(survey, query)
     except HalftruthError as error:
-        return page | {"plan_problem": str(error)}
-    [own] = result.mechanisms
-    best = {bound.length: bound.by_itself for bound in result.bound}
-    lengths = [(planned.length, planned, best.get(planned.length)) for planned in own.lengths]
-    labels = {attribute.name: attribute.label_in() for attribute in survey.schema.attributes}
-    return page | {"plan": result, "labels": labels, "lengths": lengths, "reliability": reliability}
-
-
-def _plan(survey: Survey, respondents: str, wanted: str) -> PlanResult:
-    asked = {"respondents": [respondents], "sets": [str(_SETS)], "alone": ["true"]}
-    if wanted:
-        try:
-            asked["half_width"] = [str(float(wanted) / 100)]
-        except ValueError:
-            raise ParameterError(
-                "wanted: expected percentage points, such as 5", field="wanted"
-            ) from None
-    return plan(survey, read(PlanQuery, asked))
-
-
-def _fingerprint(written: str) -> str:
-    """Return a hash by which the text that controls were made from is recognized."""
-    return sha256(written.encode()).hexdigest()
+        return results | {"plan_problem": str(error)}
+    [own] = planned.mechanisms
+    bounds = {bound.length: bound.by_itself.half_width for bound in planned.bound}
+    return results | {
+        "query": query,
+        "lengths": [(one.length, one.half_width, bounds.get(one.length)) for one in own.lengths],
+    }

@@ -1,138 +1,91 @@
 /**
- * Shows what a draft comes to while it is being written.
+ * Checks a survey file while it is typed.
  *
- * The page works without this: each button posts the draft and gets the page again. Here, what is
- * typed is posted after a pause, and the parts of the page that follow from it take the place of
- * those that are shown. Whoever goes on typing is not disturbed.
+ * The page works without this: each button posts the text and gets the page again. Here the text is
+ * posted after a pause, and the results take the place of those that are shown. One check runs at a
+ * time, since the collector finishes each that it began.
  */
 
 const PAUSE = 500;
-const FOLLOWING = ["controls", "ready"];
-/** Buttons whose answer is another page or a file. */
-const LEADING = ["save", "publish", "load"];
-/** Buttons after which another question is open, and those that made it. */
-const OPENING = /^(add|duplicate|open):/;
-const MAKING = /^(add|duplicate):/;
-/** Controls that nothing follows from until a button is pressed, by their names. */
-const WAITING = ["step", "unlisted", "invitations", "shared_devices", "closes_at", "max_reports"];
 
 const form = document.getElementById("design");
-/** What is asked of the collector, one after the other. */
-let turn = Promise.resolve();
-let asking = new AbortController();
-let pause = 0;
-/** What was typed since the draft was posted last, by the ids of controls. */
-const typed = new Map();
+const text = document.getElementById("survey");
+const said = document.getElementById("said");
+let timer = 0;
+let isChecking = false;
+let isWaiting = false;
 
-/** Post the draft, and check it. */
-async function post(action, signal) {
-  typed.clear();
-  const body = new FormData(form);
-  body.append("do", action);
-  const answer = await fetch(form.action, { method: "POST", body, signal });
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  if (!page.getElementById("design")) throw new Error("no draft in the answer");
-  take(page, action);
-}
-
-function take(page, action) {
-  const { activeElement: active } = document;
-  const written = document.getElementById("survey");
-  const details = [...document.querySelectorAll("details[id]")];
-  const at = selection(active);
-  // What is being typed stays as it is, blanks at the end of it, too.
-  if (at && active.form === form && active.id) note(active);
-  if (!typed.has(written.id)) written.value = page.getElementById(written.id).value;
-  for (const id of FOLLOWING) {
-    document.getElementById(id).replaceWith(page.getElementById(id));
+/** Check the text once the check before has ended. */
+async function check() {
+  clearTimeout(timer);
+  isWaiting = isChecking;
+  if (isChecking) return;
+  isChecking = true;
+  try {
+    const body = new FormData(form);
+    body.delete("file");
+    body.append("do", "check");
+    const answer = await fetch(form.action, { method: "POST", body });
+    show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+  } catch {
+    report("The text was not checked: the collector did not answer.");
   }
-  // Other questions have other conditions.
-  const kept = OPENING.test(action) ? details.filter(({ id }) => !["conditions", "more"].includes(id)) : details;
-  for (const { id, open } of kept) {
-    const shown = document.getElementById(id);
-    if (shown) shown.open = open;
+  isChecking = false;
+  if (isWaiting) await check();
+}
+
+function show(page) {
+  const found = page.getElementById("said");
+  if (!found) {
+    // Another page: of a text that is too large, or of somebody who is signed out.
+    report(page.querySelector("main [role=alert], main p")?.textContent ?? "The text was not checked.");
+    return;
   }
-  for (const [id, value] of typed) {
-    const control = document.getElementById(id);
-    if (control && control !== written) Object.assign(control, value);
+  const isInvalid = page.getElementById("survey").hasAttribute("aria-invalid");
+  if (isInvalid) text.setAttribute("aria-invalid", "true");
+  else text.removeAttribute("aria-invalid");
+  setStale(isInvalid);
+  if (said.textContent !== found.textContent) said.replaceChildren(...found.childNodes);
+  if (isInvalid) return;
+  for (const id of ["promise", "precision"]) {
+    const [shown, fresh] = [document, page].map((of) => of.getElementById(id));
+    if (shown.innerHTML !== fresh.innerHTML) shown.replaceWith(fresh);
   }
-  preview(page);
-  if (active.isConnected && active !== document.body) return;
-  const label = document.querySelector('#question [name="question.label"]:not([hidden])');
-  const again = MAKING.test(action) ? label : document.getElementById(active.id);
-  (again ?? document.getElementById("questions"))?.focus();
-  if (at && again) again.setSelectionRange(...at);
+  const [shown, fresh] = [document, page].map((of) => of.querySelector("#preview > :last-child"));
+  if (shown.getAttribute("document") === fresh.getAttribute("document")) return;
+  // Another preview is in the same language, and begun if the one before was.
+  if (shown.lang) fresh.lang = shown.lang;
+  fresh.toggleAttribute("begun", Boolean(shown.shadowRoot?.querySelector("legend, .label")));
+  document.getElementById("preview").replaceWith(page.getElementById("preview"));
 }
 
-/** Keep what a control says until the draft is posted next, whatever the collector answers meanwhile. */
-function note({ id, type, checked, value }) {
-  typed.set(id, type === "checkbox" ? { checked } : { value });
+/** Say what is wrong, in the place of the check. */
+function report(problem) {
+  const line = Object.assign(document.createElement("p"), { className: "notice alarm", textContent: problem });
+  said.replaceChildren(line);
+  setStale(true);
 }
 
-/** Where somebody is typing, or null. */
-function selection(control) {
-  const { selectionStart: start, selectionEnd: end } = control;
-  return Number.isInteger(start) ? [start, end] : null;
+/** Say whether the results that are shown are of an earlier text. */
+function setStale(isStale) {
+  const hasResults = document.querySelector("halftruth-preview") !== null;
+  document.getElementById("stale").hidden = !(isStale && hasResults);
 }
 
-/** Another form is shown where another one is asked, or in another language. */
-function preview(page) {
-  const [old, fresh] = [document, page].map((of) => of.getElementById("preview"));
-  const asked = (of, what) => of.querySelector("halftruth-preview")?.getAttribute(what);
-  const same = ["document", "lang"].every((what) => asked(old, what) === asked(fresh, what));
-  if (same && asked(fresh, "document")) return;
-  const { shadowRoot: shown } = old.querySelector("halftruth-preview") ?? {};
-  const begun = Boolean(shown?.querySelector("legend, .label"));
-  fresh.querySelector("halftruth-preview")?.toggleAttribute("begun", begun);
-  old.replaceWith(fresh);
+for (const control of [text, document.getElementById("respondents")]) {
+  control.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(check, PAUSE);
+  });
 }
-
-/** Post in a while, unless there is more. */
-function soon() {
-  asking.abort();
-  clearTimeout(pause);
-  pause = setTimeout(() => {
-    asking = new AbortController();
-    const { signal } = asking;
-    document.getElementById("controls").setAttribute("aria-busy", "true");
-    turn = turn
-      .then(() => post("check", signal))
-      .catch(() => document.getElementById("controls").removeAttribute("aria-busy"));
-  }, PAUSE);
-}
-
-/** Do what a button says, after whatever is being done. */
-function act(action) {
-  asking.abort();
-  clearTimeout(pause);
-  turn = turn
-    .then(() => post(action))
-    .catch(() => {
-      const asked = { type: "hidden", name: "do", value: action };
-      form.append(Object.assign(document.createElement("input"), asked));
-      form.submit();
-    });
-}
-
-document.addEventListener("input", ({ target }) => {
-  if (target.form !== form || target.type === "file") return;
-  note(target);
-  if (WAITING.includes(target.name)) return;
-  if (target.type === "range") {
-    document.getElementById("chance").value = `${target.value} %`;
-    target.setAttribute("aria-valuetext", `${target.value} % likely at most`);
-  } else {
-    soon();
-  }
-});
-
-document.addEventListener("change", ({ target }) => {
-  if (target.form === form && target.type === "range") soon();
-});
 
 form.addEventListener("submit", (event) => {
-  const action = event.submitter?.value ?? "check";
-  if (LEADING.includes(action)) return;
+  if (event.submitter?.value !== "check") return;
   event.preventDefault();
-  act(action);
+  check();
+});
+
+// Browsers keep what was typed when the page is loaded again.
+addEventListener("pageshow", () => {
+  if (text.value !== text.defaultValue) check();
 });

@@ -1,1 +1,0 @@
-"""Surveys as they are written: the text of a file, and what is changed in it."""
