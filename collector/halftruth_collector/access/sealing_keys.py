@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from halftruth_shared import HalftruthError, ParameterError
+from halftruth_shared import HalftruthError, KeyFileError, ParameterError
 from halftruth_shared.protocol.sealing import SealingKeys
 
 from ..store.states import SurveyState
@@ -34,7 +34,7 @@ def check_unused(key: str, surveys: Iterable[SurveyState]) -> None:
 
 
 class SealingKeyFile:
-    """File of private keys, reloaded when it changes.
+    """The file of private keys that HALFTRUTH_SEALING_KEYS names, reloaded when it changes.
 
     If it becomes unreadable, the last keys are kept and a warning is logged.
 
@@ -51,7 +51,10 @@ class SealingKeyFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._loaded = self._state()
-        self._keys = SealingKeys.read(path)
+        try:
+            self._keys = SealingKeys.read(path)
+        except KeyFileError as error:
+            raise KeyFileError(f"HALFTRUTH_SEALING_KEYS: {error}") from None
 
     @property
     def keys(self) -> SealingKeys:

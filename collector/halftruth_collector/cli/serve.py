@@ -36,7 +36,11 @@ def serve(database: str, host: str, port: int, workers: int, threads: int, quiet
     from ..collector_store import Store
 
     # Fail here, in one line, if a setting is wrong or the database cannot be used.
-    Config.from_environment()
+    config = Config.from_environment()
+    if config.sealing_keys is not None:
+        from ..access.sealing_keys import SealingKeyFile
+
+        SealingKeyFile(config.sealing_keys)
     Store(database).close()
     settings = {"host": host, "port": port, "workers": workers, "threads": threads, "quiet": quiet}
     os.environ["HALFTRUTH_DATABASE"] = database

@@ -107,6 +107,11 @@ class Metrics:
         if at is not None:
             self._backup.set(at.timestamp())
 
+    def asking(self, surveys: Iterable[str]) -> None:
+        """Begin the counters of surveys that take reports, so that one without reports has them."""
+        for survey in surveys:
+            self._add(survey, "counted", 0)
+
     def refused(self, reason: str) -> None:
         """Add a request of which nothing was counted."""
         self._refused.labels(reason).inc()

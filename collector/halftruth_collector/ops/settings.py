@@ -98,9 +98,10 @@ def _read(variable: str, text: str, name: str, kind: Any) -> Any:
             return _READ[name](text)
         return msgspec.convert(text, kind, strict=False)
     except (msgspec.ValidationError, ValueError):
-        described = msgspec.json.schema(kind)
-        expected = _EXPECTED.get(name) or described.get("description")
-        expected = expected or " or ".join(described.get("enum", ["text"]))
+        expected = _EXPECTED.get(name)
+        if expected is None:
+            described = msgspec.json.schema(kind)
+            expected = described.get("description") or " or ".join(described.get("enum", ["text"]))
         raise ParameterError(f"{variable}: expected {expected}", field=variable) from None
 
 
@@ -176,16 +177,23 @@ def _storage(text: str) -> str:
     return text
 
 
+def _file(text: str) -> Path:
+    if not text:
+        raise ValueError
+    return Path(text)
+
+
 #: How texts are read that a type alone does not describe, and what is expected of them.
 _READ: dict[str, Callable[[str], Any]] = {
     "max_gamma": _amplification,
     "rate_limit": _rate,
     "rate_limit_storage": _storage,
-    "sealing_keys": lambda text: Path(text) if text else None,
+    "sealing_keys": _file,
 }
 _EXPECTED = {
     "max_gamma": "an amplification above 1, such as 19 or 9/2",
     "rate_limit": "one rate, such as '1000 per hour', or 'off'",
     "rate_limit_storage": "the URI of a storage: memory://, redis://host:6379/0,"
     " rediss://host:6379/0 (TLS) or redis+unix:///path",
+    "sealing_keys": "the name of a file of private keys, or no such variable",
 }

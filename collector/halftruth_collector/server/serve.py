@@ -28,6 +28,7 @@ from gevent.thread import allocate_lock
 from gevent.threadpool import ThreadPool
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
+from halftruth_shared import KeyFileError
 
 from ..errors import StoreUnavailable
 from ..offloading import Offload, Offloading
@@ -160,9 +161,14 @@ class Server(BaseApplication):
         while True:
             try:
                 Store(self._config.database).close()
+                if self._config.sealing_keys is not None:
+                    from ..access.sealing_keys import SealingKeyFile
+
+                    SealingKeyFile(self._config.sealing_keys)
                 break
-            except StoreUnavailable as error:
-                # A worker that gave up would end the whole server, which began with a database.
+            except (StoreUnavailable, KeyFileError) as error:
+                # A worker that gave up would end the whole server, which began with a database and
+                # keys.
                 _log.error("waiting: %s", error)
                 gevent.sleep(1)
         self._app = create_app(self._config, offloading)

@@ -98,8 +98,9 @@ def test_reports_are_sealed_to_known_keys_alone_and_a_key_in_use_is_not_retired(
     halftruth, done, stored, published, monkeypatch
 ):
     unknown = SealingKeys.create().public[0]
-    for key, file in ((unknown, "sealing.pem"), (KEY, "")):
-        monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", file)
+    for key, file in ((unknown, "sealing.pem"), (KEY, None)):
+        if file is None:
+            monkeypatch.delenv("HALFTRUTH_SEALING_KEYS")
         for words in (("publish", "health.toml"), ("terms", "health")):
             status, _, complaint = halftruth("survey", *words, "--sealed-to", key)
             assert (status, complaint.count("\n")) == (2, 1)
@@ -114,7 +115,7 @@ def test_reports_are_sealed_to_known_keys_alone_and_a_key_in_use_is_not_retired(
     # Nor while that survey could be reopened.
     done("survey", "close", "health")
     assert halftruth("admin", "sealing-key", "retire", "sealing.pem", KEY)[2] == complaint
-    monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", "")
+    monkeypatch.delenv("HALFTRUTH_SEALING_KEYS")
     assert "its private key is not here" in halftruth("survey", "reopen", "health")[2]
     monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", "sealing.pem")
     done("survey", "reopen", "health")

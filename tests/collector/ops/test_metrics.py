@@ -63,6 +63,14 @@ def test_reports_are_counted_as_the_store_counts_them(http, batch, scrape, count
     assert value(found, "halftruth_last_backup_timestamp_seconds") == 0
 
 
+def test_a_survey_that_takes_reports_has_its_counter_before_the_first(http, store, scrape):
+    counter = ("halftruth_reports_total", frozenset({("survey", "health"), ("outcome", "counted")}))
+    store.surveys.close("health")
+    assert counter not in scrape()
+    store.surveys.reopen("health")
+    assert scrape()[counter] == 0
+
+
 def test_the_last_back_up_has_its_time(command, database, scrape, tmp_path):
     before = time.time()
     assert command("admin", "backup", tmp_path / "all.db", "--database", database)[0] == 0

@@ -18,6 +18,7 @@ from flask import request
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import ParameterError
+from halftruth_shared.protocol.sealing import create_sealing_key
 from serving import is_well
 from wire import PATIENCE, REPORTS, answers, children, connect, get, post, rest, taken, wait_until
 
@@ -234,7 +235,6 @@ def test_settings_are_read_from_the_environment():
         ("proxies", "2", 2),
         ("proxies", "0", 0),
         ("sealing_keys", "/run/keys", Path("/run/keys")),
-        ("sealing_keys", "", None),
         ("log_format", "json", "json"),
         ("min_reports", "1", 1),
         ("request_seconds", "7", 7),
@@ -261,6 +261,7 @@ def test_settings_are_read_from_the_environment():
         ("HALFTRUTH_RATE_LIMIT", "1 per hour; 2 per day", "one rate"),
         ("HALFTRUTH_RATE_LIMIT_STORAGE", "nowhere://me:secret@here", "the URI of a storage"),
         ("HALFTRUTH_LOG_FORMAT", "xml", "json or text"),
+        ("HALFTRUTH_SEALING_KEYS", "", "the name of a file of private keys, or no such variable"),
     ],
 )
 def test_a_wrong_setting_is_named_in_one_line(name, text, expected):
@@ -270,6 +271,36 @@ def test_a_wrong_setting_is_named_in_one_line(name, text, expected):
     assert "\n" not in str(wrong.value)
     assert "secret" not in str(wrong.value)
     assert wrong.value.field == name
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no key"])
+def test_a_file_of_keys_that_cannot_be_used_ends_it_in_one_line(
+    command, database, tmp_path, monkeypatch, content
+):
+    file = tmp_path / "sealing.pem"
+    if content is not None:
+        file.write_bytes(content)
+        file.chmod(0o600)
+    monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", str(file))
+    status, said, complaint = command("serve", "--port", "0", "--database", database)
+    assert (status, said, complaint.count("\n")) == (2, "", 1)
+    assert complaint.startswith(f"halftruth: HALFTRUTH_SEALING_KEYS: {file}: ")
+
+
+def test_a_worker_that_starts_while_the_file_of_keys_is_away_waits_for_it(
+    published, running, tmp_path, body, counted
+):
+    file = tmp_path / "sealing.pem"
+    create_sealing_key(file)
+    with running(SEALING_KEYS=file) as collector:
+        wait_until(lambda: len(collector.workers()) == 1)
+        away = file.rename(tmp_path / "away.pem")
+        os.kill(*collector.workers(), signal.SIGKILL)
+        wait_until(lambda: " waiting: HALFTRUTH_SEALING_KEYS: " in collector.said())
+        away.rename(file)
+        sent = requests.post(collector.url + REPORTS, data=body(), timeout=PATIENCE)
+        assert sent.status_code == 202
+    assert counted() == 1
 
 
 def test_a_worker_that_starts_while_the_database_is_away_waits_for_it(

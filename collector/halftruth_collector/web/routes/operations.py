@@ -38,8 +38,12 @@ def get_readiness() -> Health:
 @OPERATIONS.call("GET", "/metrics", role="monitor", answer="text/plain")
 def get_metrics() -> Response:
     """Numbers for Prometheus."""
-    collector().metrics.backed_up(collector().store.audit.last(BACKUP))
-    response = Response(collector().metrics.exposition(), mimetype="text/plain")
+    store, metrics = collector().store, collector().metrics
+    metrics.backed_up(store.audit.last(BACKUP))
+    metrics.asking(
+        stored.id for stored in store.surveys.all() if store.surveys.closed_because(stored) is None
+    )
+    response = Response(metrics.exposition(), mimetype="text/plain")
     response.headers["Content-Type"] = CONTENT_TYPE
     return response
 
