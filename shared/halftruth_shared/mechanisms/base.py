@@ -227,13 +227,6 @@ class Mechanism(ABC):
         """Return the codes of the answers that bounds are of: those that respondents randomize."""
         return list(range(len(attribute.categories)))
 
-    @abstractmethod
-    def fit(self, schema: Schema) -> tuple[float, float]:
-        """Return the chance that a report fits the answers it is made of, at least and at most.
-
-        A record fits if it is theirs, the symbol of a view if it is one of their cell's own.
-        """
-
     def in_words(self, schema: Schema) -> list[str]:
         """Return sentences for respondents about the named designs."""
         return []

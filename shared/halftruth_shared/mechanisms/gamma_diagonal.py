@@ -83,11 +83,6 @@ class GammaDiagonal(RecordMechanism):
         check_public(public)
         return Fraction(1) if set(public) >= set(schema.names) else self.gamma
 
-    def fit(self, schema: Schema) -> tuple[float, float]:
-        """γ/(γ+n−1), the diagonal of FRAPP eq. 17."""
-        own = float(self.gamma / (self.gamma + schema.size - 1))
-        return own, own
-
     @classmethod
     def for_amplification(
         cls,

@@ -5,8 +5,6 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from ..attribute import Attribute
 from ..channels import Channel, Kronecker
 from ..errors import ParameterError, listing
@@ -43,16 +41,6 @@ class PerAttributeMechanism(RecordMechanism):
             if attribute.name not in public
         ]
         return _product(factors)
-
-    def fit(self, schema: Schema) -> tuple[float, float]:
-        """Products of the least and of the largest entries of the channels' diagonals."""
-        kept = [
-            np.diag(self.channel(schema, [name]).forward(np.eye(size)))
-            for name, size in zip(schema.names, schema.shape, strict=True)
-            if name not in self.unperturbed(schema)
-        ]
-        least, most = (math.prod([float(pick(own)) for own in kept]) for pick in (np.min, np.max))
-        return least, most
 
     def channel(self, schema: Schema, attributes: Sequence[str]) -> Kronecker:
         factors = []

@@ -382,3 +382,35 @@ def test_a_matrix_of_more_rows_than_a_survey_has_questions_is_left_out():
     rows = [f"r{n}" for n in range(1_025)]
     made = read_questionnaire(beside_smoker(type="matrix", rows=rows, columns=["a", "b"]), "q.json")
     assert made.left_out == ("question 'q': left out: it has more than 1024 rows",)
+
+
+def test_the_file_says_before_each_question_what_was_changed_or_left_out():
+    elements = [
+        {"type": "comment", "name": 'end"\n[mechanism]\ngamma = "99"\n#'},
+        {"type": "text", "inputType": "number", "name": "age", "min": 18, "max": 67},
+        {"type": "radiogroup", "name": "smoker", "choices": ["no", "yes"], "isRequired": True},
+        {"type": "comment", "name": "remarks"},
+    ]
+    made = read_questionnaire(json.dumps({"elements": elements}).encode(), "q.json")
+    lines = made.text.splitlines()
+    assert lines[0] == "# Imported unchanged: 1 question. Changed: 1. Left out: 2."
+    assert made.counts == lines[0].removeprefix("# ")
+    first, second = (k for k, line in enumerate(lines) if line == "[[attributes]]")
+    free_text = "left out: it asks for free text, which cannot be perturbed"
+    assert lines[first - 2 : first] == [
+        f'# \'end" [mechanism] gamma = "99" #\': {free_text}',
+        "# changed: a number: see to the width of its bins",
+    ]
+    assert lines[second - 1] == ""
+    assert lines[-1] == f"# 'remarks': {free_text}"
+    assert str(made.survey.mechanism.gamma) == "19"
+
+
+def test_a_file_has_at_most_1024_comments_on_questions():
+    elements = [{"type": "comment", "name": f"q{n}"} for n in range(2_000)]
+    elements.append({"type": "boolean", "name": "smoker", "isRequired": True})
+    made = read_questionnaire(json.dumps({"elements": elements}).encode(), "q.json")
+    comments = [line for line in made.text.splitlines() if line.startswith("# 'q")]
+    assert len(comments) == 1_024
+    assert "# and 976 more that are changed or left out" in made.text
+    assert "Left out: 2000." in made.text

@@ -6,7 +6,6 @@ from collections import defaultdict
 from fractions import Fraction
 from itertools import chain, combinations
 
-import numpy as np
 import pytest
 from halftruth_shared import (
     DistortionMatrices,
@@ -70,18 +69,6 @@ def test_the_amplification_of_an_answer_is_that_of_the_exact_matrix(case):
             assert found == worst
     question = case.schema.questions[0]
     assert case.mechanism.question_amplification(case.schema, question, case.schema.names) == 1
-
-
-def test_the_chance_that_a_report_fits_is_that_of_the_exact_matrix(case):
-    least, most = case.mechanism.fit(case.schema)
-    if case.kind == "split" and len(case.mechanism.views(case.schema)) > 1:
-        # With several views the matrix has the chances of these, too.
-        assert 0 < least <= most < 1
-        return
-    # Of a view, the likeliest symbols of a cell are its own.
-    own = case.dense == case.dense.max() if case.kind == "split" else np.eye(len(case.cells))
-    fits = (case.dense * own).sum(axis=0)
-    assert (fits.min(), fits.max()) == pytest.approx((least, most))
 
 
 def test_a_single_name_is_no_list_of_public_attributes(refused, schema_of):

@@ -242,15 +242,6 @@ class SplitQuestionnaire(Mechanism):
             return math.inf
         return Fraction(1) if set(public) >= set(schema.names) else self.gamma
 
-    def fit(self, schema: Schema) -> tuple[float, float]:
-        """γk/(K + (γ−1)k) over the views, with k of K symbols for each cell."""
-        responses = {view.response for view in self.views(schema)}
-        chances = [
-            float(self.gamma * response.inside * response.share(self.gamma))
-            for response in responses
-        ]
-        return min(chances), max(chances)
-
     def report_space(self, schema: Schema) -> ReportSpace:
         last = self.views(schema)[-1]
         public = self._public(schema)
