@@ -56,7 +56,7 @@ void attach(document.createElement("form"), { survey: "health", collector: "" })
 """
 
 #: Further entries of the package, which a server imports, too.
-ENTRIES = ("form", "bundle", "react", "preact", "vue", "svelte", "solid")
+ENTRIES = ("form", "bundle")
 
 CONFIG = {
     "compilerOptions": {

@@ -35,15 +35,6 @@ const REACT = {
 const PROGRAMS = {
   "React 19": REACT,
   "React 18": REACT,
-  Preact: {
-    server: ['import { h } from "preact"; import { renderToString } from "preact-render-to-string";',
-      "renderToString(h(Health, first))"],
-    page: [
-      'import { h, hydrate, render } from "preact";',
-      `(isRendered ? hydrate : render)(h(Health, first), app);
-       change = (props) => render(h(Health, props), app);`,
-    ],
-  },
   Vue: {
     server: ['import { createSSRApp } from "vue"; import { renderToString } from "vue/server-renderer";',
       "await renderToString(createSSRApp(Health, first))"],
@@ -54,58 +45,24 @@ const PROGRAMS = {
        change = (now) => { props.value = now; };`,
     ],
   },
-  Svelte: {
-    server: ['import { render } from "svelte/server";', "render(Health, { props: first }).body"],
-    page: [
-      'import { hydrate, mount } from "svelte"; import { stateOf } from "./state.js";',
-      `const props = stateOf(first);
-       (isRendered ? hydrate : mount)(Health, { target: app, props });
-       change = (now) => Object.assign(props, now);`,
-    ],
-  },
-  Solid: {
-    server: ['import { createComponent, generateHydrationScript, renderToString } from "solid-js/web";',
-      "renderToString(() => createComponent(Health, first)) + generateHydrationScript()"],
-    page: [
-      `import { createSignal } from "solid-js";
-       import { createComponent, hydrate, mergeProps, render } from "solid-js/web";`,
-      `const [props, set] = createSignal(first);
-       (isRendered ? hydrate : render)(() => createComponent(Health, mergeProps(props)), app);
-       change = set;`,
-    ],
-  },
 };
 
-/** Compilers of what esbuild does not read. */
-const COMPILERS = {
-  async Vue(/** @type {string} */ source, /** @type {boolean} */ isServer) {
-    const { compileScript, parse } = await load("vue/compiler-sfc");
-    const isCustomElement = (/** @type {string} */ tag) => tag === "halftruth-form";
-    const templateOptions = { ssr: isServer, ssrCssVars: [], compilerOptions: { isCustomElement } };
-    const { descriptor } = parse(source, { filename: "Health.vue" });
-    return compileScript(descriptor, { id: "health", inlineTemplate: true, templateOptions }).content;
-  },
-  async Svelte(/** @type {string} */ source, /** @type {boolean} */ isServer) {
-    const { compile, compileModule } = await load("svelte/compiler");
-    const state = "export function stateOf(first) { const props = $state(first); return props; }";
-    const made = compileModule(state, { filename: "state.svelte.js" }).js.code;
-    await writeFile(join(folder, "state.js"), made);
-    return compile(source, { generate: isServer ? "server" : "client" }).js.code;
-  },
-  async Solid(/** @type {string} */ source, /** @type {boolean} */ isServer) {
-    const { transformAsync } = await load("@babel/core");
-    const options = { generate: isServer ? "ssr" : "dom", hydratable: true };
-    const presets = [[require.resolve("babel-preset-solid"), options]];
-    return (await transformAsync(source, { presets, configFile: false })).code;
-  },
-};
+/** Compile a component of Vue to a module of TypeScript. */
+async function compileVue(/** @type {string} */ source, /** @type {boolean} */ isServer) {
+  const { compileScript, parse } = await load("vue/compiler-sfc");
+  const isCustomElement = (/** @type {string} */ tag) => tag === "halftruth-form";
+  const templateOptions = { ssr: isServer, ssrCssVars: [], compilerOptions: { isCustomElement } };
+  const { descriptor } = parse(source, { filename: "Health.vue" });
+  return compileScript(descriptor, { id: "health", inlineTemplate: true, templateOptions }).content;
+}
 
 /** @param {boolean} isServer */
 async function bundle(isServer) {
   const source = await readFile(join(folder, "component"), "utf8");
-  const compiled = (await COMPILERS[framework]?.(source, isServer)) ?? source;
-  const component = compiled.replace("export function Health", "export default function Health");
-  await writeFile(join(folder, "component.jsx"), component);
+  const component = framework === "Vue"
+    ? await compileVue(source, isServer)
+    : source.replace("export function Health", "export default function Health");
+  await writeFile(join(folder, "component.tsx"), component);
   const [imports, body] = PROGRAMS[framework][isServer ? "server" : "page"];
   const server = `globalThis.made = ${body};`;
   const page = `
@@ -120,23 +77,21 @@ async function bundle(isServer) {
     ${body}
     window.heard = [];
     window.ask = (survey) => change(propsOf(survey));`;
-  const contents = `${imports} import Health from "./component.jsx";
+  const contents = `${imports} import Health from "./component.tsx";
     ${isServer ? `const first = { survey: "health" }; ${server}` : page}`;
   const form = join(client, "halftruth_client/js/form/index.js");
-  const entries = ["form", "react", "preact", "vue", "svelte", "solid"];
   const old = framework === "React 18" && { react: "react-18", "react-dom": "react-dom-18" };
   const required = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
   const outfile = join(folder, isServer ? "server.mjs" : "app.js");
   await (await load("esbuild")).build({
     stdin: { contents, resolveDir: folder },
     nodePaths: [join(client, "node_modules")],
-    alias: { ...old, ...Object.fromEntries(entries.map((name) => [`halftruth-client/${name}`, form])) },
+    alias: { ...old, "halftruth-client/form": form },
     bundle: true,
     format: "esm",
     target: "es2022",
     platform: isServer ? "node" : "browser",
     jsx: "automatic",
-    jsxImportSource: framework === "Preact" ? "preact" : "react",
     define: { "process.env.NODE_ENV": '"production"' },
     banner: isServer ? { js: required } : {},
     outfile,

@@ -92,7 +92,7 @@ def test_every_entry_of_the_package_can_be_imported_where_there_is_no_window(nod
     names = [
         name for name in package["exports"] if name not in ("./bundle", "./custom-elements.json")
     ]
-    assert len(names) == 8
+    assert len(names) == 3
     program = f"""
         for (const name of {json.dumps(names)}) {{
           const entry = name.replace(".", "halftruth-client");
@@ -109,8 +109,8 @@ def test_every_entry_of_the_package_can_be_imported_where_there_is_no_window(nod
     paths = [line.split()[0] for line in ran.stdout.splitlines()]
     form = (SCRIPTS / "form" / "index.js").as_uri()
     surveyjs = (SCRIPTS / "surveyjs" / "index.js").as_uri()
-    assert paths == [(SCRIPTS / "index.js").as_uri(), form, surveyjs, *[form] * 5]
-    assert "attach" in ran.stdout.splitlines()[-1]
+    assert paths == [(SCRIPTS / "index.js").as_uri(), form, surveyjs]
+    assert "attach" in ran.stdout.splitlines()[1]
 
 
 def test_the_client_needs_nothing_else():

@@ -9,13 +9,7 @@ export { HalftruthForm };
 /**
  * @typedef {import("./types.d.ts").FormAttributes} FormAttributes As pages and templates write them.
  * @typedef {import("./types.d.ts").FormEvents} FormEvents
- */
-
-/**
- * Listeners as attributes, under what a framework puts before an event's name.
- *
- * @template {string} Prefix
- * @typedef {import("./types.d.ts").FormListeners<Prefix>} FormListeners
+ * @typedef {import("./types.d.ts").FormListeners} FormListeners As attributes of a template.
  */
 
 // A server that renders pages has no elements: the browser makes them of its markup.

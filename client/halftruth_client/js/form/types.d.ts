@@ -1,6 +1,11 @@
-/** Types of `<halftruth-form>` for frameworks and scripts. */
+/** Types of `<halftruth-form>` for scripts, and for templates of React and Vue. */
 
 import type { Submission } from "../client.js";
+import type { HalftruthForm } from "./element.js";
+// @ts-ignore
+import type { DetailedHTMLProps, HTMLAttributes as ReactAttributes } from "react";
+// @ts-ignore
+import type { HTMLAttributes as VueAttributes, PublicProps } from "vue";
 
 /** Attributes as pages and templates write them. */
 export interface FormAttributes {
@@ -83,13 +88,46 @@ export interface TypedEvents {
   ): void;
 }
 
-/** Listeners as attributes, under what a framework puts before an event's name. */
-export type FormListeners<Prefix extends string> = {
-  [K in keyof FormEvents as `${Prefix}${K}`]?: (event: FormEvents[K]) => void;
+/** Listeners as attributes of React, Preact and Svelte. */
+export type FormListeners = {
+  [K in keyof FormEvents as `on${K}`]?: (event: FormEvents[K]) => void;
 };
+
+/** Listeners as Vue names them. */
+type VueListeners = {
+  [K in keyof FormEvents as `on${Capitalize<K>}`]?: (event: FormEvents[K]) => void;
+};
+
+/** Vue checks a bound attribute (`:max-gamma`) under its name in camel case. */
+type Camel<S extends string> = S extends `${infer Head}-${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : S;
+type Bound = { [K in keyof FormAttributes as Camel<K>]: FormAttributes[K] };
+type FormProps = (FormAttributes & Partial<Bound>) | (Bound & Partial<FormAttributes>);
 
 declare global {
   interface HTMLElementTagNameMap {
-    "halftruth-form": import("./element.js").HalftruthForm;
+    "halftruth-form": HalftruthForm;
+  }
+}
+
+// A project has one of these frameworks, or none: what is not installed is left out.
+// @ts-ignore
+declare module "react" {
+  namespace JSX {
+    interface IntrinsicElements {
+      "halftruth-form": DetailedHTMLProps<ReactAttributes<HalftruthForm>, HalftruthForm> &
+        FormAttributes &
+        FormListeners;
+    }
+  }
+}
+
+// @ts-ignore
+declare module "vue" {
+  interface GlobalComponents {
+    "halftruth-form": new () => HalftruthForm & {
+      $props: VueAttributes & PublicProps & FormProps & VueListeners;
+    };
   }
 }
