@@ -38,11 +38,12 @@ def told(files: Iterable[Path]) -> list[tuple[bytes, bytes]]:
 def by_hand(
     files: Iterable[Path], known: Iterable[bytes] = ()
 ) -> tuple[set[bytes], Counter[bytes]]:
-    """Ids and counts by cell, of the first report of each id that is not known."""
-    first: dict[bytes, bytes] = {}
+    """Ids and counts by cell: each id once that is not known, and none with several cells."""
+    cells: dict[bytes, set[bytes]] = {}
     for id_, cell in told(files):
-        first.setdefault(id_, cell)
-    new = {id_: cell for id_, cell in first.items() if id_ not in set(known)}
+        cells.setdefault(id_, set()).add(cell)
+    before = set(known)
+    new = {i: min(of) for i, of in cells.items() if i not in before and len(of) == 1}
     return set(new), Counter(new.values())
 
 
@@ -54,7 +55,7 @@ def provenance(folder: Path) -> Provenance:
 def counted(folder: Path) -> tuple[set[bytes], Counter[bytes]]:
     """Ids and counts by cell of a folder of counts."""
     ids = [
-        id_
+        id_.bytes
         for file in sorted(folder.glob("ids-*.parquet"))
         for id_ in pq.read_table(file)["id"].to_pylist()
     ]

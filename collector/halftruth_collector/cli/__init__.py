@@ -28,12 +28,12 @@ _ANALYSE = {
     "page": "report:report",
 }
 _REPORTS = {
-    "count": "campaign:count",
+    "count": "report_files:count",
     "export": "maintenance:export_reports",
     "import": "maintenance:import_reports",
     "perturb": "perturb:perturb",
     "read": "perturb:read",
-    "write": "campaign:write",
+    "write": "report_files:write",
 }
 _MAIN = {
     "admin": ":admin",

@@ -10,8 +10,8 @@ from halftruth_shared.protection import Protection
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from ..campaign.randomized import read_randomized
 from ..collector_store import Store
+from ..files.randomized import read_randomized
 from ..store.files import PAGE
 from . import options
 from .output import progress_bar

@@ -21,7 +21,7 @@ from sqlalchemy import insert
 from .files import PAGE, new_file
 from .tables import cells, surveys
 
-#: Parts of the ids, a power of 2: with a billion of them, one part fits easily into memory.
+#: Most parts of the ids: with a billion of them, one part fits easily into memory.
 PARTS = 128
 
 #: Names of files in the folder.
@@ -69,8 +69,6 @@ class Provenance(Message, frozen=True, kw_only=True):
     counted : int
     repeated : int
         Reports of ids that had been counted, here or earlier.
-    differing : int
-        Those of them that said something else than the one that counts here.
     refused : dict of str to int
         By reason.
     ids : list of IdFile
@@ -86,7 +84,6 @@ class Provenance(Message, frozen=True, kw_only=True):
     reports: int
     counted: int
     repeated: int
-    differing: int
     refused: dict[str, int]
     ids: list[IdFile]
     counts: str
@@ -164,13 +161,14 @@ def read(folder: Path) -> Provenance:
     """
     try:
         provenance = msgspec.json.decode((folder / PROVENANCE).read_bytes(), type=Provenance)
-        hashes = {COUNTS: provenance.counts} | {each.name: each.sha256 for each in provenance.ids}
-        if len(provenance.ids) != PARTS:
+        names = [ids_name(part) for part in range(len(provenance.ids))]
+        if [each.name for each in provenance.ids] != names:
             raise ParameterError(
-                f"file: {folder} has ids in {len(provenance.ids)} parts; expected {PARTS}, as this"
-                " halftruth has them",
+                f"file: {folder / PROVENANCE} names other files than ids-000.parquet and so on;"
+                " expected the folder that 'halftruth reports count' made",
                 field="file",
             )
+        hashes = {COUNTS: provenance.counts} | {each.name: each.sha256 for each in provenance.ids}
         for name, sha256 in hashes.items():
             if file_hash(folder / name) != sha256:
                 raise ParameterError(
@@ -201,6 +199,7 @@ def ids(folder: Path, provenance: Provenance, page: int) -> Iterator[list[bytes]
         If what reads them is not installed.
     """
     try:
+        import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise ParameterError(
@@ -210,4 +209,4 @@ def ids(folder: Path, provenance: Provenance, page: int) -> Iterator[list[bytes]
         ) from None
     for each in provenance.ids:
         for batch in pq.ParquetFile(folder / each.name).iter_batches(page):
-            yield batch.column("id").to_pylist()
+            yield batch.column("id").cast(pa.binary(16)).to_pylist()

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from halftruth_collector import regress_records
 from halftruth_collector.analyses import ANALYSES, Counted, identified
-from halftruth_collector.campaign.randomized import read_randomized
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
+from halftruth_collector.files.randomized import read_randomized
 from halftruth_shared import ParameterError, RecordError, SchemaError, read_survey
 
 TWO, REGRESSION = ANALYSES["two-samples"], ANALYSES["regression"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from databases import on_both
 from field_data import NIGERIA, published
-from halftruth_collector.campaign import randomized
-from halftruth_collector.campaign.randomized import read_randomized
+from halftruth_collector.files import randomized
+from halftruth_collector.files.randomized import read_randomized
 from halftruth_shared import ParameterError, RecordError, Survey
 from halftruth_shared.protocol.terms import Terms
 

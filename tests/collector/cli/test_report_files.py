@@ -32,7 +32,7 @@ def halftruth(halftruth, monkeypatch, tmp_path):
     (tmp_path / "health.toml").write_text(TOML, encoding="utf-8")
     batches = [
         ReportBatch(digest=DIGEST, reports=some(range(60))),
-        ReportBatch(digest=DIGEST, reports=some(range(20), seed=1)),
+        ReportBatch(digest=DIGEST, reports=some(range(20))),
         ReportBatch(digest="0" * 64, reports=some(range(90, 93))),
     ]
     lines = b"\n".join(map(msgspec.json.encode, batches))
@@ -51,7 +51,7 @@ def test_reports_go_from_messages_to_results(halftruth):
     assert (status, complaint) == (0, "")
     first, repeated, *refused = said.splitlines()
     assert first == "counted 60 of 166 reports in 4 files, into counts"
-    assert repeated.startswith("100 had been counted before, ")
+    assert repeated == "100 had been counted before"
     assert refused[2].split()[:2] == ["stale-digest", "6"]
     said = halftruth("reports", "import", "counts")[1]
     assert said == "counted 60 reports; 0 had been counted before\n"

@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 from databases import on_both
 from filed import by_hand, counted, some
-from halftruth_collector.campaign.counting import count
 from halftruth_collector.collector_store import Store
+from halftruth_collector.files.counting import count
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.terms import Terms
 
@@ -79,7 +79,8 @@ def test_files_that_another_collector_imported_count_once(store, survey, run, wr
 def test_counts_of_another_survey_or_terms_are_refused(
     store, survey, run, write, tmp_path, sealing_key
 ):
-    folder = run("counts", write(some(range(30))))
+    files = write(some(range(30)))
+    folder = run("counts", files)
     store.surveys.publish(survey, Terms(invitations=True))
     with pytest.raises(ParameterError, match="'health' asks for invitations here"):
         store.import_reports(folder)
@@ -88,10 +89,10 @@ def test_counts_of_another_survey_or_terms_are_refused(
         store.import_reports(folder)
     another = Survey("health", "Another", survey.schema, survey.mechanism)
     with pytest.raises(ParameterError, match=r"earlier: .*counts has counts of another survey"):
-        count(another, [str(folder)], tmp_path / "new", earlier=[folder])
+        count(another, [*map(str, files)], tmp_path / "new", earlier=[folder])
 
 
-@pytest.mark.parametrize("name", ["counts.db", "ids-003.parquet", "provenance.json"])
+@pytest.mark.parametrize("name", ["counts.db", "ids-000.parquet", "provenance.json"])
 def test_a_damaged_folder_is_refused_as_a_whole(store, run, write, name):
     folder = run("counts", write(some(range(30))))
     (folder / name).write_bytes((folder / name).read_bytes()[:-1])

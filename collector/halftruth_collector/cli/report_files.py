@@ -119,12 +119,12 @@ def count(
     names.
     """
     try:
-        # Imported here: only counting needs Arrow, and it takes a while.
-        from ..campaign.counting import count as count_files
+        # Imported here: only counting needs DuckDB, and it takes a while.
+        from ..files.counting import count as count_files
     except ImportError:
         raise ParameterError(
-            "files: counting them needs pyarrow; expected halftruth-collector[parquet] or [cluster]"
-            " to be installed",
+            "files: counting them needs DuckDB and PyArrow; expected halftruth-collector[files] or"
+            " [cluster] to be installed",
             field="files",
         ) from None
     survey = read_survey(survey_file)
@@ -143,10 +143,7 @@ def count(
         f" {_files(provenance.files)}, into {to}"
     )
     if provenance.repeated:
-        click.echo(
-            f"{provenance.repeated} had been counted before, {provenance.differing} of them with"
-            " something else"
-        )
+        click.echo(f"{provenance.repeated} had been counted before")
     if refused.counts:
         print_table(
             ["refused for", "reports", "the first one"],

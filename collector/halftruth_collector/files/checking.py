@@ -1,0 +1,375 @@
+"""The first piece of work: each report of a file is checked, and goes into the part of its id."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from halftruth_shared import HalftruthError, ParameterError, ReportError, ReportSpace
+from halftruth_shared.protocol.reports import SealedReport
+
+from ..errors import MalformedRequest, slug
+from ..intake.checking import stale, unexpected_invitation_error, unexpected_seal_error
+from ..intake.opening import open_report
+from ..store.counts_folder import SourceFile
+from .engine import connect, quote, quote_list
+from .sources import local_file, reading, reports_in
+from .words import to_words, words_of
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+    from halftruth_shared.protocol.sealing import SealingKeys
+
+#: Numbers of problems that are not of a column; a column's is its position behind these.
+_MALFORMED, _STALE, _SEAL, _INVITATION, _LENGTH, _UNOPENED, _COLUMN = range(1, 8)
+
+#: Sealed reports that are opened at a time.
+_BATCH = 2**14
+
+#: Bytes by which a sealed report may be longer than a packed one.
+_OVERHEAD = 256
+
+#: The largest prime of 32 bits.
+_PRIME = 2**32 - 5
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Requirements of a campaign's reports.
+
+    Attributes
+    ----------
+    survey_id, digest : str
+    space : ReportSpace
+    sealing_key : str or None
+        Public key that they are sealed to.
+    key_file : str or None
+        Where the private keys are; they are read there, and travel nowhere.
+    """
+
+    survey_id: str
+    digest: str
+    space: ReportSpace
+    sealing_key: str | None = None
+    key_file: str | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """A file to be checked.
+
+    Attributes
+    ----------
+    name, address : str
+        As it was given, and where every process finds it.
+    number : int
+        Position among the files.
+    rules : Rules
+    folder : str
+        Where the parts go.
+    parts : int
+    """
+
+    name: str
+    address: str
+    number: int
+    rules: Rules
+    folder: str
+    parts: int
+
+
+@dataclass(frozen=True)
+class IdTask:
+    """Files of ids that were counted earlier, to be parted likewise."""
+
+    files: Sequence[str]
+    number: int
+    folder: str
+    parts: int
+
+
+@dataclass
+class Refusals:
+    """Number of reports refused, by reason, and the first one of each in words."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
+
+    def add(self, reason: str, count: int, first: str) -> None:
+        """Add a number of reports of one reason."""
+        self.counts[reason] = self.counts.get(reason, 0) + count
+        self.first.setdefault(reason, first)
+
+
+@dataclass(frozen=True)
+class CheckedFile:
+    """A file, and the first report of it that was refused for each reason, in words."""
+
+    source: SourceFile
+    first: dict[str, str]
+
+
+def part_name(number: int, part: int) -> str:
+    """Name of the file with one part of the reports of a file."""
+    return f"reports-{number:06}-{part:03}.parquet"
+
+
+def earlier_name(number: int, part: int) -> str:
+    """Name of the file with one part of ids that were counted earlier."""
+    return f"earlier-{number:06}-{part:03}.parquet"
+
+
+def check_file(task: Task) -> CheckedFile:
+    """Check the reports of a file, and write those that can be counted into parts by their ids.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be read.
+    KeyFileError
+    """
+    rules, folder = task.rules, Path(os.path.realpath(task.folder))
+    keys = None
+    if rules.key_file is not None:
+        from halftruth_shared.protocol.sealing import SealingKeys
+
+        keys = SealingKeys.read(rules.key_file)
+    with local_file(task.address, folder) as (path, size, sha256):
+        query = reports_in(task.name, path, size, len(rules.space.shape))
+        with reading(task.name), connect(folder, [path]) as database:
+            first_errors = _check(database, query, rules, keys, task.parts)
+            rows = _number(database, "SELECT count(*) FROM checked")
+            refused = _refusals(database, rules, first_errors)
+            _write_parts(
+                database,
+                f"SELECT id, {task.number} AS file, row, part,"
+                f" {', '.join(word.name for word in words_of(rules.space))}"
+                " FROM checked WHERE problem IS NULL",
+                [folder / part_name(task.number, part) for part in range(task.parts)],
+            )
+    source = SourceFile(name=task.name, size=size, sha256=sha256, rows=rows, refused=refused.counts)
+    return CheckedFile(source, refused.first)
+
+
+def part_ids(task: IdTask) -> None:
+    """Write ids that were counted earlier into parts.
+
+    Raises
+    ------
+    ParameterError
+        If there is not enough room for it.
+    """
+    folder = Path(os.path.realpath(task.folder))
+    files = [os.path.realpath(file) for file in task.files]
+    with working(task.folder), connect(folder, files) as database:
+        database.execute(
+            f"CREATE TABLE earlier AS SELECT id::UUID AS id FROM read_parquet("
+            f"{quote_list(files)}, hive_partitioning = false)"
+        )
+        _write_parts(
+            database,
+            f"SELECT id, {_part(task.parts)} AS part FROM earlier",
+            [folder / earlier_name(task.number, part) for part in range(task.parts)],
+        )
+
+
+@contextmanager
+def working(folder: str) -> Iterator[None]:
+    """Report in one line what goes wrong with the files of the work, and nothing that they hold."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise ParameterError(
+            f"to: the reports cannot be counted in {folder} ({type(error).__name__}); expected"
+            " enough room and memory for them",
+            field="to",
+        ) from None
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Give another name for a file, which gets its own once it is complete."""
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        yield unfinished
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _check(
+    database: DuckDBPyConnection, query: str, rules: Rules, keys: SealingKeys | None, parts: int
+) -> dict[int, HalftruthError]:
+    """Make the table `checked`, with row, id, part, problem and words of each report.
+
+    Returns
+    -------
+    dict of int to HalftruthError
+        The first error in opening, by its row.
+    """
+    words = words_of(rules.space)
+    found = f"SELECT *, {_problem(rules)} AS problem FROM ({query})"
+    columns = f"row, id, {_part(parts)} AS part, problem"
+    if keys is None:
+        each = (f"CASE WHEN problem IS NULL THEN {word.sql()} END AS {word.name}" for word in words)
+        database.execute(
+            f"CREATE TABLE checked AS SELECT {columns}, {', '.join(each)} FROM ({found})"
+        )
+        return {}
+    # Longer bytes are no sealed report, and are not kept.
+    database.execute(
+        "CREATE TABLE candidates AS SELECT row, id, problem, CASE WHEN problem IS NULL"
+        f" AND octet_length(sealed) <= {rules.space.packed_size + _OVERHEAD} THEN sealed"
+        f" ELSE ''::BLOB END AS sealed FROM ({found})"
+    )
+    each = (f"NULL::{word.sql_type} AS {word.name}" for word in words)
+    database.execute(
+        f"CREATE TABLE checked AS SELECT {columns}, {', '.join(each)} FROM candidates"
+        " WHERE problem IS NOT NULL"
+    )
+    first: dict[int, HalftruthError] = {}
+    candidates = database.cursor().sql(
+        "SELECT row, id::BLOB AS id, sealed FROM candidates WHERE problem IS NULL ORDER BY row"
+    )
+    for batch in candidates.to_arrow_reader(_BATCH):
+        opened, error = _open(rules, keys, batch)
+        if error is not None and not first:
+            first[error.row] = error.why
+        database.register("opened", opened)
+        names = ", ".join(word.name for word in words)
+        database.execute(
+            f"INSERT INTO checked SELECT {columns}, {names}"
+            " FROM (SELECT * REPLACE (id::UUID AS id) FROM opened)"
+        )
+        database.unregister("opened")
+    return first
+
+
+def _problem(rules: Rules) -> str:
+    """Write the expression of what is wrong with a report, NULL if nothing is."""
+    space = rules.space
+    cases = [
+        (_MALFORMED, 'id IS NULL OR digest IS NULL OR ("values" IS NULL) = (sealed IS NULL)'),
+        (_STALE, f"digest <> {quote(rules.digest)}"),
+        (_SEAL, "sealed IS NULL" if rules.sealing_key else "sealed IS NOT NULL"),
+        (_INVITATION, "invited"),
+    ]
+    if not rules.sealing_key:
+        cases.append((_LENGTH, f'len("values") <> {len(space.shape)}'))
+        cases += [
+            (
+                _COLUMN + column,
+                f'NOT coalesce("values"[{column + 1}] BETWEEN 0 AND {size - 1}, false)',
+            )
+            for column, size in enumerate(space.shape)
+        ]
+    whens = " ".join(f"WHEN {wrong} THEN {number}" for number, wrong in cases)
+    return f"CASE {whens} END::UINTEGER"
+
+
+def _part(parts: int) -> str:
+    """Write the expression of the part of an id.
+
+    Each half is taken modulo a prime, since ids that begin with the time differ in few bits of one
+    half. It is arithmetic, which is the same in every version of DuckDB.
+    """
+    low, high = f"(id::UHUGEINT & {2**64 - 1})::UBIGINT", "(id::UHUGEINT >> 64)::UBIGINT"
+    return f"(({low} % {_PRIME} + {high} % {_PRIME}) % {parts})::UTINYINT"
+
+
+@dataclass(frozen=True)
+class _Unopened:
+    """The first report of a batch that cannot be opened or does not fit."""
+
+    row: int
+    why: ReportError
+
+
+def _open(
+    rules: Rules, keys: SealingKeys, batch: pa.RecordBatch
+) -> tuple[pa.Table, _Unopened | None]:
+    """Open sealed reports: row, id, problem and words of each, and the first error."""
+    space = rules.space
+    cells = bytearray()
+    problems: list[int | None] = []
+    first = None
+    rows = zip(*(batch.column(name).to_pylist() for name in ("row", "id", "sealed")), strict=True)
+    for row, id_, sealed in rows:
+        report = SealedReport(id=UUID(bytes=id_), sealed=sealed)
+        try:
+            cells += open_report(rules.digest, False, space, report, row, keys)[0]
+            problems.append(None)
+        except ReportError as error:
+            cells += bytes(space.packed_size)
+            problems.append(_UNOPENED)
+            first = first or _Unopened(row, error)
+    values = np.frombuffer(bytes(cells), dtype=space.dtype).reshape(-1, len(space.shape))
+    words = zip(words_of(space), to_words(space, values), strict=True)
+    columns = {
+        "row": batch.column("row"),
+        "id": batch.column("id"),
+        "problem": pa.array(problems, pa.uint32()),
+        **{word.name: pa.array(numbers) for word, numbers in words},
+    }
+    return pa.table(columns), first
+
+
+def _refusals(
+    database: DuckDBPyConnection, rules: Rules, opening: dict[int, HalftruthError]
+) -> Refusals:
+    """Count the reports that were refused, by reason, in the order of the first of each."""
+    refused = Refusals()
+    problems = database.execute(
+        "SELECT problem, count(*), min(row) FROM checked WHERE problem IS NOT NULL"
+        " GROUP BY problem ORDER BY min(row)"
+    )
+    for problem, count, row in problems.fetchall():
+        error = opening[row] if problem == _UNOPENED else _error(rules, problem, row)
+        refused.add(slug(error), count, str(error))
+    return refused
+
+
+def _error(rules: Rules, problem: int, row: int) -> HalftruthError:
+    """Return what a collector would say of the report."""
+    if problem == _MALFORMED:
+        return MalformedRequest(
+            f"report {row}: expected an id, a digest, and either 'values' or 'sealed'"
+        )
+    if problem == _STALE:
+        return stale(rules.survey_id)
+    if problem == _SEAL:
+        return unexpected_seal_error(row, sealed=rules.sealing_key is None)
+    if problem == _INVITATION:
+        return unexpected_invitation_error(row)
+    # Any report with the same fault: the one of the file is quoted nowhere.
+    alike = [] if problem == _LENGTH else [0] * (problem - _COLUMN) + [-1]
+    alike += [0] * (len(rules.space.shape) - len(alike)) if alike else []
+    try:
+        rules.space.check(alike, row)
+    except ReportError as error:
+        return error
+    raise AssertionError("a report was refused that fits")
+
+
+def _write_parts(database: DuckDBPyConnection, query: str, paths: Sequence[Path]) -> None:
+    """Write the rows of a query into a file for each part."""
+    for part, path in enumerate(paths):
+        with whole(path) as unfinished:
+            database.execute(
+                f"COPY (SELECT * EXCLUDE part FROM ({query}) WHERE part = {part})"
+                f" TO {quote(unfinished)} (FORMAT parquet, COMPRESSION uncompressed)"
+            )
+
+
+def _number(database: DuckDBPyConnection, query: str) -> int:
+    [[number]] = database.execute(query).fetchall()
+    return int(number)

@@ -1,0 +1,374 @@
+"""Counting the reports of files, each id once: the pieces of work, and what they add up to.
+
+Files are checked, and their reports parted by id (:mod:`.checking`). Then each part is counted by
+itself, since all reports with one id are in the same part. Each piece of work is a few queries of
+DuckDB, which any process may run, and run again.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from halftruth_shared import ParameterError, ReportSpace, Survey
+from halftruth_shared.protocol.base import check_hexadecimal
+from halftruth_shared.protocol.report_files import ReportFile
+from numpy.typing import NDArray
+from sqlalchemy import select
+
+from ..executors import Map
+from ..store import counts_folder
+from ..store.counts_folder import PARTS, PROVENANCE, Earlier, IdFile, Provenance, SourceFile
+from ..store.tables import surveys
+from ..store.transfer import exported
+from .checking import (
+    CheckedFile,
+    IdTask,
+    Refusals,
+    Rules,
+    Task,
+    check_file,
+    earlier_name,
+    part_ids,
+    part_name,
+    whole,
+    working,
+)
+from .engine import connect, quote, quote_list
+from .sources import find, read_manifests, total_size
+from .words import to_packed, words_of
+
+#: Bytes of files for each part of the ids.
+_BYTES_OF_PART = 2**24
+
+#: Reason of reports that share an id and have different values.
+CONFLICT = "conflicting-id"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the reports to be counted.
+
+    Attributes
+    ----------
+    number : int
+    files, earlier : int
+        Number of files of reports, and of earlier counts, that were parted.
+    folder : str
+        Where these are in ``work``; its new ids go into ``counts``.
+    space : ReportSpace
+    """
+
+    number: int
+    files: int
+    earlier: int
+    folder: str
+    space: ReportSpace
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """Reports of one file whose ids other reports have with other values; row of the first."""
+
+    file: int
+    reports: int
+    row: int
+
+
+@dataclass(frozen=True)
+class CountedPart:
+    """Counts of a part by the words of a report, and the reports that were not counted."""
+
+    words: list[NDArray[np.integer]]
+    counts: NDArray[np.int64]
+    repeated: int
+    conflicts: list[Conflicts]
+    ids: IdFile
+
+
+def count(
+    survey: Survey,
+    patterns: Sequence[str],
+    to: Path,
+    map_pieces: Map = map,
+    *,
+    sealing_key: str | None = None,
+    key_file: Path | None = None,
+    earlier: Sequence[Path] = (),
+) -> tuple[Provenance, Refusals]:
+    """Count reports in files, each id once, and write counts and ids into a new folder.
+
+    Reports with one id and the same values count once. Where the values differ, none of them
+    counts. Wherever the work is done, the counts and ids are the same.
+
+    Parameters
+    ----------
+    survey : Survey
+    patterns : sequence of str
+        Names of files of reports, with wildcards.
+    to : Path
+        Folder of counts to make; beside it is what is needed meanwhile. Whoever does pieces of the
+        work finds it, and the files, under the same name.
+    map_pieces : callable, optional
+        Where the pieces of the work are done.
+    sealing_key : str, optional
+        Public key that the reports are sealed to.
+    key_file : Path, optional
+        The collector's private keys, where reports are sealed.
+    earlier : sequence of Path
+        Folders of counts, and exports of collectors, whose reports are not counted again.
+
+    Returns
+    -------
+    Provenance
+    Refusals
+
+    Raises
+    ------
+    ParameterError
+        If a file is not as it was written or no file of reports, none of the reports can be
+        counted, or the folder cannot be made.
+    KeyFileError, WorkersLost
+    """
+    if to.exists():
+        raise ParameterError(f"to: {to} exists; expected a new name", field="to")
+    rules = _rules(survey, sealing_key, key_file)
+    names = find(patterns)
+    promised = read_manifests(names)
+    parts = min(max(1, total_size(names) // _BYTES_OF_PART), PARTS)
+    with _scratch(to) as scratch:
+        work, result = scratch / "work", scratch / "counts"
+        work.mkdir()
+        result.mkdir(mode=0o700)
+        before = [
+            _earlier(path, survey, work / f"export-{number:03}.parquet")
+            for number, path in enumerate(earlier)
+        ]
+        id_tasks = [
+            IdTask(files, number, str(work), parts) for number, (files, _) in enumerate(before)
+        ]
+        list(map_pieces(part_ids, id_tasks))
+        tasks = [
+            Task(name, _everywhere(name), number, rules, str(work), parts)
+            for number, name in enumerate(names)
+        ]
+        checked: list[CheckedFile] = list(map_pieces(check_file, tasks))
+        for file in checked:
+            _check_promise(file.source, promised.get(file.source.name))
+        part_tasks = [
+            Part(number, len(names), len(before), str(scratch), rules.space)
+            for number in range(parts)
+        ]
+        counted: list[CountedPart] = list(map_pieces(count_part, part_tasks))
+        sources, refused = _refusals(checked, [each for part in counted for each in part.conflicts])
+        reports = sum(source.rows for source in sources)
+        if reports == sum(refused.counts.values()):
+            raise _nothing(refused)
+        counts = _total(rules.space, counted)
+        provenance = Provenance(
+            survey=survey.id,
+            digest=survey.digest,
+            sealing_key=sealing_key,
+            files=sources,
+            earlier=[known for _, known in before],
+            reports=reports,
+            counted=sum(counts.values()),
+            repeated=sum(part.repeated for part in counted),
+            refused=refused.counts,
+            ids=[part.ids for part in counted],
+            counts=counts_folder.write(result, survey, sealing_key, counts),
+        )
+        (result / PROVENANCE).write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
+        os.replace(result, to)
+    return provenance, refused
+
+
+def count_part(part: Part) -> CountedPart:
+    """Count the reports of a part, each id once, unless it was counted earlier.
+
+    Raises
+    ------
+    ParameterError
+        If there is not enough room for it.
+    """
+    folder = Path(os.path.realpath(part.folder))
+    work, ids = folder / "work", folder / "counts" / counts_folder.ids_name(part.number)
+    names = [word.name for word in words_of(part.space)]
+    with working(part.folder), connect(folder) as database:
+        reports = _files(work / part_name(number, part.number) for number in range(part.files))
+        earlier = ""
+        if part.earlier:
+            known = (work / earlier_name(number, part.number) for number in range(part.earlier))
+            earlier = f"ANTI JOIN {_files(known)} AS earlier USING (id)"
+        differs = " OR ".join(f"min({name}) <> max({name})" for name in names)
+        firsts = ", ".join(f"min({name}) AS {name}" for name in names)
+        database.execute(
+            f"CREATE TABLE found AS SELECT id, count(*) AS reports, ({differs}) AS conflicting,"
+            f" {firsts} FROM {reports} AS reports {earlier} GROUP BY id"
+        )
+        [[rows]] = database.execute(f"SELECT count(*) FROM {reports}").fetchall()
+        conflicts = database.execute(
+            f"SELECT file, count(*), min(row) FROM {reports} AS reports SEMI JOIN"
+            " (SELECT id FROM found WHERE conflicting) AS conflicts USING (id) GROUP BY file"
+        ).fetchall()
+        database.execute("DELETE FROM found WHERE conflicting")
+        of_words = ", ".join(names)
+        cells = database.execute(
+            f"SELECT {of_words}, count(*) AS reports FROM found GROUP BY {of_words}"
+        ).fetchnumpy()
+        with whole(ids) as unfinished:
+            # The order of an id tells nothing of when its report came.
+            database.execute(
+                f"COPY (SELECT id FROM found ORDER BY id) TO {quote(unfinished)}"
+                " (FORMAT parquet, COMPRESSION uncompressed)"
+            )
+            sha256 = counts_folder.file_hash(unfinished)
+    counts = np.asarray(cells["reports"])
+    distinct = int(counts.sum())
+    return CountedPart(
+        words=[np.asarray(cells[name]) for name in names],
+        counts=counts,
+        repeated=rows - distinct - sum(count for _, count, _ in conflicts),
+        conflicts=[Conflicts(*each) for each in conflicts],
+        ids=IdFile(name=ids.name, rows=distinct, sha256=sha256),
+    )
+
+
+def _files(paths: Iterable[Path]) -> str:
+    return f"read_parquet({quote_list([*paths])}, hive_partitioning = false)"
+
+
+def _rules(survey: Survey, sealing_key: str | None, key_file: Path | None) -> Rules:
+    rules = Rules(survey.id, survey.digest, survey.report_space)
+    if sealing_key is None:
+        return rules
+    check_hexadecimal("sealed_to", sealing_key)
+    from halftruth_shared.protocol.sealing import SealingKeys
+
+    if key_file is None or sealing_key not in SealingKeys.read(key_file).public:
+        raise ParameterError(
+            "sealed_to: its private key is not here; expected it in the file that"
+            " HALFTRUTH_SEALING_KEYS names",
+            field="sealed_to",
+        )
+    return Rules(rules.survey_id, rules.digest, rules.space, sealing_key, str(key_file.absolute()))
+
+
+@contextmanager
+def _scratch(to: Path) -> Iterator[Path]:
+    """A folder beside the result, which nobody else can read, and which is gone in the end."""
+    scratch = to.resolve().with_name(f".{to.name}.{secrets.token_hex(4)}")
+    try:
+        scratch.mkdir(mode=0o700, parents=True)
+        yield scratch
+    except OSError as error:
+        if error.errno is None:
+            # Of a connection, not of a file.
+            raise
+        raise ParameterError(
+            f"to: {to} cannot be written: {error.strerror}; expected a place for it that every"
+            " process and worker finds under this name",
+            field="to",
+        ) from None
+    finally:
+        # Under another name, since a worker that lost its scheduler goes on for a while.
+        gone = scratch.with_name(f"{scratch.name}.gone")
+        with suppress(OSError):
+            os.replace(scratch, gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+def _everywhere(name: str) -> str:
+    """A name that means the same to processes that run elsewhere."""
+    return name if "://" in name else os.path.abspath(name)
+
+
+def _earlier(path: Path, survey: Survey, copy: Path) -> tuple[list[str], Earlier]:
+    """Return the files of the ids of earlier counts, and their provenance.
+
+    The ids of an export are copied into a file.
+    """
+    with exported(path) as (source, pages):
+        digests = source.execute(select(surveys.c.digest)).scalars().all()
+        if digests != [survey.digest]:
+            raise ParameterError(
+                f"earlier: {path} has counts of another survey; expected the digest"
+                f" {survey.digest}",
+                field="earlier",
+            )
+        if path.is_dir():
+            known = Earlier(name=str(path), sha256=counts_folder.file_hash(path / PROVENANCE))
+            ids = path.absolute().glob("ids-*.parquet")
+            return sorted(map(str, ids)), known
+        known = Earlier(name=str(path), sha256=counts_folder.file_hash(path))
+        schema = pa.schema({"id": pa.binary(16)})
+        with pq.ParquetWriter(copy, schema) as writer:
+            for page in pages:
+                writer.write_batch(pa.record_batch([pa.array(page, pa.binary(16))], schema=schema))
+        return [str(copy)], known
+
+
+def _check_promise(file: SourceFile, promised: ReportFile | None) -> None:
+    """Make sure that a file is as its manifest says."""
+    if promised is not None and (file.size, file.sha256) != (promised.size, promised.sha256):
+        raise ParameterError(
+            f"files: {file.name}: has {file.size} bytes that are not those of its manifest;"
+            f" expected the {promised.size} that were written",
+            field="files",
+        )
+
+
+def _refusals(
+    checked: Sequence[CheckedFile], conflicts: Sequence[Conflicts]
+) -> tuple[list[SourceFile], Refusals]:
+    """Add the conflicts to the refusals of each file, and sum these, with the first of each."""
+    number_of = Counter({each.file: 0 for each in conflicts})
+    first: dict[int, int] = {}
+    for each in conflicts:
+        number_of[each.file] += each.reports
+        first[each.file] = min(each.row, first.get(each.file, each.row))
+    total, sources = Refusals(), []
+    for number, file in enumerate(checked):
+        refused, said = dict(file.source.refused), dict(file.first)
+        if number in first:
+            refused[CONFLICT] = number_of[number]
+            said[CONFLICT] = (
+                f"report {first[number]}: id: another report has it with other values; expected"
+                " one id for each report"
+            )
+        for reason, reports in refused.items():
+            total.add(reason, reports, f"{file.source.name}: {said[reason]}")
+        sources.append(msgspec.structs.replace(file.source, refused=refused))
+    return sources, total
+
+
+def _nothing(refused: Refusals) -> ParameterError:
+    said = "; ".join(
+        f"{number} of {reason}, the first in {refused.first[reason]}"
+        for reason, number in sorted(refused.counts.items())
+    )
+    return ParameterError(
+        f"files: no report can be counted ({said or 'there is none'}); expected reports of this"
+        " survey",
+        field="files",
+    )
+
+
+def _total(space: ReportSpace, counted: Sequence[CountedPart]) -> dict[bytes, int]:
+    """Sum the counts of all parts by packed report."""
+    columns = zip(*(part.words for part in counted), strict=True)
+    packed = to_packed(space, [np.concatenate(column) for column in columns])
+    cells, places = np.unique(packed, return_inverse=True)
+    total = np.zeros(len(cells), dtype=np.int64)
+    np.add.at(total, places, np.concatenate([part.counts for part in counted]))
+    return dict(zip(cells.tolist(), total.tolist(), strict=True))

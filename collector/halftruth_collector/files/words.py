@@ -1,0 +1,80 @@
+"""Reports as a few unsigned integers, by which SQL compares and groups them.
+
+The values of a report are the digits of these words, in mixed radix: as many columns go into a
+word as its 64 bits can tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from halftruth_shared import ReportSpace
+from numpy.typing import NDArray
+
+#: Integer types of SQL by the number of values that they hold.
+_TYPES = {2**8: "UTINYINT", 2**16: "USMALLINT", 2**32: "UINTEGER", 2**64: "UBIGINT"}
+
+
+@dataclass(frozen=True)
+class Word:
+    """Columns of a report that go into one word, and the weight of each as a digit."""
+
+    name: str
+    columns: tuple[int, ...]
+    weights: tuple[int, ...]
+    size: int
+
+    @property
+    def sql_type(self) -> str:
+        """Narrowest type that holds the word."""
+        return next(kind for size, kind in _TYPES.items() if self.size <= size)
+
+    def sql(self) -> str:
+        """Write the expression of the word of a list "values" that fits."""
+        digits = (
+            f'"values"[{column + 1}]::UBIGINT * {weight}::UBIGINT'
+            for column, weight in zip(self.columns, self.weights, strict=True)
+        )
+        return f"({' + '.join(digits)})::{self.sql_type}"
+
+
+def words_of(space: ReportSpace) -> list[Word]:
+    """Return the words of a report, as few as there can be in the order of its columns."""
+    words: list[Word] = []
+    columns: list[int] = []
+    weights: list[int] = []
+    size = 1
+    for column, values in enumerate(space.shape):
+        if columns and size * values > 2**64:
+            words.append(Word(f"w{len(words)}", tuple(columns), tuple(weights), size))
+            columns, weights, size = [], [], 1
+        columns.append(column)
+        weights.append(size)
+        size *= values
+    return [*words, Word(f"w{len(words)}", tuple(columns), tuple(weights), size)]
+
+
+def to_words(space: ReportSpace, values: NDArray[np.integer]) -> list[NDArray[np.uint64]]:
+    """Return the words of reports that fit, values of shape (reports, columns)."""
+    return [
+        sum(
+            (
+                values[:, column].astype(np.uint64) * np.uint64(weight)
+                for column, weight in zip(word.columns, word.weights, strict=True)
+            ),
+            np.zeros(len(values), dtype=np.uint64),
+        )
+        for word in words_of(space)
+    ]
+
+
+def to_packed(space: ReportSpace, words: Sequence[NDArray[np.integer]]) -> NDArray[np.void]:
+    """Return the packed reports of words."""
+    values = np.empty((len(words[0]), len(space.shape)), dtype=space.dtype)
+    for word, numbers in zip(words_of(space), words, strict=True):
+        rest = numbers.astype(np.uint64)
+        for column in word.columns:
+            rest, values[:, column] = np.divmod(rest, np.uint64(space.shape[column]))
+    return values.view(f"V{space.packed_size}").ravel()
