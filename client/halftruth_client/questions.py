@@ -158,6 +158,8 @@ def plain(field: Field, value: Any) -> Any:
         for answer, known in value.items():
             margins.setdefault(answer.question, {})[answer.category] = known
         return margins
+    if field.of == "question" and isinstance(value, (list, tuple)):
+        return [_names(each) for each in value]
     return _names(value)
 
 
@@ -188,7 +190,7 @@ def _names(content: Any) -> Any:
     if isinstance(content, Mapping):
         return {_names(key): _names(value) for key, value in content.items()}
     if isinstance(content, (list, tuple)):
-        # In a list, a question with several answers stands for its options.
+        # In a list of attributes, a question with several answers stands for its options.
         options = (e.options if isinstance(e, SeveralQuestion) else [e] for e in content)
         return [_names(each) for group in options for each in group]
     return content

@@ -54,6 +54,11 @@ class Several:
         for what in ("label", "help", "short"):
             _freeze_text(self, what)
 
+    def short_in(self, *languages: str) -> str:
+        """Return what results call it."""
+        label = in_language(self.label or self.name, *languages)
+        return in_language(self.short, *languages) or shortened(label)
+
 
 @dataclass(frozen=True)
 class Attribute:
@@ -312,14 +317,14 @@ class Attribute:
 
         With `ends`, the end of a long label without a short one is kept besides its beginning.
         """
-        own = in_language(self.short, *languages) or shortened(
+        own = self.short_option_in(*languages, ends=ends)
+        return own if self.question is None else f"{self.question.short_in(*languages)} – {own}"
+
+    def short_option_in(self, *languages: str, ends: bool = False) -> str:
+        """Return what results call it below its question."""
+        return in_language(self.short, *languages) or shortened(
             self.option_in(*languages), ends=ends
         )
-        if self.question is None:
-            return own
-        asked = self.question.label or self.question.name
-        question = in_language(self.question.short, *languages)
-        return f"{question or shortened(in_language(asked, *languages))} – {own}"
 
     def short_answers_in(self, *languages: str) -> tuple[str, ...]:
         """Return what results call its categories, in order, all different as far as labels are."""

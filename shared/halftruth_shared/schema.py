@@ -110,6 +110,13 @@ class Schema:
         try:
             return self._positions[name]
         except (KeyError, TypeError):
+            if isinstance(name, str) and name in self.options:
+                options = listing([option.name for option in self.options[name]])
+                raise SchemaError(
+                    f"{field}: '{name}' is a question with several answers; expected one of its"
+                    f" options: {options}",
+                    field=field,
+                ) from None
             raise SchemaError(
                 f"{field}: unknown attribute '{name}'; the survey has: {listing(self.names)}",
                 field=field,
@@ -133,6 +140,17 @@ class Schema:
             raise SchemaError(f"{field}: '{twice}' is named twice; expected once", field=field)
         return positions
 
+    def attributes_of(self, name: str, field: str = "attributes") -> tuple[Attribute, ...]:
+        """Return the attributes of a question: its options, or itself.
+
+        Raises
+        ------
+        SchemaError
+            If there is no question or attribute of that name.
+        """
+        options = self.options.get(name) if isinstance(name, str) else None
+        return options or (self.attributes[self.position(name, field)],)
+
     @cached_property
     def questions(self) -> tuple[Question, ...]:
         """The questions as people see them, in order."""
@@ -145,7 +163,8 @@ class Schema:
         return tuple([_question(group) for group in groups])
 
     @cached_property
-    def _options(self) -> dict[str, tuple[Attribute, ...]]:
+    def options(self) -> dict[str, tuple[Attribute, ...]]:
+        """Options of each question with several answers, by its name."""
         return {q.name: q.attributes for q in self.questions if q.kind == "several"}
 
     def _check_options(self) -> None:
@@ -154,10 +173,10 @@ class Schema:
         twice = repeated(names)
         if twice is not None:
             raise SchemaError(f"attributes: '{twice}' is named twice; expected once", field=twice)
-        for name in self._options:
+        for name in self.options:
             if name in self._positions:
                 raise SchemaError(f"attributes: '{name}' is named twice; expected once", field=name)
-        for name, options in self._options.items():
+        for name, options in self.options.items():
             first = options[0]
             if any(
                 replace(o, name=first.name, label=first.label, short=first.short) != first
@@ -191,8 +210,8 @@ class Schema:
             i = self._positions.get(name, j)
             if i >= j:
                 earlier = listing(self.names[:j]) or "none, since it is the first"
-                if name in self._options:
-                    earlier = listing([option.name for option in self._options[name]])
+                if name in self.options:
+                    earlier = listing([option.name for option in self.options[name]])
                 raise SchemaError(
                     f"attribute '{about.name}': ask_if: '{name}' is no earlier attribute; expected"
                     f" one of: {earlier}",
@@ -258,10 +277,10 @@ class Schema:
         """
         if not isinstance(record, Mapping):
             raise RecordError("record: expected a mapping of attribute names to answers")
-        unknown = [n for n in record if n not in self._positions and n not in self._options]
+        unknown = [n for n in record if n not in self._positions and n not in self.options]
         if unknown:
             keys = {_folded(key) for key in unknown if isinstance(key, str)}
-            meant = [n for n in (*self._positions, *self._options) if _folded(n) in keys]
+            meant = [n for n in (*self._positions, *self.options) if _folded(n) in keys]
             raise RecordError(
                 f"record: {len(unknown)} unknown attribute{'s' if len(unknown) > 1 else ''}"
                 f"{f', perhaps {listing(meant)}' if meant else ''};"
@@ -277,12 +296,12 @@ class Schema:
 
     def _by_attribute(self, record: Mapping[str, object]) -> Mapping[str, object]:
         """Replace lists of options in a record by answers to each option."""
-        lists = [name for name in self._options if name in record]
+        lists = [name for name in self.options if name in record]
         if not lists:
             return record
         answers = dict(record)
         for name in lists:
-            options, chosen = self._options[name], answers.pop(name)
+            options, chosen = self.options[name], answers.pop(name)
             if any(option.name in record for option in options):
                 raise RecordError(
                     f"attribute '{name}': expected the list of what was chosen or an answer to each"

@@ -6,7 +6,7 @@ from halftruth_client.questions import Answer, Question, Questions, plain
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.reading import fields
-from halftruth_shared.analyses.several import SeveralQuery
+from halftruth_shared.analyses.table import TableQuery
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +24,13 @@ def test_an_option_is_the_answer_of_those_who_chose_it(questions):
     assert answer == {"symptoms.cough": "yes"}
 
 
-def test_a_question_with_several_answers_is_one_question_and_stands_for_its_options(questions):
+def test_a_question_with_several_answers_is_one_question_or_stands_for_its_options(questions):
     assert [question.name for question in questions] == [
         "drinks", "smoker", "cigarettes", "content", "symptoms", "sleep",
     ]  # fmt: skip
-    assert plain(fields(SeveralQuery)["question"], questions.symptoms) == "symptoms"
     names = plain(fields(OverviewQuery)["attributes"], [questions.smoker, questions.symptoms])
+    assert names == ["smoker", "symptoms"]
+    names = plain(fields(TableQuery)["attributes"], [questions.smoker, questions.symptoms])
     assert names == ["smoker", "symptoms.cough", "symptoms.fever", "symptoms.pain"]
     line = next(line for line in repr(questions).splitlines() if line.startswith("symptoms"))
     assert line == "symptoms (Which did you have?), several of: cough, fever, pain"

@@ -190,7 +190,6 @@ ASKED = {
     "regression": {"outcome": "q1", "predictors": ["age", "q0"]},
     "comparison": {"answer": {"q1": "yes"}, "groups": "age"},
     "distribution": {"attribute": "q1", "groups": "age"},
-    "several": {"attributes": ["q0", "q1", "q2"]},
     "risk": {"quasi": ["age", "q0"], "sensitive": "q1"},
     "weighted": {"margins": {"age": {"younger": 0.6, "older": 0.4}}},
 }

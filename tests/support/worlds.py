@@ -37,9 +37,6 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 #: Level of tests, and of what intervals may miss.
 ALPHA = 0.05
 
-#: Attributes beyond this are not asked of rules and itemsets: results would be the same, longer.
-_MINED = 4
-
 #: Results of thousands of numbers, which only each so many-th survey is asked for.
 _SELDOM = {"rules": 4}
 
@@ -187,8 +184,6 @@ def questions(world: World, target: str) -> Iterator[tuple[str, Query[Any]]]:
     survey = world.survey
     for analysis in identified(survey):
         name = analysis.name
-        if name == "several" and max(world.shape) > 2:
-            continue
         first = analysis.start(survey)
         variants = _variants(name, world)
         for label, changes in variants.items() if variants else [("", {})]:
@@ -266,7 +261,6 @@ def _variants(name: str, world: World) -> Mapping[str, Mapping[str, Any]]:
                 "scores": {b: "ranks"},
             },
         },
-        "several": {"": {"attributes": list(names[:_MINED])}},
         "weighted": {
             way: {"margins": margins, "attributes": [b], "method": way}
             for way in ("raking", "calibration")

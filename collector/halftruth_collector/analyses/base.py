@@ -360,5 +360,13 @@ def choices(field: Field, survey: Survey | None = None) -> tuple[str, ...]:
     if field.of == "attribute" and survey is not None:
         return survey.schema.names
     if field.of == "question" and survey is not None:
-        return tuple([q.name for q in survey.schema.questions if q.kind == "several"])
+        options = survey.schema.options
+        return tuple(
+            name
+            for question in survey.schema.questions
+            for name in (
+                *([question.name] if question.name in options else []),
+                *(attribute.name for attribute in question.attributes),
+            )
+        )
     return field.choices

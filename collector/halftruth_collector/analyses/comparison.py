@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from halftruth_shared import Attribute, ParameterError, Survey
+from halftruth_shared import Attribute, ParameterError, Schema, Survey
 from halftruth_shared.analyses import Query
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel, Reference
 from halftruth_shared.analyses.comparison import (
@@ -25,6 +25,8 @@ from halftruth_shared.analyses.wording import (
     quoted_items,
     with_interval,
 )
+from halftruth_shared.attribute import OPTION
+from halftruth_shared.errors import listing
 
 from ..estimation.answers import category_code
 from ..estimation.contrasts import Estimates, Groups, compare_groups, shares_of, trend_of
@@ -40,7 +42,7 @@ _EFFECTS = {"difference": "difference", "risk_ratio": "risk ratio", "odds_ratio"
 def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
     """Comparisons from the table of the groups and the answer alone."""
     schema = counted.estimator.schema
-    [(name, category)] = query.answer.items()
+    name, category = _answer(schema, query)
     answered = schema.attributes[schema.position(name, "answer")]
     answer = category_code(answered, category, "answer")
     attribute = schema.attributes[schema.position(query.groups, "groups")]
@@ -88,6 +90,20 @@ def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
         if query.covariance
         else None,
     )
+
+
+def _answer(schema: Schema, query: ComparisonQuery) -> tuple[str, str]:
+    """Attribute and category of the answer; of an option, that it was chosen."""
+    [(name, category)] = query.answer.items()
+    if name not in schema.options:
+        return name, category
+    options = {str(option.option): option.name for option in schema.options[name]}
+    if category not in options:
+        raise ParameterError(
+            f"answer: '{name}' has no option '{category}'; expected one of: {listing([*options])}",
+            field="answer",
+        )
+    return options[category], OPTION[-1]
 
 
 def _chosen(attribute: Attribute, among: Sequence[str] | None) -> list[int]:
@@ -296,7 +312,8 @@ def further(survey: Survey, query: ComparisonQuery) -> list[Query[Any]]:
     schema = survey.schema
     if query.estimate == "model":
         return []
-    attribute = schema.attributes[schema.position(name)]
+    attribute = schema.attributes_of(name)[0]
+    name = attribute.several or name
     same: Any = {
         "where": query.where,
         "missing": query.missing,

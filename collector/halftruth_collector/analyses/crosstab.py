@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
-from halftruth_shared.analyses.base import MeasureEstimate
+from halftruth_shared import Attribute, ParameterError
+from halftruth_shared.analyses.base import Items, MeasureEstimate
 from halftruth_shared.analyses.charts import Axis, Chart, EstimateChart, HeatMap, Mark, Panel
 from halftruth_shared.analyses.crosstab import (
     CrosstabBase,
@@ -26,7 +27,9 @@ from halftruth_shared.analyses.wording import (
     value,
     with_interval,
 )
+from halftruth_shared.attribute import OPTION
 from halftruth_shared.mechanisms.variances import error_parts
+from msgspec.structs import replace
 
 from ..estimation.answers import present_items
 from ..estimation.association import in_order, known_covariance
@@ -54,6 +57,97 @@ _Placed = tuple[CrosstabCell, CrosstabBase]
 
 def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
     """Shares within groups of ``Estimator.table``, its departures from independence, its test."""
+    schema = counted.estimator.schema
+    several = [name for name in query.attributes if name in schema.options]
+    if several:
+        return _multiple_response(counted, query, several)
+    return _tabulate(counted, query)[0]
+
+
+def _multiple_response(
+    counted: Counted, query: CrosstabQuery, several: Sequence[str]
+) -> CrosstabResult:
+    """Cross each option of a question with several answers, and keep those who chose it."""
+    [question, *others] = several
+    schema = counted.estimator.schema
+    if others:
+        raise ParameterError(
+            f"attributes: expected at most one question with several answers, not '{question}' and"
+            f" '{others[0]}'; or one of their options",
+            field="attributes",
+        )
+    if question not in query.attributes[:2]:
+        raise ParameterError(
+            f"attributes: expected '{question}', which has several answers, in the rows or the"
+            " columns; or one of its options",
+            field="attributes",
+        )
+    if query.covariance:
+        raise ParameterError(
+            f"covariance: expected none, since '{question}' has several answers; or one of its"
+            " options",
+            field="covariance",
+        )
+    schema.positions(
+        [each.name for name in query.attributes for each in schema.attributes_of(name)]
+    )
+    found: dict[tuple[str, ...], CrosstabCell] = {}
+    bases, tests, effective = [], [], []
+    for option in schema.options[question]:
+        attributes = [option.name if name == question else name for name in query.attributes]
+        part, reports = _tabulate(counted, replace(query, attributes=attributes))
+
+        def renamed(values: Items, option: Attribute = option) -> Items:
+            """Values with the option as the answer to its question."""
+            return {
+                question if name == option.name else name: str(option.option)
+                if name == option.name
+                else category
+                for name, category in values.items()
+            }
+
+        for cell in part.cells:
+            if cell.values[option.name] == OPTION[-1]:
+                values = renamed(cell.values)
+                found[tuple(values.values())] = replace(cell, values=values)
+        for base in part.bases:
+            if option.name not in base.values and query.missing == "exclude":
+                # Those who answered this option.
+                bases.append(replace(base, values={question: str(option.option), **base.values}))
+            elif base.values.get(option.name, OPTION[-1]) == OPTION[-1]:
+                bases.append(replace(base, values=renamed(base.values)))
+        tests += [part.independence] if part.independence else []
+        effective.append(reports)
+    # In row-major order, whether the options are in the rows or in the columns.
+    axes = [dict.fromkeys(axis) for axis in zip(*found, strict=True)]
+    cells = [found[key] for key in product(*axes)]
+    margins = [(cell.ends[1] - cell.ends[0]) / 2 if cell.ends else np.inf for cell in cells]
+    reliability, verdict = verdicts.on_table(np.array(margins), np.concatenate(effective))
+    return CrosstabResult(
+        **counted.origin(),
+        query=query,
+        reliability=reliability,
+        verdict=verdict,
+        multiple_response=question,
+        bases=list({tuple(base.values.items()): base for base in bases}.values()),
+        cells=cells,
+        independence=_smallest(tests),
+        measures=[],
+    )
+
+
+def _smallest(tests: Sequence[IndependenceOutcome]) -> IndependenceOutcome | None:
+    """Return the test with the smallest p-value, multiplied by the number of tests."""
+    tested = [test for test in tests if test.p_value is not None]
+    if not tested:
+        return tests[0] if tests else None
+    one = min(tested, key=lambda test: test.p_value or 0.0)
+    p_value = min(1.0, len(tested) * (one.p_value or 0.0))
+    return _outcome(IndependenceTest(one.statistic, one.degrees_of_freedom, p_value))
+
+
+def _tabulate(counted: Counted, query: CrosstabQuery) -> tuple[CrosstabResult, Array]:
+    """Cross attributes, with the effective reports of each cell."""
     names = query.attributes
     table = counted.estimator.table(names)
     base_axes = _given(query)
@@ -65,7 +159,7 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
     parts = error_parts(shares.variance.ravel(), alone)
     reliability, verdict = verdicts.on_table(shares.sets.half_width, table.effective_reports)
     departures = Departures(table)
-    return CrosstabResult(
+    result = CrosstabResult(
         **counted.origin(),
         query=query,
         reliability=reliability,
@@ -88,6 +182,7 @@ def compute(counted: Counted, query: CrosstabQuery) -> CrosstabResult:
         if query.covariance
         else None,
     )
+    return result, np.ravel(table.effective_reports)
 
 
 def _outcome(test: IndependenceTest) -> IndependenceOutcome:
@@ -175,6 +270,9 @@ def grid(result: CrosstabResult) -> Grid:
     people = f"people ({sentences.level(result.query.confidence)})"
     lines = _lines(result, row, column)
     answers, last = next(iter(lines.values())), list(lines)[-1][-1]
+    # Options that not the same people answered have bases of their own.
+    if (column if percentages == "row" else row) in result.bases[0].values:
+        percentages = "joint"
     shown: list[list[object]] = []
     for key, line in lines.items():
         shown.append([*key, *(_text(cell, result) for cell, _ in line)])
@@ -327,13 +425,21 @@ def interpretation(result: CrosstabResult) -> list[str]:
         f" {percent(1 - result.query.confidence)} of the cells are.",
     ]
     lines[1:1] = sentences.verdict(result, usable=True)
+    several = result.multiple_response
+    if several:
+        lines.append(
+            f"Of {sentences.quoted(several)} several options may be chosen: each share is that of"
+            " people who chose this one, and the options do not add up to 100 %."
+        )
     test = result.independence
     if test is not None and test.p_value is not None:
         # The headline has the p-value, or why there is none.
         degrees = f"degree{'' if test.degrees_of_freedom == 1 else 's'} of freedom"
         tested = f"{value(test.statistic, None)} with {test.degrees_of_freedom} {degrees}"
         lines.append(
-            f"Wald test of independence{layers} in the population: {tested}; {test.statement}."
+            f"Wald test of independence{layers} in the population"
+            f"{', of the clearest option, with a p-value for all options' if several else ''}:"
+            f" {tested}; {test.statement}."
         )
     return [*lines, *_association(result.measures)]
 

@@ -23,8 +23,9 @@ def compute(counted: Counted, query: ItemsetsQuery) -> ItemsetsResult:
     """Itemsets as ``Estimator.itemsets`` gives them, or some of them."""
     parameters = asked(query)
     length, attribute, decision = (parameters.pop(name) for name in _SHOWN)
+    schema, named = counted.estimator.schema, None
     if attribute is not None:
-        counted.estimator.schema.position(attribute, "attribute")
+        named = {each.name for each in schema.attributes_of(attribute, "attribute")}
     mined = counted.estimator.itemsets(**parameters)
     return ItemsetsResult(
         **counted.origin(),
@@ -35,7 +36,7 @@ def compute(counted: Counted, query: ItemsetsQuery) -> ItemsetsResult:
             itemset
             for itemset in mined
             if length in (None, len(itemset.items))
-            and attribute in (None, *itemset.items)
+            and (named is None or not named.isdisjoint(itemset.items))
             and decision in (None, itemset.decision)
         ],
     )

@@ -6,13 +6,13 @@ names.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar, cast
 
 import msgspec
-from halftruth_shared import Survey
+from halftruth_shared import Attribute, Survey
 from halftruth_shared.analyses import Result
 from halftruth_shared.analyses.base import Answers
 from msgspec import inspect
@@ -31,7 +31,11 @@ class Labels:
     def of(cls, survey: Survey, *languages: str) -> "Labels":
         """Return the labels of a survey; ambiguous ones are followed by names."""
         attributes = survey.schema.attributes
+        options = survey.schema.options
         labels = {a.name: a.short_in(*languages) for a in attributes}
+        for name, of_question in options.items():
+            [several] = {option.question for option in of_question if option.question}
+            labels[name] = several.short_in(*languages)
         short = Counter(labels.values())
         for a in attributes:
             if short[labels[a.name]] > 1:
@@ -46,7 +50,8 @@ class Labels:
             {
                 a.name: dict(zip(a.categories, a.short_answers_in(*languages), strict=True))
                 for a in attributes
-            },
+            }
+            | {name: _option_labels(each, *languages) for name, each in options.items()},
         )
 
     def items(self, answers: Answers) -> dict[str, str | list[str]]:
@@ -60,6 +65,16 @@ class Labels:
                 else [known.get(category, category) for category in answer]
             )
         return labels
+
+
+def _option_labels(options: Sequence[Attribute], *languages: str) -> dict[str, str]:
+    """Labels of the options of a question, all different as far as they are in the survey."""
+    short = {str(o.option): o.short_option_in(*languages) for o in options}
+    uses = Counter(short.values())
+    return {
+        str(o.option): name if uses[name] == 1 else o.option_in(*languages)
+        for o, name in zip(options, short.values(), strict=True)
+    }
 
 
 def labelled(result: R, survey: Survey, *languages: str) -> R:
@@ -109,12 +124,14 @@ def _naming(
     """Return the fields that name an attribute, and those that hold names, which are few."""
     fields = cast(inspect.StructType, inspect.type_info(kind)).fields
     replacing = {field.name: _replacing(field.type) for field in fields}
-    attributes = [f.name for f in fields if "attribute" in map(_kind_of_name, _each(f.type))]
+    attributes = [
+        f.name for f in fields if {"attribute", "question"} & {*map(_kind_of_name, _each(f.type))}
+    ]
     return attributes, {name: how for name, how in replacing.items() if how}
 
 
 def _kind_of_name(type_: inspect.Type) -> str:
-    """Return the kind of a name: "attribute", "category", or "" for anything else."""
+    """Return the kind of a name: "attribute", "question", "category", or "" for anything else."""
     extra = type_.extra if isinstance(type_, inspect.Metadata) else None
     return str((extra or {}).get("of", ""))
 
@@ -127,7 +144,7 @@ def _each(type_: inspect.Type) -> tuple[inspect.Type, ...]:
 def _replacing(type_: inspect.Type) -> dict[type, _Replace]:
     """Return replacements in values of a type, by the types of these; empty without names."""
     kind, inner = _kind_of_name(type_), type_.type if isinstance(type_, inspect.Metadata) else type_
-    if kind == "attribute":
+    if kind in ("attribute", "question"):
         return {str: lambda name, labels, _: labels.questions.get(name, name)}
     if kind == "category":
         return {str: lambda name, labels, about: labels.answers.get(about, {}).get(name, name)}

@@ -1,12 +1,14 @@
 """Every question's distribution."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import msgspec
 import numpy as np
+from halftruth_shared import Attribute, HalftruthError
 from halftruth_shared.analyses.base import DayCount
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel
+from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.overview import (
     AnswerShare,
     OverviewQuery,
@@ -14,9 +16,14 @@ from halftruth_shared.analyses.overview import (
     QuestionOverview,
 )
 from halftruth_shared.analyses.weighted import WeightedResult
-from halftruth_shared.analyses.wording import half_width, number
+from halftruth_shared.analyses.wording import half_width, number, with_interval
+from halftruth_shared.attribute import OPTION
 
 from ..estimation import Estimator
+from ..estimation.bounds import normal_quantile
+from ..estimation.estimates import estimates
+from ..estimation.options import chosen_code, mean_number, mean_share
+from ..estimation.reliability import RELIABILITIES
 from . import sentences
 from .base import Analysis, Counted, Grid
 from .shares import Shares, estimate_shares
@@ -27,6 +34,15 @@ MAX_ANSWERS = 100
 #: Mark of missing values.
 MISSING = "no answer, of all"
 
+#: Answer of those who chose no option of a question with several answers; a name has no blanks.
+NONE = "none of these"
+
+#: Most options whose mean number is estimated, from the tables of all pairs.
+MAX_OPTIONS = 32
+
+#: Most cells of the table of all options, from which the share of those who chose none is.
+MAX_CELLS = 4_096
+
 #: Most recent days that are listed.
 MAX_DAYS = 7
 
@@ -34,10 +50,17 @@ MAX_DAYS = 7
 def compute(counted: Counted, query: OverviewQuery) -> OverviewResult:
     """Distributions as ``Estimator.table`` gives them, one table for each question."""
     schema = counted.estimator.schema
-    names = schema.names if query.attributes is None else query.attributes
+    names = query.attributes
+    if names is None:
+        names = [question.name for question in schema.questions]
     # All names are checked before anything is computed.
-    schema.positions(names)
-    questions = [_question(counted, query, name) for name in names]
+    schema.positions([each.name for name in names for each in schema.attributes_of(name)])
+    questions = [
+        _multiple_response(counted, query, name)
+        if name in schema.options
+        else _question(counted, query, name)
+        for name in names
+    ]
     days = [DayCount(day=day, reports=count) for day, count in counted.days.items()]
     return OverviewResult(**counted.origin(), query=query, days=days, questions=questions)
 
@@ -63,6 +86,76 @@ def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOver
         answers=[share for share in estimated.cells if share.answer not in attribute.missing],
         missing=[share for share in of_all.cells if share.answer in attribute.missing],
     )
+
+
+def _multiple_response(counted: Counted, query: OverviewQuery, name: str) -> QuestionOverview:
+    """Shares of the options of a question with several answers."""
+    estimator = counted.estimator
+    options, every = estimator.schema.options[name], counted.survey.schema.options[name]
+    shares, chosen = [], []
+    for option in options:
+        answers = [str(option.option)] * len(option.categories)
+        shares.append(estimate_shares(estimator, [option.name], query, AnswerShare, answer=answers))
+        chosen.append(shares[-1].cells[chosen_code(option)])
+    worst = max(shares, key=lambda each: RELIABILITIES.index(each.reliability))
+    effective = [e for each in shares if (e := each.effective_reports) is not None]
+    # Whoever is filtered by an option chose it, or not.
+    whole, guess = len(options) == len(every), query.estimate == "likelihood"
+    return QuestionOverview(
+        attribute=name,
+        label=next(q.label_in() for q in counted.survey.schema.questions if q.name == name),
+        multiple_response=True,
+        mean_number=_mean_number(counted, query, options) if whole and not guess else None,
+        reliability=worst.reliability,
+        verdict=worst.verdict,
+        typical=worst.typical,
+        effective_reports=min(effective, default=None),
+        answers=[*chosen, *(_none(estimator, query, options) if whole else [])],
+        missing=[] if guess else list(_missing(counted, query, options)),
+    )
+
+
+def _none(
+    estimator: Estimator, query: OverviewQuery, options: Sequence[Attribute]
+) -> list[AnswerShare]:
+    """Share of those who chose no option, where the reports identify it."""
+    names, shape = [o.name for o in options], [len(o.categories) for o in options]
+    cell = np.ravel_multi_index([o.categories.index(OPTION[0]) for o in options], shape)
+    try:
+        estimator.tables.check(names, MAX_CELLS)
+        answers = [NONE] * int(np.prod(shape))
+        shares = estimate_shares(estimator, names, query, AnswerShare, answer=answers)
+    except HalftruthError:
+        return []
+    return [shares.cells[cell]]
+
+
+def _mean_number(
+    counted: Counted, query: OverviewQuery, options: Sequence[Attribute]
+) -> Estimate | None:
+    """Mean number of options that were chosen by those who answered."""
+    if len(options) > MAX_OPTIONS:
+        return None
+    schema = counted.of_all.schema
+    every = [schema.attributes[schema.position(option.name)] for option in options]
+    mean, error = mean_number(counted.of_all, every, query.target)
+    if np.isnan(mean):
+        return Estimate(undefined="who answered is not significantly above zero")
+    width = normal_quantile(1 - query.confidence) * error
+    return next(estimates(Estimate, mean, error, (mean - width, mean + width), span=len(options)))
+
+
+def _missing(
+    counted: Counted, query: OverviewQuery, options: Sequence[Attribute]
+) -> Iterator[AnswerShare]:
+    """Share of each missing category, which all options have in common."""
+    schema = counted.of_all.schema
+    every = [schema.attributes[schema.position(option.name)] for option in options]
+    quantile = normal_quantile(1 - query.confidence)
+    for category in every[0].missing if len(options) <= MAX_OPTIONS else ():
+        share, error = mean_share(counted.of_all, every, category, query.target)
+        ends = (share - quantile * error, share + quantile * error)
+        yield from estimates(AnswerShare, share, error, ends, answer=[category])
 
 
 def grid(result: OverviewResult) -> Grid:
@@ -171,8 +264,24 @@ def warnings(result: OverviewResult) -> list[str]:
 
 
 def interpretation(result: OverviewResult) -> list[str]:
-    """Describe the days of reports, and the shares."""
-    return [*_by_day(result), *sentences.estimated(result.query.estimate)]
+    """Describe the days of reports, the shares, and questions with several answers."""
+    lines = [*_by_day(result), *sentences.estimated(result.query.estimate)]
+    for question in result.questions:
+        quoted = sentences.quoted(question.attribute)
+        lines += [f"{quoted}: {sentence}" for sentence in describe_options(question)]
+    return lines
+
+
+def describe_options(question: QuestionOverview) -> list[str]:
+    """Describe the mean number of options chosen, and whether it is known how many chose none."""
+    lines, mean = [], question.mean_number
+    if mean is None:
+        return []
+    if mean.value is not None:
+        lines.append(f"{with_interval(mean)} options on average, of those who answered.")
+    if all(share.answer != NONE for share in question.answers):
+        lines.append("The reports do not tell how many chose none.")
+    return lines
 
 
 def _by_day(result: OverviewResult) -> list[str]:

@@ -53,6 +53,11 @@ _NAME = r"[A-Za-z][A-Za-z0-9_.\-]{0,63}"
 AttributeName = Annotated[
     str, Meta(extra_json_schema={"pattern": f"^{_NAME}$"}, extra={"of": "attribute"})
 ]
+
+#: An attribute, or a question with several answers.
+QuestionName = Annotated[
+    str, Meta(extra_json_schema={"pattern": f"^{_NAME}$"}, extra={"of": "question"})
+]
 MeasureName = Annotated[str, Meta(extra={"of": "measure"})]
 
 #: A category of the one attribute that the query names; it may hold commas.

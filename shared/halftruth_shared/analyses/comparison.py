@@ -87,7 +87,12 @@ class ComparisonQuery(SampleQuery[ComparisonResult], frozen=True, kw_only=True):
 
     answer: Annotated[
         Items,
-        Meta(min_length=1, max_length=1, description="Whose share, as attribute=category."),
+        Meta(
+            min_length=1,
+            max_length=1,
+            description="Whose share, as attribute=category, or question=option of a question with"
+            " several answers.",
+        ),
     ]
     groups: Annotated[
         AttributeName, Meta(description="The attribute whose categories are the groups.")

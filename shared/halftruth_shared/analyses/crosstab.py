@@ -7,11 +7,11 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
-    AttributeName,
     CovarianceOf,
     EstimatesResult,
     Items,
     MeasureEstimate,
+    QuestionName,
     Row,
     SampleQuery,
 )
@@ -67,11 +67,16 @@ class CrosstabResult(EstimatesResult, frozen=True, kw_only=True):
     `verdict` says in words whether its shares are precise enough to be used. There is a
     test of independence in the population, in all layers together; of two questions there are
     measures of association, too.
+
+    With `multiple_response`, a question with several answers, there is a cell for each of its
+    options, of those who chose it. The test is then that of the option with the smallest p-value,
+    multiplied by the number of options that are tested (Bonferroni), and there are no measures.
     """
 
     query: "CrosstabQuery"
     reliability: Reliability
     verdict: str
+    multiple_response: QuestionName | None = None
     bases: list[CrosstabBase]
     cells: list[CrosstabCell]
     independence: IndependenceOutcome | None
@@ -100,12 +105,12 @@ class CrosstabQuery(SampleQuery[CrosstabResult], frozen=True, kw_only=True):
     """Cross-tabulation of two to four questions, each percentage with its interval."""
 
     attributes: Annotated[
-        list[AttributeName],
+        list[QuestionName],
         Meta(
             min_length=2,
             max_length=4,
-            description="Which attributes: that of the rows, that of the columns, and up to two"
-            " whose answers make layers.",
+            description="Which questions: that of the rows, that of the columns, and up to two"
+            " whose answers make layers. One of the first two may have several answers.",
             extra_json_schema={"uniqueItems": True},
             extra={"places": ("rows", "columns", "layers", "further layers")},
         ),

@@ -10,7 +10,6 @@ from halftruth_shared.analyses.wording import items as words
 
 from ..protocol.base import Message
 from .base import (
-    AttributeName,
     Decision,
     EstimatesResult,
     Interactions,
@@ -18,6 +17,7 @@ from .base import (
     MethodOf,
     MiningQuery,
     Modelled,
+    QuestionName,
     Row,
 )
 from .estimate import Estimate, Reliability
@@ -85,7 +85,14 @@ class ItemsetsQuery(MiningQuery[ItemsetsResult], frozen=True, kw_only=True):
         None
     )
     attribute: (
-        Annotated[AttributeName, Meta(description="Give only itemsets with this attribute.")] | None
+        Annotated[
+            QuestionName,
+            Meta(
+                description="Give only itemsets with this attribute, or with options of this"
+                " question."
+            ),
+        ]
+        | None
     ) = None
     decision: (
         Annotated[Decision, Meta(description="Give only itemsets that were decided like this.")]

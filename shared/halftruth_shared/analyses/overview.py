@@ -8,14 +8,13 @@ from msgspec import Meta
 
 from ..protocol.base import Message
 from .base import (
-    AttributeName,
-    AttributeNames,
     CategoryName,
     DayCount,
     EstimatesResult,
     Interactions,
     MethodOf,
     Modelled,
+    QuestionName,
     Row,
     SampleQuery,
     TypicalError,
@@ -24,10 +23,11 @@ from .estimate import Estimate, Reliability
 
 
 class AnswerShare(Estimate, frozen=True, kw_only=True):
-    """Share of one answer; its errors are those of the moment estimate.
+    """Share of one answer, or of one option of a question with several answers.
 
-    Best guesses have none of their own: with these, they are null. `sampling_error` is 0 if the
-    target is exactly these respondents, and null if the estimate is outside of 0 to 1.
+    Errors are those of the moment estimate. Best guesses have none of their own: with these, they
+    are null. `sampling_error` is 0 if the target is exactly these respondents, and null if the
+    estimate is outside of 0 to 1.
     """
 
     answer: CategoryName
@@ -42,10 +42,16 @@ class QuestionOverview(Message, frozen=True, kw_only=True):
     perturbation `effective_reports` answers would be as precise. Categories that the survey
     declares missing are in `missing`, with shares of all; `answers` are shares of all, too, or of
     those who answered.
+
+    A question with several answers is a `multiple_response`: `answers` are the shares of those who
+    chose each option, then of those who chose none, where the reports tell of all options
+    together. `mean_number` is the mean number of options chosen by those who answered.
     """
 
-    attribute: AttributeName
+    attribute: QuestionName
     label: str
+    multiple_response: bool = False
+    mean_number: Estimate | None = None
     reliability: Reliability
     verdict: str
     typical: TypicalError | None = None
@@ -80,7 +86,15 @@ class OverviewQuery(SampleQuery[OverviewResult], frozen=True, kw_only=True):
     """Distribution of the answers to every question, each share with its bounds."""
 
     attributes: (
-        Annotated[AttributeNames, Meta(description="Which questions; by default all.")] | None
+        Annotated[
+            list[QuestionName],
+            Meta(
+                min_length=1,
+                description="Which questions; by default all.",
+                extra_json_schema={"uniqueItems": True},
+            ),
+        ]
+        | None
     ) = None
     estimate: MethodOf = "moment"
     interactions: Interactions = msgspec.field(default_factory=list)

@@ -358,7 +358,11 @@ def _accepted(type: Any, kind: Kind, choices: Sequence[str], notes: Mapping[str,
     if kind == "flag":
         return "true or false"
     if kind == "text":
-        named = {"category": "a category", "attribute": "the name of an attribute"}
+        named = {
+            "category": "a category",
+            "attribute": "the name of an attribute",
+            "question": "the name of a question",
+        }
         return named.get(notes.get("of", "")) or _MOMENTS.get(type.__class__, "a name")
     such = "".join(f", such as {example:g}" for example in notes.get("examples", ())[:1])
     if kind in ("number", "integer"):

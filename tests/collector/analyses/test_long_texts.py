@@ -191,9 +191,11 @@ def test_a_question_that_a_report_quotes_stands_by_itself(study):
     sentences += [str(cell) for row in report.associations.rows for cell in row]
     quoting = {text for text in sentences if any(piece in text for piece in long)}
     assert {QUESTIONS["smoker"], QUESTIONS["hours"]} <= quoting
-    assert quoting <= {a.label_in() for a in SURVEY.schema.attributes}
+    assert quoting <= {question.label_in() for question in SURVEY.schema.questions}
 
 
 def test_questions_that_begin_alike_are_told_apart_by_their_ends():
     assert Labels.of(SURVEY).questions["smoker"] == "Thinking of the… you smoke?"
-    assert len(set(Labels.of(SURVEY).questions.values())) == len(SURVEY.schema.names)
+    labels, schema = Labels.of(SURVEY).questions, SURVEY.schema
+    assert labels.keys() == {*schema.names, *schema.options}
+    assert len(set(labels.values())) == len(labels)

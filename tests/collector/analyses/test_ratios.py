@@ -49,13 +49,3 @@ def test_an_odds_ratio_is_the_same_in_measures_comparison_and_regression(kind):
     printed = measures.rows[0][1:3]
     assert comparison.rows[1][5:7] == printed
     assert regression.rows[1][1:3] == printed
-
-
-def test_the_lift_of_two_options_is_their_interest():
-    counted = counted_of(SURVEYS["randomized-response"])
-    names = ["sex", "town"]
-    of_measures, _ = asked("measures", counted, attributes=names, measures=["lift"])
-    of_options, _ = asked("several", counted, attributes=names, min_support=0.01)
-    [one], [pair] = of_measures.measures, of_options.pairs
-    assert one.value == pytest.approx(pair.lift.value)
-    assert one.interval == pytest.approx(pair.lift.interval)

@@ -16,7 +16,6 @@ from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
-from halftruth_shared.analyses.several import SeveralQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
 from sources import source_of
@@ -220,7 +219,6 @@ FURTHER = {
         ),
     ],
     "crosstab": [CrosstabQuery(attributes=["smoker", "age"], percentages="row")],
-    "several": [SeveralQuery(attributes=["smoker", "coughs", "tired"], min_support=0.01)],
     "distribution": [DistributionQuery(attribute="age", groups="smoker")],
     "weighted": [WeightedQuery(margins={"smoker": {"no": 0.5, "yes": 0.5}})],
 }

@@ -7,8 +7,9 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
-from uuid import UUID
+from uuid import UUID, uuid4
 
+import every_kind
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
@@ -207,6 +208,43 @@ def test_what_was_picked_goes_with_the_links_to_other_parts(signed_in, filled):
     for tag in pages[0].all("a"):
         if tag["href"].startswith("/results/health/") and "format=" not in tag["href"]:
             assert signed_in.get(tag["href"]).status_code == 200, tag["href"]
+
+
+def test_measures_are_a_map_of_all_pairs_or_a_chart_of_one(signed_in, filled):
+    every = Page(signed_in.get("/results/health/measures").text)
+    assert "Map of associations" in {tag.get("aria-label") for tag in every.all("div")}
+    links = [tag["href"] for tag in every.all("a") if "/crosstab?" in tag["href"]]
+    assert any("attributes=drinks%2Csmoker" in link for link in links)
+    pair = Page(signed_in.get("/results/health/measures?attributes=smoker,drinks").text)
+    assert "Map of associations" not in {tag.get("aria-label") for tag in pair.all("div")}
+    assert "Chart" in {tag.get("aria-label") for tag in pair.all("figure")}
+
+
+def test_a_question_with_several_answers_is_one_question_on_its_pages(signed_in, store):
+    survey = every_kind.survey('kind = "gamma-diagonal"\ngamma = "19"')
+    store.surveys.publish(survey)
+    codes = [survey.schema.encode(person) for person in every_kind.people(2_000, 3)]
+    reports = survey.mechanism.perturb_many(
+        survey.schema, np.array(codes), np.random.default_rng(1)
+    ).tolist()
+    store.reports.add(survey.id, survey.digest, [Report(id=uuid4(), values=row) for row in reports])
+    start = "/results/every-kind"
+    overview = signed_in.get(start)
+    assert "Which did you have?" in overview.text
+    assert "none of these" in overview.text
+    assert "options on average, of those who answered" in overview.text
+    cards = [tag["href"] for tag in Page(overview.text).all("a") if "/comparison?" in tag["href"]]
+    assert any("symptoms.cough%3Dyes" in link for link in cards)
+    crossed = f"{start}/crosstab?attributes=symptoms%2Csmoker"
+    page = Page(signed_in.get(crossed).text)
+    assert "several options may be chosen" in page.text
+    assert {"symptoms", "symptoms.cough"} <= {tag.get("value") for tag in page.all("option")}
+    for link in {tag["href"] for tag in [*page.all("a"), *Page(overview.text).all("a")]} | {
+        f"{start}/comparison?answer=symptoms%3Dcough&groups=smoker",
+        f"{start}/itemsets?min_support=0.05&attribute=symptoms",
+    }:
+        if link.startswith(start) and "symptoms" in link:
+            assert signed_in.get(link).status_code == 200, link
 
 
 def test_the_report_of_a_survey_is_a_page_of_what_the_list_leads_to(signed_in, filled):

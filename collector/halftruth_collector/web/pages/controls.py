@@ -71,9 +71,10 @@ def _usual(field: Field) -> list[str]:
 def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[str, str]) -> Control:
     described = (field.name, field.name.replace("_", " ").capitalize(), field.description)
     known = {a.name: _named(a) for a in survey.schema.attributes}
+    several = {q.name: f"{q.label_in()} ({q.name})" for q in survey.schema.questions}
     names = tuple(answers) if field.of == "category" else choices(field, survey)
     said = sentences.named if field.of == "measure" else str
-    labels = [known.get(name) or answers.get(name) or said(name) for name in names]
+    labels = [known.get(n) or several.get(n) or answers.get(n) or said(n) for n in names]
     if field.kind == "items":
         every = [_items(a, field.choices, texts) for a in survey.schema.attributes]
         # What is said of no attribute of this survey stays, too, next to the error about it.

@@ -11,9 +11,8 @@ from halftruth_shared.analyses.estimate import Estimate, Interval
 from halftruth_shared.analyses.overview import OverviewResult, QuestionOverview
 from halftruth_shared.analyses.wording import estimate_in_words, interval_in_words, number
 
-from ...analyses.overview import MISSING
+from ...analyses.overview import MISSING, describe_options
 from ...analyses.sentences import drawn, sentence
-from ...estimation.options import option_code
 
 #: Ends of the axis of every bar in percent, as in charts.
 ENDS = (-4.0, 104.0)
@@ -96,8 +95,7 @@ class Card:
 def cards(survey: Survey, result: OverviewResult, address: Callable[[str], str]) -> Iterator[Card]:
     """Cards of the questions of a result, in the order of the survey.
 
-    The options of a question with several answers are on one card, with the share of those who
-    chose each.
+    A question with several answers has the shares of those who chose each of its options.
 
     Parameters
     ----------
@@ -108,45 +106,29 @@ def cards(survey: Survey, result: OverviewResult, address: Callable[[str], str])
         Where the answers to an attribute are compared by groups.
     """
     confidence = result.query.confidence
-    shown = {question.attribute: question for question in result.questions}
-    for question in survey.schema.questions:
-        asked = [shown[each.name] for each in question.attributes if each.name in shown]
-        if not asked:
-            continue
-        bars: list[Bar] = []
-        for attribute in question.attributes:
-            labels = dict(zip(attribute.categories, attribute.answers_in(), strict=True))
-            one = shown.get(attribute.name)
-            if one is None:
-                continue
-            if question.kind != "several":
-                bars += [Bar.of(labels[each.answer], each, confidence) for each in one.answers]
-                bars += [
-                    Bar.of(labels[each.answer], each, confidence, "" if i else MISSING)
-                    for i, each in enumerate(one.missing)
-                ]
-                continue
-            code = option_code(attribute)
-            chosen = None if code is None else attribute.categories[code]
-            label = attribute.option_in()
-            bars += [
-                Bar.of(label, share, confidence) for share in one.answers if share.answer == chosen
-            ]
-        title, link = question.label_in(), address(asked[0].attribute)
-        yield Card(title, link, tuple(_notes(asked)), tuple(bars))
+    for question in result.questions:
+        attributes = survey.schema.attributes_of(question.attribute)
+        categories = dict(zip(attributes[0].categories, attributes[0].answers_in(), strict=True))
+        labels = categories
+        if question.multiple_response:
+            labels = {str(option.option): option.option_in() for option in attributes}
+        bars = [
+            *(Bar.of(labels.get(a.answer, a.answer), a, confidence) for a in question.answers),
+            *(
+                Bar.of(categories[a.answer], a, confidence, "" if i else MISSING)
+                for i, a in enumerate(question.missing)
+            ),
+        ]
+        yield Card(
+            question.label, address(question.attribute), tuple(_notes(question)), tuple(bars)
+        )
 
 
-def _notes(overviews: Sequence[QuestionOverview]) -> list[str]:
-    worst = max(overviews, key=lambda one: _RELIABILITIES.index(one.reliability))
-    effective = [one.effective_reports for one in overviews if one.effective_reports is not None]
-    notes = [sentence(worst.verdict)]
-    if effective:
-        known = f"As precise as {number(min(effective), 0)} answers without perturbation."
-        notes.append(known)
-    return notes
-
-
-_RELIABILITIES = ("usable", "barely usable", "not usable")
+def _notes(question: QuestionOverview) -> list[str]:
+    notes, effective = [sentence(question.verdict)], question.effective_reports
+    if effective is not None:
+        notes.append(f"As precise as {number(effective, 0)} answers without perturbation.")
+    return [*notes, *describe_options(question)]
 
 
 @dataclass(frozen=True)

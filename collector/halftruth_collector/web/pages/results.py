@@ -172,6 +172,8 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
     # A page that is asked nothing begins with a question of its own.
     texts = given or write(analysis.start(survey))
     page: dict[str, Any] = {}
+    own: dict[str, Any] = {}
+    offered = formats.offered(analysis)
     problem, status = None, 200
     try:
         format = formats.named(formats.of(analysis))
@@ -184,9 +186,11 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
             if format is not None:
                 content = _file(analysis, result, survey, format)
                 return formats.respond(content, format, f"{survey_id}-{name}")
-            page = _shown(analysis, labelled(result, survey))
-            page["further"] = list(_further(analysis, query, source))
-            page |= _PARTS[name](survey, result, given) if name in _PARTS else {}
+            own = _PARTS[name](survey, result, given) if name in _PARTS else {}
+            page = _shown(analysis, labelled(result, survey), pictured=not own)
+            page |= {"further": list(_further(analysis, query, source)), **own}
+            if getattr(result, "multiple_response", None):
+                offered = [each for each in offered if each not in formats.COVARIANCE]
     except HalftruthError as error:
         # The page of a survey with few reports is a page all the same.
         nothing_yet = of_survey and isinstance(error, TooFewReports)
@@ -197,14 +201,14 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         return f"{request.path}?{urlencode({**texts, **beside}, doseq=True)}"
 
     rendered = render_template(
-        f"{name}.html" if name in _PARTS else "analysis.html",
+        f"{name}.html" if own else "analysis.html",
         survey=survey,
         analysis=analysis,
         places=_places(analysis.name, survey, given),
         controls=controls(analysis, survey, texts),
         address=address,
         problem=problem,
-        offered=formats.offered(analysis),
+        offered=offered,
         facts=_facts(stored, survey) if of_survey else None,
         **page,
     )
@@ -250,7 +254,7 @@ def _map(survey: Survey, result: MeasuresResult, given: Texts) -> dict[str, Any]
     return {"map": rows, "columns": [names[column] for column in result.attributes]}
 
 
-#: What the pages with a template of their own show besides.
+#: What pages with a template of their own show besides; nothing where a result has none.
 _PARTS: dict[str, Callable[[Survey, Any, Texts], dict[str, Any]]] = {
     "overview": _overview,
     "measures": _map,
@@ -308,6 +312,9 @@ def _link(
     """Address of an analysis, asked about the same people and questions as far as it can be."""
     address = address or url_for("results.view", survey_id=survey.id, name=other.name)
     kept = {name: given[name] for name in _CARRIED if name in given and name in other.fields}
+    if "attributes" in kept and other.fields["attributes"].of == "attribute":
+        names = [_attribute(survey, each) for each in _listed_names(given, "attributes")]
+        kept["attributes"] = [",".join(names)]
     kept |= {name: texts for name, texts in _questions(survey, given) if name in other.fields}
     if not kept:
         return address
@@ -330,8 +337,10 @@ def _link(
 def _questions(survey: Survey, given: Texts) -> Iterator[tuple[str, Sequence[str]]]:
     """Fields about the questions that were picked: one asked about, and one that makes groups."""
     schema = survey.schema
-    listed = _listed_names(given, "attributes")
-    asked = [name for field in _QUESTIONS for name in _listed_names(given, field)]
+    listed = [_attribute(survey, name) for name in _listed_names(given, "attributes")]
+    asked = [
+        _attribute(survey, name) for field in _QUESTIONS for name in _listed_names(given, field)
+    ]
     groups = [name for field in _GROUPS for name in _listed_names(given, field)]
     first = next(iter([*asked, *listed[1:2], *listed]), None)
     others = [*groups, *listed, *(each.name for each in clearest(survey))]
@@ -347,6 +356,12 @@ def _questions(survey: Survey, given: Texts) -> Iterator[tuple[str, Sequence[str
         yield field, [second]
     if asked and "attributes" not in given:
         yield "attributes", [f"{second},{first}"]
+
+
+def _attribute(survey: Survey, name: str) -> str:
+    """The first option of a question with several answers, or any other name."""
+    options = survey.schema.options.get(name)
+    return options[0].name if options else name
 
 
 def _listed_names(given: Texts, field: str) -> list[str]:
@@ -372,11 +387,10 @@ def _file(
     return picture(analysis.chart(read), f".{format}") if analysis.chart else b""
 
 
-def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
-    """Return the parts of a page that show a result."""
+def _shown(analysis: Analysis[Any, Any], result: Any, *, pictured: bool) -> dict[str, Any]:
+    """Return the parts of a page that show a result, with its chart where that is `pictured`."""
     parts = present(analysis, result)
-    pictured = analysis.chart is not None and analysis.name not in _PARTS and parts.grid.rows
-    drawn = analysis.chart(result) if analysis.chart and pictured else None
+    drawn = analysis.chart(result) if analysis.chart and pictured and parts.grid.rows else None
     if drawn is not None:
         # What the page says besides is said once.
         notes = tuple(note for note in drawn.notes if note not in parts.sentences)

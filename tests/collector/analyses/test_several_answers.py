@@ -1,0 +1,253 @@
+"""Questions with several answers, against NumPy on unperturbed records."""
+
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses.labels import labelled
+from halftruth_collector.analyses.overview import NONE
+from halftruth_shared import (
+    Attribute,
+    GammaDiagonal,
+    HalftruthError,
+    RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_shared.attribute import Several
+from sources import counts_of, source_of
+
+OPTIONS = ("cough", "fever", "rash")
+NAMES = [f"symptoms.{option}" for option in OPTIONS]
+
+
+def schema_of(*, sensitive):
+    question = Several("symptoms", "Which symptoms do you have?")
+    return Schema(
+        (
+            Attribute("town", ("big", "small"), sensitive=sensitive),
+            *(
+                Attribute(
+                    name, ("no", "yes"), ("yes",), sensitive, option.title(),
+                    question=question, optional=True,
+                )
+                for name, option in zip(NAMES, OPTIONS, strict=True)
+            ),
+        )
+    )  # fmt: skip
+
+
+SCHEMA, OPEN = schema_of(sensitive=True), schema_of(sensitive=False)
+UNPERTURBED = Survey("s", "S", OPEN, RandomizedResponse(dict.fromkeys(OPEN.names, "1")))
+SURVEYS = {
+    mechanism.kind: Survey("s", "S", SCHEMA, mechanism)
+    for mechanism in (
+        SplitQuestionnaire.designed(SCHEMA, "19", (), {1: 1.0, 2: 1.0, 3: 1.0}),
+        RandomizedResponse({"town": "0.9", **dict.fromkeys(NAMES, "0.85")}),
+        GammaDiagonal("19"),
+    )
+}
+
+
+def people(count=4_000):
+    """Codes of so many people; cough brings fever, and a tenth do not answer."""
+    rng = np.random.default_rng(1)
+    town, cough, rash = rng.random((3, count)) < [[0.4], [0.5], [0.4]]
+    fever = rng.random(count) < 0.2 + 0.4 * cough
+    codes = np.stack([town, cough, fever, rash], axis=1).astype(int)
+    codes[rng.random(count) < 0.1, 1:] = 2
+    return codes
+
+
+def asked(analysis, survey, reports, **query):
+    of = ANALYSES[analysis]
+    return of.compute(source_of(survey, reports), of.query(**query))
+
+
+unperturbed = partial(asked, survey=UNPERTURBED)
+
+
+def values_of(answers):
+    return {share.answer: share.value for share in answers}
+
+
+def truths(codes):
+    """Shares of each option and of none, and the mean number, of those who answered."""
+    chosen = codes[codes[:, 1] < 2, 1:] == 1
+    shares = dict(zip(OPTIONS, chosen.mean(axis=0), strict=True))
+    return {**shares, NONE: (~chosen.any(axis=1)).mean(), "mean": chosen.sum(axis=1).mean()}
+
+
+def test_the_overview_has_the_shares_of_options_of_none_and_the_mean_number():
+    codes = people()
+    for query in ({}, {"attributes": ["town", "symptoms"]}):
+        found = unperturbed("overview", reports=codes, missing="exclude", **query)
+        assert [question.attribute for question in found.questions] == ["town", "symptoms"]
+    question = found.questions[1]
+    assert (question.label, question.multiple_response) == ("Which symptoms do you have?", True)
+    expected = truths(codes)
+    assert question.mean_number.value == pytest.approx(expected.pop("mean"))
+    assert values_of(question.answers) == pytest.approx(expected)
+    number = (codes[codes[:, 1] < 2, 1:] == 1).sum(axis=1)
+    error = number.std(ddof=1) / np.sqrt(len(number))
+    assert question.mean_number.standard_error == pytest.approx(error, rel=1e-3)
+    # What is no answer is of everybody.
+    silent = (codes[:, 1] == 2).mean()
+    assert values_of(question.missing) == pytest.approx({"no answer": silent})
+    error = np.sqrt(silent * (1 - silent) / len(codes))
+    assert question.missing[0].standard_error == pytest.approx(error, rel=1e-3)
+
+
+def test_the_overview_is_of_everybody_where_missing_answers_are_kept():
+    codes = people()
+    question = unperturbed("overview", reports=codes).questions[1]
+    shares = {name: (codes[:, j] == 1).mean() for j, name in enumerate(OPTIONS, 1)}
+    assert values_of(question.answers) == pytest.approx(
+        {**shares, NONE: (codes[:, 1:] == 0).all(axis=1).mean()}
+    )
+    assert question.mean_number.value == pytest.approx(truths(codes)["mean"])
+
+
+def test_who_gave_one_option_is_asked_about_the_others():
+    codes = people()
+    found = unperturbed("overview", reports=codes, where={NAMES[0]: "yes"}, missing="exclude")
+    question = found.questions[1]
+    coughing = codes[codes[:, 1] == 1, 2:] == 1
+    assert values_of(question.answers) == pytest.approx(
+        dict(zip(OPTIONS[1:], coughing.mean(axis=0), strict=True))
+    )
+    assert question.mean_number is None
+
+
+def test_how_many_chose_none_is_left_out_where_reports_do_not_tell_of_all_options_together():
+    survey = Survey("s", "S", SCHEMA, SplitQuestionnaire.designed(SCHEMA, "19", (), {1: 1, 2: 1}))
+    counts = counts_of(survey, people(), np.random.default_rng(3))
+    found = asked("overview", survey, counts)
+    assert [share.answer for share in found.questions[1].answers] == [*OPTIONS]
+    said = ANALYSES["overview"].interpretation(found)
+    assert "symptoms: The reports do not tell how many chose none." in said
+    guess = asked("overview", survey, counts, estimate="likelihood").questions[1]
+    assert (guess.mean_number, guess.missing) == (None, [])
+
+
+@pytest.mark.parametrize("missing", ["keep", "exclude"])
+@pytest.mark.parametrize("percentages", ["row", "column", "joint"])
+@pytest.mark.parametrize("attributes", [["symptoms", "town"], ["town", "symptoms"]])
+def test_a_crosstab_has_the_cells_of_those_who_chose_each_option(attributes, percentages, missing):
+    codes, query = people(), {"percentages": percentages, "missing": missing}
+    found = unperturbed("crosstab", reports=codes, attributes=attributes, **query)
+    cells = {(cell.values["symptoms"], cell.values["town"]): cell for cell in found.cells}
+    p_values = []
+    for name, option in zip(NAMES, OPTIONS, strict=True):
+        one = [name if each == "symptoms" else each for each in attributes]
+        by_itself = unperturbed("crosstab", reports=codes, attributes=one, **query)
+        p_values.append(by_itself.independence.p_value)
+        for cell, base in zip(by_itself.cells, by_itself.base_of_each, strict=True):
+            if cell.values[name] == "yes":
+                same = cells[option, cell.values["town"]]
+                assert (same.value, same.interval, same.residual) == (
+                    cell.value, cell.interval, cell.residual,
+                )  # fmt: skip
+                assert found.base_of_each[found.cells.index(same)].people == base.people
+    assert len(cells) == len(found.cells) == 6
+    assert found.independence.p_value == min(1, 3 * min(p_values))
+    assert found.measures == []
+    # In row-major order, as tables and files have them.
+    axes = [OPTIONS if name == "symptoms" else ("big", "small") for name in attributes]
+    assert [tuple(cell.values.values()) for cell in found.cells] == [*product(*axes)]
+    grid = ANALYSES["crosstab"].grid(labelled(found, UNPERTURBED))
+    assert {"Cough", "big"} <= {*grid.header, *(row[0] for row in grid.rows)}
+    assert "several options may be chosen" in " ".join(ANALYSES["crosstab"].interpretation(found))
+
+
+def test_the_shares_of_an_option_are_compared_between_groups():
+    codes = people()
+    for name, option in zip(NAMES, OPTIONS, strict=True):
+        of_question, of_option = (
+            unperturbed("comparison", reports=codes, answer=answer, groups="town")
+            for answer in ({"symptoms": option}, {name: "yes"})
+        )
+        assert of_question.groups == of_option.groups
+        assert of_question.comparisons == of_option.comparisons
+        # All options by the same groups are on the same page.
+        for found in (of_question, of_option):
+            [further] = ANALYSES["comparison"].further(UNPERTURBED, found.query)
+            assert further.attributes == ["town", "symptoms"]
+    said = ANALYSES["comparison"].headline(labelled(of_question, UNPERTURBED))
+    assert "Which symptoms do you have? Rash" in said
+
+
+def test_itemsets_of_a_question_are_those_with_an_option_of_it():
+    found = unperturbed("itemsets", reports=people(), min_support=0.1, attribute="symptoms")
+    assert found.itemsets
+    assert all({*NAMES} & {*itemset.items} for itemset in found.itemsets)
+    every = unperturbed("itemsets", reports=people(), min_support=0.1)
+    with_option = [itemset for itemset in every.itemsets if {*NAMES} & {*itemset.items}]
+    assert found.itemsets == with_option
+
+
+@pytest.mark.parametrize(
+    ("analysis", "query", "said"),
+    [
+        ("overview", {"attributes": ["symptoms", NAMES[1]]}, "attributes: 'symptoms.fever' is nam"),
+        ("crosstab", {"attributes": ["symptoms", NAMES[1]]}, "attributes: 'symptoms.fever' is nam"),
+        ("crosstab", {"attributes": ["town", "symptoms"], "covariance": True}, "covariance: expec"),
+        ("comparison", {"answer": {"symptoms": "x"}, "groups": "town"}, "answer: 'symptoms' has n"),
+        ("comparison", {"answer": {"town": "big"}, "groups": "symptoms"}, "groups: 'symptoms' is a "
+         "question with several answers; expected one of its options: symptoms.cough"),
+        ("table", {"attributes": ["symptoms"]}, "attributes: 'symptoms' is a question with"),
+        ("overview", {"where": {"symptoms": "cough"}}, "where: 'symptoms' is a question with"),
+        ("itemsets", {"min_support": 0.1, "attribute": "symptom"}, "attribute: unknown attribute"),
+    ],
+)  # fmt: skip
+def test_where_a_question_with_several_answers_cannot_be_asked_about_one_line_says_why(
+    analysis, query, said
+):
+    with pytest.raises(HalftruthError) as error:
+        unperturbed(analysis, reports=people(200), **query)
+    assert str(error.value).startswith(said)
+    assert "\n" not in str(error.value)
+
+
+def test_of_two_questions_with_several_answers_or_as_a_layer_there_is_no_crosstab():
+    schema = Schema(
+        [
+            *(Attribute(f"{n}.x", ("no", "yes"), ("yes",), question=Several(n)) for n in "ab"),
+            Attribute("c", ("no", "yes")),
+            Attribute("d", ("no", "yes")),
+        ]
+    )  # fmt: skip
+    survey = Survey("s", "S", schema, RandomizedResponse(dict.fromkeys(schema.names, "0.9")))
+    reports = np.random.default_rng(3).integers(0, 2, (300, 4))
+    with pytest.raises(HalftruthError, match="at most one question with several answers, not 'a'"):
+        asked("crosstab", survey, reports, attributes=["a", "b"])
+    with pytest.raises(HalftruthError, match="expected 'a', which has several answers, in the row"):
+        asked("crosstab", survey, reports, attributes=["c", "d", "a"])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", SURVEYS)
+def test_intervals_of_simulated_surveys_hold_the_truth_as_often_as_they_say(kind):
+    """Of 400 surveys, the standard error of a coverage is 1.1 points."""
+    survey, codes, rng = SURVEYS[kind], people(), np.random.default_rng(5)
+    expected = truths(codes)
+    held = {key: [] for key in expected}
+    for _ in range(400):
+        sample = rng.choice(codes, len(codes))
+        counts = counts_of(survey, sample, rng)
+        [question] = asked(
+            "overview", survey, counts, attributes=["symptoms"], missing="exclude"
+        ).questions
+        for name, estimate in (
+            *((share.answer, share) for share in question.answers),
+            ("mean", question.mean_number),
+        ):
+            lower, upper = estimate.ends
+            held[name].append(lower <= expected[name] <= upper)
+    coverage = {key: np.mean(found) for key, found in held.items()}
+    assert all(len(found) == 400 for found in held.values())
+    assert min(coverage.values()) > 0.915
+    assert 0.93 <= np.mean([*coverage.values()]) <= 0.97
