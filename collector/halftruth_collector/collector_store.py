@@ -1,11 +1,10 @@
-"""One collector's store: what it keeps, who may use it, and how reports come in."""
+"""One collector's store: an attribute for each kind of thing that it keeps."""
 
-from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from halftruth_shared import ParameterError, Survey
+from halftruth_shared import ParameterError
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -14,21 +13,18 @@ from .access.tokens import TokenStore
 from .errors import StoreUnavailable
 from .intake.counting import Observer, ReportStore
 from .offloading import Offload, run_inline
-from .store import backups, schema, transfer
 from .store.audit import ACTOR, AuditLog
-from .store.compaction import compact
-from .store.database import Database
-from .store.files import Progress
+from .store.database import Database, check_version, read_version
+from .store.files import FileStore
 from .store.invitations import InvitationStore
 from .store.retention import RetentionStore
-from .store.states import SurveyState, survey_states
 from .store.surveys import SurveyStore
 
 
 class Store:
     """Surveys, reports and tokens of one database; as a context, it closes its connections.
 
-    Everything raises StoreUnavailable if the database does not answer.
+    Everything that it holds raises StoreUnavailable if the database does not answer.
 
     Parameters
     ----------
@@ -41,6 +37,19 @@ class Store:
     offload : callable, optional
         Called with a function and its arguments for what a report waits for: it returns or raises
         what the function does. By default, whoever asks waits, as for everything else.
+
+    Attributes
+    ----------
+    database : Database
+    audit : AuditLog
+    surveys : SurveyStore
+    reports : ReportStore
+    invitations : InvitationStore
+    retention : RetentionStore
+    files : FileStore
+        Back-ups, exports and imports.
+    tokens : TokenStore
+    keys : KeyStore
 
     Raises
     ------
@@ -65,8 +74,9 @@ class Store:
         self.audit = AuditLog(self.database, actor)
         self.surveys = SurveyStore(self.database, self.audit, offload)
         self.reports = ReportStore(self.database, self.surveys, observer, offload)
-        self.invitations = InvitationStore(self.database, self.audit)
+        self.invitations = InvitationStore(self.database, self.audit, self.surveys)
         self.retention = RetentionStore(self.database, self.audit)
+        self.files = FileStore(self.database, self.audit)
         self.tokens = TokenStore(self.database, self.audit)
         self.keys = KeyStore(self.database, self.audit)
         try:
@@ -86,56 +96,6 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def states(self) -> list[SurveyState]:
-        """Return the states of all surveys; see :mod:`~.store.states`."""
-        return survey_states(self.database)
-
-    def state(self, survey_id: str) -> SurveyState:
-        """Return the state of one survey; see :mod:`~.store.states`."""
-        [state] = survey_states(self.database, survey_id)
-        return state
-
-    def back_up(self, file: Path, progress: Progress | None = None) -> int:
-        """Write everything into a new file; see :mod:`~.store.backups`."""
-        return backups.back_up(self.database, file, progress)
-
-    def restore(self, file: Path, progress: Progress | None = None) -> int:
-        """Read a back-up into this empty store; see :mod:`~.store.backups`."""
-        return backups.restore(self.database, file, progress)
-
-    def export_reports(self, survey_id: str, file: Path, progress: Progress | None = None) -> int:
-        """Write the reports of a survey into a file; see :mod:`~.store.transfer`."""
-        return transfer.export_reports(self.database, survey_id, file, progress)
-
-    def import_reports(self, file: Path, progress: Progress | None = None) -> transfer.Imported:
-        """Count the reports of a file; see :mod:`~.store.transfer`."""
-        return transfer.import_reports(self.database, self.audit, file, progress)
-
-    def count_rows(
-        self,
-        survey: Survey,
-        pages: Iterable[tuple[Sequence[bytes], Sequence[bytes]]],
-        progress: Progress | None = None,
-    ) -> transfer.Imported:
-        """Count reports whose ids and cells are at hand; see :mod:`~.store.transfer`."""
-        return transfer.count_rows(self.database, self.audit, survey, pages, progress)
-
-    def compact(self) -> None:
-        """Destroy the order in which reports arrived; see :mod:`~.store.compaction`."""
-        compact(self.database)
-        self.audit.note("compact", "")
-
-    def check(self) -> None:
-        """Raise unless reports can be counted: the database has this program's tables, and writes.
-
-        Raises
-        ------
-        SchemaOutdated, StoreUnavailable
-        """
-        with self.database.reading() as connection:
-            schema.check(schema.version(connection))
-        self.database.probe()
-
     def close(self) -> None:
         """Write down what is remembered, and close every connection."""
         self.reports.flush()
@@ -144,14 +104,14 @@ class Store:
     def _open(self) -> None:
         """Check the tables, or make them where there are none."""
         with self.database.reading() as connection:
-            version = schema.version(connection)
+            version = read_version(connection)
         if version is None:
-            schema.migrate(self.database)
+            self.database.migrate()
         else:
-            schema.check(version)
+            check_version(version)
 
 
-def existing(database: str) -> Store:
+def open_existing_store(database: str) -> Store:
     """Open a database that is there; that of a mistyped file would be made without a word.
 
     Raises

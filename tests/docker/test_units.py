@@ -101,7 +101,7 @@ def test_the_nightly_service_backs_up_purges_and_compacts(units, survey, tmp_pat
     assert stat.S_IMODE((backups / made).stat().st_mode) == 0o600
     restored = f"sqlite:///{tmp_path / 'restored.db'}"
     with Store(restored) as store:
-        assert store.restore(backups / made) > 0
+        assert store.files.restore(backups / made) > 0
         assert store.surveys.get(survey.id).digest == survey.digest
 
 
@@ -175,4 +175,4 @@ def test_nobody_is_refused_while_the_service_is_restarted(units, survey, tmp_pat
                 sender.join(PATIENCE)
     assert set(statuses) == {202}
     with Store(database) as store:
-        assert store.state(survey.id).reports == len(statuses)
+        assert store.surveys.state(survey.id).reports == len(statuses)

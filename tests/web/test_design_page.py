@@ -115,7 +115,7 @@ def test_an_xlsform_becomes_a_published_survey_that_is_answered(design, live, vi
     expect(heading(respondent, "Nothing has been sent yet")).to_be_visible()
     send(respondent)
     expect(heading(respondent, "Thank you")).to_be_visible()
-    assert live.store.state("smoking-2027").reports == 1
+    assert live.store.surveys.state("smoking-2027").reports == 1
 
 
 def test_an_error_is_said_while_the_file_is_typed_and_the_last_results_stay(design, live):

@@ -108,7 +108,7 @@ def test_a_survey_is_deleted_by_typing_its_id(operator, filled):
     page.get_by_label("Type work to delete it").fill("wrok")
     press(page, "Delete for good")
     expect(page.get_by_role("alert")).to_contain_text("expected work; nothing was deleted")
-    assert filled.store.state("work").reports == 3
+    assert filled.store.surveys.state("work").reports == 3
     page.get_by_label("Type work to delete it").fill("work")
     press(page, "Delete for good")
     expect(page.get_by_role("status")).to_contain_text("work is deleted: 3 reports, 3 ids")

@@ -10,7 +10,7 @@ from pathlib import Path
 from halftruth_shared import HalftruthError, KeyFileError, ParameterError
 from halftruth_shared.protocol.sealing import SealingKeys
 
-from ..store.states import SurveyState
+from ..store.surveys import SurveyState
 
 _log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ..store.counts import CountStore
+from ..store.reports import CountStore
 from ..store.surveys import SurveyStore
 from .base import Counted
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import click
 from halftruth_shared import ParameterError
 
-from ..collector_store import existing
+from ..collector_store import open_existing_store
 from ..web.invitations import MOST_CARDS, as_csv, as_document
 from . import options
 from .output import print_table, write
@@ -44,7 +44,7 @@ def create(
     form = None if collector is None else _form(collector, survey)
     if cards is not None:
         _check_cards(form, cards, count)
-    with existing(database) as store:
+    with open_existing_store(database) as store:
         stored = store.surveys.get(survey)
         made = store.invitations.create(survey, count)
     if form is None:
@@ -67,7 +67,7 @@ def create(
 @options.database
 def list_invitations(survey: str, database: str) -> None:
     """Count the invitations for SURVEY; which of them were used is not known."""
-    with existing(database) as store:
+    with open_existing_store(database) as store:
         counts = store.invitations.count(survey)
     print_table(
         ["survey", "issued", "used", "withdrawn", "unused"],
@@ -89,7 +89,7 @@ def revoke(survey: str, invitations: tuple[str, ...], every: bool, database: str
             "invitations: expected 32 hexadecimal digits each", field="invitations"
         )
     chosen = None if every else [bytes.fromhex(invitation) for invitation in invitations]
-    with existing(database) as store:
+    with open_existing_store(database) as store:
         click.echo(f"withdrawn {store.invitations.revoke(survey, chosen)}")
 
 

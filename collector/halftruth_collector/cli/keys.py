@@ -2,7 +2,7 @@
 
 import click
 
-from ..collector_store import existing
+from ..collector_store import open_existing_store
 from . import options
 from .output import print_table
 
@@ -41,7 +41,7 @@ def show_key(file: str) -> None:
 @options.database
 def list_keys(database: str) -> None:
     """List the public keys that signed a survey here or were revoked."""
-    with existing(database) as store:
+    with open_existing_store(database) as store:
         known = store.keys.all()
     print_table(
         ["public key", "surveys", "revoked"],
@@ -65,7 +65,7 @@ def revoke_key(public: str, database: str) -> None:
     Clients that pin it refuse its surveys until these are signed by another key that they pin. A
     client cannot learn here that a key was revoked: take it out of their pins, too.
     """
-    with existing(database) as store:
+    with open_existing_store(database) as store:
         unsigned = store.keys.revoke(public)
     click.echo(f"revoked {public}")
     for id in unsigned:
@@ -115,8 +115,8 @@ def retire_sealing(file: str, public: str, database: str) -> None:
 
     from ..access.sealing_keys import check_unused
 
-    with existing(database) as store:
-        check_unused(public, store.states())
+    with open_existing_store(database) as store:
+        check_unused(public, store.surveys.states())
         retire_sealing_key(file, public)
         store.audit.note("sealing-key retire", public)
     click.echo(f"retired {public}")

@@ -6,11 +6,10 @@ from pathlib import Path
 import click
 import msgspec
 
-from ..collector_store import Store, existing
+from ..collector_store import Store, open_existing_store
 from ..store.audit import BACKUP
 from ..store.database import Database
 from ..store.retention import KEEP_DAYS
-from ..store.schema import migrate as migrate_database
 from . import options
 from .output import print_table, progress_bar
 
@@ -23,7 +22,7 @@ def migrate(database: str) -> None:
     Stop every collector of this database and back it up before.
     """
     with closing(Database(database)) as opened:
-        before, now = migrate_database(opened)
+        before, now = opened.migrate()
     if before == now:
         click.echo(f"the tables are of version {now} already")
     else:
@@ -37,8 +36,8 @@ def compact(database: str) -> None:
 
     Closing a survey does it, too. Reports that arrive meanwhile wait for it.
     """
-    with existing(database) as store:
-        store.compact()
+    with open_existing_store(database) as store:
+        store.retention.compact()
     click.echo("the files hold no order of arrival")
 
 
@@ -59,7 +58,7 @@ def purge(days: int, database: str) -> None:
     Ids tell who took part, to whoever has a person's device as well. They serve to count no report
     twice, so let the last retries arrive first. Reports of a purged survey can be exported no more.
     """
-    with existing(database) as store:
+    with open_existing_store(database) as store:
         done = store.retention.purge(days)
     for each in done:
         click.echo(f"{each.id}: {each.ids} ids and {each.invitations} unused invitations deleted")
@@ -72,7 +71,7 @@ def purge(days: int, database: str) -> None:
 @options.database
 def audit_log(as_json: bool, database: str) -> None:
     """Print what operators did, the oldest first."""
-    with existing(database) as store:
+    with open_existing_store(database) as store:
         entries = store.audit.all()
     if as_json:
         for entry in entries:
@@ -98,8 +97,8 @@ def audit_log(as_json: bool, database: str) -> None:
 @options.database
 def backup(file: Path, database: str) -> None:
     """Write everything into a new FILE, as it is at one moment, while the collector runs."""
-    with existing(database) as store, progress_bar("rows") as progress:
-        rows = store.back_up(file, progress)
+    with open_existing_store(database) as store, progress_bar("rows") as progress:
+        rows = store.files.back_up(file, progress)
         store.audit.note(BACKUP, "")
     click.echo(f"{rows} rows in {file}")
 
@@ -110,7 +109,7 @@ def backup(file: Path, database: str) -> None:
 def restore(file: Path, database: str) -> None:
     """Read a back-up FILE into an empty database, of either kind."""
     with Store(database) as store, progress_bar("rows") as progress:
-        rows = store.restore(file, progress)
+        rows = store.files.restore(file, progress)
     click.echo(f"{rows} rows from {file}")
 
 
@@ -120,8 +119,8 @@ def restore(file: Path, database: str) -> None:
 @options.database
 def export_reports(survey: str, file: Path, database: str) -> None:
     """Write SURVEY and its perturbed reports into a new FILE, for another collector."""
-    with existing(database) as store, progress_bar("reports") as progress:
-        reports = store.export_reports(survey, file, progress)
+    with open_existing_store(database) as store, progress_bar("reports") as progress:
+        reports = store.files.export_reports(survey, file, progress)
     click.echo(f"{reports} reports in {file}")
 
 
@@ -134,5 +133,5 @@ def import_reports(file: Path, database: str) -> None:
     Its reports are all new here, or all known: importing a file again does no harm.
     """
     with Store(database) as store, progress_bar("reports") as progress:
-        done = store.import_reports(file, progress)
+        done = store.files.import_reports(file, progress)
     click.echo(f"counted {done.counted} reports; {done.repeated} had been counted before")

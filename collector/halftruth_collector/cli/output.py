@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     # Most commands have no result, and what makes one takes a while to load.
     from halftruth_shared.analyses.charts import Chart
 
-    from ..store.files import Progress
+    from ..store.sqlite_files import Progress
     from .options import Form
 
 R = TypeVar("R", bound=Any)

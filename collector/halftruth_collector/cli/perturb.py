@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from ..collector_store import Store
 from ..files.randomized import read_randomized
-from ..store.files import PAGE
+from ..store.sqlite_files import PAGE
 from . import options
 from .output import progress_bar
 from .records import read_records
@@ -81,7 +81,7 @@ def read(
     survey = read_survey(survey_file)
     reports = read_randomized(file, survey, key=key, count=count, samples=samples)
     with Store(database) as store, progress_bar("reports") as progress:
-        done = store.count_rows(survey, reports.pages(PAGE), progress)
+        done = store.files.count_rows(survey, reports.pages(PAGE), progress)
     click.echo(
         f"counted {done.counted} reports in survey {survey.id};"
         f" {done.repeated} had been counted before"

@@ -7,7 +7,7 @@ from halftruth_shared import ParameterError
 
 from ..analyses import Analysis, Counted, stored
 from ..analyses.base import Q, R
-from ..collector_store import existing
+from ..collector_store import open_existing_store
 from ..ops.settings import Config
 
 
@@ -16,7 +16,7 @@ def counted_in(database: str, survey: str) -> Iterator[Counted]:
     """Read the counts of a survey from a database, and of its waves as long as it is open."""
     # Whoever has the database can read all of it: this keeps them from concluding.
     least = Config.from_environment(only=["min_reports"]).min_reports
-    with existing(database) as store:
+    with open_existing_store(database) as store:
         yield stored.counted_in(store.surveys, store.reports, survey, least)
 
 

@@ -12,12 +12,10 @@ from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
 from msgspec import UNSET, UnsetType
 
-from ..collector_store import Store, existing
+from ..collector_store import Store, open_existing_store
 from ..dry_run import check_survey, why_form_refuses
 from ..ops.settings import Config
-from ..store.closing import describe_limits
-from ..store.surveys import SurveyStore
-from ..store.terms import Changes
+from ..store.surveys import Changes, SurveyStore, describe_limits
 from . import Commands, options
 from .output import json_text, print_table, write
 
@@ -185,7 +183,7 @@ def terms(id: str, file: str | None, no_signature: bool, database: str, **chosen
     """
     new, signature = _read_terms(file, chosen)
     _check_known(new)
-    with existing(database) as store:
+    with open_existing_store(database) as store:
         changed = store.surveys.set_terms(id, new, None if no_signature else signature)
         taken = store.surveys.get(id)
     click.echo("\n".join(f"{id}: {line}" for line in changed or ["nothing changed"]))
@@ -197,8 +195,8 @@ def terms(id: str, file: str | None, no_signature: bool, database: str, **chosen
 @options.database
 def list_surveys(as_json: bool, database: str) -> None:
     """List the surveys with their status and how many reports they have."""
-    with existing(database) as store:
-        states = store.states()
+    with open_existing_store(database) as store:
+        states = store.surveys.states()
     if as_json:
         for state in states:
             click.echo(msgspec.json.encode(state).decode())
@@ -226,7 +224,7 @@ def _command(name: str, done: str, change: Callable[[SurveyStore, str], None], h
     @click.argument("id")
     @options.database
     def run(id: str, database: str) -> None:
-        with existing(database) as store:
+        with open_existing_store(database) as store:
             change(store.surveys, id)
         click.echo(f"{done} {id}")
 
@@ -267,8 +265,8 @@ def delete(id: str, confirm: str | None, database: str) -> None:
     Nothing brings them back but a back-up, and back-ups that you have keep what they hold. To keep
     the counts and delete only what tells who took part, see 'halftruth admin purge'.
     """
-    with existing(database) as store:
-        state = store.state(id)
+    with open_existing_store(database) as store:
+        state = store.surveys.state(id)
         if confirm is None:
             click.echo(f"{id} has {state.reports} reports: {state.title}")
             confirm = click.prompt(f"Type {id} to delete it")

@@ -6,7 +6,7 @@ from typing import get_args
 import click
 
 from ..access.tokens import Role
-from ..collector_store import existing
+from ..collector_store import open_existing_store
 from . import options
 from .output import print_table
 
@@ -35,7 +35,7 @@ def create(
     An operator may do everything, an analyst reads results, a monitor reads metrics.
     """
     last_day = None if expires is None else expires.date()
-    with existing(database) as store:
+    with open_existing_store(database) as store:
         click.echo(store.tokens.create(role, survey, name=name, last_day=last_day))
 
 
@@ -43,7 +43,7 @@ def create(
 @options.database
 def list_tokens(database: str) -> None:
     """List the tokens by id; the tokens themselves are not stored."""
-    with existing(database) as store:
+    with open_existing_store(database) as store:
         tokens = store.tokens.all()
     print_table(
         ["id", "name", "role", "survey", "created", "expires", "revoked"],
@@ -67,6 +67,6 @@ def list_tokens(database: str) -> None:
 @options.database
 def revoke(id: str, database: str) -> None:
     """Make the token with this ID useless."""
-    with existing(database) as store:
+    with open_existing_store(database) as store:
         store.tokens.revoke(id)
     click.echo(f"revoked {id}")

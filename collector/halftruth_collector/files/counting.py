@@ -29,8 +29,8 @@ from sqlalchemy import select
 from ..executors import Map
 from ..store import counts_folder
 from ..store.counts_folder import PARTS, PROVENANCE, Earlier, IdFile, Provenance, SourceFile
+from ..store.files import exported
 from ..store.tables import surveys
-from ..store.transfer import exported
 from .checking import (
     CheckedFile,
     IdTask,

@@ -24,12 +24,11 @@ from ..errors import (
     slug,
 )
 from ..offloading import Offload, run_inline
-from ..store import rows
-from ..store.closing import COUNTED, counted, reason
-from ..store.counts import REPEATED, CountStore, DailyOutcomes
+from ..store import reports as rows
 from ..store.database import Database
-from ..store.surveys import SurveyStore
-from ..store.tables import surveys
+from ..store.reports import CountStore, DailyOutcomes
+from ..store.surveys import SurveyStore, closed_reason, report_count
+from ..store.tables import COUNTED, REPEATED, surveys
 from .batching import GroupCommit
 from .checking import (
     Batch,
@@ -209,7 +208,7 @@ class ReportStore(CountStore):
         for name in sorted({item.survey_id for item in items}):
             row = connection.execute(self._lock_survey, {"id": name}).first()
             if row is not None:
-                plans[name] = _Plan(row, reason(row.status, row.closes_at, now))
+                plans[name] = _Plan(row, closed_reason(row.status, row.closes_at, now))
         for plan in plans.values():
             plan.load(connection, [item for item in items if item.survey_id == plan.row.id])
         decided = [_decide(item, plans.get(item.survey_id)) for item in items]
@@ -267,7 +266,7 @@ class _Plan:
             if connection.dialect.name != "sqlite":
                 # SQLite has one writer. Elsewhere others hold the survey's row at the same time.
                 connection.execute(select(func.pg_advisory_xact_lock(_QUOTA_LOCK, number)))
-            self.remaining_quota = max(0, self.row.max_reports - counted(connection, number))
+            self.remaining_quota = max(0, self.row.max_reports - report_count(connection, number))
         if self.row.invitations:
             hashes = {hash_ for batch in items for hash_ in batch.invitations.values()}
             self.unused = rows.lock_unused(connection, number, hashes)

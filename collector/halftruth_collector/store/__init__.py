@@ -1,1 +1,1 @@
-"""Database, tables, migrations, back-ups: what a collector keeps, and who did what to it."""
+"""What a collector keeps: one module for each kind of thing, the database, and its files."""

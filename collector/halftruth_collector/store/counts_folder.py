@@ -18,7 +18,7 @@ from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.base import Message
 from sqlalchemy import insert
 
-from .files import PAGE, new_file
+from .sqlite_files import PAGE, new_file
 from .tables import cells, surveys
 
 #: Most parts of the ids: with a billion of them, one part fits easily into memory.

@@ -1,16 +1,32 @@
-"""One database: SQLite by default, PostgreSQL by its URL."""
+"""One database: transactions, the version of its tables, and compaction.
 
+SQLite by default, PostgreSQL by its URL.
+"""
+
+import logging
 import math
 import os
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-from halftruth_shared import ParameterError
+from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.private_files import create_private, tighten
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    String,
+    column,
+    create_engine,
+    event,
+    inspect,
+    select,
+    table,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import (
@@ -26,8 +42,10 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.sql import Insert
 from sqlalchemy.sql.schema import Table
 
-from ..errors import StoreRefused, StoreUnavailable
-from .tables import REPORT_TABLES
+from ..errors import SchemaOutdated, StoreRefused, StoreUnavailable
+from .tables import REPORT_TABLES, VERSION
+
+_log = logging.getLogger(__name__)
 
 _DIALECTS = ("sqlite", "postgresql")
 
@@ -60,7 +78,15 @@ _POSTGRESQL = {
 #: Any number that no other program uses for an advisory lock of this database.
 _MIGRATION_LOCK = 0x68616C66
 
-#: Writes a row as it is.
+#: Seconds for which a compaction holds up others before it lets those finish that hold it up.
+_COMPACTION_TIMEOUT = 2
+
+#: Where a database has the version of its tables.
+_VERSION_TABLE = table("alembic_version", column("version_num", String))
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
+
+#: Writes a row unchanged.
 _UNCHANGED = "UPDATE alembic_version SET version_num = version_num"
 
 _REPORT_TABLES = ", ".join(table.name for table in REPORT_TABLES)
@@ -169,6 +195,82 @@ class Database:
         if writes:
             self._probed = asked
 
+    def check(self) -> None:
+        """Raise unless reports can be counted: it has this program's tables, and takes writes.
+
+        Raises
+        ------
+        SchemaOutdated, StoreUnavailable
+        """
+        with self.reading() as connection:
+            check_version(read_version(connection))
+        self.probe()
+
+    def migrate(self) -> tuple[str | None, str]:
+        """Bring the tables to the version of this program, completely or not at all.
+
+        Returns
+        -------
+        tuple of str
+            The version before, None for a database without tables, and the version now.
+
+        Raises
+        ------
+        SchemaOutdated
+            If the tables are of a version that this program does not know.
+        StoreUnavailable
+            If others hold locks for too long; then try again.
+        """
+        # Imported here: a database that is up to date needs none of it.
+        from alembic import command
+        from alembic.config import Config
+        from alembic.util import CommandError
+
+        with self.writing() as connection:
+            self.advisory_lock(connection)
+            before = read_version(connection)
+            if before == VERSION:
+                return before, VERSION
+            config = Config()
+            config.set_main_option("script_location", str(_MIGRATIONS))
+            config.attributes["connection"] = connection
+            try:
+                command.upgrade(config, VERSION)
+            except CommandError:
+                check_version(before)
+                raise HalftruthError(f"database: cannot be migrated from {before}") from None
+        return before, VERSION
+
+    def compact(self) -> None:
+        """Rewrite the rows of reports in the order of their content, which destroys any other.
+
+        Rows lie in a database's files much as they came: SQLite fills each page from its end,
+        PostgreSQL each file from its beginning, and PostgreSQL also writes down which transaction
+        made a row last. Whoever reads the files could tell in which order reports arrived, and so
+        which id came with which cell or invitation. After a compaction the files are those of a
+        database that was told everything at once, in order. Reports that arrive meanwhile wait.
+
+        Raises
+        ------
+        StoreUnavailable
+            If somebody reads or writes for too long meanwhile; then try again.
+        SchemaOutdated
+            If the tables are of another version; then let its program do it.
+        """
+        if self.is_sqlite:
+            with self.autocommit_cursor() as cursor:
+                _compact_sqlite(cursor)
+        else:
+            with self.writing(_COMPACTION_TIMEOUT) as connection:
+                _compact_postgresql(connection)
+
+    def compact_or_warn(self, left: str) -> None:
+        """Compact; where the database is too busy, say in the log what is left to do."""
+        try:
+            self.compact()
+        except (SchemaOutdated, StoreUnavailable):
+            _log.warning("%s: run 'halftruth admin compact'", left)
+
     @property
     def is_sqlite(self) -> bool:
         """True if one file is the whole database, with one writing transaction at a time."""
@@ -195,6 +297,66 @@ class Database:
         if self._process != os.getpid():
             self.engine.dispose(close=False)
             self._process = os.getpid()
+
+
+def read_version(connection: Connection) -> str | None:
+    """Return the version of the tables; None where there are none."""
+    if _VERSION_TABLE.name not in inspect(connection).get_table_names():
+        return None
+    number: str | None = connection.execute(select(_VERSION_TABLE)).scalar()
+    return number
+
+
+def check_version(version: str | None) -> None:
+    """Raise SchemaOutdated unless the tables are of this program's version."""
+    if version == VERSION:
+        return
+    if version is None or version < VERSION:
+        raise SchemaOutdated(
+            f"database: its tables are of version {version or 'none'}, expected {VERSION}; back it"
+            " up with the halftruth that wrote them, then run 'halftruth admin migrate'",
+            field="database",
+        )
+    raise SchemaOutdated(
+        f"database: its tables are of version {version}, which is newer than {VERSION}; expected a"
+        " newer halftruth",
+        field="database",
+    )
+
+
+def _compact_sqlite(cursor: Any) -> None:
+    """Write a new file in order by VACUUM; then nothing must be left of the old one's log."""
+    cursor.execute(f"PRAGMA busy_timeout = {1000 * _COMPACTION_TIMEOUT}")
+    cursor.execute("VACUUM")
+    cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    [busy, *_] = cursor.fetchone()
+    if busy:
+        raise StoreUnavailable("the database is being read, so that its log cannot be emptied")
+
+
+def _compact_postgresql(connection: Connection) -> None:
+    """Move the rows into new files, all of them by one transaction."""
+    run = connection.exec_driver_sql
+    run("SET LOCAL statement_timeout = 0")
+    run(f"LOCK TABLE {_REPORT_TABLES} IN ACCESS EXCLUSIVE MODE")
+    # What this program does not know of other tables would be left behind.
+    check_version(read_version(connection))
+    for rows in REPORT_TABLES:
+        keys = ", ".join(key.name for key in rows.primary_key)
+        columns = {each.name: each.name for each in rows.columns}
+        group = ""
+        if "shard" in columns:
+            # The counts of all shards become one.
+            columns |= {"shard": "0::smallint AS shard", "count": "sum(count)::bigint AS count"}
+            group = f"GROUP BY {keys.removesuffix(', shard')}"
+        run(
+            f"CREATE TEMPORARY TABLE kept ON COMMIT DROP AS"
+            f" SELECT {', '.join(columns.values())} FROM {rows.name} {group}"
+        )
+        # A new file; the old one is deleted with the commit.
+        run(f"TRUNCATE {rows.name}")
+        run(f"INSERT INTO {rows.name} SELECT * FROM kept ORDER BY {keys}")
+        run("DROP TABLE kept")
 
 
 def _engine(url: URL) -> Engine:

@@ -1,113 +1,451 @@
-"""SQLite files with the tables of a collector, and rows that are copied into them or out of them.
+"""Files: back-ups of a whole store, and counts that go from one collector to another.
 
-A file appears under its name only once it is whole, and can be read by its owner alone.
+Both are SQLite files with the tables of a collector, whatever database they come from or go to,
+with rows in the order of their content. A back-up has everything; an export has the reports of one
+survey.
+
+Ids and counts are not linked, so reports that two stores have in common cannot be told from the
+others: the reports of a file are all new, and are counted, or all known, and nothing changes.
+Everything else is refused. Counts of files (:mod:`~.counts_folder`) are imported likewise.
 """
 
 from __future__ import annotations
 
-import glob
-import os
-import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
-from urllib.parse import quote
 
-from halftruth_shared import ParameterError
-from sqlalchemy import URL, Connection, Select, Table, insert
+import numpy as np
+from halftruth_shared import ParameterError, ReportSpace, Survey
+from sqlalchemy import Connection, SmallInteger, Table, func, insert, literal, select
+from sqlalchemy import cast as as_type
 
-from ..errors import SchemaOutdated, StoreUnavailable
-from . import schema
-from .database import Database
+from ..errors import SurveyExists
+from . import counts_folder
+from .audit import AuditLog
+from .database import Database, check_version, read_version
+from .reports import SHARDS, add_counts, add_ids, add_outcomes, by_day
+from .sqlite_files import PAGE, Progress, copy, existing_file, new_file, pages
+from .surveys import find, has_reports
+from .tables import (
+    COUNTED,
+    cells,
+    daily_outcomes,
+    metadata,
+    report_ids,
+    revoked_keys,
+    sum_shards,
+    surveys,
+)
 
-#: Rows that are moved at a time.
-PAGE = 10_000
+#: Bytes of a report's id.
+_ID_SIZE = 16
 
-Progress = Callable[[int], object]
+#: Where imports are counted, so that none waits for the reports that arrive meanwhile.
+_SHARD = SHARDS
 
 
-def copy(
-    source: Connection,
-    rows: Select[*tuple[Any, ...]],
-    target: Connection,
-    table: Table,
-    progress: Progress | None = None,
-) -> int:
-    """Copy rows of a table; how many there were."""
-    copied = 0
-    for page in pages(source, rows, table):
-        target.execute(insert(table), [dict(row._mapping) for row in page])
-        copied += len(page)
+@dataclass(frozen=True)
+class Imported:
+    """Numbers of a file's reports that were counted now, and that had been before."""
+
+    counted: int
+    repeated: int
+
+
+class FileStore:
+    """Backs up and restores a database, and exports and imports the reports of a survey."""
+
+    def __init__(self, database: Database, audit: AuditLog) -> None:
+        self._database = database
+        self._audit = audit
+
+    def back_up(self, file: Path, progress: Progress | None = None) -> int:
+        """Write everything that a database holds into a new file.
+
+        It shows one moment, and nobody has to wait meanwhile.
+
+        Parameters
+        ----------
+        file : Path
+        progress : callable, optional
+            Told of so many more rows.
+
+        Returns
+        -------
+        int
+            Rows written.
+
+        Raises
+        ------
+        ParameterError
+            If the file exists or cannot be written.
+        SchemaOutdated
+            If there are no tables, or those of another version.
+        """
+        with self._database.reading() as connection:
+            check_version(read_version(connection))
+        with (
+            new_file(file) as target,
+            self._database.reading_reports() as source,
+            target.writing() as connection,
+        ):
+            return _copy_tables(source, connection, progress)
+
+    def restore(self, file: Path, progress: Progress | None = None) -> int:
+        """Read a back-up into an empty database, all of it or nothing.
+
+        Returns
+        -------
+        int
+            Rows read.
+
+        Raises
+        ------
+        ParameterError
+            If the file is no back-up, or the database is not empty.
+        SchemaOutdated
+            If the back-up has tables of another version.
+        """
+        with existing_file(file) as backup, self._database.writing() as connection:
+            self._database.advisory_lock(connection)
+            for table in metadata.sorted_tables:
+                if connection.execute(select(table).limit(1)).first() is not None:
+                    raise ParameterError(
+                        "database: it is not empty; expected an empty one, such as a new file",
+                        field="database",
+                    )
+            with backup.reading() as source:
+                rows = _copy_tables(source, connection, progress)
+            if not self._database.is_sqlite:
+                _advance_sequences(connection)
+        return rows
+
+    def export_reports(self, survey_id: str, file: Path, progress: Progress | None = None) -> int:
+        """Write a survey, the ids of its reports and its counts into a new file, to be imported.
+
+        Returns
+        -------
+        int
+            Reports written.
+
+        Raises
+        ------
+        ParameterError
+            If the file exists or cannot be written, or the ids of the reports were purged.
+        UnknownSurvey
+        """
+        with (
+            new_file(file) as target,
+            self._database.reading_reports() as source,
+            target.writing() as connection,
+        ):
+            stored = find(source, survey_id)
+            if stored.purged_at is not None:
+                raise _purged(survey_id)
+            number = stored.number
+            copy(source, select(surveys).where(surveys.c.number == number), connection, surveys)
+            counts = (
+                select(
+                    cells.c.survey,
+                    cells.c.cell,
+                    as_type(literal(0), SmallInteger).label("shard"),
+                    sum_shards(cells.c.count).label("count"),
+                )
+                .where(cells.c.survey == number)
+                .group_by(cells.c.survey, cells.c.cell)
+            )
+            copy(source, counts, connection, cells)
+            for day, count in source.execute(by_day(number)).all():
+                row = {"survey": number, "day": day, "outcome": COUNTED, "shard": 0, "count": count}
+                connection.execute(insert(daily_outcomes), row)
+            reports = select(report_ids).where(report_ids.c.survey == number)
+            return copy(source, reports, connection, report_ids, progress)
+
+    def import_reports(self, file: Path, progress: Progress | None = None) -> Imported:
+        """Count the reports of another collector's file, each once.
+
+        So a file may be imported twice. The survey is published as the other collector has it,
+        if it is not known here.
+
+        Raises
+        ------
+        ParameterError
+            If the file is no export of one survey, or its reports do not fit that; if some of them
+            were counted here but not all, or the ids of those that were counted here were purged;
+            or if two collectors may have taken a report each for one invitation. Nothing is
+            imported then.
+        SurveyExists
+            If another survey of that id is published here.
+        SchemaOutdated
+        """
+        with exported(file) as (source, ids):
+            rows = source.execute(select(surveys)).all()
+            if len(rows) != 1:
+                raise ParameterError(
+                    f"file: expected an export of one survey, found {len(rows)}", field="file"
+                )
+            space = _report_space(rows[0])
+            with self._database.writing() as connection:
+                # No other import is under way, nor is a key revoked meanwhile.
+                self._database.advisory_lock(connection)
+                known = _known_survey(self._database, connection, rows[0], file.is_dir())
+                done = _import_ids(connection, known.number, ids, progress)
+                if done.counted:
+                    if done.repeated:
+                        raise _known_in_part(done.repeated)
+                    _check_invitations(connection, known, rows[0])
+                    _import_counts(
+                        source, self._database, connection, known.number, space, done.counted
+                    )
+                    _import_days(source, self._database, connection, known.number, done.counted)
+                self._audit.record(
+                    connection, "import", rows[0].id, f"{done.counted} reports counted"
+                )
+                return done
+
+    def count_rows(
+        self,
+        survey: Survey,
+        pages: Iterable[tuple[Sequence[bytes], Sequence[bytes]]],
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Count reports whose ids and cells are at hand, each id once, all of them or none.
+
+        Unlike those of an export, some may have been counted before: the others are told by their
+        ids. The survey is published, if it is not known here.
+
+        Parameters
+        ----------
+        pages : iterable of (ids, packed reports)
+
+        Raises
+        ------
+        ParameterError
+            If the ids of the survey's reports were purged, or it takes them sealed or with
+            invitations.
+        SurveyExists
+            If another survey of that id is published here.
+        """
+        row = counts_folder.survey_row(survey, None)
+        published = SimpleNamespace(**{column.name: row.get(column.name) for column in surveys.c})
+        published.shared_devices = published.unlisted = False
+        counted = repeated = 0
+        with self._database.writing() as connection:
+            # No key is revoked meanwhile.
+            self._database.advisory_lock(connection)
+            number = _known_survey(self._database, connection, published, True).number
+            for ids, packed in pages:
+                new = add_ids(connection, number, ids)
+                fresh = [cell for id_, cell in zip(ids, packed, strict=True) if id_ in new]
+                add_counts(connection, number, _SHARD, fresh)
+                counted += len(new)
+                repeated += len(ids) - len(new)
+                if progress is not None:
+                    progress(len(ids))
+            add_outcomes(connection, number, _SHARD, {COUNTED: counted})
+            self._audit.record(connection, "read", survey.id, f"{counted} reports counted")
+        return Imported(counted, repeated)
+
+
+@contextmanager
+def exported(file: Path) -> Iterator[tuple[Connection, Iterator[Sequence[bytes]]]]:
+    """An export or a folder of counts, and the ids of its reports, some at a time.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither.
+    """
+    if file.is_dir():
+        provenance = counts_folder.read(file)
+        with existing_file(file / counts_folder.COUNTS) as counts, counts.reading() as source:
+            yield source, counts_folder.ids(file, provenance, PAGE)
+        return
+    with existing_file(file) as export, export.reading() as source:
+        ids = pages(source, select(report_ids.c.report_id), report_ids)
+        yield source, ([row.report_id for row in page] for page in ids)
+
+
+def _import_ids(
+    connection: Connection,
+    number: int,
+    pages: Iterator[Sequence[bytes]],
+    progress: Progress | None,
+) -> Imported:
+    counted = repeated = 0
+    for page in pages:
+        ids = set(page)
+        if any(len(id_) != _ID_SIZE for id_ in ids):
+            raise _damaged("one of its ids is no UUID")
+        new = len(add_ids(connection, number, ids))
+        counted += new
+        repeated += len(page) - new
         if progress is not None:
             progress(len(page))
-    return copied
+    return Imported(counted, repeated)
 
 
-def pages(
-    source: Connection, rows: Select[*tuple[Any, ...]], table: Table
-) -> Iterator[Sequence[Any]]:
-    """Rows of a table in parts, so that they need not all be in memory, by their keys."""
-    chosen = rows.selected_columns
-    ordered = rows.order_by(*(chosen[key.name] for key in table.primary_key if key.name in chosen))
-    with source.execution_options(yield_per=PAGE).execute(ordered) as result:
-        yield from result.partitions()
+def _known_in_part(repeated: int) -> ParameterError:
+    return ParameterError(
+        f"file: {repeated} of its reports were counted here before, and nothing says what they"
+        " said; expected new ones: of files, count them again with --earlier and what was counted"
+        " here",
+        field="file",
+    )
 
 
-@contextmanager
-def new_file(file: Path) -> Iterator[Database]:
-    """A database in a file that gets its name once the block is left without an error."""
-    if file.exists():
-        raise ParameterError(f"file: {file} exists; expected a new name", field="file")
-    unfinished = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    try:
-        os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        database = Database(URL.create("sqlite", database=str(unfinished)))
-        try:
-            schema.migrate(database)
-            yield database
-            # One file, whose log is part of it.
-            with database.autocommit_cursor() as cursor:
-                cursor.execute("PRAGMA journal_mode = DELETE")
-        finally:
-            database.close()
-        os.replace(unfinished, file)
-    except OSError as error:
+def _check_invitations(connection: Connection, known: Any, exported: Any) -> None:
+    """Make sure that no invitation lets in two reports.
+
+    A collector and what was restored from its back-up have the same ones, and ids do not say so.
+    """
+    invited = any(row.invitations or row.invited for row in (known, exported))
+    if invited and (known.invited or has_reports(connection, known.number)):
         raise ParameterError(
-            f"file: {file} cannot be written: {error.strerror}", field="file"
-        ) from None
-    finally:
-        for leftover in unfinished.parent.glob(f"{glob.escape(unfinished.name)}*"):
-            leftover.unlink()
+            f"file: survey '{known.id}' has invitations, and another collector may have taken a"
+            " report for the same one; expected a survey without, or a collector that has counted"
+            " none of its reports and issued none of its invitations",
+            field="file",
+        )
 
 
-@contextmanager
-def existing_file(file: Path) -> Iterator[Database]:
-    """The database in a file, which is opened for reading only."""
-    if not file.is_file():
-        raise ParameterError(f"file: {file} is not there; expected a back-up", field="file")
-    with _read_only(file) as database:
-        try:
-            with database.reading() as connection:
-                version = schema.version(connection)
-        except StoreUnavailable:
-            version = None
-        if version is None:
-            raise ParameterError(
-                f"file: {file} is no back-up or export of a collector", field="file"
-            )
-        if version != schema.HEAD:
-            raise SchemaOutdated(
-                f"file: the tables of {file} are of version {version}; expected {schema.HEAD}, the"
-                " version of this halftruth",
-                field="file",
-            )
-        yield database
+def _import_counts(
+    source: Connection,
+    database: Database,
+    connection: Connection,
+    number: int,
+    space: ReportSpace,
+    reports: int,
+) -> None:
+    """Add the counts of the file to those of the survey."""
+    counted = 0
+    counts = select(cells.c.cell, sum_shards(cells.c.count).label("count")).group_by(cells.c.cell)
+    for page in pages(source, counts, cells):
+        _check_cells(space, [row.cell for row in page])
+        if any(row.count < 1 for row in page):
+            raise _damaged("one of its counts is not positive")
+        counted += sum(row.count for row in page)
+        new = [{"cell": row.cell, "count": row.count} for row in page]
+        _add(database, connection, cells, number, new)
+    if counted != reports:
+        raise _damaged("it does not have as many ids as reports")
 
 
-@contextmanager
-def _read_only(file: Path) -> Iterator[Database]:
-    name = f"file:{quote(str(file.absolute()))}"
-    query = {"mode": "ro", "uri": "true"}
-    with closing(Database(URL.create("sqlite", database=name, query=query))) as database:
-        yield database
+def _import_days(
+    source: Connection, database: Database, connection: Connection, number: int, reports: int
+) -> None:
+    """Count the reports of the file on the days on which they were counted there."""
+    try:
+        days = dict(source.execute(by_day()).all())
+    except ValueError:
+        raise _damaged("one of its days is none") from None
+    if not days:
+        # An export of a collector that did not tell: they are counted today.
+        add_outcomes(connection, number, _SHARD, {COUNTED: reports})
+        return
+    if min(days.values()) < 1 or sum(days.values()) != reports:
+        raise _damaged("its days do not have as many reports as ids")
+    new = [{"day": day, "outcome": COUNTED, "count": count} for day, count in days.items()]
+    _add(database, connection, daily_outcomes, number, new)
+
+
+def _add(
+    database: Database,
+    connection: Connection,
+    table: Table,
+    number: int,
+    rows: Sequence[dict[str, Any]],
+) -> None:
+    """Add counts of a survey to those that a table has of it."""
+    statement = database.insert(table)
+    statement = statement.on_conflict_do_update(
+        index_elements=list(table.primary_key),
+        set_={"count": table.c.count + statement.excluded.count},
+    )
+    connection.execute(statement, [{"survey": number, "shard": _SHARD, **row} for row in rows])
+
+
+def _report_space(exported: Any) -> ReportSpace:
+    """Report space of an exported survey."""
+    document = exported.document.encode()
+    if hashlib.sha256(document).hexdigest() != exported.digest:
+        raise _damaged("its survey does not have its digest")
+    return Survey.from_json(document).report_space
+
+
+def _check_cells(space: ReportSpace, packed: Sequence[bytes]) -> None:
+    if any(len(cell) != space.packed_size for cell in packed):
+        raise _damaged("one of its reports does not fit its survey")
+    values = np.frombuffer(b"".join(packed), dtype=space.dtype)
+    if (values.reshape(len(packed), len(space.shape)) >= space.shape).any():
+        raise _damaged("one of its reports does not fit its survey")
+
+
+def _purged(survey_id: str) -> ParameterError:
+    return ParameterError(
+        f"survey: the ids of '{survey_id}' were purged, so that nobody can tell which reports were"
+        " counted here; expected a survey with its ids",
+        field="survey",
+    )
+
+
+def _damaged(what: str) -> ParameterError:
+    return ParameterError(f"file: {what}; expected an export of a collector", field="file")
+
+
+def _known_survey(database: Database, connection: Connection, exported: Any, of_files: bool) -> Any:
+    """The row of the survey here, which is published if need be and kept for this transaction."""
+    row = {column.name: getattr(exported, column.name) for column in surveys.c}
+    # Its invitations stay where they were issued.
+    row |= {"invited": 0, "withdrawn": 0}
+    del row["number"]
+    revoked = select(revoked_keys).where(revoked_keys.c.key == exported.signature_key)
+    if connection.execute(revoked).first() is not None:
+        row |= {"signature_key": None, "signature": None}
+    connection.execute(
+        database.insert(surveys).values(row).on_conflict_do_nothing(index_elements=[surveys.c.id])
+    )
+    statement = select(surveys).where(surveys.c.id == exported.id).with_for_update(read=True)
+    known = connection.execute(statement).one()
+    if known.digest != exported.digest:
+        raise SurveyExists(
+            f"file: another survey '{exported.id}' is published here; expected the same digest",
+            field="file",
+        )
+    if known.purged_at is not None:
+        raise _purged(exported.id)
+    if of_files and known.invitations:
+        raise ParameterError(
+            f"file: survey '{exported.id}' asks for invitations here, which nothing spends but"
+            " reports that are sent to a collector; expected a survey without",
+            field="file",
+        )
+    if of_files and known.sealing_key is not None and exported.sealing_key is None:
+        raise ParameterError(
+            f"file: survey '{exported.id}' takes sealed reports only, and those of the file were"
+            " open; expected counts with --sealed-to",
+            field="file",
+        )
+    return known
+
+
+def _copy_tables(source: Connection, target: Connection, progress: Progress | None) -> int:
+    """Copy the rows of every table, and return how many there were."""
+    return sum(
+        copy(source, select(table), target, table, progress) for table in metadata.sorted_tables
+    )
+
+
+def _advance_sequences(connection: Connection) -> None:
+    """Let PostgreSQL number new rows after those that were restored with their numbers."""
+    for table in metadata.sorted_tables:
+        if "number" in table.c:
+            last = connection.execute(select(func.max(table.c.number))).scalar()
+            if last is not None:
+                sequence = func.pg_get_serial_sequence(table.name, "number")
+                connection.execute(select(func.setval(sequence, last)))

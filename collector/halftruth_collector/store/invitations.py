@@ -11,9 +11,8 @@ from sqlalchemy import exists, select, update
 
 from .audit import AuditLog
 from .database import Database
-from .rows import add_invitations, delete_invitations
-from .states import survey_states
-from .surveys import find
+from .reports import add_invitations, delete_invitations
+from .surveys import SurveyStore, find
 from .tables import invitations, surveys
 
 #: Bytes of an invitation.
@@ -39,9 +38,10 @@ class InvitationStore:
     the report that it let in. Of a survey that there is not, UnknownSurvey is raised.
     """
 
-    def __init__(self, database: Database, audit: AuditLog) -> None:
+    def __init__(self, database: Database, audit: AuditLog, surveys: SurveyStore) -> None:
         self._database = database
         self._audit = audit
+        self._surveys = surveys
 
     def create(self, survey_id: str, count: int, *, actor: str | None = None) -> list[str]:
         """New invitations, which are not stored and cannot be shown again.
@@ -72,7 +72,7 @@ class InvitationStore:
 
     def count(self, survey_id: str) -> InvitationCount:
         """Numbers of a survey's invitations."""
-        [state] = survey_states(self._database, survey_id)
+        state = self._surveys.state(survey_id)
         return InvitationCount(
             issued=state.invited,
             used=state.invited - state.withdrawn - state.unused,

@@ -1,4 +1,4 @@
-"""Retention of surveys: deleting them, and purging ids and invitations.
+"""Retention: deleting surveys, purging ids and invitations, and destroying the order of arrival.
 
 A report's id only serves to count no report twice, and an unused invitation to let one in. Once a
 survey has ended and the last retries have arrived, both tell nothing but who took part, to whoever
@@ -19,10 +19,8 @@ from msgspec import Meta
 from sqlalchemy import Connection, Table, delete, select, update
 
 from .audit import AuditLog
-from .closing import counted
-from .compaction import compact_or_warn
 from .database import Database
-from .surveys import find
+from .surveys import find, report_count
 from .tables import REPORT_TABLES, invitations, report_ids, surveys, tokens
 
 #: What a database that is too busy leaves to do.
@@ -48,7 +46,7 @@ class Deleted(Message, frozen=True, kw_only=True):
 
 
 class RetentionStore:
-    """Deletes surveys, and purges what is kept of closed ones."""
+    """Deletes surveys, purges what is kept of closed ones, and compacts the database."""
 
     def __init__(self, database: Database, audit: AuditLog) -> None:
         self._database = database
@@ -66,7 +64,7 @@ class RetentionStore:
         """
         with self._database.writing() as connection:
             stored = find(connection, id, lock=True)
-            reports = counted(connection, stored.number)
+            reports = report_count(connection, stored.number)
             rows = {
                 table: _delete(connection, table, stored.number)
                 for table in (*REPORT_TABLES, tokens)
@@ -81,7 +79,7 @@ class RetentionStore:
             )
             detail = f"{stored.digest}; {_describe(done)}"
             self._audit.record(connection, "survey delete", id, detail, actor=actor)
-        compact_or_warn(self._database, _LEFT)
+        self._database.compact_or_warn(_LEFT)
         return done
 
     def purge(self, days: int, *, actor: str | None = None) -> list[Deleted]:
@@ -122,8 +120,18 @@ class RetentionStore:
             ).all()
             done = [self._purge(connection, row.id, row.number, now, actor) for row in chosen]
         if done:
-            compact_or_warn(self._database, _LEFT)
+            self._database.compact_or_warn(_LEFT)
         return done
+
+    def compact(self) -> None:
+        """Destroy the order in which reports arrived; see :meth:`.Database.compact`.
+
+        Raises
+        ------
+        StoreUnavailable, SchemaOutdated
+        """
+        self._database.compact()
+        self._audit.note("compact", "")
 
     def _purge(
         self, connection: Connection, id: str, number: int, now: datetime, actor: str | None

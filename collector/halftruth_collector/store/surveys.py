@@ -1,29 +1,35 @@
-"""Published surveys."""
+"""Published surveys: their terms, when they take no more reports, and their state."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
+import msgspec
 from halftruth_shared import ParameterError, Survey
+from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.protocol.terms import Signature, Terms
-from msgspec import UNSET, UnsetType
-from sqlalchemy import Connection, bindparam, exists, select, update
+from msgspec import UNSET, Meta, UnsetType
+from sqlalchemy import Connection, Select, bindparam, exists, func, select, update
 from sqlalchemy.engine import Row
 
-from ..errors import SurveyClosed, SurveyExists, UnknownSurvey
+from ..errors import SignatureRefused, SurveyClosed, SurveyExists, UnknownSurvey
 from ..offloading import Offload, run_inline
 from .audit import AuditLog
-from .closing import Reason, counted, reason
-from .compaction import compact_or_warn
 from .database import Database
-from .tables import cells, surveys
-from .terms import Changes, changed, columns
+from .tables import COUNTED, cells, daily_outcomes, invitations, revoked_keys, sum_shards, surveys
 
 Status = Literal["open", "closed"]
+
+#: Why a survey takes no more reports.
+Reason = Literal["operator", "deadline", "quota"]
+
+#: All terms, or those that change by name.
+Changes = Terms | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,37 @@ class StoredSurvey:
     def survey(self) -> Survey:
         """The survey itself."""
         return _read(self.document)
+
+
+class SurveyState(Message, frozen=True, kw_only=True):
+    """State of one survey."""
+
+    id: str
+    title: str
+    digest: Digest
+    status: Literal["open", "closed"]
+    closed_because: Annotated[
+        Reason | None,
+        Meta(description="Its operator closed it, or its deadline passed, or its quota is full."),
+    ]
+    listed: Annotated[
+        bool, Meta(description="Whether everyone is told of it, or only who knows its address.")
+    ]
+    mechanism: str
+    terms: Terms
+    signed_by: Annotated[
+        str | None, Meta(description="Public key of the operator who signed it, if anyone did.")
+    ]
+    reports: Annotated[int, Meta(description="Reports counted.")]
+    invited: Annotated[int, Meta(description="Invitations issued.")]
+    withdrawn: Annotated[int, Meta(description="Invitations withdrawn or purged.")]
+    unused: Annotated[int, Meta(description="Invitations that are still good.")]
+    published_at: datetime
+    closed_at: datetime | None
+    purged_at: Annotated[
+        datetime | None,
+        Meta(description="When the ids of its reports and its unused invitations were deleted."),
+    ]
 
 
 class SurveyStore:
@@ -124,8 +161,10 @@ class SurveyStore:
             if signature:
                 # Nobody revokes its key meanwhile.
                 self._database.advisory_lock(connection)
-            values, messages = changed(connection, survey.digest, Terms(), None, terms, signature)
-            first = row | columns(Terms(), None) | values | listing
+            values, messages = change_terms(
+                connection, survey.digest, Terms(), None, terms, signature
+            )
+            first = row | _term_columns(Terms(), None) | values | listing
             added = connection.execute(
                 self._database.insert(surveys)
                 .values(id=survey.id, invited=0, withdrawn=0, **first)
@@ -137,7 +176,7 @@ class SurveyStore:
                 known = as_stored(connection.execute(statement).one())
                 other = known.digest != survey.digest
                 by = None if other and signature is UNSET else signature
-                values, messages = changed(
+                values, messages = change_terms(
                     connection, survey.digest, known.terms, known.signature, terms, by
                 )
                 if other:
@@ -161,7 +200,7 @@ class SurveyStore:
     ) -> list[str]:
         """Change how the reports of a survey are taken from now on, and who signed that.
 
-        See :func:`~.terms.changed`, whose words are the value.
+        See :func:`change_terms`, whose words are the value.
 
         Raises
         ------
@@ -172,7 +211,7 @@ class SurveyStore:
                 # Nobody revokes its key meanwhile.
                 self._database.advisory_lock(connection)
             stored = find(connection, id, lock=True)
-            values, messages = changed(
+            values, messages = change_terms(
                 connection, stored.digest, stored.terms, stored.signature, terms, signature
             )
             if values:
@@ -184,7 +223,7 @@ class SurveyStore:
         """Take no more reports, and destroy the order in which they arrived.
 
         Closing a closed survey changes nothing. Where the database is too busy for the latter, it
-        is left to :meth:`.Store.compact`, and a line in the log says so.
+        is left to :meth:`.RetentionStore.compact`, and a line in the log says so.
         """
         with self._database.writing() as connection:
             stored = find(connection, id, lock=True)
@@ -192,7 +231,7 @@ class SurveyStore:
                 _update(connection, stored, status="closed", closed_at=datetime.now(UTC))
                 self._audit.record(connection, "survey close", id, actor=actor)
         if stored.status == "open":
-            compact_or_warn(self._database, "order of arrival is not destroyed yet")
+            self._database.compact_or_warn("order of arrival is not destroyed yet")
 
     def reopen(self, id: str, *, actor: str | None = None) -> None:
         """Take reports again for a survey that was closed before its first one.
@@ -246,9 +285,9 @@ class SurveyStore:
         limits, have = stored.terms, 0
         if limits.max_reports is not None:
             with self._database.reading_reports() as connection:
-                have = counted(connection, stored.number)
+                have = report_count(connection, stored.number)
         now = datetime.now(UTC)
-        return reason(stored.status, limits.closes_at, now, limits.max_reports, have)
+        return closed_reason(stored.status, limits.closes_at, now, limits.max_reports, have)
 
     def all(self) -> list[StoredSurvey]:
         """Every survey, by id."""
@@ -260,6 +299,17 @@ class SurveyStore:
         """Every survey of a series, by id."""
         surveys = ((stored, stored.survey().series) for stored in self.all())
         return [stored for stored, series in surveys if series is not None and series.id == id]
+
+    def states(self) -> list[SurveyState]:
+        """The states of all surveys, by id."""
+        with self._database.reading_reports() as connection:
+            return _read_states(connection)
+
+    def state(self, id: str) -> SurveyState:
+        """The state of one survey."""
+        with self._database.reading_reports() as connection:
+            [state] = _read_states(connection, find(connection, id).number)
+        return state
 
     def _read(self, id: str) -> StoredSurvey:
         with self._database.reading() as connection:
@@ -345,3 +395,172 @@ def _check_replaceable(connection: Connection, known: StoredSurvey) -> None:
             " publish this one under another id",
             field="id",
         )
+
+
+def closed_reason(
+    status: str,
+    closes_at: datetime | None,
+    now: datetime,
+    quota: int | None = None,
+    have: int = 0,
+) -> Reason | None:
+    """Reason for which a survey takes no reports; None where it does.
+
+    Parameters
+    ----------
+    status : {"open", "closed"}
+    closes_at, now : datetime
+        With a time zone.
+    quota, have : int, optional
+    """
+    if status == "closed":
+        return "operator"
+    if closes_at is not None and now >= closes_at:
+        return "deadline"
+    return "quota" if quota is not None and have >= quota else None
+
+
+def report_count(connection: Connection, number: int) -> int:
+    """Number of a survey's reports."""
+    statement = select(sum_shards(daily_outcomes.c.count)).where(
+        daily_outcomes.c.survey == number, daily_outcomes.c.outcome == COUNTED
+    )
+    return connection.execute(statement).scalar() or 0
+
+
+def describe_limits(terms: Terms) -> list[str]:
+    """Deadline, quota and shared devices in words; nothing where there are none."""
+    return [
+        *([] if terms.closes_at is None else [f"until {terms.closes_at:%Y-%m-%d %H:%M:%S} UTC"]),
+        *([] if terms.max_reports is None else [f"at most {terms.max_reports} reports"]),
+        *(["several people on a device"] if terms.shared_devices else []),
+    ]
+
+
+def _read_states(connection: Connection, number: int | None = None) -> list[SurveyState]:
+    """States of all surveys by id, or of one."""
+    chosen = select(surveys).order_by(surveys.c.id)
+    counted = select(daily_outcomes.c.survey, sum_shards(daily_outcomes.c.count)).where(
+        daily_outcomes.c.outcome == COUNTED
+    )
+    unused = select(invitations.c.survey, func.count())
+    if number is not None:
+        chosen = chosen.where(surveys.c.number == number)
+        counted = counted.where(daily_outcomes.c.survey == number)
+        unused = unused.where(invitations.c.survey == number)
+    rows = connection.execute(chosen).all()
+    reports = _by_survey(connection, counted.group_by(daily_outcomes.c.survey))
+    left = _by_survey(connection, unused.group_by(invitations.c.survey))
+    return [_state(row, reports.get(row.number, 0), left.get(row.number, 0)) for row in rows]
+
+
+def _by_survey(connection: Connection, numbers: Select[int, int]) -> dict[int, int]:
+    return dict(connection.execute(numbers).all())
+
+
+def _state(row: Row[*tuple[Any, ...]], reports: int, unused: int) -> SurveyState:
+    stored = as_stored(row)
+    survey, signature, terms = stored.survey(), stored.signature, stored.terms
+    why = closed_reason(
+        stored.status, terms.closes_at, datetime.now(UTC), terms.max_reports, reports
+    )
+    return SurveyState(
+        id=stored.id,
+        title=survey.title_in(),
+        digest=stored.digest,
+        status="open" if why is None else "closed",
+        closed_because=why,
+        listed=stored.listed,
+        mechanism=survey.mechanism.kind,
+        terms=terms,
+        signed_by=None if signature is None else signature.key,
+        reports=reports,
+        invited=row.invited,
+        withdrawn=row.withdrawn,
+        unused=unused,
+        published_at=stored.published_at,
+        closed_at=stored.closed_at,
+        purged_at=stored.purged_at,
+    )
+
+
+def change_terms(
+    connection: Connection,
+    digest: str,
+    terms: Terms,
+    signed: Signature | None,
+    changes: Changes,
+    signature: Signature | UnsetType | None,
+) -> tuple[dict[str, object], list[str]]:
+    """The columns of a survey that change, and the same in words: old and new value of each term.
+
+    Terms that are not named stay, and so does the signature where it is UNSET.
+
+    Raises
+    ------
+    ParameterError
+        If terms that are signed would change without a word about the signature.
+    SignatureRefused
+        If the signature does not hold, or is by a key that was revoked.
+    """
+    named = msgspec.structs.asdict(changes) if isinstance(changes, Terms) else changes
+    new = msgspec.structs.replace(terms, **named)
+    if signature is UNSET:
+        signature = signed
+        if signed is not None and new != terms:
+            raise ParameterError(
+                f"signature: the terms are signed by {signed.key}; expected a signature of the"
+                " new ones, or none (--no-signature, or null)",
+                field="signature",
+            )
+    elif signature is not None:
+        _check_signature(connection, digest, new, signature)
+    old, row = _term_columns(terms, signed), _term_columns(new, signature)
+    said = [
+        f"{name.replace('signature_key', 'signature')}: "
+        f"{_describe_term(old[name])} → {_describe_term(value)}"
+        for name, value in row.items()
+        if value != old[name] and name != "signature"
+    ]
+    return {name: value for name, value in row.items() if value != old[name]}, said
+
+
+def _term_columns(terms: Terms, signature: Signature | None) -> dict[str, object]:
+    """The columns of a survey that say how its reports are taken."""
+    return {
+        **msgspec.structs.asdict(terms),
+        "signature_key": None if signature is None else signature.key,
+        "signature": None if signature is None else signature.value,
+    }
+
+
+def _describe_term(value: object) -> str:
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case datetime():
+            return f"{value:%Y-%m-%dT%H:%M:%SZ}"
+    return str(value)
+
+
+def _check_signature(
+    connection: Connection, digest: str, terms: Terms, signature: Signature
+) -> None:
+    # Imported here: most collectors have no signed survey.
+    from halftruth_shared import SignatureError
+    from halftruth_shared.protocol.base import check_hexadecimal
+    from halftruth_shared.protocol.signing import verify
+
+    check_hexadecimal("signature.key", signature.key)
+
+    statement = select(revoked_keys.c.key).where(revoked_keys.c.key == signature.key)
+    if connection.execute(statement).first() is not None:
+        raise SignatureRefused(
+            "signature: its key was revoked; expected one by another key", field="signature"
+        )
+    try:
+        verify(signature, digest, terms, {signature.key})
+    except SignatureError as error:
+        raise SignatureRefused(str(error), field="signature") from None

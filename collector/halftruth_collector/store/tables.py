@@ -4,9 +4,9 @@ A report is one new row in `report_ids` and one more in the `count` of its cell,
 transaction; a known id changes neither. Where its survey asks for invitations, that transaction
 also deletes one row of `invitations`. No row says which id came with which cell or invitation, and
 nothing else of a report is kept: no address, no time. The order in which rows lie in the database's
-files is destroyed by :mod:`~.compaction`. Of all reports of a day together, `daily_outcomes` keeps
-how many were counted, repeated or refused; those counted, of all days, are the reports that a quota
-is held against.
+files is destroyed by :meth:`.Database.compact`. Of all reports of a day together, `daily_outcomes`
+keeps how many were counted, repeated or refused; those counted, of all days, are the reports that a
+quota is held against.
 
 Every count is the sum of its shards: transactions that run at the same time take different ones,
 so that none waits for another's commit to count the same cell. What is imported has a shard of its
@@ -21,6 +21,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     Date,
     DateTime,
     Dialect,
@@ -33,8 +34,16 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    cast,
     false,
+    func,
 )
+
+#: Version of these tables, the last one of `migrations/versions`.
+VERSION = "0001"
+
+#: Outcomes of reports that were counted, and of reports that had been counted before.
+COUNTED, REPEATED = "counted", "repeated"
 
 metadata = MetaData()
 
@@ -161,3 +170,8 @@ audit = Table(
     Column("subject", String(128), nullable=False),
     Column("detail", Text, nullable=False),
 )
+
+
+def sum_shards(count: Column[int]) -> ColumnElement[int]:
+    """Return the sum of counts over their shards; PostgreSQL would make it a decimal number."""
+    return cast(func.sum(count), BigInteger)

@@ -10,7 +10,7 @@ from ..access.keys import KnownKey
 from ..access.tokens import Role, StoredToken
 from ..store.audit import AuditEntry
 from ..store.retention import KEEP_DAYS, MOST_DAYS, Deleted
-from ..store.states import SurveyState
+from ..store.surveys import SurveyState
 
 #: Most invitations and entries of one answer.
 MOST_INVITATIONS, MOST_ENTRIES = 100_000, 1_000

@@ -116,8 +116,8 @@ def test_everything_an_operator_does_is_written_down(store, survey, done, tmp_pa
     store.surveys.set_terms("health", Terms(), None)
     store.reports.add("health", survey.digest, [report(1, 0, 0)])
     done()
-    store.export_reports("health", tmp_path / "export.db")
-    store.import_reports(tmp_path / "export.db")
+    store.files.export_reports("health", tmp_path / "export.db")
+    store.files.import_reports(tmp_path / "export.db")
     assert done() == [("command line", "import", "health", "0 reports counted")]
     store.surveys.close("health", actor="token 1234")
     assert done() == [("token 1234", "survey close", "health", "")]

@@ -81,7 +81,7 @@ def read(files, **options):
 def counted(files):
     survey, reports = read(files)
     with Store(f"sqlite:///{files}/s.db") as store:
-        store.count_rows(survey, reports.pages(1000))
+        store.files.count_rows(survey, reports.pages(1000))
         _, counts, as_of, _ = store.reports.snapshot(survey.id)
         return Counted(survey, counts, as_of, min_reports=1)
 
@@ -320,7 +320,7 @@ def test_an_anchor_question_is_answered_by_the_same_people(tmp_path, counted):
     survey = read_survey(str(tmp_path / "survey.toml"))
     reports = read_randomized(str(tmp_path / "data.csv"), survey, count="people")
     with Store(f"sqlite:///{tmp_path}/a.db") as store:
-        store.count_rows(survey, reports.pages(1000))
+        store.files.count_rows(survey, reports.pages(1000))
         _, counts, as_of, _ = store.reports.snapshot(survey.id)
     asked = {"attributes": ["cheated", "anchor"], "design": "anchor", "present": {"anchor": "same"}}
     result = TWO.compute(Counted(survey, counts, as_of, min_reports=1), TWO.query(**asked))

@@ -108,13 +108,13 @@ def test_a_survey_is_deleted_by_whoever_types_its_id(filled, database, store, ty
         assert store.surveys.all() == []
     else:
         assert result.exit_code != 0
-        assert store.state("health").reports == 3
+        assert store.surveys.state("health").reports == 3
 
 
 def test_a_script_deletes_with_the_id_once_more(done, refused, filled, store):
     complaint = refused("survey", "delete", "health", "--confirm", "yes")
     assert complaint == "halftruth: confirm: expected health; nothing was deleted\n"
-    assert store.state("health").reports == 3
+    assert store.surveys.state("health").reports == 3
     done("survey", "delete", "health", "--confirm", "health")
     assert store.surveys.all() == []
 

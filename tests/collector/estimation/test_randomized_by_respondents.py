@@ -195,7 +195,7 @@ def test_nobody_asks_for_answers_that_respondents_randomized(store):
     with pytest.raises(ParameterError, match="'halftruth reports read', which publishes it as cl"):
         store.surveys.publish(survey)
     assert "respondents randomized" in check_survey(survey, "100").refused_by_form
-    store.count_rows(survey, [([b"0" * 16], [b"\0\1"])])
+    store.files.count_rows(survey, [([b"0" * 16], [b"\0\1"])])
     stored = store.surveys.get("f")
     assert (stored.status, stored.closed_at is None) == ("closed", False)
-    assert store.count_rows(survey, [([b"1" * 16], [b"\0\2"])]).counted == 1
+    assert store.files.count_rows(survey, [([b"1" * 16], [b"\0\2"])]).counted == 1

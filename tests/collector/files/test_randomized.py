@@ -166,7 +166,9 @@ def test_a_file_that_is_none_is_refused(field, file, tmp_path, name, options, sa
 @on_both
 def test_a_row_is_counted_once(store, field, file):
     def read(content, **options):
-        done = store.count_rows(field, read_randomized(file(content), field, **options).pages(2))
+        done = store.files.count_rows(
+            field, read_randomized(file(content), field, **options).pages(2)
+        )
         return done.counted, done.repeated
 
     rows = [f"{n},{LINE}" for n in range(5)]
@@ -203,7 +205,7 @@ def test_nothing_is_counted_where_the_survey_takes_no_open_reports(store, field,
     pages = list(read_randomized(file(HEADER + LINE), field).pages(10))
     store.surveys.publish(field, Terms(invitations=True))
     with pytest.raises(ParameterError, match="asks for invitations"):
-        store.count_rows(field, pages)
+        store.files.count_rows(field, pages)
     assert counted_in(store) == {}
 
 

@@ -291,7 +291,7 @@ class CountingMachine(RuleBasedStateMachine):
 
     @rule()
     def compact(self):
-        self.store.compact()
+        self.store.retention.compact()
 
     @rule(name=names, count=st.integers(1, 3))
     def invite(self, name, count):

@@ -53,19 +53,19 @@ def test_a_lock_of_another_process_is_waited_for_in_vain_for_a_while_only(
     impatient, published, held, true_counts
 ):
     with Store(impatient) as store:
-        store.check()
+        store.database.check()
         with held():
             for act in (
                 lambda: store.reports.add("health", published.digest, [report(1, 0, 0)]),
                 lambda: store.invitations.create("health", 1),
-                store.compact,
-                store.check,
+                store.retention.compact,
+                store.database.check,
             ):
                 with pytest.raises(StoreUnavailable, match="the database does not answer"):
                     act()
             # Refused by itself, whatever becomes of the database; it is written down later.
             store.reports.refuse("health", "too-large")
-        store.check()
+        store.database.check()
         assert store.reports.daily_outcomes("health")[0].refused == {"too-large": 1}
         assert store.reports.add("health", published.digest, [report(1, 0, 0)]).accepted == 1
     assert true_counts()[1].total() == 1

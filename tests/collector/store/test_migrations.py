@@ -11,9 +11,9 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SchemaOutdated, StoreRefused, StoreUnavailable
-from halftruth_collector.store import schema
+from halftruth_collector.store import database
 from halftruth_collector.store.database import _MIGRATION_LOCK, Database
-from halftruth_collector.store.tables import REPORT_TABLES, metadata
+from halftruth_collector.store.tables import REPORT_TABLES, VERSION, metadata
 from sqlalchemy import create_engine, inspect
 from sqlalchemy.exc import OperationalError
 from wire import PATIENCE
@@ -22,7 +22,7 @@ from .conftest import statements
 
 pytestmark = pytest.mark.parametrize("fresh_database", ["sqlite", "postgresql"], indirect=True)
 
-SCRIPTS = Path(schema.__file__).parent / "migrations"
+SCRIPTS = Path(database.__file__).parent / "migrations"
 
 
 @pytest.fixture
@@ -88,16 +88,16 @@ def test_the_last_revision_is_the_one_that_this_program_works_with(fresh_databas
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
     scripts = ScriptDirectory.from_config(config)
-    assert scripts.get_heads() == [schema.HEAD]
+    assert scripts.get_heads() == [VERSION]
 
 
 def test_a_fresh_database_gets_its_tables_by_migrations(fresh_database, raw, survey):
     with Store(fresh_database) as store:
         store.surveys.publish(survey)
-        store.check()
+        store.database.check()
     rows = all_rows(raw)
     assert rows.keys() == {"alembic_version", *metadata.tables}
-    assert rows["alembic_version"] == [(schema.HEAD,)]
+    assert rows["alembic_version"] == [(VERSION,)]
     # Opening it again changes nothing.
     Store(fresh_database).close()
     assert all_rows(raw) == rows
@@ -126,10 +126,10 @@ def test_the_migrations_lead_to_the_tables_of_the_program(fresh_database, raw):
     [
         (
             "0000",
-            f"version 0000, expected {schema.HEAD}; back it up with the halftruth that wrote"
+            f"version 0000, expected {VERSION}; back it up with the halftruth that wrote"
             " them, then run 'halftruth admin migrate'",
         ),
-        ("9999", f"version 9999, which is newer than {schema.HEAD}; expected a newer halftruth"),
+        ("9999", f"version 9999, which is newer than {VERSION}; expected a newer halftruth"),
     ],
 )
 def test_tables_of_another_version_are_refused_in_one_line_and_left_alone(
@@ -149,22 +149,21 @@ def test_tables_of_another_version_are_refused_in_one_line_and_left_alone(
 
 def test_a_database_that_is_changed_under_a_running_store_is_noticed(fresh_database, raw):
     with Store(fresh_database) as store:
-        store.check()
+        store.database.check()
         with raw.writing() as connection:
             connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
         with pytest.raises(SchemaOutdated):
-            store.check()
+            store.database.check()
 
 
 def test_a_fresh_database_can_be_migrated_before_it_is_used(fresh_database, raw, halftruth):
     assert (
-        halftruth("admin", "migrate")[1]
-        == f"migrated the tables from version none to {schema.HEAD}\n"
+        halftruth("admin", "migrate")[1] == f"migrated the tables from version none to {VERSION}\n"
     )
     rows = all_rows(raw)
     assert halftruth("admin", "migrate") == (
         0,
-        f"the tables are of version {schema.HEAD} already\n",
+        f"the tables are of version {VERSION} already\n",
         "",
     )
     assert all_rows(raw) == rows
@@ -180,11 +179,11 @@ def test_a_migration_that_fails_leaves_nothing(fresh_database, raw, at):
             raise OperationalError(statement, {}, Exception())
 
     with statements(failing.engine, fail), pytest.raises(StoreUnavailable):
-        schema.migrate(failing)
+        failing.migrate()
     failing.close()
     assert all_rows(raw) == {}
     # And can be done again.
-    schema.migrate(raw)
+    raw.migrate()
     assert all_rows(raw).keys() == {"alembic_version", *metadata.tables}
 
 
@@ -193,7 +192,7 @@ def test_tables_that_somebody_made_are_left_alone(raw):
         connection.exec_driver_sql("CREATE TABLE invitations (mine INTEGER)")
     before = all_rows(raw)
     with pytest.raises((StoreUnavailable, StoreRefused)):
-        schema.migrate(raw)
+        raw.migrate()
     assert all_rows(raw) == before
 
 
@@ -226,4 +225,4 @@ def test_processes_that_meet_a_fresh_database_at_once_all_open_it(fresh_database
     # Forked, for importing the program takes far longer than the meeting.
     with multiprocessing.get_context("fork").Pool(4) as pool:
         assert pool.map(open_and_close, [fresh_database] * 4, chunksize=1) == ["opened"] * 4
-    assert all_rows(raw)["alembic_version"] == [(schema.HEAD,)]
+    assert all_rows(raw)["alembic_version"] == [(VERSION,)]

@@ -18,8 +18,7 @@ from uuid import UUID
 import pytest
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
-from halftruth_collector.store import compaction
-from halftruth_collector.store.compaction import compact
+from halftruth_collector.store import database as module
 from halftruth_collector.store.tables import REPORT_TABLES
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.protocol.reports import Report
@@ -162,7 +161,7 @@ def test_after_a_compaction_the_files_are_the_same_whatever_the_order(twins, fil
     assert min(before, otherwise) < 0.2
     assert max(before, otherwise) > 0.8
     for store in (one, other):
-        compact(store.database)
+        store.database.compact()
     assert first.read() == second.read()
     # None is left from before, either.
     assert 0.35 < told_apart(first.read()) < 0.65
@@ -174,8 +173,8 @@ def test_back_ups_and_exports_have_no_order_and_the_end_of_a_survey_destroys_it(
     written = []
     for files, forwards in zip(twins, (True, False), strict=True):
         store = fill(files, forwards)
-        store.back_up(tmp_path / f"{forwards}.backup")
-        store.export_reports("wide", tmp_path / f"{forwards}.reports")
+        store.files.back_up(tmp_path / f"{forwards}.backup")
+        store.files.export_reports("wide", tmp_path / f"{forwards}.reports")
         names = [tmp_path / f"{forwards}.{kind}" for kind in ("backup", "reports")]
         written.append([SqliteFiles(file).read() for file in names])
         store.surveys.close("wide")
@@ -203,14 +202,14 @@ def test_reports_that_arrive_during_compactions_count_once(store, published, tru
         reader = threads.submit(look)
         for _ in range(10):
             with suppress(StoreUnavailable):
-                store.compact()
+                store.retention.compact()
         for sender in senders:
             sender.result(PATIENCE)
         stop.set()
         reader.result(PATIENCE)
     # PostgreSQL would show an old transaction empty tables.
     assert seen == sorted(seen)
-    store.compact()
+    store.retention.compact()
     assert true_counts()[1].total() == 1200
 
 
@@ -226,7 +225,7 @@ def test_a_compaction_keeps_everything_and_merges_shards(database, store, publis
             )
     before = store.reports.counts("health")[1].counts.tolist()
     days = store.reports.daily_outcomes("health")
-    store.compact()
+    store.retention.compact()
     assert store.reports.counts("health")[1].counts.tolist() == before
     assert store.reports.daily_outcomes("health") == days
     assert store.invitations.count("health").unused == 3
@@ -238,7 +237,7 @@ def test_a_compaction_keeps_everything_and_merges_shards(database, store, publis
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_who_reads_for_long_puts_a_compaction_off(store, published, raw, monkeypatch, caplog):
-    monkeypatch.setattr(compaction, "_PATIENCE", 1)
+    monkeypatch.setattr(module, "_COMPACTION_TIMEOUT", 1)
     store.reports.add("health", published.digest, [report(1, 0, 0)])
     with raw.connect() as reader:
         if reader.dialect.name == "sqlite":
@@ -246,13 +245,13 @@ def test_who_reads_for_long_puts_a_compaction_off(store, published, raw, monkeyp
         reader.exec_driver_sql("SELECT * FROM report_ids").all()
         store.reports.add("health", published.digest, [report(2, 0, 0)])
         with pytest.raises(StoreUnavailable):
-            store.compact()
+            store.retention.compact()
         # A survey ends all the same.
         store.surveys.close("health")
         assert "run 'halftruth admin compact'" in caplog.text
     assert store.surveys.get("health").status == "closed"
     assert store.reports.counts("health")[1].reports == 2
-    store.compact()
+    store.retention.compact()
 
 
 def test_the_command_compacts(store, published, halftruth):

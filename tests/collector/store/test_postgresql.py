@@ -12,8 +12,8 @@ import pytest
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import InvitationRefused
 from halftruth_collector.intake.checking import check
-from halftruth_collector.store import files
-from halftruth_collector.store.rows import SHARDS
+from halftruth_collector.store import sqlite_files
+from halftruth_collector.store.reports import SHARDS
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Terms
@@ -159,12 +159,12 @@ def test_reports_are_counted_while_an_import_is_under_way(
     database, store, published, elsewhere, tmp_path, true_counts, monkeypatch
 ):
     """Whoever counts in the same cells waits for nobody on PostgreSQL, however long it takes."""
-    monkeypatch.setattr(files, "PAGE", 5)
+    monkeypatch.setattr(sqlite_files, "PAGE", 5)
     elsewhere.surveys.publish(published)
     elsewhere.reports.add("health", published.digest, [report(n, 1, n % 3) for n in range(20)])
-    elsewhere.export_reports("health", tmp_path / "there.db")
+    elsewhere.files.export_reports("health", tmp_path / "there.db")
     with ThreadPoolExecutor() as threads, holding() as (held, _, hold):
-        importing = threads.submit(store.import_reports, tmp_path / "there.db", hold)
+        importing = threads.submit(store.files.import_reports, tmp_path / "there.db", hold)
         assert held.wait(PATIENCE)
         mine = [report(n, 1, n % 3) for n in range(100, 110)]
         assert store.reports.add("health", published.digest, mine).accepted == 10
@@ -184,11 +184,11 @@ def test_times_survive_whatever_the_zone_of_the_server(postgresql, database, sur
             store.surveys.publish(survey)
             with store.database.reading() as connection:
                 [(there,)] = connection.exec_driver_sql(SECONDS)
-            store.back_up(tmp_path / "all.db")
+            store.files.back_up(tmp_path / "all.db")
         with closing(sqlite3.connect(tmp_path / "all.db")) as connection:
             [(written,)] = connection.execute("SELECT published_at FROM surveys")
         with Store(database) as again:
-            again.restore(tmp_path / "all.db")
+            again.files.restore(tmp_path / "all.db")
             with again.database.reading() as connection:
                 [(here,)] = connection.exec_driver_sql(SECONDS)
     assert here == there
@@ -239,10 +239,10 @@ def test_a_report_that_arrives_here_while_it_is_imported_counts_once(
     database, store, published, elsewhere, tmp_path, true_counts, monkeypatch
 ):
     """Nothing says what it said, so the import gives way."""
-    monkeypatch.setattr(files, "PAGE", 5)
+    monkeypatch.setattr(sqlite_files, "PAGE", 5)
     elsewhere.surveys.publish(published)
     elsewhere.reports.add("health", published.digest, [report(n, 1, n % 3) for n in range(20)])
-    elsewhere.export_reports("health", tmp_path / "there.db")
+    elsewhere.files.export_reports("health", tmp_path / "there.db")
     told: list[int] = []
 
     def send(_: int) -> None:
@@ -251,6 +251,6 @@ def test_a_report_that_arrives_here_while_it_is_imported_counts_once(
             told.append(store.reports.add("health", published.digest, ahead).accepted)
 
     with pytest.raises(ParameterError, match="1 of its reports were counted here before"):
-        store.import_reports(tmp_path / "there.db", send)
+        store.files.import_reports(tmp_path / "there.db", send)
     assert told == [1]
     assert true_counts() == {1: Counter({b"\1\0": 1})}

@@ -97,7 +97,7 @@ def test_a_survey_of_the_same_id_begins_anew(filled, published, of_survey, numbe
     found = of_survey(numbers()["health"])
     assert found.pop("surveys") == 1
     assert set(found.values()) == {0}
-    assert filled.state("health").reports == 0
+    assert filled.surveys.state("health").reports == 0
     # Ids that were known are not any more.
     [invitation] = filled.invitations.create("health", 1)
     receipt = filled.reports.add(
@@ -164,7 +164,7 @@ def test_only_surveys_that_ended_long_enough_ago_are_purged(filled, rows, raw, n
         counted.counts.tolist(),
     )
     assert of_survey(numbers()["second"]) == before
-    state = filled.state("health")
+    state = filled.surveys.state("health")
     assert (state.reports, state.invited, state.withdrawn, state.unused) == (3, 5, 2, 0)
     assert state.purged_at is not None
     assert filled.invitations.count("health").used == 3
@@ -179,17 +179,17 @@ def test_a_purged_survey_counts_nothing_and_is_exported_and_imported_no_more(
     filled, tmp_path, published
 ):
     file = tmp_path / "before.reports"
-    filled.export_reports("health", file)
+    filled.files.export_reports("health", file)
     filled.surveys.close("health")
     filled.retention.purge(0)
     with pytest.raises(SurveyClosed):
         filled.reports.add("health", published.digest, [report(0, 0, 0)])
     with pytest.raises(ParameterError, match="ids of 'health' were purged"):
-        filled.export_reports("health", tmp_path / "after.reports")
+        filled.files.export_reports("health", tmp_path / "after.reports")
     with pytest.raises(ParameterError, match="ids of 'health' were purged"):
-        filled.import_reports(file)
+        filled.files.import_reports(file)
     assert not (tmp_path / "after.reports").exists()
-    assert filled.state("health").reports == 3
+    assert filled.surveys.state("health").reports == 3
 
 
 def test_a_survey_is_reopened_before_its_first_report_only(store, published):
@@ -224,10 +224,10 @@ def test_whether_a_survey_is_listed_outlives_its_changes(store, survey):
 
 
 def test_states_have_the_numbers_of_each_survey(filled):
-    first, second = filled.states()
+    first, second = filled.surveys.states()
     for state in (first, second):
         assert (state.reports, state.invited, state.withdrawn, state.unused) == (3, 5, 0, 2)
-        assert state == filled.state(state.id)
+        assert state == filled.surveys.state(state.id)
     filled.invitations.revoke("second")
-    assert filled.state("second").withdrawn == 2
-    assert filled.state("health") == first
+    assert filled.surveys.state("second").withdrawn == 2
+    assert filled.surveys.state("health") == first

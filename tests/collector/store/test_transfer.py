@@ -15,8 +15,8 @@ import pytest
 from databases import on_both
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SchemaOutdated, StoreUnavailable, SurveyExists, UnknownSurvey
-from halftruth_collector.store import files, schema
-from halftruth_collector.store.tables import metadata
+from halftruth_collector.store import sqlite_files
+from halftruth_collector.store.tables import VERSION, metadata
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Terms
@@ -92,17 +92,17 @@ def counted(store: Store, id: str = "health") -> dict[tuple[int, ...], int]:
 def test_a_back_up_restored_into_the_other_kind_has_every_row(
     store, survey, elsewhere, folder, monkeypatch
 ):
-    monkeypatch.setattr(files, "PAGE", 7)
+    monkeypatch.setattr(sqlite_files, "PAGE", 7)
     fill(store, survey)
     before = contents(store)
     told: list[int] = []
-    written = store.back_up(folder / "all.db", told.append)
+    written = store.files.back_up(folder / "all.db", told.append)
     assert written == sum(told) == sum(map(len, before.values()))
-    assert elsewhere.restore(folder / "all.db") == written
+    assert elsewhere.files.restore(folder / "all.db") == written
     assert contents(elsewhere) == before
     assert contents(store) == before
     # And back again.
-    elsewhere.back_up(folder / "again.db")
+    elsewhere.files.back_up(folder / "again.db")
     for name in metadata.tables:
         query = f"SELECT * FROM {name}"
         assert sorted(rows_of(folder / "again.db", query), key=repr) == sorted(
@@ -113,8 +113,8 @@ def test_a_back_up_restored_into_the_other_kind_has_every_row(
 @both
 def test_a_restored_store_goes_on(store, survey, elsewhere, folder):
     fill(store, survey)
-    store.back_up(folder / "all.db")
-    elsewhere.restore(folder / "all.db")
+    store.files.back_up(folder / "all.db")
+    elsewhere.files.restore(folder / "all.db")
     third = Survey("third", "Third", survey.schema, survey.mechanism)
     elsewhere.surveys.publish(third)
     numbers = [each.number for each in elsewhere.surveys.all()]
@@ -131,10 +131,10 @@ def test_a_back_up_while_others_write_shows_one_moment(
     store, published, folder, monkeypatch, true_counts
 ):
     """The first page is held until more was counted."""
-    monkeypatch.setattr(files, "PAGE", 5)
+    monkeypatch.setattr(sqlite_files, "PAGE", 5)
     store.reports.add("health", published.digest, [report(n, 0, n % 3) for n in range(20)])
     with ThreadPoolExecutor() as threads, holding() as (held, _, hold):
-        backing_up = threads.submit(store.back_up, folder / "all.db", hold)
+        backing_up = threads.submit(store.files.back_up, folder / "all.db", hold)
         assert held.wait(PATIENCE)
         # Nobody has to wait for it.
         later = [report(n, 1, n % 3) for n in range(20, 60)]
@@ -155,11 +155,11 @@ def test_a_file_is_whole_and_its_owners_alone(store, survey, folder, elsewhere, 
     fill(store, survey)
     (folder / "other.db").touch()
     file = folder / name
-    rows = store.back_up(file)
+    rows = store.files.back_up(file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     # No log beside it, and no unfinished one.
     assert {each.name for each in folder.iterdir()} == {"other.db", name}
-    assert elsewhere.restore(file) == rows
+    assert elsewhere.files.restore(file) == rows
     assert {each.name for each in folder.iterdir()} == {"other.db", name}
 
 
@@ -179,7 +179,11 @@ def test_a_file_is_not_overwritten(store, published, folder, operation):
 
 
 def write(store: Store, operation: str, file: Path) -> int:
-    return store.back_up(file) if operation == "back_up" else store.export_reports("health", file)
+    return (
+        store.files.back_up(file)
+        if operation == "back_up"
+        else store.files.export_reports("health", file)
+    )
 
 
 @on_both
@@ -214,7 +218,7 @@ def test_what_was_interrupted_leaves_nothing(store, survey, folder, failure):
         raise failure
 
     file = folder / "new [1].db"
-    for write_file in (store.back_up, partial(store.export_reports, "second")):
+    for write_file in (store.files.back_up, partial(store.files.export_reports, "second")):
         with pytest.raises(failure):
             write_file(file, interrupt)
         assert list(folder.iterdir()) == []
@@ -225,18 +229,18 @@ def test_a_store_that_is_not_empty_takes_no_back_up(store, survey, elsewhere, fo
     """Nor of another version; and a back-up of several surveys is no export."""
     file = folder / "all.db"
     fill(store, survey)
-    store.back_up(file)
+    store.files.back_up(file)
     with pytest.raises(ParameterError, match="expected an export of one survey, found 2"):
-        elsewhere.import_reports(file)
+        elsewhere.files.import_reports(file)
     elsewhere.tokens.create("monitor")
     before = contents(elsewhere)
     with pytest.raises(ParameterError, match="database: it is not empty; expected an empty one"):
-        elsewhere.restore(file)
+        elsewhere.files.restore(file)
     with pytest.raises(ParameterError, match="expected an empty one"):
-        store.restore(file)
+        store.files.restore(file)
     rows_of(file, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(SchemaOutdated, match="of version 9999; expected 0001"):
-        elsewhere.restore(file)
+        elsewhere.files.restore(file)
     assert contents(elsewhere) == before
 
 
@@ -247,12 +251,12 @@ def test_what_is_no_back_up_is_refused_in_one_line(store, folder):
         connection.execute("CREATE TABLE mine (x)")
     for content in (file.read_bytes(), b"", b"nonsense" * 1000):
         file.write_bytes(content)
-        for operation in (store.restore, store.import_reports):
+        for operation in (store.files.restore, store.files.import_reports):
             with pytest.raises(ParameterError, match="is no back-up or export") as refused:
                 operation(file)
             assert "\n" not in str(refused.value)
         assert file.read_bytes() == content
-    for operation in (store.restore, store.import_reports):
+    for operation in (store.files.restore, store.files.import_reports):
         with pytest.raises(ParameterError, match="is not there"):
             operation(folder / "nothing.db")
         with pytest.raises(ParameterError, match=r"is not there|is no folder that"):
@@ -263,7 +267,7 @@ def test_what_is_no_back_up_is_refused_in_one_line(store, folder):
 @both
 def test_a_restore_that_fails_leaves_nothing_and_can_be_repeated(store, survey, elsewhere, folder):
     fill(store, survey)
-    store.back_up(folder / "all.db")
+    store.files.back_up(folder / "all.db")
     empty = contents(elsewhere)
     for at in ("INTO cells", "INTO tokens", "COMMIT"):
 
@@ -272,16 +276,16 @@ def test_a_restore_that_fails_leaves_nothing_and_can_be_repeated(store, survey, 
                 raise OperationalError(text, {}, Exception())
 
         with statements(elsewhere.database.engine, fail), pytest.raises(StoreUnavailable):
-            elsewhere.restore(folder / "all.db")
+            elsewhere.files.restore(folder / "all.db")
         assert contents(elsewhere) == empty
-    elsewhere.restore(folder / "all.db")
+    elsewhere.files.restore(folder / "all.db")
     assert contents(elsewhere)["cells"] == contents(store)["cells"]
 
 
 @on_both
 def test_an_export_holds_one_survey_and_no_secrets(store, survey, folder):
     fill(store, survey)
-    assert store.export_reports("second", folder / "second.db") == 50
+    assert store.files.export_reports("second", folder / "second.db") == 50
     file = folder / "second.db"
     assert rows_of(file, "SELECT id FROM surveys") == [("second",)]
     assert rows_of(file, "SELECT count(*) FROM report_ids") == [(50,)]
@@ -291,7 +295,7 @@ def test_an_export_holds_one_survey_and_no_secrets(store, survey, folder):
     for table in ("tokens", "invitations", "audit", "revoked_keys"):
         assert rows_of(file, f"SELECT * FROM {table}") == []
     with pytest.raises(UnknownSurvey):
-        store.export_reports("nothing", folder / "nothing.db")
+        store.files.export_reports("nothing", folder / "nothing.db")
     assert [each.name for each in folder.iterdir()] == ["second.db"]
 
 
@@ -301,8 +305,8 @@ def move(folder):
 
     def run(source: Store, target: Store) -> tuple[int, int]:
         file = folder / f"{uuid4().hex}.db"
-        source.export_reports("health", file)
-        done = target.import_reports(file)
+        source.files.export_reports("health", file)
+        done = target.files.import_reports(file)
         return done.counted, done.repeated
 
     return run
@@ -315,9 +319,9 @@ def restored(tmp_path, folder):
 
         def make(source: Store) -> Store:
             file = folder / f"{uuid4().hex}.db"
-            source.back_up(file)
+            source.files.back_up(file)
             made = stores.enter_context(Store(f"sqlite:///{tmp_path / uuid4().hex}.db"))
-            made.restore(file)
+            made.files.restore(file)
             return made
 
         yield make
@@ -337,7 +341,7 @@ def test_collectors_are_merged_and_each_report_counts_once(
     store, published, elsewhere, move, true_counts, monkeypatch
 ):
     """However often that is done, and whatever arrives between."""
-    monkeypatch.setattr(files, "PAGE", 7)
+    monkeypatch.setattr(sqlite_files, "PAGE", 7)
     elsewhere.surveys.publish(published)
     send(store, *range(30))
     send(elsewhere, *range(100, 140))
@@ -346,7 +350,7 @@ def test_collectors_are_merged_and_each_report_counts_once(
     assert move(elsewhere, store) == (0, 40)
     everything = cells_of(*range(40), *range(100, 140))
     assert counted(store) == everything
-    store.compact()
+    store.retention.compact()
     assert move(elsewhere, store) == (0, 40)
     assert true_counts() == {1: Counter({bytes(cell): n for cell, n in everything.items()})}
     # Retries of what was imported are known.
@@ -362,10 +366,10 @@ def test_imported_reports_are_of_the_days_on_which_they_were_counted(
     elsewhere.surveys.publish(published)
     for day, numbers in ((1, range(3)), (2, range(3, 8))):
         with monkeypatch.context() as patch:
-            patch.setattr("halftruth_collector.store.rows.datetime", Clock(day))
+            patch.setattr("halftruth_collector.store.reports.datetime", Clock(day))
             send(elsewhere, *numbers)
     with monkeypatch.context() as patch:
-        patch.setattr("halftruth_collector.store.rows.datetime", Clock(2))
+        patch.setattr("halftruth_collector.store.reports.datetime", Clock(2))
         send(store, *range(100, 102))
     move(elsewhere, store)
     days = store.reports.snapshot("health").days
@@ -388,13 +392,13 @@ def test_an_older_file_of_a_collector_adds_nothing(store, published, elsewhere, 
     """Whether or not the survey is closed by then."""
     elsewhere.surveys.publish(published)
     send(elsewhere, *range(10))
-    elsewhere.export_reports("health", folder / "older.db")
+    elsewhere.files.export_reports("health", folder / "older.db")
     send(elsewhere, *range(10, 20))
     elsewhere.surveys.close("health")
-    elsewhere.export_reports("health", folder / "newer.db")
+    elsewhere.files.export_reports("health", folder / "newer.db")
     store.surveys.close("health")
-    assert store.import_reports(folder / "newer.db").counted == 20
-    done = store.import_reports(folder / "older.db")
+    assert store.files.import_reports(folder / "newer.db").counted == 20
+    done = store.files.import_reports(folder / "older.db")
     assert (done.counted, done.repeated) == (0, 10)
     assert counted(store) == cells_of(*range(20))
     assert store.surveys.get("health").status == "closed"
@@ -450,8 +454,8 @@ def test_an_unknown_survey_is_published_as_the_other_collector_has_it(
     store, survey, elsewhere, folder, true_counts
 ):
     fill(store, survey)
-    store.export_reports("health", folder / "there.db")
-    elsewhere.import_reports(folder / "there.db")
+    store.files.export_reports("health", folder / "there.db")
+    elsewhere.files.import_reports(folder / "there.db")
     there, here = store.surveys.get("health"), elsewhere.surveys.get("health")
     assert (here.digest, here.document, here.status) == (
         there.digest,
@@ -470,10 +474,10 @@ def test_another_survey_of_the_same_id_is_refused(store, published, elsewhere, f
     other = Survey("health", "Another", published.schema, published.mechanism)
     elsewhere.surveys.publish(other)
     elsewhere.reports.add("health", other.digest, [report(1, 0, 0)])
-    elsewhere.export_reports("health", folder / "there.db")
+    elsewhere.files.export_reports("health", folder / "there.db")
     before = dump()
     with pytest.raises(SurveyExists, match="file: another survey 'health' is published here"):
-        store.import_reports(folder / "there.db")
+        store.files.import_reports(folder / "there.db")
     assert dump() == before
 
 
@@ -496,15 +500,15 @@ DAMAGES = [
 def test_a_damaged_export_is_refused(store, published, elsewhere, folder):
     batch = [report(n, n % 2, n % 3) for n in range(3)]
     store.reports.add("health", published.digest, batch)
-    store.export_reports("health", folder / "there.db")
+    store.files.export_reports("health", folder / "there.db")
     before = contents(elsewhere)
     for damage in DAMAGES:
         damaged = copyfile(folder / "there.db", folder / "damaged.db")
         rows_of(damaged, damage)
         with pytest.raises(ParameterError, match="file: "):
-            elsewhere.import_reports(damaged)
+            elsewhere.files.import_reports(damaged)
         assert contents(elsewhere) == before, damage
-    elsewhere.import_reports(folder / "there.db")
+    elsewhere.files.import_reports(folder / "there.db")
 
 
 @on_both
@@ -513,9 +517,9 @@ def test_a_signature_of_a_key_that_was_revoked_here_is_not_imported(
 ):
     key = OperatorKey.create()
     store.surveys.publish(survey, Terms(), sign(key, survey.digest, Terms()))
-    store.export_reports("health", folder / "there.db")
+    store.files.export_reports("health", folder / "there.db")
     elsewhere.keys.revoke(key.public)
-    elsewhere.import_reports(folder / "there.db")
+    elsewhere.files.import_reports(folder / "there.db")
     assert elsewhere.surveys.get("health").signature is None
 
 
@@ -523,10 +527,10 @@ def test_a_signature_of_a_key_that_was_revoked_here_is_not_imported(
 def test_imports_and_reports_at_the_same_time_count_each_once(
     store, published, elsewhere, folder, true_counts, monkeypatch
 ):
-    monkeypatch.setattr(files, "PAGE", 20)
+    monkeypatch.setattr(sqlite_files, "PAGE", 20)
     elsewhere.surveys.publish(published)
     send(elsewhere, *range(300))
-    elsewhere.export_reports("health", folder / "there.db")
+    elsewhere.files.export_reports("health", folder / "there.db")
 
     def work(number: int) -> None:
         for n in range(15):
@@ -534,7 +538,9 @@ def test_imports_and_reports_at_the_same_time_count_each_once(
 
     with ThreadPoolExecutor() as threads:
         senders = [threads.submit(work, number) for number in range(1, 4)]
-        imports = [threads.submit(store.import_reports, folder / "there.db") for _ in range(2)]
+        imports = [
+            threads.submit(store.files.import_reports, folder / "there.db") for _ in range(2)
+        ]
         for future in senders:
             future.result(2 * PATIENCE)
         imported = [future.result(2 * PATIENCE).counted for future in imports]
@@ -555,7 +561,7 @@ def test_the_commands_move_everything(
     assert halftruth("reports", "import", second)[1] == (
         "counted 0 reports; 50 had been counted before\n"
     )
-    assert halftruth("admin", "migrate")[1] == f"the tables are of version {schema.HEAD} already\n"
+    assert halftruth("admin", "migrate")[1] == f"the tables are of version {VERSION} already\n"
     status, _, complaint = halftruth("admin", "restore", file)
     assert status == 2
     assert complaint.count("\n") == 1

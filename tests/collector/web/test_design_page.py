@@ -76,7 +76,7 @@ def test_a_survey_is_stored_only_when_it_is_published(post, store):
     status, _ = post(STARTER, "publish", unlisted="yes")
     assert status == 303
     assert store.surveys.get("my-survey").digest == Survey.from_toml(STARTER).digest
-    assert not store.state("my-survey").listed
+    assert not store.surveys.state("my-survey").listed
     assert any("my-survey" in str(entry) for entry in store.audit.all())
 
 

@@ -56,13 +56,13 @@ def signed_in(http, store):
     ids=str,
 )
 def test_no_form_of_another_site_does_anything(signed_in, store, posted, headers):
-    before = [store.states(), store.tokens.all(), store.audit.all()]
+    before = [store.surveys.states(), store.tokens.all(), store.audit.all()]
     assert len(posted) == 8
     for path in posted:
         response = signed_in.post(path, data=FORM, headers=headers)
         assert response.status_code == 403, path
         assert "expected a form of this collector" in response.text
-    assert [store.states(), store.tokens.all(), store.audit.all()] == before
+    assert [store.surveys.states(), store.tokens.all(), store.audit.all()] == before
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_report_to_a_deleted_survey_is_told_that_there_is_none(http, operator,
     # Also where a worker has seen it a moment ago.
     assert http.post("/v1/surveys/health/reports", json=batch([0, 0])).status_code == 404
     assert http.get("/s/health").status_code == 404
-    assert store.states() == []
+    assert store.surveys.states() == []
 
 
 def test_a_key_that_is_put_into_the_file_is_known_without_a_restart(

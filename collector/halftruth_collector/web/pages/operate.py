@@ -18,7 +18,7 @@ from msgspec import UNSET, UnsetType
 from werkzeug.wrappers import Response as AnyResponse
 
 from ...dry_run import check_survey
-from ...store.closing import describe_limits
+from ...store.surveys import describe_limits
 from .. import invitations as invited
 from .. import parameters
 from ..context import collector
@@ -80,14 +80,17 @@ _ACTIONS: dict[str, Callable[[str], object]] = {
 @blueprint.get("/")
 def surveys() -> str:
     """Every survey, with how it does."""
-    states = collector().store.states()
+    states = collector().store.surveys.states()
     return render_template("operate_surveys.html", states=states, describe_limits=describe_limits)
 
 
 @blueprint.get("/surveys/<survey_id>")
 def survey(survey_id: str, problem: HalftruthError | None = None) -> Answer:
     """One survey, and all that can be done with it."""
-    state, stored = collector().store.state(survey_id), collector().store.surveys.get(survey_id)
+    state, stored = (
+        collector().store.surveys.state(survey_id),
+        collector().store.surveys.get(survey_id),
+    )
     return _page(
         "operate_survey.html",
         problem,

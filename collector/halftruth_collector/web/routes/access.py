@@ -108,7 +108,7 @@ def retire_sealing_key(key: str) -> SealingKeyList:
     from ...access.sealing_keys import check_unused
 
     path, store = _key_file().path, collector().store
-    check_unused(key, store.states())
+    check_unused(key, store.surveys.states())
     retire(path, key)
     store.audit.note("sealing-key retire", key, actor=g.actor)
     return list_sealing_keys()

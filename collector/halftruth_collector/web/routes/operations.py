@@ -31,7 +31,7 @@ def get_readiness() -> Health:
     """
     if collector().stopping.is_set():
         raise StoreUnavailable("this collector is stopping; send requests to another one")
-    collector().store.check()
+    collector().store.database.check()
     return Health(status="ready")
 
 

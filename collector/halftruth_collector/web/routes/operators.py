@@ -8,7 +8,7 @@ from halftruth_shared.protocol.terms import TermsChange
 from ...errors import SignatureRefused, SurveyClosed, SurveyExists
 from ...store.invitations import InvitationCount
 from ...store.retention import Deleted
-from ...store.states import SurveyState
+from ...store.surveys import SurveyState
 from ..calls import OPERATORS
 from ..context import collector, published
 from ..messages import (
@@ -50,13 +50,13 @@ def get_states() -> SurveyStates:
 
     Unlisted ones, too.
     """
-    return SurveyStates(surveys=collector().store.states())
+    return SurveyStates(surveys=collector().store.surveys.states())
 
 
 @OPERATORS.call("GET", "/v1/surveys/<survey_id>/state", answer=SurveyState)
 def get_state(survey_id: str) -> SurveyState:
     """See how a survey is doing."""
-    return collector().store.state(survey_id)
+    return collector().store.surveys.state(survey_id)
 
 
 @OPERATORS.call("POST", "/v1/surveys/<survey_id>/close", answer=PublishedSurvey)

@@ -1,0 +1,113 @@
+"""SQLite files with the tables of a collector, and rows that are copied into them or out of them.
+
+A file appears under its name only once it is whole, and can be read by its owner alone.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from halftruth_shared import ParameterError
+from sqlalchemy import URL, Connection, Select, Table, insert
+
+from ..errors import SchemaOutdated, StoreUnavailable
+from .database import Database, read_version
+from .tables import VERSION
+
+#: Rows that are moved at a time.
+PAGE = 10_000
+
+Progress = Callable[[int], object]
+
+
+def copy(
+    source: Connection,
+    rows: Select[*tuple[Any, ...]],
+    target: Connection,
+    table: Table,
+    progress: Progress | None = None,
+) -> int:
+    """Copy rows of a table; how many there were."""
+    copied = 0
+    for page in pages(source, rows, table):
+        target.execute(insert(table), [dict(row._mapping) for row in page])
+        copied += len(page)
+        if progress is not None:
+            progress(len(page))
+    return copied
+
+
+def pages(
+    source: Connection, rows: Select[*tuple[Any, ...]], table: Table
+) -> Iterator[Sequence[Any]]:
+    """Rows of a table in parts, so that they need not all be in memory, by their keys."""
+    chosen = rows.selected_columns
+    ordered = rows.order_by(*(chosen[key.name] for key in table.primary_key if key.name in chosen))
+    with source.execution_options(yield_per=PAGE).execute(ordered) as result:
+        yield from result.partitions()
+
+
+@contextmanager
+def new_file(file: Path) -> Iterator[Database]:
+    """A database in a file that gets its name once the block is left without an error."""
+    if file.exists():
+        raise ParameterError(f"file: {file} exists; expected a new name", field="file")
+    unfinished = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    try:
+        os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        database = Database(URL.create("sqlite", database=str(unfinished)))
+        try:
+            database.migrate()
+            yield database
+            # One file, whose log is part of it.
+            with database.autocommit_cursor() as cursor:
+                cursor.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            database.close()
+        os.replace(unfinished, file)
+    except OSError as error:
+        raise ParameterError(
+            f"file: {file} cannot be written: {error.strerror}", field="file"
+        ) from None
+    finally:
+        for leftover in unfinished.parent.glob(f"{glob.escape(unfinished.name)}*"):
+            leftover.unlink()
+
+
+@contextmanager
+def existing_file(file: Path) -> Iterator[Database]:
+    """The database in a file, which is opened for reading only."""
+    if not file.is_file():
+        raise ParameterError(f"file: {file} is not there; expected a back-up", field="file")
+    with _read_only(file) as database:
+        try:
+            with database.reading() as connection:
+                version = read_version(connection)
+        except StoreUnavailable:
+            version = None
+        if version is None:
+            raise ParameterError(
+                f"file: {file} is no back-up or export of a collector", field="file"
+            )
+        if version != VERSION:
+            raise SchemaOutdated(
+                f"file: the tables of {file} are of version {version}; expected {VERSION}, the"
+                " version of this halftruth",
+                field="file",
+            )
+        yield database
+
+
+@contextmanager
+def _read_only(file: Path) -> Iterator[Database]:
+    name = f"file:{quote(str(file.absolute()))}"
+    query = {"mode": "ro", "uri": "true"}
+    with closing(Database(URL.create("sqlite", database=name, query=query))) as database:
+        yield database
