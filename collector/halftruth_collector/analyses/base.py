@@ -142,7 +142,9 @@ class Counted:
         people, lower, upper : ndarray
             With the ends of their intervals, NaN where unknown. Without names, of no axis.
         """
-        if not names and not self._where and self._missing == "keep":
+        schema = self.survey.schema
+        missing = any(schema.attributes[schema.position(name)].missing for name in answering)
+        if not names and not self._where and (self._missing == "keep" or not missing):
             every = np.array(float(self.counts.reports))
             return every, every, every
         share, variance = self.estimator.tables.people(names, answering)

@@ -44,8 +44,6 @@ SHARES = (
     "share",
     "support",
     "confidence",
-    "share_of_all",
-    "conditional_share",
     "cumulative_share",
 )
 

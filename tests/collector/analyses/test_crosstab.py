@@ -10,7 +10,14 @@ from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.independence import Departures, independence_test
 from halftruth_collector.web.pages.controls import controls
-from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
+from halftruth_shared import (
+    Attribute,
+    GammaDiagonal,
+    RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
 from halftruth_shared.analyses.charts import HeatMap
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from respondents import SCHEMA, SURVEYS, codes_of, drawn_counts, independent_people, people
@@ -247,3 +254,18 @@ def test_independence_in_all_layers_is_rejected_in_one_of_twenty_surveys(kind):
     tables = (Estimator(survey, counts).table(["sex", "vote", "town"]) for counts in surveys)
     p_values = np.array([Departures(table).test().p_value for table in tables])
     assert 0.03 <= np.mean(p_values < 0.05) <= 0.07
+
+
+def test_where_no_answer_can_be_missing_everybody_is_the_base_of_joint_percentages():
+    schema = Schema([Attribute(name, ("no", "yes")) for name in "abc"])
+    mechanism = SplitQuestionnaire.designed(schema, "19", (), {1: 1.0, 2: 1.0})
+    survey, rng = Survey("s", "S", schema, mechanism), np.random.default_rng(3)
+    source = source_of(survey, rng.integers(0, 2, (2_000, 3)), rng)
+    kept, left_out = (
+        CROSSTAB.compute(
+            source, CrosstabQuery(attributes=["a", "b"], percentages="joint", missing=missing)
+        )
+        for missing in ("keep", "exclude")
+    )
+    assert left_out.bases == kept.bases
+    assert left_out.bases[0].people.value == 2_000
