@@ -122,17 +122,20 @@ def test_whatever_commands_write_is_private(tmp_path):
         (tmp_path / name).write_bytes(content)
         (tmp_path / name).chmod(0o600)
     run("survey", "publish", "health.toml")
+    run("admin", "token", "create", "--role", "analyst", "--output", "analyst.token")
     run("admin", "key", "create", "operator.key")
     run("admin", "sealing-key", "create", "sealing.keys")
     run("reports", "perturb", "health.toml", "records.csv", "-o", "perturbed.csv")
     run("reports", "write", "batches.ndjson", "--to", "sent")
     run("reports", "count", "sent/*.parquet", "--survey", "health.toml", "--to", "counts")
     run("reports", "import", "counts")
+    run("survey", "invite", "create", "health", "3", "--output", "invitations.txt")
     run("admin", "backup", "backup.db")
     run("reports", "export", "health", "export.db")
     run("analyse", "overview", "health", "--parquet", "overview.parquet", "--plot", "overview.svg")
     run("analyse", "page", "health")
     names = {
+        *("analyst.token", "invitations.txt"),
         *("halftruth.db", "operator.key", "sealing.keys", "perturbed.csv", "sent"),
         *("counts", "backup.db", "export.db", "overview.parquet", "overview.svg"),
         "health-report.html",

@@ -65,6 +65,7 @@ ELSEWHERE = {
     "echo": "writes settings of containers",
     "digest": "needs a registry of images",
     "docker": "needs a container engine; tests/docker/ reads the files",
+    "(umask 077; docker": "needs a container engine; tests/docker/ reads the files",
     "compose": "needs a container engine; tests/docker/ reads the files",
     "alias compose": "needs a container engine; tests/docker/ reads the files",
     "dask": "needs certificates; tests of reports in files have a cluster without",

@@ -9,7 +9,7 @@ from halftruth_shared import ParameterError
 from ..collector_store import open_existing_store
 from ..web.invitations import MOST_CARDS, as_csv, as_document
 from . import options
-from .output import print_table, write
+from .output import print_table, secrets_to, write
 
 
 @click.group()
@@ -32,9 +32,15 @@ def invite() -> None:
     metavar="FILE",
     help="With --links: write a page to print, too, a card with a QR code for each.",
 )
+@options.secrets_file
 @options.database
 def create(
-    survey: str, count: int, collector: str | None, cards: str | None, database: str
+    survey: str,
+    count: int,
+    collector: str | None,
+    cards: str | None,
+    output: str | None,
+    database: str,
 ) -> None:
     """Print COUNT new invitations for SURVEY, one a line.
 
@@ -44,14 +50,12 @@ def create(
     form = None if collector is None else _form(collector, survey)
     if cards is not None:
         _check_cards(form, cards, count)
-    with open_existing_store(database) as store:
-        stored = store.surveys.get(survey)
-        made = store.invitations.create(survey, count)
-    if form is None:
-        for invitation in made:
-            click.echo(invitation)
-    else:
-        click.echo(as_csv(form, made), nl=False)
+    with secrets_to(output, f"{count} invitations") as write_secrets:
+        with open_existing_store(database) as store:
+            stored = store.surveys.get(survey)
+            made = store.invitations.create(survey, count)
+        lines = "".join(f"{invitation}\n" for invitation in made)
+        write_secrets(lines if form is None else as_csv(form, made))
     if form is not None and cards is not None:
         page = as_document(stored.survey().title_in(), form, made)
         write(cards, page.encode(), "cards")

@@ -26,6 +26,15 @@ database = click.option(
 )
 
 
+#: Where secrets go, which nobody is shown twice.
+secrets_file = click.option(
+    "--output",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write to a new FILE that only you can read, not to the terminal.",
+)
+
+
 def survey_file(text: str) -> Callable[[C], C]:
     """Option for the file of the survey that reports are of."""
     return click.option(

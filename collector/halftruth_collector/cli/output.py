@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 from halftruth_shared import ParameterError
+from halftruth_shared.private_files import open_new, write_durably
 from tabulate import tabulate
 from tqdm import tqdm
 
@@ -43,6 +47,59 @@ def write(file: str, content: bytes, option: str = "parquet") -> None:
         raise ParameterError(
             f"{option}: expected a file that can be written: {why}", field=option
         ) from None
+
+
+@contextmanager
+def secrets_to(file: str | None, what: str) -> Iterator[Callable[[str], None]]:
+    """Open where a command writes secrets: a new file of mode 0600, or standard output.
+
+    It is checked before a secret is made, since no secret can be shown twice. After an error the
+    new file is deleted.
+
+    Parameters
+    ----------
+    file : str or None
+    what : str
+        The secrets, for the line that says where they are.
+
+    Raises
+    ------
+    ParameterError
+        If the file exists or cannot be written, or standard output is a file that others can read.
+    """
+    if file is None:
+        _check_standard_output()
+        yield lambda text: click.echo(text, nl=False)
+        return
+    try:
+        descriptor = open_new(file)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "not the name of a file"
+        raise ParameterError(
+            f"output: expected a new file that can be written: {why}", field="output"
+        ) from None
+    with open(descriptor, "wb") as opened:
+        try:
+            yield lambda text: write_durably(opened, text.encode())
+        except BaseException:
+            Path(file).unlink(missing_ok=True)
+            raise
+    click.echo(f"{what} in {file}")
+
+
+def _check_standard_output() -> None:
+    """Refuse a regular file with a mode by which others can read it, as a shell makes it."""
+    try:
+        mode = os.fstat(sys.stdout.fileno()).st_mode
+    except (OSError, ValueError):
+        # Not a file of this system, such as the buffer of a test.
+        return
+    if os.name == "posix" and stat.S_ISREG(mode) and mode & 0o044:
+        raise ParameterError(
+            "output: standard output is a file that other accounts can read; expected --output FILE"
+            " in its place",
+            field="output",
+        )
 
 
 def show(

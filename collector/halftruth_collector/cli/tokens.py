@@ -8,7 +8,7 @@ import click
 from ..access.tokens import Role
 from ..collector_store import open_existing_store
 from . import options
-from .output import print_table
+from .output import print_table, secrets_to
 
 
 @click.group()
@@ -26,17 +26,24 @@ def token() -> None:
     metavar="DATE",
     help="The last day (UTC) on which it is good, such as 2027-12-31; for ever by default.",
 )
+@options.secrets_file
 @options.database
 def create(
-    role: Role, survey: str | None, name: str | None, expires: datetime | None, database: str
+    role: Role,
+    survey: str | None,
+    name: str | None,
+    expires: datetime | None,
+    output: str | None,
+    database: str,
 ) -> None:
     """Print a new token. It is not stored and cannot be shown again.
 
     An operator may do everything, an analyst reads results, a monitor reads metrics.
     """
     last_day = None if expires is None else expires.date()
-    with open_existing_store(database) as store:
-        click.echo(store.tokens.create(role, survey, name=name, last_day=last_day))
+    with secrets_to(output, "a token") as write, open_existing_store(database) as store:
+        token = store.tokens.create(role, survey, name=name, last_day=last_day)
+        write(f"{token}\n")
 
 
 @token.command("list")

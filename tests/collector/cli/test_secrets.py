@@ -1,0 +1,95 @@
+"""Secrets that commands make: whose they are to read, and that none is made that nobody gets."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from halftruth_shared.protocol.terms import Terms
+
+HALFTRUTH = Path(sys.executable).parent / "halftruth"
+COMMANDS = {
+    "token": ("admin", "token", "create", "--role", "analyst"),
+    "invitations": ("survey", "invite", "create", "health", "3"),
+}
+
+
+@pytest.fixture(params=COMMANDS)
+def words(request, store, survey):
+    store.surveys.publish(survey, Terms(invitations=True))
+    return COMMANDS[request.param]
+
+
+@pytest.fixture
+def made(store):
+    """How many tokens and invitations there are."""
+    return lambda: (len(store.tokens.all()), store.invitations.count("health").issued)
+
+
+@pytest.fixture
+def redirected(database, tmp_path):
+    """Run a command of its own process with its standard output in a file; status and complaint."""
+
+    def run(words, file, mask=0o022):
+        environment = {**os.environ, "HALFTRUTH_DATABASE": database}
+        before = os.umask(mask)
+        try:
+            with open(file, "w") as output:
+                done = subprocess.run(
+                    [HALFTRUTH, *words], env=environment, stdout=output, stderr=-1, text=True
+                )
+        finally:
+            os.umask(before)
+        return done.returncode, done.stderr
+
+    return run
+
+
+def test_a_new_file_is_for_its_owner_alone_and_has_what_would_have_been_printed(
+    done, words, made, tmp_path, store
+):
+    file = tmp_path / "secrets"
+    assert done(*words, "--output", file).endswith(f" in {file}\n")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    lines = file.read_text("utf-8").splitlines()
+    printed = done(*words).splitlines()
+    assert [len(line) for line in lines] == [len(line) for line in printed]
+    assert sum(made()) == len({*lines, *printed})
+    if words is COMMANDS["token"]:
+        assert store.tokens.bearer(lines[0]).role == "analyst"
+
+
+@pytest.mark.parametrize("file", ["there", "folder/there", ""])
+def test_a_file_that_cannot_be_made_is_refused_before_there_is_a_secret(
+    refused, words, made, tmp_path, file, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").write_text("kept", "utf-8")
+    assert "output: expected a new file that can be written" in refused(*words, "--output", file)
+    assert made() == (0, 0)
+    assert (tmp_path / "there").read_text("utf-8") == "kept"
+
+
+def test_what_goes_wrong_leaves_no_file(refused, words, made, tmp_path, store):
+    store.retention.delete("health")
+    words = (*words, "--survey", "health") if words is COMMANDS["token"] else words
+    assert "there is no survey 'health'" in refused(*words, "--output", tmp_path / "secrets")
+    assert not (tmp_path / "secrets").exists()
+
+
+def test_standard_output_is_no_file_that_others_can_read(redirected, words, made, tmp_path):
+    file = tmp_path / "secrets"
+    status, complaint = redirected(words, file)
+    assert (status, complaint) == (
+        2,
+        "halftruth: output: standard output is a file that other accounts can read; expected"
+        " --output FILE in its place\n",
+    )
+    assert (file.read_text("utf-8"), made()) == ("", (0, 0))
+    # What its owner alone can read, or nobody keeps, may have them.
+    file.unlink()
+    assert redirected(words, file, 0o077) == (0, "")
+    assert len(file.read_text("utf-8").splitlines()) == sum(made()) > 0
+    assert redirected(words, "/dev/null") == (0, "")
