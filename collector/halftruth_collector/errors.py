@@ -100,7 +100,18 @@ class StoreRefused(CollectorError):
 
 
 class StoreUnavailable(CollectorError):
-    """The database does not answer."""
+    """The database does not answer.
+
+    Parameters
+    ----------
+    is_undone : bool
+        True if it is certain that nothing of the transaction is stored. If the database stops
+        answering during a commit, nobody knows.
+    """
+
+    def __init__(self, message: str, *, field: str | None = None, is_undone: bool = False) -> None:
+        super().__init__(message, field=field)
+        self.is_undone = is_undone
 
 
 class WorkersLost(CollectorError):

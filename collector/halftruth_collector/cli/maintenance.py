@@ -49,11 +49,14 @@ def compact(database: str) -> None:
     default=KEEP_DAYS,
     show_default=True,
     metavar="DAYS",
-    help="Surveys that have been closed for so many days; 0 for all that are closed.",
+    help="Surveys that ended so many days ago; 0 for all that have ended.",
 )
 @options.database
 def purge(days: int, database: str) -> None:
-    """Delete the ids of reports and the unused invitations of closed surveys; counts stay.
+    """Delete the ids of reports and the unused invitations of surveys that have ended; counts stay.
+
+    A survey ends when it is closed, at its deadline, or when its quota is full; a deadline or quota
+    that is purged cannot be extended any more.
 
     Ids tell who took part, to whoever has a person's device as well. They serve to count no report
     twice, so let the last retries arrive first. Reports of a purged survey can be exported no more.
@@ -63,7 +66,7 @@ def purge(days: int, database: str) -> None:
     for each in done:
         click.echo(f"{each.id}: {each.ids} ids and {each.invitations} unused invitations deleted")
     if not done:
-        click.echo(f"no survey has been closed for {days} days and still has ids")
+        click.echo(f"no survey that ended {days} days ago still has ids")
 
 
 @click.command("audit-log")

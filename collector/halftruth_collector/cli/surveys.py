@@ -140,13 +140,17 @@ def publish(
     new = read_survey(file)
     terms, signature = _read_terms(terms_file, chosen)
     _check_known(terms)
+    # Before anything is published, so that a wrong setting leaves nothing half done.
+    max_gamma = Config.from_environment(only=["max_gamma"]).max_gamma
+    refused = why_form_refuses(new, max_gamma)
+    sentences = Protection.of(new).sentences()
     with Store(database) as store:
         changed = store.surveys.publish(new, terms, signature, listed=False if unlisted else None)
         taken = store.surveys.get(new.id)
     click.echo("\n".join([f"published {new.id}, digest {new.digest}", *changed]))
     click.echo(f"reports are taken {_taken(taken.terms, signed=taken.signature is not None)}")
-    click.echo("\n".join(Protection.of(new).sentences()))
-    if (refused := why_form_refuses(new, Config.from_environment().max_gamma)) is not None:
+    click.echo("\n".join(sentences))
+    if refused is not None:
         click.echo(f"halftruth: the hosted form refuses it: {refused}", err=True)
 
 

@@ -89,12 +89,15 @@ class GroupCommit(Generic[Item, Outcome]):
         Raises
         ------
         StoreUnavailable
-            If too much waits, or for too long; whether it is committed is then unknown.
+            If too much waits, or for too long. Unless it says ``is_undone``, the item may have been
+            committed.
         """
         mine: _Waiting[Item, Outcome] = _Waiting(item, size)
         with self._lock:
             if self._queue and self._queued + size > self._most_waiting:
-                raise StoreUnavailable("the database does not keep up with what is sent")
+                raise StoreUnavailable(
+                    "the database does not keep up with what is sent", is_undone=True
+                )
             self._queue.append(mine)
             self._queued += size
             mine.leads = not self._led
@@ -108,23 +111,33 @@ class GroupCommit(Generic[Item, Outcome]):
                     # Spent on the requests of the others, who are likely to come again.
                     time.sleep(_GATHER)
                 self._lead()
-        except BaseException:
-            self._leave(mine)
+        except BaseException as error:
+            was_waiting = self._leave(mine)
+            if isinstance(error, StoreUnavailable):
+                error.is_undone = was_waiting
             raise
         if isinstance(mine.outcome, Exception):
             raise mine.outcome
         assert mine.outcome is not None  # noqa: S101  a group is left with an outcome for each
         return mine.outcome
 
-    def _leave(self, mine: _Waiting[Item, Outcome]) -> None:
-        """Wait no longer, and let another one lead who was to be led by this one."""
+    def _leave(self, mine: _Waiting[Item, Outcome]) -> bool:
+        """Wait no longer, and let another one lead who was to be led by this one.
+
+        Returns
+        -------
+        bool
+            False if the item was in the queue no more, so that it may have been committed.
+        """
         with self._lock:
-            if mine in self._queue:
-                self._queue.remove(mine)
-                self._queued -= mine.size
-                self._tell()
-                if mine.leads:
-                    self._call_next()
+            if mine not in self._queue:
+                return False
+            self._queue.remove(mine)
+            self._queued -= mine.size
+            self._tell()
+            if mine.leads:
+                self._call_next()
+            return True
 
     def _lead(self) -> None:
         """Commit the next group, and call who leads after it."""
@@ -167,7 +180,10 @@ class GroupCommit(Generic[Item, Outcome]):
             return self._commit(items)
         except StoreUnavailable as error:
             # One for each, since raising an error changes it.
-            return [StoreUnavailable(str(error), field=error.field) for _ in items]
+            return [
+                StoreUnavailable(str(error), field=error.field, is_undone=error.is_undone)
+                for _ in items
+            ]
         except Exception as error:
             if len(items) == 1:
                 return [error]

@@ -1,10 +1,11 @@
 """Counting reports, each exactly once: what one transaction does for several requests."""
 
+import logging
 import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -37,6 +38,8 @@ from .checking import (
     unexpected_invitation_error,
     unexpected_seal_error,
 )
+
+_log = logging.getLogger(__name__)
 
 #: Most reports in one transaction, unless one request has more.
 _MOST = 20_000
@@ -133,7 +136,7 @@ class ReportStore(CountStore):
         ------
         UnknownSurvey, SurveyClosed, StaleDigest, ReportError, InvitationRefused
         StoreUnavailable
-            Whether they were counted is then unknown; sending them again is safe.
+            Unless it says ``is_undone``, they may have been counted; sending them again is safe.
         """
         try:
             return self._commits(batch, len(batch.ids))
@@ -148,8 +151,7 @@ class ReportStore(CountStore):
 
         So a refusal costs less than a report. What is not written when a process is killed is lost.
         """
-        if self._observer is not None:
-            self._observer.refused(reason)
+        self._observe(lambda observer: observer.refused(reason))
         with self._lock:
             self._refused[survey_id, reason] += 1
             due = time.monotonic() - self._flushed >= _FLUSH_SECONDS
@@ -186,14 +188,24 @@ class ReportStore(CountStore):
         """Commit a group; the outcome of each of its items."""
         started = time.perf_counter()
         outcomes: list[Receipt | Exception] = self._offload(self._transact, items)
-        if self._observer is not None:
-            receipts = [
-                (item.survey_id, outcome)
-                for item, outcome in zip(items, outcomes, strict=True)
-                if isinstance(outcome, Receipt)
-            ]
-            self._observer.committed(time.perf_counter() - started, receipts)
+        seconds = time.perf_counter() - started
+        receipts = [
+            (item.survey_id, outcome)
+            for item, outcome in zip(items, outcomes, strict=True)
+            if isinstance(outcome, Receipt)
+        ]
+        self._observe(lambda observer: observer.committed(seconds, receipts))
         return outcomes
+
+    def _observe(self, call: Callable[[Observer], None]) -> None:
+        """Call the observer. Its failure fails no request: the reports are counted by then."""
+        if self._observer is None:
+            return
+        try:
+            call(self._observer)
+        except Exception as error:
+            # Its message may hold anything.
+            _log.error("what observes commits failed: %s", type(error).__name__)
 
     def _transact(self, items: Sequence[Batch]) -> list[Receipt | Exception]:
         with self._database.writing() as connection:

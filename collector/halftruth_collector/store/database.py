@@ -4,7 +4,6 @@ SQLite by default, PostgreSQL by its URL.
 """
 
 import logging
-import math
 import os
 import sqlite3
 import time
@@ -52,9 +51,6 @@ _DIALECTS = ("sqlite", "postgresql")
 #: Seconds for which a writer waits for another one, and a probe.
 _LOCK_TIMEOUT, _PROBE_TIMEOUT = 10, 1
 
-#: Seconds within which no second probe writes.
-_PROBE_INTERVAL = 1
-
 #: Seconds for which a transaction waits for a connection.
 _POOL_TIMEOUT = 10
 
@@ -95,8 +91,8 @@ _REPORT_TABLES = ", ".join(table.name for table in REPORT_TABLES)
 class Database:
     """Transactions on one database, none of which waits without a limit.
 
-    Each raises StoreUnavailable if the database does not answer; whether what it wrote was
-    committed is then unknown.
+    Each raises StoreUnavailable if the database does not answer. If that happened before the
+    commit, nothing is stored (``is_undone``); during the commit, the outcome is unknown.
 
     Parameters
     ----------
@@ -128,7 +124,6 @@ class Database:
         level = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         self._readers = self.engine.execution_options(**level)
         self._process = os.getpid()
-        self._probed = -math.inf
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -159,13 +154,19 @@ class Database:
             Seconds for which it waits for locks of others, if fewer than usual.
         """
         self._dispose_after_fork()
-        with _failures(), self.engine.connect() as connection:
-            seconds = _LOCK_TIMEOUT if lock_timeout is None else lock_timeout
-            connection = connection.execution_options(halftruth_lock_timeout=seconds)
-            with connection.begin():
-                if lock_timeout is not None and not self.is_sqlite:
-                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{lock_timeout}s'")
-                yield connection
+        commits = False
+        try:
+            with _failures(), self.engine.connect() as connection:
+                seconds = _LOCK_TIMEOUT if lock_timeout is None else lock_timeout
+                connection = connection.execution_options(halftruth_lock_timeout=seconds)
+                with connection.begin():
+                    if lock_timeout is not None and not self.is_sqlite:
+                        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{lock_timeout}s'")
+                    yield connection
+                    commits = True
+        except StoreUnavailable as error:
+            error.is_undone = not commits
+            raise
 
     @contextmanager
     def autocommit_cursor(self) -> Iterator[Any]:
@@ -183,17 +184,11 @@ class Database:
                 connection.close()
 
     def probe(self) -> None:
-        """Make sure that a writer has its turn now, and that what it writes finds a place."""
-        asked = time.monotonic()
+        """Check that the database accepts writes within a second."""
         with self.writing(_PROBE_TIMEOUT) as connection:
-            # Not at every request: anyone may ask, and each write waits for the disk.
-            writes = asked - self._probed >= _PROBE_INTERVAL
-            if writes:
-                connection.exec_driver_sql(_UNCHANGED)
+            connection.exec_driver_sql(_UNCHANGED)
             if not self.is_sqlite:
                 connection.exec_driver_sql(f"LOCK TABLE {_REPORT_TABLES} IN ROW EXCLUSIVE MODE")
-        if writes:
-            self._probed = asked
 
     def check(self) -> None:
         """Raise unless reports can be counted: it has this program's tables, and takes writes.

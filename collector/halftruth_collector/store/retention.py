@@ -16,12 +16,20 @@ from typing import Annotated
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.base import Message
 from msgspec import Meta
-from sqlalchemy import Connection, Table, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, or_, select, update
 
 from .audit import AuditLog
 from .database import Database
-from .surveys import find, report_count
-from .tables import REPORT_TABLES, invitations, report_ids, surveys, tokens
+from .surveys import find, report_count, report_count_query
+from .tables import (
+    COUNTED,
+    REPORT_TABLES,
+    daily_outcomes,
+    invitations,
+    report_ids,
+    surveys,
+    tokens,
+)
 
 #: What a database that is too busy leaves to do.
 _LEFT = "what was deleted may be left in files"
@@ -46,7 +54,7 @@ class Deleted(Message, frozen=True, kw_only=True):
 
 
 class RetentionStore:
-    """Deletes surveys, purges what is kept of closed ones, and compacts the database."""
+    """Deletes surveys, purges what is kept of those that have ended, and compacts the database."""
 
     def __init__(self, database: Database, audit: AuditLog) -> None:
         self._database = database
@@ -83,15 +91,19 @@ class RetentionStore:
         return done
 
     def purge(self, days: int, *, actor: str | None = None) -> list[Deleted]:
-        """Delete ids and unused invitations of the surveys that were closed so many days ago.
+        """Delete ids and unused invitations of the surveys that ended so many days ago.
 
-        A client that sends a report of theirs once more is told that the survey is closed, though
-        it had been counted; and their reports can be exported no more.
+        A survey ends when an operator closes it, at its deadline, or when its quota is full. The
+        last two are closed for good by this, since an id that is not known any more could be
+        counted twice if the deadline or the quota were changed.
+
+        A client that sends one of their reports again is told that the survey is closed, though the
+        report had been counted. Their reports cannot be exported any more.
 
         Parameters
         ----------
         days : int
-            0 for all that are closed.
+            0 for all that have ended.
 
         Returns
         -------
@@ -109,15 +121,14 @@ class RetentionStore:
         with self._database.writing() as connection:
             # In the order in which counting holds them, so that neither waits for the other.
             chosen = connection.execute(
-                select(surveys.c.id, surveys.c.number)
-                .where(
-                    surveys.c.status == "closed",
-                    surveys.c.closed_at <= now - timedelta(days=days),
-                    surveys.c.purged_at.is_(None),
-                )
+                select(surveys.c.id, surveys.c.number, surveys.c.status)
+                .where(surveys.c.purged_at.is_(None), _ended(now, days))
                 .order_by(surveys.c.id)
                 .with_for_update()
             ).all()
+            for row in chosen:
+                if row.status == "open":
+                    self._close(connection, row.id, row.number, now, actor)
             done = [self._purge(connection, row.id, row.number, now, actor) for row in chosen]
         if done:
             self._database.compact_or_warn(_LEFT)
@@ -133,6 +144,15 @@ class RetentionStore:
         self._database.compact()
         self._audit.note("compact", "")
 
+    def _close(
+        self, connection: Connection, id: str, number: int, now: datetime, actor: str | None
+    ) -> None:
+        connection.execute(
+            update(surveys).where(surveys.c.number == number).values(status="closed", closed_at=now)
+        )
+        detail = "its deadline had passed or its quota was full"
+        self._audit.record(connection, "survey close", id, detail, actor=actor)
+
     def _purge(
         self, connection: Connection, id: str, number: int, now: datetime, actor: str | None
     ) -> Deleted:
@@ -147,6 +167,29 @@ class RetentionStore:
         done = Deleted(id=id, ids=ids, invitations=unused)
         self._audit.record(connection, "survey purge", id, _describe(done), actor=actor)
         return done
+
+
+def _ended(now: datetime, days: int) -> ColumnElement[bool]:
+    """Surveys that ended so many days ago: closed, past their deadline, or full.
+
+    The moment at which a quota was full is not stored, and a deadline can be set to a moment that
+    has passed. So the last day on which a report was counted has to be long enough ago, too.
+    """
+    limit = now - timedelta(days=days)
+    counted_since = exists().where(
+        daily_outcomes.c.survey == surveys.c.number,
+        daily_outcomes.c.outcome == COUNTED,
+        daily_outcomes.c.day >= limit.date(),
+    )
+    passed = surveys.c.closes_at <= limit
+    full = surveys.c.max_reports <= report_count_query(surveys.c.number)
+    is_over: ColumnElement[bool] = or_(passed, full)
+    if days:
+        is_over = and_(is_over, ~counted_since)
+    return or_(
+        and_(surveys.c.status == "closed", surveys.c.closed_at <= limit),
+        and_(surveys.c.status == "open", is_over),
+    )
 
 
 def _delete(connection: Connection, table: Table, number: int) -> int:

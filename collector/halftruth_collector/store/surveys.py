@@ -14,7 +14,17 @@ from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.protocol.terms import Signature, Terms
 from msgspec import UNSET, Meta, UnsetType
-from sqlalchemy import Connection, Select, bindparam, exists, func, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    exists,
+    func,
+    select,
+    update,
+)
 from sqlalchemy.engine import Row
 
 from ..errors import SignatureRefused, SurveyClosed, SurveyExists, UnknownSurvey
@@ -272,9 +282,9 @@ class SurveyStore:
         stored: StoredSurvey = self._offload(self._read, id)
         return stored
 
-    def get_cached(self, id: str) -> StoredSurvey:
-        """One survey as it was when it was last read here, which spares a look at the database."""
-        return self._cache.get(id) or self.get(id)
+    def last_read(self, id: str) -> StoredSurvey | None:
+        """Return a survey as it was when it was last read here; None before. Asks no database."""
+        return self._cache.get(id)
 
     def listed(self) -> list[StoredSurvey]:
         """The surveys that everyone is told of, by id."""
@@ -422,10 +432,16 @@ def closed_reason(
 
 def report_count(connection: Connection, number: int) -> int:
     """Number of a survey's reports."""
-    statement = select(sum_shards(daily_outcomes.c.count)).where(
-        daily_outcomes.c.survey == number, daily_outcomes.c.outcome == COUNTED
+    return connection.execute(select(report_count_query(number))).scalar_one()
+
+
+def report_count_query(number: int | Column[int]) -> ColumnElement[int]:
+    """Return the number of a survey's reports as a scalar subquery."""
+    return (
+        select(func.coalesce(sum_shards(daily_outcomes.c.count), 0))
+        .where(daily_outcomes.c.survey == number, daily_outcomes.c.outcome == COUNTED)
+        .scalar_subquery()
     )
-    return connection.execute(statement).scalar() or 0
 
 
 def describe_limits(terms: Terms) -> list[str]:

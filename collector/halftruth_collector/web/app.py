@@ -18,6 +18,7 @@ from .calls import AUDIENCES
 from .context import EXTENSION, Collector
 from .headers import Protected
 from .limits import ReportLimit
+from .readiness import Readiness
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -79,7 +80,9 @@ def create_app(config: Config | None = None, offloading: Offloading = INLINE) ->
     limit, keys = ReportLimit.of(config), _key_file(config)
     # Opened last: nobody would close it if another setting were wrong.
     store = Store(config.database, observer=metrics, offload=offloading.transactions)
-    app.extensions[EXTENSION] = Collector(config, store, metrics, limit, keys, offloading)
+    readiness = Readiness(store.database.check)
+    collector = Collector(config, store, metrics, limit, keys, offloading, readiness)
+    app.extensions[EXTENSION] = collector
     problems.register(app)
     for blueprint in (*(audience.blueprint for audience in AUDIENCES), *pages.blueprints):
         app.register_blueprint(blueprint)

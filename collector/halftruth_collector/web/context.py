@@ -22,6 +22,7 @@ from ..ops.metrics import Metrics
 from ..ops.settings import Config
 from ..store.surveys import StoredSurvey
 from .limits import ReportLimit
+from .readiness import Readiness
 
 if TYPE_CHECKING:
     # Only a collector with sealed surveys needs the cryptography.
@@ -48,8 +49,9 @@ class Collector:
 
     `limit` is that of reports from one address, and `key_file` has what opens sealed reports; each
     is None where there is none. `offloading` is for the few view functions that run in the event
-    loop itself; all others run in threads already, see `Application`. Once `stopping` is set, no
-    more requests are wanted, though they are answered.
+    loop itself; all others run in threads already, see `Application`. `readiness` says whether the
+    database accepts writes. Once `stopping` is set, no more requests are wanted, though they are
+    answered.
     """
 
     config: Config
@@ -58,6 +60,7 @@ class Collector:
     limit: ReportLimit | None
     key_file: SealingKeyFile | None
     offloading: Offloading
+    readiness: Readiness
     stopping: threading.Event = field(default_factory=threading.Event)
 
     @property

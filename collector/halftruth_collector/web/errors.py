@@ -48,6 +48,13 @@ _STATUS: dict[int, tuple[type[HalftruthError], ...]] = {
     ),
 }
 
+#: What became of the reports of a request that failed. A request with reports says in
+#: `g.may_be_counted` whether it has begun to count them.
+_NOT_COUNTED = "nothing of this request was counted"
+_UNCERTAIN = (
+    "reports of this request may have been counted; send the same ids again, and none counts twice"
+)
+
 #: Seconds after which a client may try again.
 _RETRY_AFTER = 5
 
@@ -68,10 +75,13 @@ def _ours(error: HalftruthError) -> Response:
     status = status_of(error)
     if status == 503 and not collector().stopping.is_set():
         g.unavailable = str(error)
+    detail = str(error)
+    if isinstance(error, errors.StoreUnavailable) and "may_be_counted" in g:
+        detail += f"; {_UNCERTAIN if g.may_be_counted and not error.is_undone else _NOT_COUNTED}"
     response = problem(
         status,
         errors.slug(error),
-        str(error),
+        detail,
         field=error.field,
         report=getattr(error, "index", None),
     )
@@ -106,7 +116,10 @@ def _of_http(error: HTTPException) -> Response:
 def _unforeseen(error: Exception) -> Response:
     # Neither the answer nor the log quotes the error: it may hold values of a request.
     _log.error("unforeseen %s at %s", type(error).__name__, place(error.__traceback__))
-    return problem(500, "internal", "the collector failed; nothing of this request was counted")
+    detail = "the collector failed"
+    if "may_be_counted" in g:
+        detail += f"; {_UNCERTAIN if g.may_be_counted else _NOT_COUNTED}"
+    return problem(500, "internal", detail)
 
 
 def problem(

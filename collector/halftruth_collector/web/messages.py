@@ -64,7 +64,7 @@ class PurgeRequest(Request, frozen=True, kw_only=True):
     """Age of the surveys to be purged."""
 
     closed_for: Annotated[
-        int, Meta(ge=0, le=MOST_DAYS, description="Those that have been closed for so many days.")
+        int, Meta(ge=0, le=MOST_DAYS, description="Surveys that ended so many days ago.")
     ] = KEEP_DAYS
 
 

@@ -59,8 +59,15 @@ def observe(app: Flask, metrics: Metrics) -> None:
         route = "none" if rule is None else template(rule.rule)
         method = request.method if request.method in _METHODS else "other"
         status = response.status_code
-        metrics.request(route, method, status, seconds)
-        if "unavailable" in g:
+        try:
+            metrics.request(route, method, status, seconds)
+        except Exception as error:
+            # Its reports may be counted, so that their answer must be sent.
+            _log.error("metrics: unforeseen %s", type(error).__name__)
+        if g.get("is_remembered"):
+            # An outcome of some seconds ago says nothing about now.
+            pass
+        elif "unavailable" in g:
             availability.failed(g.unavailable)
         elif status == 202 or (route, status) == ("/readyz", 200):
             availability.works()

@@ -119,9 +119,25 @@ def test_a_script_deletes_with_the_id_once_more(done, refused, filled, store):
     assert store.surveys.all() == []
 
 
+@pytest.mark.parametrize("setting", ["HALFTRUTH_MAX_GAMMA", "HALFTRUTH_PROXIES"])
+def test_a_wrong_setting_is_found_before_anything_is_published(
+    halftruth, store, survey_file, monkeypatch, setting
+):
+    monkeypatch.setenv(setting, "x")
+    status, said, complaint = halftruth("survey", "publish", survey_file)
+    # The form's limit alone is read here; whether it asks the survey is part of the answer.
+    if setting == "HALFTRUTH_MAX_GAMMA":
+        assert (status, said) == (2, "")
+        assert complaint.startswith("halftruth: HALFTRUTH_MAX_GAMMA: expected")
+        assert store.surveys.all() == []
+    else:
+        assert (status, complaint) == (0, "")
+        assert [each.id for each in store.surveys.all()] == ["health"]
+
+
 def test_closed_surveys_are_purged(done, filled, store):
     done("survey", "close", "health")
-    assert done("admin", "purge") == "no survey has been closed for 30 days and still has ids\n"
+    assert done("admin", "purge") == "no survey that ended 30 days ago still has ids\n"
     said = "health: 3 ids and 0 unused invitations deleted\n"
     assert done("admin", "purge", "--closed-for", "0") == said
 

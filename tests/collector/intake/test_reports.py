@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from databases import on_both
 from halftruth_collector.ops.settings import Config
-from halftruth_collector.web import create_app
+from halftruth_collector.web import create_app, parameters
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.protocol.reports import Report
 
@@ -130,7 +130,7 @@ def test_an_unforeseen_failure_tells_nothing(app, http, batch, monkeypatch, capl
     def fail(*_: object) -> None:
         raise RuntimeError("secret value 4711")
 
-    monkeypatch.setattr(app.extensions["halftruth"].store.reports, "count", fail)
+    monkeypatch.setattr(parameters, "report_batch", fail)
     app.config["PROPAGATE_EXCEPTIONS"] = False
     response = http.post(URL, json=batch([0, 0]))
     document = problem(response, 500)

@@ -8,6 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,8 +16,10 @@ import pytest
 import requests
 from databases import on_both
 from flask import request
+from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
+from halftruth_collector.web.readiness import Readiness
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.sealing import create_sealing_key
 from serving import is_well
@@ -200,6 +203,53 @@ def metrics_folder(pid: int) -> Path:
     opened = [Path(os.readlink(link)) for link in Path(f"/proc/{pid}/fd").iterdir()]
     [lock] = [file for file in opened if file.parent.name.startswith("halftruth-metrics-")]
     return lock.parent
+
+
+def test_whoever_asks_for_readiness_makes_the_database_write_once_in_ten_seconds(app, http, caplog):
+    collector = app.extensions["halftruth"]
+    now, writes, works = 0.0, [], True
+    probe = collector.store.database.probe
+
+    def written():
+        writes.append(now)
+        probe()
+        if not works:
+            raise StoreUnavailable("the database does not answer (SQLITE_FULL)")
+
+    def asked():
+        return {http.get("/readyz").status_code for _ in range(50)}
+
+    collector.store.database.probe = written
+    collector.readiness.clock = lambda: now
+    assert asked() == {200}
+    works, now = False, 9.9
+    assert asked() == {200}
+    # Noticed within ten seconds, and so is the end of it.
+    now = 10.0
+    assert asked() == {503}
+    works, now = True, 19.9
+    response = http.get("/readyz")
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    assert response.get_json()["detail"] == "the database does not answer (SQLITE_FULL)"
+    now = 20.0
+    assert asked() == {200}
+    assert writes == [0, 10, 20]
+    # What was remembered is no news.
+    said = [line.getMessage() for line in caplog.records if "available" in line.getMessage()]
+    assert [line.split(":")[0] for line in said] == ["unavailable", "available again after"]
+
+
+def test_callers_that_ask_for_readiness_at_one_moment_share_one_check():
+    checks = []
+
+    def check():
+        checks.append(threading.get_ident())
+        time.sleep(0.05)
+
+    readiness = Readiness(check)
+    with ThreadPoolExecutor(8) as threads:
+        ran = list(threads.map(lambda _: readiness.refresh(), range(20)))
+    assert (len(checks), sum(ran)) == (1, 1)
 
 
 def test_a_collector_that_stops_wants_no_more_requests(app, http):

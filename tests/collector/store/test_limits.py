@@ -82,10 +82,14 @@ def test_reports_get_503_then_and_so_does_who_asks_whether_the_collector_is_read
         http = app.test_client()
         return [http.get("/readyz").status_code, http.post(url, json=body).status_code]
 
+    now = [0]
+    app.extensions["halftruth"].readiness.clock = lambda: now[0]
     assert asked() == [200, 202]
     with held():
+        now[0] = 10
         assert asked() == [503, 503]
         assert app.test_client().get("/healthz").status_code == 200
+    now[0] = 20
     assert asked() == [200, 202]
     app.extensions["halftruth"].store.close()
 
@@ -97,13 +101,15 @@ from halftruth_collector.web import create_app
 
 app = create_app(Config(database=sys.argv[1]))
 http = app.test_client()
+seconds = 0
+app.extensions["halftruth"].readiness.clock = lambda: seconds
 print(http.get("/readyz").status_code)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-# Nothing is written for a second after a write.
-app.extensions["halftruth"].store.database._probed = 0
+seconds += 10
 print(http.get("/readyz").status_code, http.get("/healthz").status_code)
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+seconds += 10
 print(http.get("/readyz").status_code)
 """
 

@@ -175,6 +175,70 @@ def test_only_surveys_that_ended_long_enough_ago_are_purged(filled, rows, raw, n
     assert entry.detail == "3 ids, 2 unused invitations"
 
 
+def counted_on(raw, number, day):
+    """Move the counts of a survey to another day."""
+    with raw.begin() as connection:
+        connection.exec_driver_sql(
+            f"UPDATE daily_outcomes SET day = '{day:%Y-%m-%d}' WHERE survey = {number}"
+        )
+
+
+NOW = datetime.now(UTC)
+YESTERDAY = NOW - timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{"closes_at": NOW - timedelta(days=31)}, {"max_reports": 3}],
+    ids=["deadline", "quota"],
+)
+def test_a_survey_that_ended_by_its_terms_is_purged_like_one_that_was_closed(
+    filled, raw, numbers, of_survey, published, limits
+):
+    number = numbers()["health"]
+    filled.surveys.set_terms("health", limits)
+    # Its last reports came only today, whatever the deadline says: their retries may come.
+    assert filled.retention.purge(30) == []
+    counted_on(raw, number, NOW - timedelta(days=31))
+    assert filled.retention.purge(32) == []
+    [done] = filled.retention.purge(30, actor="token 1234")
+    assert (done.id, done.ids, done.invitations) == ("health", 3, 2)
+    found = of_survey(number)
+    assert (found["report_ids"], found["invitations"]) == (0, 0)
+    assert found["cells"] > 0
+    assert filled.state("health").reports == 3
+    assert filled.retention.purge(0) == []
+    entries = [(each.actor, each.action) for each in filled.audit.all()][-2:]
+    assert entries == [("token 1234", "survey close"), ("token 1234", "survey purge")]
+    # Its end is final: an id that is not known any more would count twice.
+    filled.surveys.set_terms("health", {"closes_at": None, "max_reports": 9})
+    with pytest.raises(SurveyClosed):
+        filled.reports.add("health", published.digest, [report(0, *cell_of(0))])
+    with pytest.raises(SurveyClosed, match="its end is final"):
+        filled.surveys.reopen("health")
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{}, {"closes_at": NOW + timedelta(days=1)}, {"max_reports": 4}, {"closes_at": YESTERDAY}],
+    ids=["none", "deadline ahead", "quota not reached", "deadline of yesterday"],
+)
+def test_a_survey_that_takes_reports_or_ended_lately_is_not_purged(
+    filled, raw, numbers, dump, limits
+):
+    filled.surveys.set_terms("health", limits)
+    counted_on(raw, numbers()["health"], NOW - timedelta(days=99))
+    before = dump()
+    assert filled.retention.purge(2) == []
+    assert dump() == before
+
+
+def test_every_survey_that_has_ended_is_purged_at_once_if_that_is_asked_for(filled):
+    filled.surveys.set_terms("health", {"max_reports": 3})
+    filled.surveys.set_terms("second", {"closes_at": NOW})
+    assert [each.id for each in filled.retention.purge(0)] == ["health", "second"]
+
+
 def test_a_purged_survey_counts_nothing_and_is_exported_and_imported_no_more(
     filled, tmp_path, published
 ):

@@ -282,6 +282,32 @@ def test_whoever_sends_no_reports_at_all_is_stopped_before_these_are_read(
     monkeypatch.undo()
 
 
+def test_the_limit_is_looked_at_before_the_database_is_also_for_surveys_that_there_are_not(
+    limited, clock, batch, survey
+):
+    http = limited("5 per minute")
+    store = http.application.extensions["halftruth"].store
+    paths = {
+        "/v1/surveys/nothing{}/reports": batch([0, 0]),
+        "/v1/surveys/nothing{}/invitations/check": {"hash": "0" * 64},
+    }
+    for number, (path, body) in enumerate(paths.items()):
+        asked = []
+        address = {"REMOTE_ADDR": f"192.0.2.{number}"}
+        with statements(store.database.engine, asked.append):
+            codes = []
+            for n in range(9):
+                asked.clear()
+                response = http.post(path.format(n), json=body, environ_overrides=address)
+                codes.append((response.status_code, bool(asked)))
+        # A report without a body that was read counts as one for each 500 bytes.
+        assert codes[0] == (404, True)
+        assert codes[-1] == (429, False)
+        assert dict(codes) == {404: True, 429: False}
+        # Ids of surveys that there are not are kept nowhere.
+        assert store.reports._refused.keys() <= {("health", "too-many-reports")}
+
+
 def test_a_body_that_cannot_be_read_counts_by_its_size(limited, clock, batch):
     http = limited("1000 per hour")
     assert http.post(URL, data=b" " * 600_000).status_code == 400

@@ -3,7 +3,7 @@
 from functools import cache
 
 import msgspec
-from flask import Response
+from flask import Response, g
 
 from ...errors import SchemaOutdated, StoreUnavailable
 from ...ops.metrics import CONTENT_TYPE
@@ -27,11 +27,14 @@ def get_health() -> Health:
 def get_readiness() -> Health:
     """Readiness for requests.
 
-    The database answers, its tables are current, and the process goes on.
+    The database accepts writes, its tables are current, and the process is not stopping. The
+    database is asked at most once in ten seconds.
     """
     if collector().stopping.is_set():
         raise StoreUnavailable("this collector is stopping; send requests to another one")
-    collector().store.database.check()
+    readiness = collector().readiness
+    g.is_remembered = not readiness.refresh()
+    readiness.raise_failure()
     return Health(status="ready")
 
 

@@ -159,11 +159,11 @@ def revoke_invitations(survey_id: str) -> Withdrawn:
 
 @OPERATORS.call("POST", "/v1/purge", body=PurgeRequest, answer=Purged)
 def purge(asked: PurgeRequest) -> Purged:
-    """Purge closed surveys.
+    """Purge surveys that have ended.
 
-    Deletes the ids of their reports and their unused invitations; the counts stay. A client that
-    sends a report of theirs once more is told that the survey is closed, though it had been
-    counted.
+    By an operator, their deadline or their quota. Deletes the ids of their reports and their
+    unused invitations; the counts stay. A client that sends one of their reports again is told that
+    the survey is closed, though the report had been counted.
     """
     return Purged(surveys=collector().store.retention.purge(asked.closed_for, actor=g.actor))
 

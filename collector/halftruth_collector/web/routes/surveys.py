@@ -17,6 +17,7 @@ from ...errors import (
     SurveyClosed,
     TooLarge,
     TooManyReports,
+    UnknownSurvey,
     slug,
 )
 from ...intake.checking import Batch, stale
@@ -116,8 +117,11 @@ def add_reports(survey_id: str) -> Receipt:
     # Reports of this request that were not counted against its address when they were sent; an
     # estimate until it has been read.
     g.unmetered = 1 + (current_request().content_length or 0) // _BYTES_OF_REPORT
+    g.may_be_counted = False
     try:
-        receipt = this.store.reports.count(_receive(survey_id))
+        batch = _receive(survey_id)
+        g.may_be_counted = True
+        receipt = this.store.reports.count(batch)
     except (StoreUnavailable, TooManyReports):
         raise
     except HalftruthError:
@@ -149,7 +153,13 @@ def check_invitation(check: InvitationCheck, survey_id: str) -> InvitationState:
     this = collector()
     if this.limit is not None:
         this.limit.check_failures()
-    unused = this.store.invitations.is_unused(survey_id, bytes.fromhex(check.hash))
+    unused = False
+    try:
+        unused = this.store.invitations.is_unused(survey_id, bytes.fromhex(check.hash))
+    except UnknownSurvey:
+        if this.limit is not None:
+            this.limit.record_failures(1)
+        raise
     if not unused and this.limit is not None:
         this.limit.record_failures(1)
     return InvitationState(unspent=unused)
@@ -159,10 +169,13 @@ def _receive(survey_id: str) -> Batch:
     """Read the batch of this request; count a refusal among those of the survey."""
     this = collector()
     store = this.store
-    known = store.surveys.get_cached(survey_id)
+    known = store.surveys.last_read(survey_id)
     try:
+        # Before the database is asked for a survey, whether or not there is one of this id.
         if this.limit is not None:
             this.limit.check_failures()
+        if known is None:
+            known = store.surveys.get(survey_id)
         data = parameters.data()
         try:
             return _parse_reports(known, data)
@@ -177,7 +190,9 @@ def _receive(survey_id: str) -> Batch:
     except StoreUnavailable:
         raise
     except HalftruthError as error:
-        store.reports.refuse(survey_id, slug(error))
+        # Ids of surveys that there are not could be any number.
+        if known is not None:
+            store.reports.refuse(survey_id, slug(error))
         raise
 
 

@@ -1,0 +1,138 @@
+"""What a failed request says about its reports is true, and nothing fails once they are counted."""
+
+from collections import deque
+
+import pytest
+from databases import on_both
+from halftruth_collector.web import parameters
+
+pytestmark = on_both
+
+URL = "/v1/surveys/health/reports"
+NOT_COUNTED = "; nothing of this request was counted"
+UNCERTAIN = (
+    "; reports of this request may have been counted; send the same ids again, and none counts"
+    " twice"
+)
+
+
+@pytest.fixture
+def collector(app):
+    app.config["PROPAGATE_EXCEPTIONS"] = False
+    return app.extensions["halftruth"]
+
+
+def fail(*_):
+    raise RuntimeError("secret value 4711")
+
+
+def sent_again(http, body):
+    """Which of the reports were counted before."""
+    response = http.post(URL, json=body)
+    assert response.status_code == 202
+    return response.get_json()["duplicates"]
+
+
+@pytest.mark.parametrize("name", ["committed", "waiting", "refused", "request"])
+def test_metrics_that_fail_fail_no_request(
+    collector, http, batch, counted, monkeypatch, caplog, name
+):
+    monkeypatch.setattr(collector.metrics, name, fail)
+    monkeypatch.setattr(
+        collector.store.reports._commits, "_tell_waiting", collector.metrics.waiting
+    )
+    response = http.post(URL, json=batch([0, 0], [1, 2]))
+    assert (response.status_code, response.get_json()) == (202, {"accepted": 2, "duplicates": 0})
+    assert counted() == 2
+    # A refusal stays what it is.
+    assert http.post(URL, json=batch([0, 9])).status_code == 422
+    assert "4711" not in caplog.text
+    if name != "waiting":
+        assert "RuntimeError" in caplog.text
+
+
+def test_what_fails_before_reports_are_counted_says_that_none_was(
+    collector, http, batch, counted, monkeypatch
+):
+    monkeypatch.setattr(parameters, "report_batch", fail)
+    response = http.post(URL, json=batch([0, 0]))
+    assert response.get_json()["detail"] == "the collector failed" + NOT_COUNTED
+    assert counted() == 0
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_what_fails_for_no_reason_that_is_known_says_that_they_may_be_counted(
+    collector, http, batch, monkeypatch, when
+):
+    count, body = collector.store.reports.count, batch([0, 0])
+
+    def break_down(made):
+        if when == "after":
+            count(made)
+        fail()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(collector.store.reports, "count", break_down)
+        response = http.post(URL, json=body)
+    assert (response.status_code, response.get_json()["detail"]) == (
+        500,
+        "the collector failed" + UNCERTAIN,
+    )
+    assert sent_again(http, body) == (when == "after")
+
+
+@pytest.mark.parametrize("when", ["before", "at the commit", "after the commit"])
+def test_a_database_that_fails_leaves_only_its_commit_in_doubt(
+    collector, http, batch, monkeypatch, when
+):
+    dialect = collector.store.database.engine.dialect
+    commit, body = dialect.do_commit, batch([0, 0])
+    # So that the next transaction is the one that counts.
+    assert http.get("/v1/surveys/health").status_code == 200
+
+    def gone(*_):
+        raise dialect.loaded_dbapi.OperationalError("secret value 4711")
+
+    def commit_and_fail(connection):
+        if when == "after the commit":
+            commit(connection)
+        gone()
+
+    with monkeypatch.context() as patched:
+        if when == "before":
+            patched.setattr(dialect, "do_execute", gone)
+        else:
+            patched.setattr(dialect, "do_commit", commit_and_fail)
+        response = http.post(URL, json=body)
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    expected = NOT_COUNTED if when == "before" else UNCERTAIN
+    detail = response.get_json()["detail"]
+    assert detail == "the database does not answer (OperationalError)" + expected
+    assert sent_again(http, body) == (when == "after the commit")
+
+
+def test_reports_that_did_not_get_their_turn_are_not_counted(
+    collector, http, batch, counted, monkeypatch
+):
+    commits = collector.store.reports._commits
+    # As if another request led and never ended.
+    monkeypatch.setattr(commits, "_led", True)
+    monkeypatch.setattr(commits, "_patience", 0)
+    response = http.post(URL, json=batch([0, 0]))
+    assert response.get_json()["detail"].endswith("(too many wait for it)" + NOT_COUNTED)
+    assert counted() == 0
+
+
+def test_more_reports_than_may_wait_are_not_counted(collector, http, batch, counted, monkeypatch):
+    commits = collector.store.reports._commits
+    monkeypatch.setattr(commits, "_queue", deque([object()]))
+    monkeypatch.setattr(commits, "_most_waiting", 0)
+    response = http.post(URL, json=batch([0, 0]))
+    assert response.get_json()["detail"].endswith("keep up with what is sent" + NOT_COUNTED)
+    assert counted() == 0
+
+
+def test_other_requests_say_nothing_of_reports(collector, http, monkeypatch):
+    monkeypatch.setattr(collector.store.surveys, "get", fail)
+    response = http.get("/v1/surveys/health")
+    assert (response.status_code, response.get_json()["detail"]) == (500, "the collector failed")
