@@ -88,12 +88,12 @@ def test_a_database_that_others_could_read_is_tightened(tmp_path):
         for name in ("old.db", "old.db-wal", "old.db-shm"):
             (tmp_path / name).chmod(0o644)
         with Store("sqlite:///old.db") as second:
-            assert second.state("health").reports == 6
+            assert second.surveys.state("health").reports == 6
             assert open_to_others(tmp_path) == {}
             # Nobody lost a lock or a report by that.
             second.reports.add("health", survey.digest, reports(8))
         first.reports.add("health", survey.digest, reports(9))
-        assert first.state("health").reports == 9
+        assert first.surveys.state("health").reports == 9
 
 
 def test_what_is_no_database_keeps_its_mode(tmp_path):

@@ -90,7 +90,10 @@ def away(response):
     assert response.status_code == 503, response.text
     assert response.headers["Retry-After"]
     detail = response.get_json()["detail"]
-    assert detail == "this collector lacks the key that reports are sealed to"
+    assert detail == (
+        "this collector lacks the key that reports are sealed to; nothing of this request was"
+        " counted"
+    )
 
 
 def test_a_sealed_report_is_counted_as_it_was(send, public, survey, store):

@@ -206,7 +206,7 @@ def test_a_survey_that_ended_by_its_terms_is_purged_like_one_that_was_closed(
     found = of_survey(number)
     assert (found["report_ids"], found["invitations"]) == (0, 0)
     assert found["cells"] > 0
-    assert filled.state("health").reports == 3
+    assert filled.surveys.state("health").reports == 3
     assert filled.retention.purge(0) == []
     entries = [(each.actor, each.action) for each in filled.audit.all()][-2:]
     assert entries == [("token 1234", "survey close"), ("token 1234", "survey purge")]
