@@ -1,7 +1,8 @@
 """The analyst's side: pull aggregates with their error bounds."""
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from inspect import Parameter, Signature, formatannotation, getdoc
+from typing import TYPE_CHECKING, Any, Generic, get_type_hints
 
 import msgspec
 import requests
@@ -9,17 +10,82 @@ from halftruth_shared import Survey
 from halftruth_shared.analyses import QUERIES, Query, name_of, result_of
 from halftruth_shared.analyses.base import Columns, R, data_frame, texts
 from halftruth_shared.analyses.plan import PlanQuery, PlanRequest, PlanResult
-from halftruth_shared.analyses.reading import make
+from halftruth_shared.analyses.reading import Field, fields, make
 from halftruth_shared.analyses.showing import Shown
 from halftruth_shared.protocol.surveys import SurveyList, SurveySummary
 
 from .catalog import Catalog
-from .methods import AnalysisMethod
-from .questions import Questions
+from .questions import Questions, plain
 from .transport import Transport, survey_path
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_RAISES = "\nRaises\n------\nParameterError, RequestRefused, CollectorUnavailable"
+
+
+class AnalysisMethod(Generic[R]):
+    """Method that sends a query by ``ask`` of its object, with the query's fields as parameters.
+
+    It is made at its first access, so that importing the client makes none.
+
+    Parameters
+    ----------
+    query : type
+    *before : str
+        Parameters of ``ask`` before the question.
+    """
+
+    def __init__(self, query: type[Query[R]], *before: str) -> None:
+        self._query, self._before = query, before
+        #: Name as a Python identifier.
+        self.name = name_of(query).replace("-", "_")
+
+    def __get__(self, this: object, owner: type) -> Any:
+        method = _method(self._query, self._before)
+        method.__name__, method.__qualname__ = self.name, f"{owner.__name__}.{self.name}"
+        setattr(owner, self.name, method)
+        return getattr(owner if this is None else this, self.name)
+
+
+def _method(query: type[Query[R]], before: Sequence[str]) -> Callable[..., R]:
+    known = fields(query)
+    types = get_type_hints(query)
+    signature = Signature(
+        [
+            Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
+            *(Parameter(n, Parameter.POSITIONAL_OR_KEYWORD, annotation=str) for n in before),
+            *(_parameter(field, types[field.name]) for field in known.values()),
+        ],
+        return_annotation=result_of(query),
+    )
+
+    def method(*positional: Any, **named: Any) -> R:
+        arguments = signature.bind(*positional, **named).arguments
+        this, *preceding = [arguments.pop(name) for name in ("self", *before)]
+        values = {name: plain(known[name], value) for name, value in arguments.items()}
+        result: R = this.ask(*preceding, make(query, values))
+        return result
+
+    method.__signature__ = signature  # type: ignore[attr-defined]
+    described = [
+        *(f"{name} : str\n    Id of the {name}." for name in before),
+        *(_described(field, types[field.name]) for field in known.values()),
+    ]
+    parameters = ["\nParameters\n----------", *described] if described else []
+    method.__doc__ = "\n".join([getdoc(query) or "", *parameters, _RAISES])
+    return method
+
+
+def _parameter(field: Field, kind: Any) -> Parameter:
+    if field.required:
+        return Parameter(field.name, Parameter.POSITIONAL_OR_KEYWORD, annotation=kind)
+    return Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=kind)
+
+
+def _described(field: Field, kind: Any) -> str:
+    limits = "" if field.several or field.kind == "text" else f" Expected {field.accepted}."
+    return f"{field.name} : {formatannotation(kind)}\n    {field.description}{limits}"
 
 
 class Analyst:
@@ -181,8 +247,8 @@ class SurveyAnalyst:
 
 
 for _query in QUERIES.values():
-    for _class, _method in (
+    for _class, _made in (
         (Analyst, AnalysisMethod(_query, "survey")),
         (SurveyAnalyst, AnalysisMethod(_query)),
     ):
-        setattr(_class, _method.name, _method)
+        setattr(_class, _made.name, _made)

@@ -1,6 +1,6 @@
 """The page of an audit, in a browser."""
 
-from halftruth_collector.cli.documents import as_html
+from halftruth_collector.cli.audit import as_html
 from halftruth_collector.disclosure.audit import audit
 from halftruth_collector.disclosure.statement import statement
 

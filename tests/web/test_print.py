@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from halftruth_collector.analyses.survey_report import survey_report
-from halftruth_collector.cli.documents import as_html
+from halftruth_collector.cli.audit import as_html
 from halftruth_collector.disclosure.audit import audit
 from halftruth_collector.disclosure.statement import statement
 from halftruth_collector.web.pages.survey_report import as_file

@@ -1,6 +1,7 @@
-"""``halftruth audit``: what a survey discloses, before anyone answers it."""
+"""``halftruth audit``: what a survey discloses, before anyone answers it, as text and as a page."""
 
 from functools import partial
+from textwrap import fill
 from typing import Any
 
 import click
@@ -8,11 +9,46 @@ from halftruth_shared import read_survey
 
 from ..disclosure.audit import DELTA
 from ..disclosure.audit import audit as make_audit
+from ..disclosure.sections import Section, Statement
 from ..disclosure.statement import statement
+from ..web.standalone import standalone
 from . import options
-from .documents import as_html, as_text
-from .output import json_text, write
+from .output import json_text, table, write
 from .records import read_pilot
+
+#: Widths of sentences, and of a column's header, on a terminal.
+_COLUMNS = 100
+_HEADER = 16
+
+
+def as_text(statement: Statement) -> str:
+    """Return a statement as text for a terminal."""
+    parts = [statement.title, fill(statement.lead, _COLUMNS)]
+    for section in statement.sections:
+        parts += ["", section.title, "-" * len(section.title)]
+        parts += [
+            fill(
+                _bullet(section) + paragraph,
+                _COLUMNS,
+                subsequent_indent=" " * len(_bullet(section)),
+            )
+            for paragraph in section.paragraphs
+        ]
+        if section.table is not None:
+            header = [fill(name, _HEADER) for name in section.table.header]
+            parts.append(table(header, section.table.rows))
+        parts += [fill(note, _COLUMNS) for note in section.notes]
+    return "\n".join(parts)
+
+
+def as_html(statement: Statement) -> bytes:
+    """Return a page that needs nothing else, to be read and printed."""
+    return standalone("audit.html", ["print.css"], statement=statement).encode()
+
+
+def _bullet(section: Section) -> str:
+    return "• " if section.listed else ""
+
 
 #: Respondents, unless asked or as many as there are in a pilot.
 _RESPONDENTS = 1_000

@@ -12,12 +12,12 @@ from ..channels import Channel, MarginMoments
 from ..channels.axes import Array, Places, together
 from ..schema import Schema
 from .base import Mechanism
-from .parts import ReportPart
 from .reconstruction import (
     Likelihood,
     Margins,
     Reconstruction,
     ReportCounts,
+    ReportPart,
     Sample,
     TableEstimate,
     check_cells,

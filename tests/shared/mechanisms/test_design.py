@@ -16,8 +16,7 @@ import pytest
 from halftruth_collector.demo.census import SCHEMA as CENSUS
 from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire
 from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound
-from halftruth_shared.mechanisms.split_questionnaire.components import EXPONENT
-from halftruth_shared.mechanisms.split_questionnaire.design import choose_views
+from halftruth_shared.mechanisms.split_questionnaire.design import EXPONENT, choose_views
 from halftruth_shared.mechanisms.split_questionnaire.responses import (
     coordinates,
     most_direct,

@@ -1,17 +1,16 @@
 """One model of all answers: a loglinear model of the true table, fitted to perturbed reports.
 
 ``design`` says which interactions it has, ``information`` what reports tell of them, ``fit``
-estimates them, ``predict`` reads shares of any number of attributes from it, ``tables`` gives them
-in the place of unbiased ones; ``adequacy`` tests what it leaves out. ``perturbed_outcome`` is for
-regressions in a survey that perturbs one answer alone.
+estimates them, ``tables`` reads shares of any number of attributes from it, in the place of
+unbiased ones; ``adequacy`` tests what it leaves out. ``perturbed_outcome`` is for regressions in a
+survey that perturbs one answer alone.
 """
 
 from .adequacy import LackOfFit, adequacy
 from .cached import cached_model, described
 from .fit import LoglinearModel, Penalty, fit_model
 from .perturbed_outcome import Reported, channel_of_outcome, perturbed_outcome_regression
-from .predict import shares
-from .predictions import Shares
+from .tables import Shares, shares
 
 __all__ = [
     "LackOfFit",

@@ -16,14 +16,13 @@ from itertools import combinations
 import numpy as np
 import scipy
 from halftruth_shared import ParameterError, Survey
-from halftruth_shared.mechanisms.parts import ReportPart
+from halftruth_shared.mechanisms.reconstruction import ReportPart
 
 from ..bounds import Array
 from ..counts import Counts
 from .design import MAX_PARAMETERS, Design
-from .fit import LoglinearModel
+from .fit import LoglinearModel, is_told, parts_of
 from .information import Fitted, blocks
-from .preparation import is_told, parts_of
 
 #: Smallest share of the largest eigenvalue of V that is not nothing.
 _ROUNDING = 1e-9

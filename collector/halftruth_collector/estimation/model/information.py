@@ -25,7 +25,7 @@ import numpy as np
 import scipy
 from halftruth_shared import DomainTooLarge
 from halftruth_shared.channels import Channel, UniformMixture
-from halftruth_shared.mechanisms.parts import ReportPart
+from halftruth_shared.mechanisms.reconstruction import ReportPart
 from numpy.typing import NDArray
 
 from ..bounds import Array

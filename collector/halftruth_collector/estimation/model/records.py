@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..bounds import Array
 from ..calibration import Margin, raking_factors
 from .fit import LoglinearModel
-from .predict import shares
+from .tables import shares
 
 #: h, in standard errors: with 1 a parameter of which little is known would leave the straight line.
 STEP = 0.1

@@ -16,10 +16,9 @@ from halftruth_shared import Mechanism, Schema, Survey
 from ..bounds import Array
 from ..counts import Counts
 from ..model.design import Design
-from ..model.fit import LoglinearModel, Penalty, ridge
+from ..model.fit import LoglinearModel, Penalty, feasible, is_told, parts_of, ridge, schema_of
 from ..model.information import Fitted, derivatives
-from ..model.predict import shares
-from ..model.preparation import feasible, is_told, parts_of, schema_of
+from ..model.tables import shares
 
 #: Reports of the expected survey; the information of one of them is a share of theirs.
 _MANY = 10**12

@@ -9,7 +9,7 @@ from ...errors import DomainTooLarge
 from ...rational import as_float
 from ...schema import Schema
 from ..variances import Target
-from .components import (
+from .design import (
     EXPONENT,
     Array,
     error_coefficients,

@@ -1,17 +1,172 @@
-"""Probabilities of reports by tables of the answers, for simulation and for the likelihood."""
+"""Probabilities of the reports of views: as operators, for simulation and for the likelihood.
 
-from collections.abc import Sequence
+Reports of one view after the other are the parts of a likelihood.
+"""
+
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 
 import numpy as np
+import scipy
+from numpy.typing import NDArray
 
+from ...channels import UniformMixture
 from ...channels.axes import Array
 from ...errors import DomainTooLarge
-from ..parts import Operator
-from ..reconstruction import Likelihood, ReportCounts
-from .operators import PairsOperator, ViewOperator
+from ..reconstruction import Likelihood, Operator, ReportCounts, ReportPart
+from .incidence import belongs, sums_by_cell, sums_by_symbol
+from .responses import Response
 from .views import View
+
+#: Pairs that are looked at at once.
+_AT_ONCE = 2**21
+
+
+class ViewOperator:
+    """From the cells of a view to all symbols.
+
+    Parameters
+    ----------
+    response : Response
+    gamma : Fraction
+    """
+
+    def __init__(self, response: Response, gamma: Fraction) -> None:
+        self._response = response
+        self._lowest, self._more = float(response.share(gamma)), float(gamma - 1)
+
+    def forward(self, x: Array) -> Array:
+        own = self._more * sums_by_symbol(x, self._response)
+        return np.asarray(self._lowest * (own + x.sum(axis=-1, keepdims=True)))
+
+    def adjoint(self, y: Array) -> Array:
+        own = self._more * sums_by_cell(y, self._response)
+        return np.asarray(self._lowest * (own + y.sum(axis=-1, keepdims=True)))
+
+
+class PairsOperator:
+    """Responses to the cells of some views, by a sparse matrix of symbols and the cells they own.
+
+    A symbol of a geometry is orthogonal to one in q of the cells of its view. Where these are few,
+    or few of all symbols are wanted, this takes less time than transforms over all symbols.
+
+    Parameters
+    ----------
+    responses : sequence of Response
+        Those of the views, whose cells, and whose symbols, follow each other.
+    symbols : sequence of ndarray of int
+        Symbols that are wanted of each.
+    gamma : Fraction
+    """
+
+    def __init__(
+        self,
+        responses: Sequence[Response],
+        symbols: Sequence[NDArray[np.int64]],
+        gamma: Fraction,
+    ) -> None:
+        self._views, self._more = len(responses), float(gamma - 1)
+        shares = [float(response.share(gamma)) for response in responses]
+        self._lowest = np.repeat(shares, [len(some) for some in symbols])
+        blocks = [_pairs(each, some) for each, some in zip(responses, symbols, strict=True)]
+        self._cells = scipy.sparse.block_diag(blocks, format="csr")
+        self._symbols = self._cells.T.tocsr()
+
+    def forward(self, x: Array) -> Array:
+        own = self._more * _product(self._cells, x)
+        # Each view has all people in its cells.
+        return np.asarray(self._lowest * (own + x.sum(axis=-1, keepdims=True) / self._views))
+
+    def adjoint(self, y: Array) -> Array:
+        scaled = y * self._lowest
+        own = self._more * _product(self._symbols, scaled)
+        return np.asarray(own + scaled.sum(axis=-1, keepdims=True) / self._views)
+
+
+def _product(matrix: "scipy.sparse.csr_array", values: Array) -> Array:
+    """Multiply a matrix by the last axis of values."""
+    flat = values.reshape(-1, values.shape[-1])
+    return np.asarray((matrix @ flat.T).T).reshape(*values.shape[:-1], -1)
+
+
+def _pairs(response: Response, symbols: NDArray[np.int64]) -> "scipy.sparse.csr_array":
+    """Return which cells (columns) own each of some symbols (rows)."""
+    if not response.prime:
+        rows = np.arange(len(symbols))
+        shape = (len(symbols), response.cells)
+        return scipy.sparse.csr_array((np.ones(len(rows)), (rows, symbols)), shape=shape)
+    step = max(1, _AT_ONCE // response.cells)
+    blocks = [
+        scipy.sparse.csr_array(belongs(some, response).astype(np.float64))
+        for some in np.split(symbols, range(step, len(symbols), step))
+    ]
+    return scipy.sparse.vstack(blocks, format="csr")
+
+
+#: Most pairs of a cell and a symbol of its own that are listed; beyond, sums take transforms.
+_MOST_PAIRS = 2**23
+
+
+@lru_cache(maxsize=16)
+def _geometry(response: Response, gamma: Fraction) -> Operator:
+    if response.cells * response.inside > _MOST_PAIRS:
+        return ViewOperator(response, gamma)
+    return PairsOperator([response], [np.arange(response.symbols)], gamma)
+
+
+def parts_of(
+    views: Sequence[View],
+    gamma: Fraction,
+    shape: tuple[int, ...],
+    public: Sequence[int],
+    counts: ReportCounts,
+    among: Sequence[int],
+) -> Iterator[ReportPart]:
+    """Yield the reports of each view that has some, as far as they are about some attributes.
+
+    Of views with others besides, k-ary reports are taken as reports of what they have in common:
+    each stands for all that agree with it there. Those of a geometry tell nothing alone of a
+    margin, and are left out.
+
+    Parameters
+    ----------
+    views : sequence of View
+    gamma : Fraction
+    shape : tuple of int
+        Of the schema.
+    public : sequence of int
+    counts : ReportCounts
+    among : sequence of int
+        Positions of the attributes that count.
+    """
+    order = np.argsort(counts.cells[:, -1], kind="stable")
+    cells, numbers = counts.cells[order], counts.counts[order]
+    ends = np.searchsorted(cells[:, -1], [view.first + view.response.symbols for view in views])
+    columns = [column for column, j in enumerate(public) if j in among]
+    known = tuple(public[column] for column in columns)
+    sizes = tuple(shape[j] for j in known)
+    for view, end, start in zip(views, ends, [0, *ends[:-1]], strict=True):
+        kept = tuple(j for j in view.positions if j in among)
+        response = view.response
+        if end == start or not (kept or known):
+            continue
+        if response.prime and kept != view.positions:
+            continue
+        symbols = cells[start:end, -1] - view.first
+        row = [cells[start:end, column] for column in columns]
+        place = np.ravel_multi_index((*row, symbols), (*sizes, response.symbols))
+        sums = np.bincount(place, numbers[start:end], prod(sizes) * response.symbols)
+        table = sums.astype(np.float64).reshape(*sizes, response.symbols)
+        if response.prime:
+            yield ReportPart(known, kept, _geometry(response, gamma), table)
+            continue
+        others = tuple(len(sizes) + axis for axis, j in enumerate(view.positions) if j not in among)
+        table = table.reshape(*sizes, *view.shape).sum(axis=others).reshape(*sizes, -1)
+        keep = (gamma - 1) * response.share(gamma)
+        yield ReportPart(known, kept, UniformMixture(table.shape[-1:], keep), table)
+
 
 #: Most different reports.
 _MOST_REPORTS = 2**24

@@ -16,8 +16,7 @@ import numpy as np
 from ...channels.axes import Array
 from ...errors import DomainTooLarge, EstimateError, ParameterError
 from ...schema import Schema
-from ..parts import ReportPart
-from ..reconstruction import Likelihood, Margins, Reconstruction, ReportCounts
+from ..reconstruction import Likelihood, Margins, Reconstruction, ReportCounts, ReportPart
 from ..variances import Target, UnitVariance
 from .behind import Behind
 from .decoding import Decoded
@@ -176,7 +175,7 @@ class SplitReconstruction(Reconstruction):
         return SplitLikelihood(*self._reported, counts)
 
     def parts(self, counts: ReportCounts, attributes: Sequence[str]) -> list[ReportPart]:
-        from .parts import parts_of
+        from .channel import parts_of
 
         return list(parts_of(*self._reported, counts, self.schema.positions(attributes)))
 

@@ -9,7 +9,7 @@ from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.model import information
 from halftruth_collector.estimation.model.design import Design
 from halftruth_collector.estimation.model.information import Fitted, derivatives, log_likelihood
-from halftruth_shared.mechanisms.split_questionnaire.operators import (
+from halftruth_shared.mechanisms.split_questionnaire.channel import (
     PairsOperator,
     ViewOperator,
 )

@@ -1,14 +1,75 @@
-"""Scripts that read weighted records: for R's package survey and for Python."""
+"""Files of weighted records: CSV and Parquet, with a codebook, and scripts for R and Python."""
 
+import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from string import Template
+from zipfile import ZIP_DEFLATED, ZipFile
 
+from halftruth_shared import ParameterError
 from halftruth_shared.analyses.microdata import MicrodataResult, Variable
+from halftruth_shared.analyses.wording import number
 
-from ..analyses.tabular import harmless
-from .codebook import preamble
+from ..analyses.tabular import arrow, harmless, to_csv, to_parquet
+
+
+def preamble(result: MicrodataResult) -> list[str]:
+    """Origin and limits of weighted records, line by line."""
+    terms = result.interactions
+    lines = [
+        f"Weighted records of the survey {result.survey} (digest {result.digest[:16]}).",
+        "No row is a person. Each row is a combination of answers, and its weight the number of",
+        "respondents who are estimated to give it. Everything is computed from",
+        f"{result.reports} perturbed reports (counted by {result.as_of:%Y-%m-%d %H:%M} UTC), by a"
+        " loglinear",
+        f"model without interactions of {terms + 1} or more answers.",
+    ]
+    if result.query.margins:
+        lines.append(f"Weighted to known margins of {', '.join(result.query.margins)}.")
+    if result.drawn:
+        lines += [
+            "These rows stand for more combinations of answers than there are rows: exactly in",
+            f"tables of {terms} questions, with an error of their own in everything else.",
+        ]
+    if not result.converged:
+        lines.append("The fit of the model did not converge: errors are not reliable.")
+    return lines
+
+
+def codebook(result: MicrodataResult) -> str:
+    """Variables, answers and weights of records, as text."""
+    lines = [
+        *preamble(result),
+        "",
+        "weight",
+        f"  Estimated number of respondents; the sum is {number(result.sum_of_weights, 0)}.",
+        f"rep1 to rep{result.replicates}",
+        "  Replicate weights. The variance of a statistic is the sum of the squared differences",
+        f"  between it and the same of each replicate weight, times {result.scale:g}. It holds the",
+        "  error of perturbation and of sampling.",
+        "record",
+        "  What a row is.",
+    ]
+    for variable in result.variables:
+        lines += _described(variable)
+    return "\n".join(lines) + "\n"
+
+
+def _described(variable: Variable) -> Iterator[str]:
+    yield f"{variable.name}"
+    yield f"  {variable.label}"
+    midpoints = variable.midpoints or []
+    for code, (category, label) in enumerate(
+        zip(variable.categories, variable.labels, strict=True)
+    ):
+        parts = [category, *([f"shown as: {label}"] if label != category else [])]
+        if category in variable.missing:
+            parts.append("no answer")
+        elif midpoints:
+            parts.append(f"midpoint {midpoints[code]:g}")
+        yield f"  {code:3}  {'; '.join(parts)}"
+
 
 _R = Template("""\
 $about
@@ -169,3 +230,100 @@ def _answered_in_python(variable: Variable, levels: Sequence[str]) -> list[str]:
     gone = _missing(variable, levels)
     own = f'records["{variable.name}"]'
     return [f"# Those who answered: records = records[~{own}.isin([{gone}])]"] if gone else []
+
+
+def check_file(file: str) -> None:
+    """Check that the name of a file says how to write it, and that this can be done here.
+
+    Raises
+    ------
+    ParameterError
+    NotAcceptable
+        If a package is not installed.
+    """
+    suffix = Path(file).suffix
+    if suffix not in WRITERS:
+        raise ParameterError(
+            f"out: expected a file that ends in one of {', '.join(WRITERS)}", field="out"
+        )
+    if suffix == ".parquet":
+        arrow()
+
+
+def content(result: MicrodataResult, name: str) -> bytes:
+    """Return the content of a file of records, by the end of its name.
+
+    Those of `WRITERS` are the records alone; ".zip" after one of them is an archive of what
+    `write_records` writes, and any other ending the codebook.
+
+    Raises
+    ------
+    NotAcceptable
+    """
+    path = Path(name)
+    if path.suffix in WRITERS:
+        return WRITERS[path.suffix](result)
+    if path.suffix != ".zip":
+        return codebook(result).encode()
+    archive = io.BytesIO()
+    with ZipFile(archive, "w", ZIP_DEFLATED) as into:
+        for file, part in _side_by_side(result, Path(path.stem)).items():
+            into.writestr(file, part)
+    return archive.getvalue()
+
+
+def write_records(result: MicrodataResult, file: str) -> list[Path]:
+    """Write records, their codebook and scripts that read them, side by side.
+
+    Returns
+    -------
+    list of Path
+        The files that were written.
+
+    Raises
+    ------
+    ParameterError
+        If a file cannot be written.
+    """
+    check_file(file)
+    path = Path(file)
+    contents = {path.with_name(n): part for n, part in _side_by_side(result, path).items()}
+    try:
+        for each, part in contents.items():
+            each.write_bytes(part)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ParameterError(
+            f"out: expected a file that can be written: {reason}", field="out"
+        ) from None
+    return list(contents)
+
+
+def _side_by_side(result: MicrodataResult, path: Path) -> dict[str, bytes]:
+    """Return the contents of a file of records, its codebook and scripts, by their names."""
+    texts = {f"{path.stem}-codebook.txt": codebook(result)}
+    texts |= {f"{path.stem}{suffix}": text for suffix, text in scripts(result, path.name)}
+    records = WRITERS[path.suffix](result)
+    return {path.name: records, **{name: text.encode() for name, text in texts.items()}}
+
+
+class _Plain:
+    """The rows of a result, without the columns that its files have beside them."""
+
+    def __init__(self, result: MicrodataResult) -> None:
+        self.columns, self.rows = result.columns, result.rows
+
+
+def _csv(result: MicrodataResult) -> bytes:
+    return to_csv(_Plain(result)).encode()
+
+
+def _parquet(result: MicrodataResult) -> bytes:
+    return to_parquet(_Plain(result))
+
+
+#: How records are written, by the ends of files' names.
+WRITERS: dict[str, Callable[[MicrodataResult], bytes]] = {
+    ".csv": _csv,
+    ".parquet": _parquet,
+}
