@@ -1,8 +1,8 @@
 """Counting the reports of files, each id once: the pieces of work, and what they add up to.
 
-Files are checked, and their reports parted by id (:mod:`.checking`). Then each part is counted by
-itself, since all reports with one id are in the same part. Each piece of work is a few queries of
-DuckDB, which any process may run, and run again.
+Files are checked, and their reports parted by id (:mod:`~.checking`). Then each part is counted by
+itself (:mod:`~.parts`), since all reports with one id are in the same part. Each piece of work is a
+few queries of DuckDB, which any process may run, and run again.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import os
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -23,12 +22,11 @@ import pyarrow.parquet as pq
 from halftruth_shared import ParameterError, ReportSpace, Survey
 from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.report_files import ReportFile
-from numpy.typing import NDArray
 from sqlalchemy import select
 
 from ..executors import Map
 from ..store import counts_folder
-from ..store.counts_folder import PARTS, PROVENANCE, Earlier, IdFile, Provenance, SourceFile
+from ..store.counts_folder import PARTS, PROVENANCE, Earlier, Provenance, SourceFile
 from ..store.files import exported
 from ..store.tables import surveys
 from .checking import (
@@ -38,62 +36,17 @@ from .checking import (
     Rules,
     Task,
     check_file,
-    earlier_name,
     part_ids,
-    part_name,
-    whole,
-    working,
 )
-from .engine import connect, quote, quote_list
+from .parts import Conflicts, CountedPart, Part, count_part
 from .sources import find, read_manifests, total_size
-from .words import to_packed, words_of
+from .words import to_packed
 
 #: Bytes of files for each part of the ids.
 _BYTES_OF_PART = 2**24
 
 #: Reason of reports that share an id and have different values.
 CONFLICT = "conflicting-id"
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of the reports to be counted.
-
-    Attributes
-    ----------
-    number : int
-    files, earlier : int
-        Number of files of reports, and of earlier counts, that were parted.
-    folder : str
-        Where these are in ``work``; its new ids go into ``counts``.
-    space : ReportSpace
-    """
-
-    number: int
-    files: int
-    earlier: int
-    folder: str
-    space: ReportSpace
-
-
-@dataclass(frozen=True)
-class Conflicts:
-    """Reports of one file whose ids other reports have with other values; row of the first."""
-
-    file: int
-    reports: int
-    row: int
-
-
-@dataclass(frozen=True)
-class CountedPart:
-    """Counts of a part by the words of a report, and the reports that were not counted."""
-
-    words: list[NDArray[np.integer]]
-    counts: NDArray[np.int64]
-    repeated: int
-    conflicts: list[Conflicts]
-    ids: IdFile
 
 
 def count(
@@ -191,61 +144,6 @@ def count(
         (result / PROVENANCE).write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
         os.replace(result, to)
     return provenance, refused
-
-
-def count_part(part: Part) -> CountedPart:
-    """Count the reports of a part, each id once, unless it was counted earlier.
-
-    Raises
-    ------
-    ParameterError
-        If there is not enough room for it.
-    """
-    folder = Path(os.path.realpath(part.folder))
-    work, ids = folder / "work", folder / "counts" / counts_folder.ids_name(part.number)
-    names = [word.name for word in words_of(part.space)]
-    with working(part.folder), connect(folder) as database:
-        reports = _files(work / part_name(number, part.number) for number in range(part.files))
-        earlier = ""
-        if part.earlier:
-            known = (work / earlier_name(number, part.number) for number in range(part.earlier))
-            earlier = f"ANTI JOIN {_files(known)} AS earlier USING (id)"
-        differs = " OR ".join(f"min({name}) <> max({name})" for name in names)
-        firsts = ", ".join(f"min({name}) AS {name}" for name in names)
-        database.execute(
-            f"CREATE TABLE found AS SELECT id, count(*) AS reports, ({differs}) AS conflicting,"
-            f" {firsts} FROM {reports} AS reports {earlier} GROUP BY id"
-        )
-        [[rows]] = database.execute(f"SELECT count(*) FROM {reports}").fetchall()
-        conflicts = database.execute(
-            f"SELECT file, count(*), min(row) FROM {reports} AS reports SEMI JOIN"
-            " (SELECT id FROM found WHERE conflicting) AS conflicts USING (id) GROUP BY file"
-        ).fetchall()
-        database.execute("DELETE FROM found WHERE conflicting")
-        of_words = ", ".join(names)
-        cells = database.execute(
-            f"SELECT {of_words}, count(*) AS reports FROM found GROUP BY {of_words}"
-        ).fetchnumpy()
-        with whole(ids) as unfinished:
-            # The order of an id tells nothing of when its report came.
-            database.execute(
-                f"COPY (SELECT id FROM found ORDER BY id) TO {quote(unfinished)}"
-                " (FORMAT parquet, COMPRESSION uncompressed)"
-            )
-            sha256 = counts_folder.file_hash(unfinished)
-    counts = np.asarray(cells["reports"])
-    distinct = int(counts.sum())
-    return CountedPart(
-        words=[np.asarray(cells[name]) for name in names],
-        counts=counts,
-        repeated=rows - distinct - sum(count for _, count, _ in conflicts),
-        conflicts=[Conflicts(*each) for each in conflicts],
-        ids=IdFile(name=ids.name, rows=distinct, sha256=sha256),
-    )
-
-
-def _files(paths: Iterable[Path]) -> str:
-    return f"read_parquet({quote_list([*paths])}, hive_partitioning = false)"
 
 
 def _rules(survey: Survey, sealing_key: str | None, key_file: Path | None) -> Rules:
