@@ -55,6 +55,7 @@ query = '''
 print(sorted(connection.execute(query, [sys.argv[1]]).fetchall()))
 """
 
+
 class Run(NamedTuple):
     """Seconds of the clock and of processors, the largest peak of a process, and the counts."""
 

@@ -25,6 +25,9 @@ from ..estimation.two_samples import samples_of
 #: Most people of one row, and of all rows of a file.
 MOST_OF_ROW, MOST_OF_FILE = 1_000_000, 10_000_000
 
+#: Most bytes and values that the columns of a Parquet file unpack to.
+_MOST_BYTES, _MOST_VALUES = 2**28, 2**25
+
 #: Bytes of a report's id.
 _ID_SIZE = 16
 
@@ -364,11 +367,46 @@ def _read_parquet(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
     except ImportError:
         raise _not_installed("pyarrow", "parquet") from None
     # What Arrow raises of a damaged file is a ValueError or OSError.
-    file = pq.ParquetFile(path)
-    _check_columns(file.schema_arrow.names, wanted, file.metadata.num_rows)
-    table = file.read(columns=list(wanted))
+    metadata = pq.read_metadata(path)
+    _check_columns(metadata.schema.to_arrow_schema().names, wanted, metadata.num_rows)
+    _check_sizes(metadata, wanted)
+    leaves = {metadata.schema.column(place).path for place in range(metadata.num_columns)}
+    file = pq.ParquetFile(path, metadata=metadata, read_dictionary=leaves.intersection(wanted))
     for name in wanted:
-        yield _Column(name, table.column(name).to_pylist())
+        yield _Column(name, _values(file.read(columns=[name]).column(name)))
+
+
+def _check_sizes(metadata: Any, wanted: Sequence[str]) -> None:
+    """Check what the columns of a Parquet file unpack to, before any of them is read."""
+    paths = tuple(f"{name}." for name in wanted)
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+    of_wanted = [chunk for chunk in chunks if f"{chunk.path_in_schema}.".startswith(paths)]
+    if (
+        sum(chunk.total_uncompressed_size for chunk in of_wanted) > _MOST_BYTES
+        or sum(chunk.num_values for chunk in of_wanted) > _MOST_VALUES
+    ):
+        raise RecordError(
+            f"unpacks to more than {_MOST_BYTES} bytes or {_MOST_VALUES} values; expected fewer"
+            " rows in a file, or a column that says how many people a row stands for",
+            field="file",
+        )
+
+
+def _values(column: Any) -> list[Any]:
+    """Values of a column of Arrow; each distinct one is one object, however often it is there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values: list[Any] = []
+    for chunk in column.chunks:
+        if pa.types.is_nested(chunk.type):
+            values += chunk.to_pylist()
+            continue
+        coded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
+        distinct = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
+        values += distinct[np.from_dlpack(pc.fill_null(coded.indices, len(distinct) - 1))].tolist()
+    return values
 
 
 def _not_installed(library: str, extra: str) -> ParameterError:

@@ -14,15 +14,14 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from random import SystemRandom
-from typing import Annotated, Literal
+from typing import Literal
 from uuid import UUID
 
 import msgspec
-from msgspec import Meta
 
 from ..errors import ParameterError
 from ..private_files import open_new, write_durably
-from .base import Digest, Invitation, Message, Request
+from .base import Digest, Invitation, Message
 from .reports import Report, ReportBatch, SealedBatch, SealedReport
 
 Form = Literal["parquet", "ndjson"]
@@ -34,12 +33,12 @@ ROWS = 250_000
 MANIFEST = ("manifest-", ".json")
 
 
-class FiledReport(Request, frozen=True, kw_only=True, omit_defaults=True):
+class FiledReport(Message, frozen=True, kw_only=True, omit_defaults=True):
     """A line of a file: one report with the digest of its survey."""
 
     digest: Digest
     id: UUID
-    values: list[Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]] | None = None
+    values: list[int] | None = None
     sealed: bytes | None = None
     invitation: Invitation | None = None
 

@@ -2,9 +2,12 @@
 
 import csv
 import time
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from databases import on_both
 from field_data import NIGERIA, published
@@ -234,6 +237,41 @@ def test_more_rows_than_a_file_may_have_are_refused_unread(field, tmp_path, monk
     frame.to_parquet(path)
     with pytest.raises(RecordError, match="has 3 rows; expected at most 2"):
         read_randomized(str(path), field)
+
+
+def test_a_small_parquet_file_is_not_read_into_much(field, tmp_path):
+    """What repeats takes no place in the file."""
+    rows = 3_000_000
+    repeated = {"armed": "yes", "age": 40, "town": "north"}
+    columns = {name: pa.repeat(pa.scalar(value), rows) for name, value in repeated.items()}
+    path = tmp_path / "field.parquet"
+    pq.write_table(pa.table(columns), path, compression="zstd")
+    assert path.stat().st_size < 200_000
+    tracemalloc.start()
+    try:
+        assert read_randomized(str(path), field).people == rows
+        # An object for each value took more than twice as much.
+        assert tracemalloc.get_traced_memory()[1] < 80 * rows
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("rows", "value"), [(11_000, "x" * 30_000), (9_000_000, "x")], ids=["bytes", "values"]
+)
+def test_a_parquet_file_that_unpacks_to_too_much_is_refused_unread(field, tmp_path, rows, value):
+    path = tmp_path / "field.parquet"
+    names = ("armed", "age", "town", "key")
+    plain = pa.repeat(pa.scalar(value), rows)
+    pq.write_table(
+        pa.table(dict.fromkeys(names, plain)), path, compression="zstd", use_dictionary=rows > 10**6
+    )
+    assert path.stat().st_size < 500_000
+    before = pa.total_allocated_bytes()
+    del plain
+    with pytest.raises(RecordError, match="unpacks to more than 268435456 bytes or 33554432 val"):
+        read_randomized(str(path), field, key="key")
+    assert pa.total_allocated_bytes() <= before
 
 
 def test_a_value_that_is_no_text_is_refused(field, tmp_path):
