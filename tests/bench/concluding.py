@@ -34,14 +34,14 @@ def records_as_frame() -> pd.DataFrame:
     )
 
 
-def find(survey: Survey, counts: Counts, select: str) -> Rules:
+def find(survey: Survey, counts: Counts) -> Rules:
     """The rules with the highest confidence, with nothing remembered of these counts."""
     fresh = Counts.from_cells(survey, counts.cells, counts.counts)
     rules = Estimator(survey, fresh).rules(
-        MIN_SUPPORT, MIN_CONFIDENCE, select=select, measures=MEASURE_NAMES, limit=RULES
+        MIN_SUPPORT, MIN_CONFIDENCE, measures=MEASURE_NAMES, limit=RULES
     )
     for column in rules.measures:
-        _ = column.interval(rules.level)
+        _ = column.interval(1 - rules.alpha)
     return rules
 
 

@@ -22,6 +22,7 @@ from halftruth_shared.analyses.wording import (
     number,
     number_in_words,
     p_value,
+    percent,
     quoted_items,
     with_interval,
 )
@@ -56,7 +57,7 @@ def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
     names = [attribute.categories[code] for code in chosen]
     table = counted.estimator.table([query.groups, name])
     groups = Groups.of_table(table, names, chosen, answer, query.target)
-    effects = compare_groups(groups, reference, query.effect, query.simultaneous, query.confidence)
+    effects = compare_groups(groups, reference, query.effect, query.confidence)
     every = [shares_of(groups, query.confidence), effects]
     if query.trend:
         every.append(trend_of(groups, query.confidence))
@@ -218,12 +219,10 @@ def chart(result: ComparisonResult) -> EstimateChart:
         row = sentences.drawn("from one group to the next", sentences.points(result.trend))
         points = Axis("percentage points")
         panels.append(Panel(points, (row,), "Average change", Reference(0, "no trend")))
-    together = query.simultaneous != "none"
     return EstimateChart(
         title=sentences.title(result, _what(result), f"by {sentences.quoted(query.groups)}"),
         notes=(
-            *sentences.notes(result, [*shares, *effects], together=together),
-            *(["Those of shares and of a trend are each by itself."] if together else []),
+            *sentences.notes(result, [*shares, *effects]),
             *warnings(result),
         ),
         panels=tuple(panels),
@@ -247,9 +246,13 @@ def headline(result: ComparisonResult) -> str:
     said += f", p-value {p_value(largest.p_value)}"
     here = quoted_items({groups: largest.group})
     other = quoted_items({groups: largest.against}) if largest.against else "all others"
-    tests = len(tested) if result.query.simultaneous == "none" else 1
-    if (largest.p_value or 0.0) >= (1 - result.query.confidence) / tests:
-        return f"No difference in {what} was found; clearest: {here} from {other}, {said}."
+    # The smallest of several p-values is held against the level of one of them.
+    if (largest.p_value or 0.0) >= (1 - result.query.confidence) / len(tested):
+        many = "" if len(tested) == 1 else f" ({len(tested)} tests, adjusted)"
+        return (
+            f"No significant difference in {what}{many}; strongest evidence: {here} from {other},"
+            f" {said}."
+        )
     more = None if effect.value is None else effect.value > (0 if points else 1)
     than = {None: "not as", True: "more", False: "less"}[more]
     where = "where" if largest.against else "among"
@@ -286,15 +289,11 @@ def interpretation(result: ComparisonResult) -> list[str]:
             "Where a denominator is not significantly above zero, its ratio has no upper end."
         )
     many = len(result.comparisons)
-    if many > 1 and query.simultaneous == "none":
+    if many > 1:
         lines.append(
-            f"Each interval and p-value is for one comparison by itself; among {many}, chance"
-            " differences are likelier than in one. With “simultaneous: maximum” all hold together."
-        )
-    if query.simultaneous != "none":
-        lines.append(
-            "Intervals and p-values of the comparisons hold all together, those of shares and of a"
-            " trend each by itself."
+            f"Each interval and p-value is for one comparison by itself. The headline names the"
+            f" smallest of {many} p-values, and calls it significant below"
+            f" {percent(1 - query.confidence)} divided by {many}."
         )
     error = "the error that there is if they are"
     if query.estimate == "model":

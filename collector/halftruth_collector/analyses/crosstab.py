@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
+import scipy
 from halftruth_shared import Attribute, ParameterError
 from halftruth_shared.analyses.base import Items, MeasureEstimate
 from halftruth_shared.analyses.charts import Axis, Chart, EstimateChart, HeatMap, Mark, Panel
@@ -33,10 +34,11 @@ from msgspec.structs import replace
 
 from ..estimation.answers import present_items
 from ..estimation.association import in_order, known_covariance
-from ..estimation.bounds import Array, normal_quantile, optional
+from ..estimation.bounds import Array, optional
 from ..estimation.estimates import covariance_of, estimates
 from ..estimation.independence import Departures, IndependenceTest
 from ..estimation.ratios import ConditionalShares, conditional_covariance, conditional_shares
+from ..estimation.selection import adjusted_p_values
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, names_of_clearest
 from .table import cells
@@ -120,7 +122,7 @@ def _multiple_response(
         effective.append(reports)
     # In row-major order, whether the options are in the rows or in the columns.
     axes = [dict.fromkeys(axis) for axis in zip(*found, strict=True)]
-    cells = [found[key] for key in product(*axes)]
+    cells = _adjusted([found[key] for key in product(*axes)])
     margins = [(cell.ends[1] - cell.ends[0]) / 2 if cell.ends else np.inf for cell in cells]
     reliability, verdict = verdicts.on_table(np.array(margins), np.concatenate(effective))
     return CrosstabResult(
@@ -134,6 +136,13 @@ def _multiple_response(
         independence=_smallest(tests),
         measures=[],
     )
+
+
+def _adjusted(cells: Sequence[CrosstabCell]) -> list[CrosstabCell]:
+    """Adjust the p-values of cells for all of these cells."""
+    p_values = [np.nan if cell.p_value is None else cell.p_value for cell in cells]
+    rates = adjusted_p_values(np.array(p_values)).tolist()
+    return [replace(cell, adjusted=optional(rate)) for cell, rate in zip(cells, rates, strict=True)]
 
 
 def _smallest(tests: Sequence[IndependenceOutcome]) -> IndependenceOutcome | None:
@@ -159,6 +168,7 @@ def _tabulate(counted: Counted, query: CrosstabQuery) -> tuple[CrosstabResult, A
     parts = error_parts(shares.variance.ravel(), alone)
     reliability, verdict = verdicts.on_table(shares.sets.half_width, table.effective_reports)
     departures = Departures(table)
+    p_values = 2 * scipy.special.ndtr(-np.abs(departures.scores.ravel()))
     result = CrosstabResult(
         **counted.origin(),
         query=query,
@@ -172,6 +182,8 @@ def _tabulate(counted: Counted, query: CrosstabQuery) -> tuple[CrosstabResult, A
                 np.sqrt(shares.variance),
                 shares.sets,
                 errors=parts,
+                p_value=p_values,
+                adjusted=[*map(optional, adjusted_p_values(p_values).tolist())],
                 values=[values for _, values in cells(counted.estimator.schema, names)],
                 residual=[*map(optional, departures.residuals.ravel().tolist())],
             )
@@ -190,12 +202,9 @@ def _outcome(test: IndependenceTest) -> IndependenceOutcome:
     if test.p_value is None:
         statement = f"cannot be tested: {test.undefined}"
     elif test.p_value < CONTRADICTED:
-        statement = "such departures from independence are rare if the answers are independent"
+        statement = "significant association"
     else:
-        statement = (
-            "such departures from independence are no rarity if the answers are independent, which"
-            " does not show that they are: perturbation hides weak associations"
-        )
+        statement = "no evidence of an association"
     return IndependenceOutcome(**dataclasses.asdict(test), statement=statement)
 
 
@@ -289,14 +298,14 @@ def _text(cell: CrosstabCell, result: CrosstabResult) -> str:
     text = estimate_in_words(cell, as_share=True)
     if cell.ends is not None:
         text = with_interval(cell, as_share=True)
-    if cell.value is None or cell.residual is None or abs(cell.residual) < _clear(result):
+    if cell.value is None or cell.residual is None or not _departs(cell, result):
         return text
     return f"{text} {_MORE if cell.residual > 0 else _LESS}"
 
 
-def _clear(result: CrosstabResult) -> float:
-    """Standard errors beyond which a departure from independence is marked."""
-    return normal_quantile(1 - result.query.confidence)
+def _departs(cell: CrosstabCell, result: CrosstabResult) -> bool:
+    """Return true if a cell's departure from independence is significant among all cells."""
+    return cell.adjusted is not None and cell.adjusted <= 1 - result.query.confidence
 
 
 def _counted(people: Estimate) -> str:
@@ -385,18 +394,19 @@ def headline(result: CrosstabResult) -> str:
     about = f"{sentences.quoted(row)} and {sentences.quoted(column)}"
     test = result.independence
     if test is None or test.p_value is None:
-        return f"Whether {about} go together {test.statement if test else 'is not tested'}."
+        return f"The association of {about} {test.statement if test else 'is not tested'}."
     within = f" within {sentences.listed([*map(sentences.quoted, layers)])}" if layers else ""
     p = f"p-value {p_value(test.p_value)}"
     if test.p_value >= 1 - result.query.confidence:
-        return f"No association of {about}{within} was found ({p})."
-    known = [cell for cell in result.cells if cell.residual is not None]
-    said = f"{about} go together{within} ({p})"
-    if not known:
+        return f"No significant association of {about}{within} ({p})."
+    known = [cell for cell in result.cells if cell.p_value is not None]
+    said = f"{about} are associated{within} ({p})"
+    most = min(known, key=lambda cell: cell.p_value or 0.0, default=None)
+    # The cell that is named is the most significant of all.
+    if most is None or (most.p_value or 0.0) * len(known) >= 1 - result.query.confidence:
         return f"{said}."
-    most = max(known, key=lambda cell: abs(cell.residual or 0.0))
     than = "more often" if (most.residual or 0.0) > 0 else "less often"
-    return f"{said}; clearest: {quoted_items(most.values)}, {than} than chance explains."
+    return f"{said}: {quoted_items(most.values)} occurs {than} than under independence."
 
 
 def warnings(result: CrosstabResult) -> list[str]:
@@ -420,9 +430,9 @@ def interpretation(result: CrosstabResult) -> list[str]:
     layers = " within each layer" if len(result.query.attributes) > 2 else ""
     lines = [
         sentences.sentence(_of_whom(result)),
-        f"{_MORE} more and {_LESS} fewer than if answers were independent{layers}, by at least"
-        f" {number(_clear(result), 2)} standard errors; by chance"
-        f" {percent(1 - result.query.confidence)} of the cells are.",
+        f"{_MORE} significantly more and {_LESS} significantly fewer people than under"
+        f" independence{layers} (false discovery rate {percent(1 - result.query.confidence)} among"
+        " the cells).",
     ]
     lines[1:1] = sentences.verdict(result, usable=True)
     several = result.multiple_response

@@ -4,11 +4,15 @@ import math
 from dataclasses import replace
 from typing import get_args
 
+import numpy as np
 from halftruth_shared.analyses.base import Decision
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel, Reference
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
 from halftruth_shared.analyses.wording import items, number, percent, quoted_items
+from halftruth_shared.mechanisms.variances import share_interval
 
+from ..estimation.bounds import normal_quantile
+from ..estimation.selection import listed_alpha
 from . import sentences, verdicts
 from .base import Analysis, Counted, asked
 
@@ -31,6 +35,7 @@ def compute(counted: Counted, query: ItemsetsQuery) -> ItemsetsResult:
         **counted.origin(),
         query=query,
         candidates=mined.candidates,
+        listed=len(mined),
         precision=[verdicts.on_length(each, query.min_support) for each in mined.precision],
         itemsets=[
             itemset
@@ -63,10 +68,10 @@ def chart(result: ItemsetsResult) -> EstimateChart:
     return EstimateChart(
         title=sentences.title(result, "Itemsets"),
         notes=(
-            *sentences.notes(result, rows, together=query.select == "bonferroni"),
+            *sentences.notes(result, rows),
             *sentences.estimated(query.estimate),
             *sentences.negative(rows),
-            _decided(query) if rows else f"No itemset was found for a support of {threshold}.",
+            _decided(result) if rows else f"No itemset was found for a support of {threshold}.",
             *sentences.left_out(
                 len(rows),
                 len(result.itemsets),
@@ -92,26 +97,47 @@ def chart(result: ItemsetsResult) -> EstimateChart:
 
 
 def headline(result: ItemsetsResult) -> str:
-    """Number of frequent itemsets, and the most frequent one of two or more answers."""
+    """Number of frequent itemsets, and the longer one with the largest lower bound."""
+    threshold = percent(result.query.min_support)
     if not result.itemsets:
-        return f"No itemset was found for a support of {percent(result.query.min_support)}."
+        return f"No itemset has an estimated support of {threshold} or more."
+    count = number(len(result.itemsets), 0)
     if result.query.estimate == "likelihood":
         return (
-            f"{number(len(result.itemsets))} itemsets have a best guess of"
-            f" {percent(result.query.min_support)} or more; without intervals none of them is sure."
+            f"{count} itemsets have a best guess of {threshold} or more. Best guesses have no"
+            " intervals, so none of these is significant."
         )
-    decided = [each for each in result.itemsets if each.decision == "frequent"]
+    frequent = sum(each.decision == "frequent" for each in result.itemsets)
     said = (
-        f"{number(len(decided))} of {number(len(result.itemsets))} itemsets are frequent for sure"
-        f" ({percent(result.query.min_support)} or more)"
+        f"{number(frequent, 0)} of {count} itemsets are significantly frequent ({threshold} or"
+        f" more; {_rate(result)})"
     )
-    longer = [each for each in decided if len(each.items) > 1]
-    if not longer:
-        return f"{said}, none of two answers or more."
-    most = max(longer, key=lambda each: each.value)
-    return f"{said}; of two answers or more, most often {quoted_items(most.items)}:" + (
-        f" {sentences.of_share(most)}."
+    surest = max(
+        (each for each in result.itemsets if len(each.items) > 1),
+        key=lambda each: _least(result, each),
+        default=None,
     )
+    if surest is None or _least(result, surest) < result.query.min_support:
+        return f"{said}."
+    least = percent(math.floor(1000 * _least(result, surest)) / 1000, 1)
+    return (
+        f"{said}. Of two answers or more, {quoted_items(surest.items)} has the largest lower bound:"
+        f" at least {least}."
+    )
+
+
+def _least(result: ItemsetsResult, itemset: ItemsetEstimate) -> float:
+    """Lower bound of a support at a level that holds for the best of all candidates."""
+    if itemset.standard_error is None:
+        return -math.inf
+    quantile = normal_quantile(listed_alpha(result.query.confidence, 1, result.candidates))
+    value, error = np.array([itemset.value]), np.array([itemset.standard_error])
+    lower, _ = share_interval(value, error, quantile, logit=result.query.estimate == "model")
+    return float(lower[0])
+
+
+def _rate(result: ItemsetsResult) -> str:
+    return f"false discovery rate {percent((1 - result.query.confidence) / 2, 1)}"
 
 
 def warnings(result: ItemsetsResult) -> list[str]:
@@ -120,15 +146,11 @@ def warnings(result: ItemsetsResult) -> list[str]:
 
 
 def interpretation(result: ItemsetsResult) -> list[str]:
-    """Describe the precision of each usable length, and simultaneous statements."""
-    query = result.query
+    """Describe the precision of each usable length, and how the list was selected."""
     lines = [f"Length {p.length} is {p.verdict}." for p in result.precision if p.usable]
-    lines += sentences.estimated(query.estimate)
-    if query.select in ("bonferroni", "holm"):
-        lines.append(
-            f"The chance that any itemset called frequent here is not is at most"
-            f" {1 - query.confidence:.3g}, among {result.candidates} that could have been."
-        )
+    lines += sentences.estimated(result.query.estimate)
+    if result.query.estimate != "likelihood":
+        lines.append(sentences.selected(result, "itemsets"))
     return lines
 
 
@@ -140,15 +162,10 @@ def _clearness(itemset: ItemsetEstimate, min_support: float) -> float:
     return math.copysign(math.inf, above) if itemset.standard_error == 0 else -math.inf
 
 
-def _decided(query: ItemsetsQuery) -> str:
-    if query.estimate == "likelihood":
-        return "Without intervals nothing is decided: frequent or not, all are undecided."
-    if query.select == "holm":
-        return "The decisions hold all together (Holm), and may differ from single intervals."
-    return (
-        "Frequent: all of the interval is at or above the threshold."
-        " Undecided: the threshold is within it."
-    )
+def _decided(result: ItemsetsResult) -> str:
+    if result.query.estimate == "likelihood":
+        return "Best guesses have no intervals, so all itemsets are undecided."
+    return f"Frequent: significantly above the threshold ({_rate(result)}). Others are undecided."
 
 
 ANALYSIS = Analysis(

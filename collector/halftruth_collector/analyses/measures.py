@@ -59,7 +59,7 @@ def chart(result: MeasuresResult) -> Chart:
 
 
 def headline(result: MeasuresResult) -> str:
-    """The first measure that is known, or the strongest association of the map."""
+    """The first measure that is known, or the significant associations of the map."""
     return _map_headline(result) if result.associations else _headline(result)
 
 
@@ -71,7 +71,7 @@ def warnings(result: MeasuresResult) -> list[str]:
 
 
 def interpretation(result: MeasuresResult) -> list[str]:
-    """Describe presence and which measures are no tests, or what proven means."""
+    """Describe presence and which measures are no tests, or what significant means."""
     if result.associations:
         return _map_interpretation(result)
     names = [measure.name for measure in result.measures]
@@ -190,7 +190,7 @@ def _map_chart(result: MeasuresResult) -> HeatMap:
             replace(
                 sentences.drawn(f"{row} → {column}", estimates[row, column]),
                 doubtful=False,
-                category=None if proven(result, estimates[row, column]) else "not proven",
+                category=None if significant(result, estimates[row, column]) else "not significant",
             )
             if row != column
             else None
@@ -205,7 +205,7 @@ def _map_chart(result: MeasuresResult) -> HeatMap:
             *_map_warnings(result),
             "Share by which the gini index of the column's attribute falls when the row's is"
             " known (concentration τ), without what chance adds.",
-            f"Pale with a dashed frame: not proven. {_together(result)}",
+            f"Pale with a dashed frame: not significant. {_rate(result)}",
         ),
         rows=names,
         columns=names,
@@ -213,13 +213,13 @@ def _map_chart(result: MeasuresResult) -> HeatMap:
     )
 
 
-def proven(result: MeasuresResult, pair: Association) -> bool:
-    """Return true if the association is significant, with all pairs taken together."""
-    return pair.p_value is not None and pair.p_value < 1 - result.query.confidence
+def significant(result: MeasuresResult, pair: Association) -> bool:
+    """Return true if the association is significant among all pairs."""
+    return pair.adjusted is not None and pair.adjusted <= 1 - result.query.confidence
 
 
 def _strongest(result: MeasuresResult) -> list[Association]:
-    """Each pair of questions once, as the one that tells more of the other; proven ones first.
+    """Each pair of questions once, in its stronger direction; significant ones first.
 
     Those whose strength is not known come last of these, the clearest first.
     """
@@ -229,31 +229,31 @@ def _strongest(result: MeasuresResult) -> list[Association]:
 
     def place(pair: Association) -> tuple[bool, float, float]:
         clear = 1.0 if pair.p_value is None else pair.p_value
-        return not proven(result, pair), -(pair.value or 0.0), clear
+        return not significant(result, pair), -(pair.value or 0.0), clear
 
     return sorted(larger.values(), key=place)
 
 
 def _map_grid(result: MeasuresResult) -> Grid:
-    """Pairs of questions by the strength of their association, proven ones first."""
+    """Pairs of questions by the strength of their association, significant ones first."""
     level = sentences.level(result.query.confidence)
     return Grid(
         [
             "question",
-            "tells of",
+            "explains",
             "association",
             "share of it (τ)",
             level,
-            "p-value of all pairs together",
+            "adjusted p-value",
         ],
         [
             [
                 pair.row,
                 pair.column,
-                "proven" if proven(result, pair) else "not proven",
+                "significant" if significant(result, pair) else "not significant",
                 pair.undefined or sentences.share_cells(pair)[0],
                 sentences.share_cells(pair)[1],
-                p_value(pair.p_value),
+                p_value(pair.adjusted),
             ]
             for pair in _strongest(result)
         ],
@@ -261,38 +261,52 @@ def _map_grid(result: MeasuresResult) -> Grid:
 
 
 def _map_headline(result: MeasuresResult) -> str:
-    """Number of significantly associated pairs, and the strongest one."""
+    """Number of significantly associated pairs, and the pair with the smallest p-value."""
     pairs = _strongest(result)
-    associated = [pair for pair in pairs if proven(result, pair)]
+    associated = [pair for pair in pairs if significant(result, pair)]
+    rate = percent(1 - result.query.confidence)
     if not associated:
-        return f"No association was found among {number(len(pairs))} pairs of questions."
-    first, one = associated[0], len(associated) == 1
-    return (
+        return (
+            f"No significant association among {number(len(pairs))} pairs of questions (false"
+            f" discovery rate {rate})."
+        )
+    said = (
         f"{number(len(associated))} of {number(len(pairs))} pairs of questions"
-        f" {'is' if one else 'are'} proven to be associated, most"
-        f" {'clearly' if first.value is None else 'strongly'}"
-        f" {sentences.quoted(first.row)} and {sentences.quoted(first.column)}."
+        f" {'is' if len(associated) == 1 else 'are'} significantly associated (false discovery rate"
+        f" {rate})"
     )
-
-
-def _together(result: MeasuresResult) -> str:
+    first = min(associated, key=lambda pair: pair.p_value or 0.0)
+    # The pair that is named is the most significant of all.
+    if (first.p_value or 0.0) * len(pairs) > 1 - result.query.confidence:
+        return f"{said}."
     return (
-        f"The chance that any proven one is none is at most {percent(1 - result.query.confidence)}."
+        f"{said}; strongest evidence: {sentences.quoted(first.row)} and"
+        f" {sentences.quoted(first.column)}."
     )
+
+
+def _rate(result: MeasuresResult) -> str:
+    return f"False discovery rate {percent(1 - result.query.confidence)}."
 
 
 def _map_warnings(result: MeasuresResult) -> list[str]:
-    """Warn of proven associations whose strength is too uncertain."""
-    sure = [pair for pair in _strongest(result) if proven(result, pair)]
+    """Warn of significant associations whose strength is too uncertain."""
+    sure = [pair for pair in _strongest(result) if significant(result, pair)]
     vague = sum(pair.reliability == "not usable" for pair in sure)
     if not vague:
         return []
-    return [f"The strength of {number(vague)} of {number(len(sure))} proven ones is not usable."]
+    return [
+        f"The strength of {number(vague)} of {number(len(sure))} significant associations is not"
+        " usable."
+    ]
 
 
 def _map_interpretation(result: MeasuresResult) -> list[str]:
-    """Describe what proven means."""
-    return [f"{_together(result)} Others may be associated, too: perturbation hides what is weak."]
+    """Describe what significant means."""
+    return [
+        f"{_rate(result)} A pair without a mark may still be associated; the reports cannot show"
+        " it."
+    ]
 
 
 ANALYSIS = Analysis(

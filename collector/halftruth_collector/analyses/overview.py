@@ -230,7 +230,7 @@ def chart_of_questions(
 
 
 def headline(result: OverviewResult) -> str:
-    """Number of reports, their days, and the margin of error of shares."""
+    """Number of reports, their days, and the typical margin of error of shares."""
     margins = [
         (share.ends[1] - share.ends[0]) / 2
         for question in result.questions
@@ -241,8 +241,8 @@ def headline(result: OverviewResult) -> str:
     if not margins:
         return f"{counted}."
     return (
-        f"{counted}: of {len(margins)} shares half are known to"
-        f" {half_width(float(np.median(margins)))} or better, all to {half_width(max(margins))}."
+        f"{counted}. The typical margin of error of a share is"
+        f" {half_width(float(np.median(margins)))} ({sentences.level(result.query.confidence)})."
     )
 
 

@@ -41,11 +41,7 @@ def compute(counted: Counted, query: RiskQuery) -> RiskResult:
     shape_of(survey, query.quasi, query.sensitive)
     estimate = counted.estimator.table(names)
     lower, _ = estimate.interval(_CONFIDENCE, "population")
-    if query.estimate == "projected":
-        table = project_to_simplex(estimate.support)
-    else:
-        table = counted.estimator.support(names, "likelihood")
-    # The likeliest table has hardly any share that is exactly 0.
+    table = project_to_simplex(estimate.support)
     table = np.where(table * counted.counts.reports < _NOBODY, 0.0, table)
     if not table.any():
         raise EstimateError(
@@ -96,12 +92,6 @@ def _result(survey: Survey, query: RiskQuery, table: Array, origin: dict[str, An
             for cell in _worst_first(risks)
         ],
     )
-
-
-_ESTIMATES = {
-    "likelihood": "the best guess from the reports",
-    "projected": "the table without negative shares that is nearest to the unbiased estimate",
-}
 
 
 def _summary(risks: LinkingRisk, limit: float) -> RiskSummary:
@@ -212,9 +202,10 @@ def warnings(result: RiskResult) -> list[str]:
     lines = []
     if result.uncertain is not None:
         lines.append(
-            f"These are risks in {_ESTIMATES[result.query.estimate]}, of the cells with at least"
-            f" half a person. Whether anybody is there cannot be told of {result.uncertain} of"
-            f" {len(result.cells)}; risks among the real people may be larger."
+            "These are risks in the table without negative shares that is nearest to the unbiased"
+            f" estimate, of the cells with at least half a person. {result.uncertain} of these"
+            f" {len(result.cells)} cells are not significantly above zero; risks among the real"
+            " people may be larger."
         )
     lines.append(
         "The risk is not what somebody believes: of the answer of which a"
@@ -228,18 +219,10 @@ def warnings(result: RiskResult) -> list[str]:
 def interpretation(result: RiskResult) -> list[str]:
     """The largest risks, how many people are above the limit, and which cells are shown."""
     shown = min(len(result.cells), MAX_CELLS)
-    nearest = result.pilot is None and result.query.estimate == "projected"
     return [
         *_summaries(result),
-        *([_NEARER] if nearest else []),
         *sentences.left_out(shown, len(result.cells), "cells of the largest risks"),
     ]
-
-
-_NEARER = (
-    "With “estimate: likelihood” people are those of the best guess from all questions together,"
-    " which is mostly nearer to the truth, and takes some seconds."
-)
 
 
 def _summaries(result: RiskResult) -> list[str]:

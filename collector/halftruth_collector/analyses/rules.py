@@ -3,7 +3,6 @@
 import math
 
 from halftruth_shared.analyses.base import Source
-from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery, RulesResult
 from halftruth_shared.analyses.wording import (
     estimate_in_words,
@@ -11,6 +10,7 @@ from halftruth_shared.analyses.wording import (
     items,
     number,
     number_in_words,
+    percent,
     quoted_items,
 )
 
@@ -29,7 +29,16 @@ def compute(counted: Counted, query: RulesQuery) -> RulesResult:
         parameters.pop(name)
     parameters["measures"] = query.measures or ()
     mined = counted.estimator.rules(**parameters)
-    return RulesResult(**counted.origin(), query=query, left_out=mined.left_out, rules=list(mined))
+    return RulesResult(
+        **counted.origin(),
+        query=query,
+        left_out=mined.left_out,
+        candidates=mined.candidates,
+        listed=mined.listed,
+        surest=mined.surest,
+        at_least=mined.at_least,
+        rules=list(mined),
+    )
 
 
 def grid(result: RulesResult) -> Grid:
@@ -45,11 +54,6 @@ def grid(result: RulesResult) -> Grid:
         ["", sentences.VALUE, sentences.level(result.query.confidence)],
         [
             *([name, value, ""] for name, value in zip(columns, _row(rule), strict=True)),
-            [
-                "Chebyshev interval of the confidence",
-                "",
-                interval_in_words(rule.mean or Estimate(), as_share=True),
-            ],
             *sentences.measure_rows(rule.measures),
         ],
     )
@@ -81,26 +85,30 @@ def _row(rule: RuleEstimate) -> list[object]:
 
 
 def headline(result: RulesResult) -> str:
-    """Number of rules, and the one whose confidence is surely the greatest of the best known."""
+    """Number of rules, and the one whose confidence has the largest lower bound."""
     if result.query.names_rule:
         return f"{_in_words(result.rules[0])}."
     if not result.rules:
         return "No matching rules."
-    said = f"{number(len(result.rules), 0)} rule{'' if len(result.rules) == 1 else 's'}"
-    for grade in ("usable", "barely usable"):
-        known = [rule for rule in result.rules if rule.reliability == grade]
-        if known:
-            best = max(known, key=lambda rule: rule.ends[0] if rule.ends else -math.inf)
-            return (
-                f"{said}, {number(len(known), 0)} of them {grade}; the surest: {_in_words(best)}."
-            )
-    return f"{said}, of which none is usable."
+    said = f"{number(result.listed, 0)} rule{'' if result.listed == 1 else 's'}"
+    usable = sum(rule.reliability == "usable" for rule in result.rules)
+    said += f", {number(usable, 0)} of them usable" if usable else ", none of them usable"
+    if result.surest is None or result.at_least is None:
+        return f"{said}."
+    least = percent(math.floor(1000 * result.at_least) / 1000, 1)
+    return (
+        f"{said}. The largest lower bound of a confidence: {_sides(result.rules[result.surest])},"
+        f" at least {least}."
+    )
 
 
 def _in_words(rule: RuleEstimate) -> str:
     """A rule with its confidence."""
-    sides = f"{quoted_items(rule.antecedent)} → {quoted_items(rule.consequent)}"
-    return f"{sides}, {sentences.of_share(rule)}"
+    return f"{_sides(rule)}, {sentences.of_share(rule)}"
+
+
+def _sides(rule: RuleEstimate) -> str:
+    return f"{quoted_items(rule.antecedent)} → {quoted_items(rule.consequent)}"
 
 
 def warnings(result: RulesResult) -> list[str]:
@@ -127,6 +135,8 @@ def interpretation(result: RulesResult) -> list[str]:
     if result.query.names_rule:
         [rule] = result.rules
         lines, names = _verdict(rule, usable=True), [each.name for each in rule.measures]
+    else:
+        lines.append(sentences.selected(result, "rules"))
     if names:
         lines.append("Measures take each side of a rule as present where all of its items hold.")
     return [*lines, *sentences.no_tests(names)]

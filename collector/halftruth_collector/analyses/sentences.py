@@ -131,11 +131,11 @@ def verdict(result: Any, *, usable: bool) -> list[str]:
     return [sentence(result.verdict)] if (result.reliability == "usable") == usable else []
 
 
-def notes(result: Any, rows: Sequence[Mark], *, together: bool = False) -> list[str]:
+def notes(result: Any, rows: Sequence[Mark]) -> list[str]:
     """Describe the provenance of a chart's numbers, and how many are missing."""
     if _is_guess(result):
         return [f"{of_reports(result)}.", *basis(result)]
-    hold = "which hold all together" if together else "each by itself"
+    hold = "each by itself" if getattr(result, "candidates", 1) == 1 else "widened for selection"
     people = {"population": "the population", "respondents": "exactly these respondents"}
     lines = [
         f"{of_reports(result)}; {level(result.query.confidence)}s, {hold}, for"
@@ -153,12 +153,19 @@ def estimated(method: Method) -> list[str]:
     """Describe the supports if the intervals are those of another estimate."""
     return {
         "moment": [],
-        "projected": [
-            "Supports are projected estimates; the intervals are those of the moment estimates."
-        ],
         "model": [],
         "likelihood": ["Supports are best guesses, which have no intervals."],
     }[method]
+
+
+def selected(result: Any, what: str) -> str:
+    """Describe the intervals of a list that was selected by its estimates."""
+    rate = percent(1 - result.query.confidence)
+    return (
+        f"{number(result.listed, 0)} of {number(result.candidates, 0)} possible {what} are listed"
+        f" because of their estimates. So their intervals are wider: on average at most {rate} of"
+        " the listed intervals miss the true value."
+    )
 
 
 def _is_guess(result: Any) -> bool:

@@ -124,7 +124,7 @@ class _Pairs:
         Whether the table of each pair is.
     test : JointTest
     departures : tuple of _Departure
-        At most one of each pair, the clearest first: those that hold all together.
+        At most one of each pair, the clearest first: of the pairs that are significant.
     """
 
     names: tuple[tuple[str, str], ...]
@@ -140,7 +140,7 @@ class _Pairs:
         departures = [
             _departure(counted, test.departures[place])
             for place in np.argsort(test.clearest, kind="stable")[::-1]
-            if test.p_values[place] < 1 - _CONFIDENCE
+            if test.adjusted[place] <= 1 - _CONFIDENCE
         ]
         usable = tuple(_judged(each.table) for each in test.departures)
         return cls(names, usable, test, tuple(departures))
@@ -191,18 +191,18 @@ def _associations(pairs: _Pairs, labels: Labels) -> Grid:
 
 
 def _summary(pairs: _Pairs) -> str:
-    if not pairs.test.tested:
+    if not pairs.test.tested.any():
         return "No two questions are known precisely enough to be tested for an association."
     if not pairs.departures:
         return (
-            f"No association was found. {number(pairs.test.tested)} pairs of answers were looked"
-            " at; some may be there all the same, for perturbation hides what is weak."
+            f"No significant association among {number(len(pairs.names))} pairs of questions (false"
+            " discovery rate 5\u202f%). Weak associations cannot be seen in perturbed reports."
         )
     return (
         f"{number(len(pairs.departures))} of {number(len(pairs.names))} pairs of questions are"
-        " associated; the chance that any of them is not is at most 5\u202f%. The clearest"
-        " come first, each with the two answers that are given together more or less often than"
-        " chance explains. Others may be associated, too: perturbation hides what is weak."
+        " significantly associated (false discovery rate 5\u202f%). Those with the strongest"
+        " evidence come first, each with the two answers that depart most from independence."
+        " Other pairs may still be associated; the reports cannot show it."
     )
 
 

@@ -1,5 +1,6 @@
 """Reconstructed tables."""
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -9,8 +10,11 @@ from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel
 from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
 from halftruth_shared.analyses.wording import items, number, quoted_items
+from halftruth_shared.mechanisms.variances import share_interval
 
+from ..estimation.bounds import normal_quantile
 from ..estimation.estimates import covariance_of
+from ..estimation.selection import listed_alpha
 from . import sentences
 from .base import Analysis, Counted, names_of_clearest
 from .shares import estimate_shares
@@ -85,9 +89,32 @@ def _bar(result: TableResult, cell: TableCell, names: Sequence[str]) -> Mark:
 
 
 def headline(result: TableResult) -> str:
-    """The most frequent cell."""
+    """Name the cell with the largest share, if it is significantly larger than all others."""
     most = max(result.cells, key=lambda cell: cell.value)
-    return f"Most frequent: {quoted_items(most.values)}, {sentences.of_share(most)}."
+    about = sentences.listed([sentences.quoted(name) for name in result.query.attributes])
+    cells = f"{about}: {number(len(result.cells), 0)} shares"
+    if result.query.estimate == "likelihood":
+        return f"{cells}, best guesses without intervals."
+    # The cell that is named was selected among all, so that the bounds hold for all at once.
+    alpha = listed_alpha(result.query.confidence, 1, len(result.cells))
+    ends = [_ends(result, cell, alpha) for cell in result.cells]
+    others = [
+        upper for cell, (_, upper) in zip(result.cells, ends, strict=True) if cell is not most
+    ]
+    lower = ends[result.cells.index(most)][0]
+    if all(lower > upper for upper in others):
+        return f"Most frequent: {quoted_items(most.values)}, {sentences.of_share(most)}."
+    return f"{cells}, none of them significantly larger than all others."
+
+
+def _ends(result: TableResult, cell: TableCell, alpha: float) -> tuple[float, float]:
+    """Interval of a share at a level, unbounded where its error is not known."""
+    if cell.standard_error is None:
+        return -math.inf, math.inf
+    value, error = np.array([cell.value]), np.array([cell.standard_error])
+    logit = result.query.estimate == "model"
+    lower, upper = share_interval(value, error, normal_quantile(alpha), logit=logit)
+    return float(lower[0]), float(upper[0])
 
 
 def warnings(result: TableResult) -> list[str]:

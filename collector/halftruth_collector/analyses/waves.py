@@ -26,8 +26,8 @@ from halftruth_shared.analyses.waves import (
 from halftruth_shared.errors import listing
 
 from ..estimation.answers import category_code
-from ..estimation.contrasts import holm_p_values
 from ..estimation.estimates import estimates
+from ..estimation.selection import adjusted_p_values
 from ..estimation.waves import Contrasts, Levels, Rows, contrast, levels_of, slope_weights
 from .base import Analysis, Counted, clearest
 from .waves_shown import changes, chart, grid, headline, interpretation, warnings
@@ -219,7 +219,7 @@ def _messages(
 
 
 def _adjust(result: WavesResult, schema: Schema) -> None:
-    """Add Holm's p-values of all changes and trends; yes and no to a question are one test."""
+    """Add adjusted p-values of all changes and trends; yes and no to a question are one test."""
 
     def test(change: WaveChange | WaveTrend) -> tuple[object, ...]:
         attribute = schema.attributes[schema.position(change.attribute)]
@@ -229,8 +229,8 @@ def _adjust(result: WavesResult, schema: Schema) -> None:
 
     every: list[WaveChange | WaveTrend] = [*result.changes, *result.trends]
     tests = {test(each): each.p_value for each in every if each.p_value is not None}
-    holm = np.minimum(1.0, holm_p_values(np.array([*tests.values()])))
-    adjusted = dict(zip(tests, holm.tolist(), strict=True))
+    rates = adjusted_p_values(np.array([*tests.values()], dtype=float))
+    adjusted = dict(zip(tests, rates.tolist(), strict=True))
     result.changes[:] = [
         msgspec.structs.replace(each, adjusted=adjusted.get(test(each))) for each in result.changes
     ]

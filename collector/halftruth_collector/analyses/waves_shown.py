@@ -49,7 +49,7 @@ def grid(result: WavesResult) -> Grid:
         row[0] = "" if row[0] == above[0] else row[0]
     header = ["question", "answer", *([f"group, against {result.reference}"] if grouped else [])]
     header += ["wave", "difference" if grouped else "share or mean", level, "since", "change"]
-    return Grid([*header, level, "p-value, all together"], every)
+    return Grid([*header, level, "adjusted p-value"], every)
 
 
 def _what(estimate: WaveEstimate) -> tuple[str | None, ...]:
@@ -77,7 +77,7 @@ def _change(change: WaveChange | WaveTrend, since: str) -> list[object]:
 
 
 def significant(result: WavesResult) -> list[WaveChange | WaveTrend]:
-    """Changes and trends that are significant, all together, at the level of the intervals.
+    """Changes and trends that are significant at a false discovery rate of 1 − confidence.
 
     Of the two answers to a yes/no question that of the last one.
     """
@@ -200,12 +200,12 @@ def headline(result: WavesResult) -> str:
     many, level = len(result.changes) + len(result.trends), percent(1 - result.query.confidence)
     if not changes:
         return (
-            f"None of {number(many)} changes and trends is significant, all together at {level}"
-            " (Holm)."
+            f"No change or trend is significant ({number(many)} tests, false discovery rate"
+            f" {level})."
         )
     return (
-        f"Of {number(many)} changes and trends these are significant, all together at {level}"
-        f" (Holm): {sentences.few(changes)}."
+        f"Significant of {number(many)} changes and trends (false discovery rate {level}):"
+        f" {sentences.few(changes)}."
     )
 
 

@@ -119,10 +119,8 @@ def _send(url: str, survey: Survey, codes: NDArray[np.int64]) -> None:
 
 def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemset, float]) -> None:
     """Fetch the itemsets and print them beside the truth."""
-    # Exactly these people are described, and every itemset not ruled out is wanted.
-    result = analyst.itemsets(
-        survey.id, min_support=MIN_SUPPORT, select="upper", target="respondents"
-    )
+    # Exactly these people are described.
+    result = analyst.itemsets(survey.id, min_support=MIN_SUPPORT, target="respondents")
     click.echo(f"\nItemsets with a support of at least {percent(MIN_SUPPORT)}, by length:")
     rows = compare(truth, result.itemsets, result.precision, MIN_SUPPORT)
     _print(
@@ -153,8 +151,8 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
         click.echo(f"  length {row.length}: {_verdict(row)}")
     shown = {row.length for row in rows if _is_telling(row)}
     click.echo(
-        "\nThe ten largest itemsets. Each interval is for one itemset by itself; the largest of"
-        " many estimates\nare likelier to be too large:"
+        "\nThe ten largest itemsets. Their intervals are widened, since the largest of many"
+        " estimates are likelier\nto be too large:"
     )
     if len(shown) < len(rows):
         lengths = ", ".join(str(row.length) for row in rows if row.length not in shown)

@@ -39,11 +39,6 @@ def logits(share: Array, error: Array) -> tuple[Array, Array]:
     )
 
 
-def chebyshev_factor(alpha: float) -> float:
-    """1/√α, the half-width in standard deviations that Chebyshev's inequality needs."""
-    return 1 / math.sqrt(alpha)
-
-
 def check_field(query: type[Request], name: str, value: object) -> None:
     """Raise ParameterError unless a field of a query takes a value."""
     fields(query)[name].checked(value)

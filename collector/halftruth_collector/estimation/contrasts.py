@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 from halftruth_shared.analyses.base import Target
-from halftruth_shared.analyses.comparison import Effect, Simultaneous
+from halftruth_shared.analyses.comparison import Effect
 from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.reconstruction import Sample
 from halftruth_shared.mechanisms.variances import share_interval
@@ -28,7 +28,6 @@ from .association import known_covariance
 from .bounds import Array, normal_quantile
 from .domain import SOMEBODY
 from .gradients import Jet
-from .multiplicity import MaximumOfNormals
 from .ratios import Linear, Ratios, conditional_shares
 
 #: A variance is nothing but rounding if it is so small against that without any perturbation.
@@ -171,7 +170,6 @@ def compare_groups(
     groups: Groups,
     reference: int | None = None,
     effect: Effect = "difference",
-    simultaneous: Simultaneous = "none",
     confidence: float = 0.95,
 ) -> Estimates:
     """Compare each group with a reference, or with all the others together.
@@ -182,11 +180,6 @@ def compare_groups(
         Two or more.
     reference : int or None
         Position of the group that all others are compared with; None for each with the others.
-    simultaneous : {"none", "bonferroni", "holm", "maximum"}
-        Whether intervals and p-values are for each comparison by itself, or hold all together: by
-        Bonferroni's inequality, or by the distribution of the largest of normal variables that
-        are correlated as the comparisons are. Holm's p-values (1979) are never larger than
-        Bonferroni's; the intervals beside them are Bonferroni's.
 
     Returns
     -------
@@ -217,18 +210,9 @@ def compare_groups(
     with np.errstate(divide="ignore", invalid="ignore"):
         effects = _effect(first, second, effect, groups.covariance)
         gradient = effects.jet.gradient
-        covariance = gradient @ groups.covariance @ gradient.T
-        scores, correlated = _equality(groups, _slopes(first, second))
+        scores = _equality(groups, _slopes(first, second))
         known = there & np.isfinite(effects.jet.value)
         p_value = np.where(there, 2 * scipy.special.ndtr(-np.abs(scores)), np.nan)
-    if simultaneous in ("bonferroni", "holm"):
-        quantile = normal_quantile((1 - confidence) / len(compared))
-        each = holm_p_values(p_value) if simultaneous == "holm" else len(compared) * p_value
-        p_value = np.minimum(1.0, each)
-    elif simultaneous == "maximum":
-        quantile = MaximumOfNormals.of(covariance, known).quantile(1 - confidence)
-        largest = MaximumOfNormals.of(correlated, ~np.isnan(p_value))
-        p_value = np.maximum(p_value, largest.exceeds(np.abs(scores)))
     ends = effects.interval(quantile)
     if groups.logit and isinstance(effects, Ratios):
         ends = effects.on_log_scale(quantile)
@@ -245,31 +229,6 @@ def compare_groups(
         undefined[k] = _NO_RATIO[effect]
     gradient = np.where(known[:, None], gradient, np.nan)
     return Estimates(value, error, lower, upper, p_value, tuple(undefined), gradient)
-
-
-def holm_p_values(p_value: Array) -> Array:
-    """The smallest levels at which Holm's step-down procedure rejects each of several hypotheses.
-
-    Parameters
-    ----------
-    p_value : ndarray, shape (K,)
-        Of each test by itself; NaN, which is as if it had not rejected, where there is none.
-
-    Returns
-    -------
-    ndarray, shape (K,)
-        Not cut to 1.
-
-    Examples
-    --------
-    >>> holm_p_values(np.array([0.04, 0.01, 0.03])).round(2).tolist()
-    [0.06, 0.03, 0.06]
-    """
-    order = np.argsort(p_value)
-    steps = len(p_value) - np.arange(len(p_value))
-    adjusted = np.empty(len(p_value))
-    adjusted[order] = np.maximum.accumulate(steps * p_value[order])
-    return adjusted
 
 
 def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
@@ -292,7 +251,7 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
     if groups.logit:
         every = Jet(share.value[None], share.gradient[None])
         ends = _from_shares(every, weights[0], groups.covariance, quantile)
-    scores, _ = _equality(groups, weights / groups.base, np.ones(weights.shape))
+    scores = _equality(groups, weights / groups.base, np.ones(weights.shape))
     p_value = 2 * scipy.special.ndtr(-np.abs(scores))
     value, error, gradient = slope.value, slope.standard_error, slope.jet.gradient
     return Estimates(value, error, *ends, p_value, ("",), gradient)
@@ -364,8 +323,8 @@ def _slopes(first: Jet, second: Jet) -> Array:
     return np.asarray(sides[0] - sides[1])
 
 
-def _equality(groups: Groups, slopes: Array, pooled: Array | None = None) -> tuple[Array, Array]:
-    """Scores of tests that all shares in a contrast are equal, and the covariance behind them.
+def _equality(groups: Groups, slopes: Array, pooled: Array | None = None) -> Array:
+    """Return scores of tests that all shares in a contrast are equal.
 
     Parameters
     ----------
@@ -377,23 +336,18 @@ def _equality(groups: Groups, slopes: Array, pooled: Array | None = None) -> tup
 
     Returns
     -------
-    scores : ndarray, shape (K,)
+    ndarray, shape (K,)
         About standard normal if the shares are equal; NaN where nothing is left to chance.
-    covariance : ndarray, shape (K, K)
-        Of the contrasts if the shares are equal.
     """
     base, giving = groups.base, groups.support[:, 1]
     members = slopes != 0 if pooled is None else pooled
     share = np.clip((members @ giving) / (members @ base), 0.0, 1.0)
     gradient = np.stack([-share[:, None] * slopes, (1 - share)[:, None] * slopes], axis=-1)
     gradient = gradient.reshape(len(slopes), -1)
-    covariance = gradient @ groups.perturbation @ gradient.T
-    unperturbed = (slopes * base) @ slopes.T / (groups.reports - 1)
+    alone = np.einsum("kg,kg->k", slopes * base, slopes) / (groups.reports - 1)
+    variance = np.einsum("kv,vw,kw->k", gradient, groups.perturbation, gradient)
     if groups.target == "population":
-        spread = np.sqrt(share * (1 - share))
-        covariance = covariance + np.outer(spread, spread) * unperturbed
-    alone = np.diag(unperturbed)
-    variance = np.diag(covariance)
+        variance = variance + share * (1 - share) * alone
     if groups.samples is not None and groups.reports > 1:
         # Not by the reports of these very cells, which are fewer where an answer came out rare.
         patterns, pattern = np.unique(members.astype(bool), axis=0, return_inverse=True)
@@ -409,4 +363,4 @@ def _equality(groups: Groups, slopes: Array, pooled: Array | None = None) -> tup
             variance -= share * (1 - share) * alone
     by_chance = variance > _ROUNDING * alone
     error = np.sqrt(np.where(by_chance, variance, np.nan))
-    return slopes @ giving / error, np.asarray(covariance)
+    return np.asarray(slopes @ giving / error)

@@ -13,7 +13,6 @@ from halftruth_shared.analyses.base import (
     MeasureEstimate,
     Method,
     Missing,
-    Selection,
     Target,
     TypicalError,
 )
@@ -163,14 +162,14 @@ class Estimator:
         Parameters
         ----------
         attributes : sequence of str
-        estimate : {"moment", "projected", "likelihood"}
+        estimate : {"moment", "likelihood", "model"}
             The last two are margins of one estimate of the table of all attributes, so that the
             supports of different tables agree with each other.
         """
         check_field(ItemsetsQuery, "estimate", estimate)
         if estimate in ("moment", "model"):
             return self.table(attributes).support
-        return self._whole.table(estimate, attributes)
+        return self._whole.table(attributes)
 
     def typical_error(self, attributes: Sequence[str]) -> TypicalError:
         """Root mean square error of the best guess in tables like that of these attributes."""
@@ -181,21 +180,15 @@ class Estimator:
         min_support: float,
         max_length: int | None = None,
         confidence: float = 0.95,
-        select: Selection = "estimate",
         target: Target = "population",
         estimate: Method = "moment",
     ) -> Itemsets:
         """Itemsets whose support reaches a threshold, each with its bounds and a decision.
 
-        Parameters are the fields of `ItemsetsQuery`. Selecting by the lower bound suppresses false
-        positives, by the upper one false negatives (Guo Table 3.3b). With "bonferroni" all lower
-        bounds hold together with this confidence, and so do all upper bounds; "holm" selects at
-        least as many itemsets. The chance that any of the itemsets that they give is not frequent
-        is at most 1 − confidence.
-
-        By other estimates than the moment one a superset is never more frequent than its subset.
-        Standard errors, intervals and decisions are those of the moment estimate; the best guess
-        ("likelihood") has none, but a typical error for each length.
+        Parameters are the fields of `ItemsetsQuery`. Decisions control the false discovery rate at
+        half of 1 − confidence, intervals of the list have a false coverage rate of 1 − confidence;
+        see :mod:`.selection`. The best guess ("likelihood") has no intervals, but a typical error
+        for each length.
 
         Examples
         --------
@@ -212,7 +205,6 @@ class Estimator:
                 min_support=min_support,
                 max_length=max_length,
                 confidence=confidence,
-                select=select,
                 target=target,
                 estimate=estimate,
             )
@@ -227,7 +219,6 @@ class Estimator:
         min_lift: float | None = None,
         max_length: int | None = None,
         confidence: float = 0.95,
-        select: Selection = "estimate",
         target: Target = "population",
         measures: Sequence[str] = (),
         sort: str = "confidence",
@@ -247,7 +238,6 @@ class Estimator:
                 min_lift=min_lift,
                 max_length=max_length,
                 confidence=confidence,
-                select=select,
                 target=target,
                 measures=list(measures),
                 sort=sort,
@@ -348,20 +338,26 @@ class Estimator:
     ) -> list[Association]:
         """Goodman–Kruskal τ of every ordered pair of some attributes, of all by default.
 
-        Their p-values are those of :meth:`associated`.
+        Their p-values, and those adjusted for all pairs, are those of :meth:`associated`.
         """
         names = self.schema.names if attributes is None else attributes
         self.schema.positions(names)
         associations = estimate_associations(self.schema, self.table, names, confidence, target)
         pairs = [*combinations(names, 2)]
-        p_values = dict(zip(map(frozenset, pairs), self.associated(pairs).p_values, strict=True))
+        test = self.associated(pairs)
+        place = {frozenset(pair): k for k, pair in enumerate(pairs)}
         return [
-            replace(each, p_value=optional(float(p_values[frozenset((each.row, each.column))])))
+            replace(
+                each,
+                p_value=optional(float(test.p_values[k])),
+                adjusted=optional(float(test.adjusted[k])),
+            )
             for each in associations
+            for k in [place[frozenset((each.row, each.column))]]
         ]
 
     def associated(self, pairs: Sequence[Sequence[str]]) -> JointTest:
-        """Test pairs of questions for associations, all together."""
+        """Test pairs of questions for associations."""
         return JointTest([Departures(self.table(pair)) for pair in pairs])
 
     def _check_keeping(self) -> None:

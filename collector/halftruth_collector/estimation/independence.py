@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
 from .gradients import CLEAR
+from .selection import adjusted_p_values
 
 #: People that every cell has to expect under independence (Cochran's rule for single cells).
 _LEAST_EXPECTED = 1.0
@@ -257,7 +258,7 @@ class Departures:
 
 @dataclass(frozen=True, eq=False)
 class JointTest:
-    """Departures of several tables of two questions, tested all together.
+    """Tests of several tables of two questions for association.
 
     Parameters
     ----------
@@ -267,36 +268,40 @@ class JointTest:
     departures: Sequence[Departures]
 
     @cached_property
-    def tested(self) -> int:
-        """Cells of all tables that are examined."""
-        return sum(int(each.examined.sum()) for each in self.departures)
+    def tested(self) -> NDArray[np.int64]:
+        """Number of cells of each table that are tested."""
+        return np.array([int(each.examined.sum()) for each in self.departures], dtype=np.int64)
 
     @cached_property
     def clearest(self) -> Array:
-        """Score of the clearest departure of each table, without its sign; 0 where none is clear.
+        """Largest score of a departure in each table, without its sign; 0 where none is clear.
 
-        What takes long is computed where a departure by its estimated error has a p-value below 1
-        after correction. The estimated error is too small rather than too large, and whatever it
-        leaves out, fewer pairs are called associated.
+        Scores are computed where a departure by its estimated error has a p-value below 1 after
+        correction, since they take long. The estimated error is too small rather than too large,
+        so whatever is left out, fewer pairs are called associated.
         """
-        limit = normal_quantile(1 / max(self.tested, 2))
         return np.array(
             [
-                np.nanmax(np.abs(each.scores), initial=0.0) if each.largest > limit else 0.0
-                for each in self.departures
+                np.nanmax(np.abs(each.scores), initial=0.0)
+                if each.largest > normal_quantile(1 / max(cells, 2))
+                else 0.0
+                for each, cells in zip(self.departures, self.tested.tolist(), strict=True)
             ]
         )
 
     @cached_property
     def p_values(self) -> Array:
-        """p-values of the clearest departures, by Bonferroni's correction for all cells tested.
+        """p-value of each pair: of its clearest departure, corrected for its cells (Bonferroni).
 
-        The chance that any pair of independent questions has one below α is at most α. NaN where
-        no cell of a table is tested.
+        NaN where no cell of a table is tested.
         """
-        examined = [bool(each.examined.any()) for each in self.departures]
-        adjusted = np.minimum(1.0, 2 * self.tested * scipy.special.ndtr(-self.clearest))
-        return np.asarray(np.where(examined, adjusted, np.nan))
+        corrected = np.minimum(1.0, 2 * self.tested * scipy.special.ndtr(-self.clearest))
+        return np.asarray(np.where(self.tested > 0, corrected, np.nan))
+
+    @cached_property
+    def adjusted(self) -> Array:
+        """Smallest false discovery rate at which each pair is significant among all pairs."""
+        return adjusted_p_values(self.p_values)
 
 
 def unskewed(scores: Array, skewness: Array) -> Array:

@@ -9,10 +9,11 @@ the bounds that rule out hold for all subsets of an itemset at once (Bonferroni)
 itemsets, with the most subsets, would be lost too often.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
-from itertools import combinations
+from itertools import combinations, count
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -27,15 +28,8 @@ from numpy.typing import NDArray
 from .bounds import Array, logits, normal_quantile
 from .estimates import estimates
 from .likelihood import WholeTable, supports_within
-from .multiplicity import (
-    bonferroni_bounds,
-    check_candidates,
-    check_end,
-    count_candidates,
-    holm_decisions,
-    one_sided_quantile,
-)
 from .reliability import RELIABILITIES, LengthPrecision, grades, margin, median, typical
+from .selection import discoveries, listed_alpha
 from .tables import Tables
 
 #: Attribute subsets examined before mining asks for a lower max_length.
@@ -47,8 +41,15 @@ MAX_ITEMSETS = 2_000_000
 #: Items up to which the bounds that rule out are widened; beyond, a level would round to 0.
 _MOST_HALVINGS = 1_000
 
+#: Attribute subsets of one length, some seconds of work, that are examined though longer ones may
+#: turn out to be too many: what these rule out is known only afterwards.
+_FEW = 5_000
+
+#: More candidates than a floating-point number holds are counted as so many.
+_MOST_CANDIDATES = 10**250
+
 #: Names of the decision codes.
-DECISIONS: tuple[Decision, ...] = ("infrequent", "undecided", "frequent")
+DECISIONS: tuple[Decision, ...] = ("undecided", "frequent")
 
 Mask = NDArray[np.bool_]
 
@@ -66,7 +67,7 @@ class Itemsets:
     support, standard_error : ndarray, shape (R,)
         The standard error is NaN where the reports do not determine one.
     lower, upper : ndarray, shape (R,)
-        Ends of the intervals, of the moment estimate whatever `support` is; NaN where unknown.
+        Ends of the intervals, which have a false coverage rate; NaN where unknown.
     decision : ndarray of int, shape (R,)
         Position in `DECISIONS`.
     grade : ndarray of int, shape (R,)
@@ -137,43 +138,32 @@ class Itemsets:
 def mine_itemsets(
     tables: Tables, whole: WholeTable, query: MiningQuery[Any], estimate: Method = "moment"
 ) -> Itemsets:
-    """Itemsets whose support, or a bound of it, reaches the threshold of a query.
+    """Return the itemsets whose estimated support reaches the threshold of a query.
 
     Parameters
     ----------
-    estimate : {"moment", "projected", "likelihood"}
+    estimate : {"moment", "likelihood", "model"}
         What the supports are.
 
     Raises
     ------
     ParameterError
-        If itemsets longer than reports tell of are asked for, or bounds of best guesses.
+        If itemsets are longer than the tables that reports identify.
     DomainTooLarge
         If there are too many itemsets.
     """
-    if estimate == "likelihood" and query.select != "estimate":
-        raise ParameterError(
-            "select: expected estimate, since best guesses have no bounds", field="select"
-        )
-    schema, together = tables.schema, query.select in ("bonferroni", "holm")
+    schema = tables.schema
     max_length = _longest(query, schema, tables.max_order)
-    if together:
-        check_candidates(schema, max_length)
     if tables.at_once:
         examined = examine_margins(schema, tables.whole, tables.reports, query, max_length)
     else:
         examined = examine_levels(schema, tables.subsets, query, max_length)
-    supports = examined.support
-    if estimate in ("projected", "likelihood"):
-        supports = supports_within(whole.estimate(estimate), examined.codes)
-    slope: Array | float = 0.0
-    if together:
-        slope = tables.slopes(examined.codes, examined.support, query.min_support, query.target)
-    itemsets = select_itemsets(schema, examined, supports, query, max_length, slope)
-    if estimate != "likelihood":
-        return itemsets
-    lengths = range(1, itemsets.lengths.max(initial=0) + 1)
-    return itemsets.guessed([whole.typical_error(schema.names[:k]) for k in lengths])
+    if estimate == "likelihood":
+        supports = supports_within(whole.estimate, examined.codes)
+        itemsets = select_itemsets(schema, examined, supports, query, max_length)
+        lengths = range(1, itemsets.lengths.max(initial=0) + 1)
+        return itemsets.guessed([whole.typical_error(schema.names[:k]) for k in lengths])
+    return select_itemsets(schema, examined, examined.support, query, max_length)
 
 
 def _longest(query: MiningQuery[Any], schema: Schema, together: int) -> int:
@@ -338,15 +328,53 @@ def examine_levels(
     return Examined(codes, filled, support, error, logit)
 
 
+def check_end(
+    level: Collection[tuple[int, ...]], max_length: int, examined: int, most: int
+) -> None:
+    """Refuse a long level of attribute subsets after which there could be too many longer ones.
+
+    Parameters
+    ----------
+    level : collection of tuple of int
+        Subsets of one length.
+    max_length : int
+        Longest subsets to examine.
+    examined : int
+        How many there are so far, these included.
+
+    Raises
+    ------
+    DomainTooLarge
+    """
+    if len(level) <= _FEW:
+        return
+    length = len(next(iter(level)))
+    # By Kruskal and Katona: so many subsets allow no more longer ones than so few attributes do of
+    # which they could be all subsets of this length.
+    attributes = next(n for n in count(length) if comb(n, length) >= len(level))
+    for longer in range(length + 1, max_length + 1):
+        examined += comb(attributes, longer)
+        if examined > most:
+            raise DomainTooLarge(
+                f"max_length: there may be more than {most} combinations of attributes to examine"
+                f" at length {longer}; expected max_length = {longer - 1} at most, or a higher"
+                " min_support",
+                field="max_length",
+            )
+
+
 def select_itemsets(
     schema: Schema,
     examined: Examined,
     estimate: Array,
     query: MiningQuery[Any],
     max_length: int,
-    slope: Array | float = 0.0,
 ) -> Itemsets:
-    """Decide on every itemset examined, and keep those that were asked for.
+    """Keep the itemsets whose estimate reaches the threshold, and decide which are frequent.
+
+    Decisions control the false discovery rate over all candidates, at half of 1 − confidence; the
+    intervals of the list have a false coverage rate of 1 − confidence. So an itemset that is called
+    frequent has an interval above the threshold, too.
 
     Parameters
     ----------
@@ -354,59 +382,66 @@ def select_itemsets(
         Support of each itemset by the method asked for.
     max_length : int
         Most items.
-    slope : ndarray or float
-        By how much the variance of each grows with it, for decisions on all at once.
     """
     error, alpha = examined.standard_error, 1 - query.confidence
     candidates = count_candidates(schema, max_length)
-    quantile = normal_quantile(alpha)
-    if query.select == "bonferroni":
-        quantile = one_sided_quantile(alpha, candidates)
-
-    def decide(level: Array, spread: Array, threshold: float) -> tuple[Array, Array, Mask, Mask]:
-        if query.select == "bonferroni":
-            lower, upper = bonferroni_bounds(examined.codes, level, spread, quantile, slope)
-        else:
-            lower, upper = level - quantile * spread, level + quantile * spread
-        if query.select == "holm":
-            least = (threshold, alpha, candidates, slope)
-            return lower, upper, *holm_decisions(examined.codes, level, spread, *least)
-        # Bounds that contradict each other, as those of all itemsets together can, decide nothing.
-        known = ~(lower > upper)
-        return lower, upper, (lower >= threshold) & known, (upper < threshold) & known
-
-    lower, upper, frequent, infrequent = decide(examined.support, error, query.min_support)
-    if examined.logit:
-        # What holds of the supports and of their logits, as in `share_interval`.
-        level, spread = logits(examined.support, error)
-        decided = decide(level, spread, float(scipy.special.logit(query.min_support)))
-        lower = np.clip(np.minimum(lower, scipy.special.expit(decided[0])), 0.0, 1.0)
-        upper = np.clip(np.maximum(upper, scipy.special.expit(decided[1])), 0.0, 1.0)
-        frequent, infrequent = frequent & decided[2], infrequent & decided[3]
-    decision = np.where(infrequent, 0, np.where(frequent, 2, 1))
-    # An itemset without bounds is not ruled out by the upper one.
-    reached = {"estimate": estimate >= query.min_support, "upper": ~infrequent}
-    lengths = examined.lengths
+    p_values = _one_sided_p_values(examined, query.min_support)
+    decision = discoveries(p_values, alpha / 2, candidates).astype(np.int64)
+    lengths, ordinary = examined.lengths, normal_quantile(alpha)
     precision = []
     for length in range(1, lengths.max(initial=0) + 1):
         alike = lengths == length
-        half_widths, filled = quantile * error[alike], median(examined.filled[alike])
+        half_widths, filled = ordinary * error[alike], median(examined.filled[alike])
         width = typical(half_widths)
         precision.append(LengthPrecision(length, half_widths.size, width, filled))
-    chosen = np.flatnonzero(reached.get(query.select, frequent))
+    chosen = np.flatnonzero(estimate >= query.min_support)
     order = chosen[np.lexsort((-estimate[chosen], lengths[chosen]))]
+    quantile = normal_quantile(listed_alpha(query.confidence, len(order), candidates))
+    support, spread = examined.support[order], error[order]
+    lower, upper = share_interval(support, spread, quantile, logit=examined.logit)
+    # How precise an estimate is does not depend on how many others are listed.
+    own = share_interval(support, spread, ordinary, logit=examined.logit)
     return Itemsets(
         schema,
         np.take(examined.codes, order, axis=0),
         estimate[order],
-        error[order],
-        lower[order],
-        upper[order],
+        spread,
+        lower,
+        upper,
         decision[order],
-        grades(np.where(lower > upper, np.nan, margin(lower, upper)))[order],
+        grades(margin(*own)),
         candidates,
         tuple(precision),
     )
+
+
+def _one_sided_p_values(examined: Examined, threshold: float) -> Array:
+    """Return p-values of the hypotheses that a support is at most the threshold; shape (K,).
+
+    Few reports inform about a rare itemset, and their weights are skewed: where the estimate came
+    out too high by chance, so did its estimated error. So the test with the estimated error (Wald)
+    is too cautious rather than wrong. By a model, a support and its logit must agree.
+    """
+    support, error = examined.support, examined.standard_error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = (support - threshold) / error
+        if examined.logit:
+            level, spread = logits(support, error)
+            score = np.minimum(score, (level - scipy.special.logit(threshold)) / spread)
+    # A support that is known exactly is decided.
+    score = np.where(error == 0, np.where(support >= threshold, np.inf, -np.inf), score)
+    return np.asarray(scipy.special.ndtr(-score))
+
+
+def count_candidates(schema: Schema, max_length: int) -> int:
+    """Return the number of itemsets of up to so many items, before any is ruled out."""
+    # Coefficient k of ∏(1 + d_j t) is the number of itemsets of k items.
+    by_length = [1] + [0] * max_length
+    for attribute in schema.attributes:
+        items = int(attribute.item_mask.sum())
+        for length in range(max_length, 0, -1):
+            by_length[length] += items * by_length[length - 1]
+    return min(sum(by_length[1:]), _MOST_CANDIDATES)
 
 
 def _next_level(

@@ -1,9 +1,8 @@
-"""Estimates of the table of all attributes inside the simplex: no share below 0, adding up to 1.
+"""Best guess of the table of all attributes: no share below 0, adding up to 1.
 
-The moment estimate is unbiased and the source of all intervals, but can leave the simplex. These
-estimates do not, and the margins of one such table are consistent: a superset is never more
-frequent than its subset. They are biased where the moment estimate is outside. One is the point of
-the simplex nearest to it, the other, the best guess, is by expectation maximization (EM).
+The moment estimate is unbiased and the source of all intervals, but can leave the simplex. The best
+guess, by expectation maximization (EM), does not, and the margins of its table are consistent: a
+superset is never more frequent than its subset. It is biased where the moment estimate is outside.
 
 One EM step is π ← π∘Aᵀ(λ̂ / Aπ), and raises the mean log-likelihood Σ_v λ̂_v ln (Aπ)_v. Its limit,
 the most likely table, fits the noise of the perturbation as well as what people answered. So EM
@@ -29,7 +28,7 @@ from halftruth_shared import (
     NoReports,
     Reconstruction,
 )
-from halftruth_shared.analyses.base import Method, TypicalError
+from halftruth_shared.analyses.base import TypicalError
 from halftruth_shared.mechanisms import Likelihood
 from numpy.typing import NDArray
 
@@ -92,28 +91,27 @@ class WholeTable:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._estimates: dict[Method, Array] = {}
 
-    def estimate(self, method: Method) -> Array:
-        """The table within the domain, an axis for each attribute that can be asked about.
+    @cached_property
+    def estimate(self) -> Array:
+        """Table within the domain, an axis for each attribute that can be asked about.
 
         Raises
         ------
         DomainTooLarge, EstimateError
         """
-        if method not in self._estimates:
-            self._estimates[method] = self._tables.restriction.slice(self._of_everybody(method))
-        return self._estimates[method]
+        schema = self._tables.reconstruction.schema
+        if schema.size > CONSTRAINED_CELLS:
+            raise DomainTooLarge(
+                f"estimate: a whole table of {schema.size} cells; expected at most"
+                f" {CONSTRAINED_CELLS}, or estimate = moment",
+                field="estimate",
+            )
+        return self._tables.restriction.slice(self._best_guess.table)
 
-    def table(self, method: Method, attributes: Sequence[str]) -> Array:
+    def table(self, attributes: Sequence[str]) -> Array:
         """The table of some attributes, one axis for each in the order given."""
-        self._tables.check(attributes)
-        schema, restriction = self._tables.schema, self._tables.restriction
-        table = margin(self.estimate(method), schema.positions(attributes))
-        if not restriction.leaves_out(attributes):
-            return table
-        kept = table[np.ix_(*restriction.kept(attributes))]
-        return np.asarray(kept / kept.sum())
+        return _part_of(self.estimate, self._tables, attributes)
 
     def typical_error(self, attributes: Sequence[str]) -> TypicalError:
         """Root mean square error of the best guess in tables like that of these attributes.
@@ -133,25 +131,6 @@ class WholeTable:
             bound=bound,
             learned=len(attributes) > 1 and self._best_guess.learned,
         )
-
-    def _of_everybody(self, method: Method) -> Array:
-        reconstruction, counts = self._tables.reconstruction, self._tables.counts
-        schema = reconstruction.schema
-        if schema.size > CONSTRAINED_CELLS:
-            raise DomainTooLarge(
-                f"estimate: a whole table of {schema.size} cells; expected at most"
-                f" {CONSTRAINED_CELLS}, or estimate = moment",
-                field="estimate",
-            )
-        if method == "likelihood":
-            return self._best_guess.table
-        if not reconstruction.complete(counts):
-            raise EstimateError(
-                "estimate: the reports tell of no table of all attributes; expected estimate ="
-                " likelihood, or moment",
-                field="estimate",
-            )
-        return project_to_simplex(reconstruction.table(counts, schema.names).support)
 
     @property
     def _unbiased(self) -> Reconstruction:
@@ -188,15 +167,24 @@ class WholeTable:
         """Of a guess of the whole table, by the unbiased estimates from other reports."""
         restriction = self._tables.restriction
         tables = Tables(self._tables.survey, part, restriction.where, restriction.answered)
-        held = WholeTable(tables)
-        held._estimates["likelihood"] = restriction.slice(guess)
+        guess = restriction.slice(guess)
         squares = []
         for positions in subsets:
             names = tables.names(positions)
             table = tables.table(names)
-            off = (held.table("likelihood", names) - table.support) ** 2 - table.variance()
+            off = (_part_of(guess, tables, names) - table.support) ** 2 - table.variance()
             squares.append(off.ravel())
         return float(np.concatenate(squares).mean())
+
+
+def _part_of(whole: Array, tables: Tables, attributes: Sequence[str]) -> Array:
+    """Table of some attributes within the table of all; without missing answers if so asked."""
+    tables.check(attributes)
+    table = margin(whole, tables.schema.positions(attributes))
+    if not tables.restriction.leaves_out(attributes):
+        return table
+    kept = table[np.ix_(*tables.restriction.kept(attributes))]
+    return np.asarray(kept / kept.sum())
 
 
 def best_guess(reconstruction: Reconstruction, counts: Counts) -> BestGuess:

@@ -59,17 +59,16 @@ def ratio_covariance(
 
 @dataclass(frozen=True)
 class ConfidenceMoments:
-    """Second-order mean and variance of an estimated confidence, elementwise."""
+    """Estimated confidence and its variance, elementwise."""
 
     estimate: Array
-    mean: Array
     variance: Array
 
 
 def confidence_moments(
     both: Array, left: Array, var_both: Array, var_left: Array, cov: Array
 ) -> ConfidenceMoments:
-    """Moments of ĉ = a/(a+b), the confidence of X ⇒ Y (Guo Results 2, 3).
+    """Estimate and variance of ĉ = a/(a+b), the confidence of X ⇒ Y (Guo Result 3).
 
     Parameters
     ----------
@@ -84,18 +83,16 @@ def confidence_moments(
     -------
     ConfidenceMoments
         The estimate is NaN where the support of X is not above 0, so that no confidence is
-        defined. Mean and variance are NaN where it is not *clearly* above 0, that is, by at least
-        `MIN_Z` standard errors: these series in the relative error of X say nothing then.
+        defined. The variance is NaN where it is not *clearly* above 0, that is, by at least `MIN_Z`
+        standard errors: a series in the relative error of X says nothing then.
     """
     left = np.where(left > 0, left, np.nan)
     # A variance of 0 says that all reports weigh the same, and nothing of its true size.
     clear = (left**2 >= MIN_Z**2 * var_left) & (var_left >= 0) & (var_both > 0)
     ratio = both / left
-    mean = ratio + (ratio * var_left - cov) / left**2
     variance = ratio_covariance(var_both, ratio, ratio, cov, cov, var_left) / left**2
     return ConfidenceMoments(
         ratio,
-        np.where(clear, mean, np.nan),
         np.where(clear & (variance >= 0), variance, np.nan),
     )
 

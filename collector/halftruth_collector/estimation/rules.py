@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .answers import category_code
 from .association import Batch, MeasureColumn, evaluate
-from .bounds import Array, chebyshev_factor, check_field, normal_quantile
+from .bounds import Array, check_field, normal_quantile
 from .estimates import estimates
 from .gradients import Jet
 from .itemsets import Itemsets
@@ -33,6 +33,7 @@ from .ratios import (
     logit_sets,
 )
 from .reliability import Grades, grades, significantly_positive
+from .selection import listed_alpha
 from .tables import Tables
 
 #: Rules examined before mining asks for fewer.
@@ -130,10 +131,16 @@ class Rules:
         Those asked for.
     grade : ndarray of int
         Position of each in `RELIABILITIES`.
-    level : float
-        Confidence level of each single interval.
+    alpha : float
+        Level of each single interval, α.
     left_out : int
         Rules whose support is not significantly above zero, which were not asked for.
+    candidates, listed : int
+        Numbers of possible rules, and of those that fulfil the query.
+    surest : int or None
+        Place of the rule with the largest lower bound.
+    at_least : float or None
+        That bound, at a level that holds for the best of all candidates.
     """
 
     schema: Schema
@@ -144,17 +151,21 @@ class Rules:
     fieller: FiellerSets
     measures: tuple[MeasureColumn, ...]
     grade: Grades
-    level: float
+    alpha: float
     left_out: int
+    candidates: int
+    listed: int
+    surest: int | None
+    at_least: float | None
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def __iter__(self) -> Iterator[RuleEstimate]:
-        quantile, factor = normal_quantile(1 - self.level), chebyshev_factor(1 - self.level)
+        quantile = normal_quantile(self.alpha)
         moments = self.confidence
         error = np.sqrt(moments.variance)
-        measures = [[*column.estimates(self.level)] for column in self.measures]
+        measures = [[*column.estimates(1 - self.alpha)] for column in self.measures]
         sides: list[tuple[Items, Items]] = []
         for codes, in_antecedent in zip(
             self.codes.tolist(), self.in_antecedent.tolist(), strict=True
@@ -179,15 +190,6 @@ class Rules:
                     self.supports.support[0],
                     np.sqrt(self.supports.covariance[0, 0]),
                     self.supports.interval(quantile),
-                )
-            ],
-            mean=[
-                None if mean.value is None or self.supports.logit else mean
-                for mean in estimates(
-                    Estimate,
-                    moments.mean,
-                    error,
-                    (moments.mean - factor * error, moments.mean + factor * error),
                 )
             ],
             measures=[*map(list, zip(*measures, strict=True))] or [[] for _ in sides],
@@ -289,9 +291,29 @@ def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
             return supports[rows]
         return margins.supports(codes[rows], sides[rows])
 
+    longest = tables.max_order if query.max_length is None else query.max_length
+    candidates = count_rules(itemsets.schema, min(longest, attributes))
     return arrange(
-        itemsets.schema, codes, sides, supports, tables.reports, query, completed, left_out
+        itemsets.schema,
+        codes,
+        sides,
+        supports,
+        tables.reports,
+        query,
+        completed,
+        candidates=candidates,
+        left_out=left_out,
     )
+
+
+def count_rules(schema: Schema, max_length: int) -> int:
+    """Return the number of rules whose sides together have at most so many items."""
+    by_length = [1] + [0] * max_length
+    for attribute in schema.attributes:
+        items = int(attribute.item_mask.sum())
+        for length in range(max_length, 0, -1):
+            by_length[length] += items * by_length[length - 1]
+    return sum((2**k - 2) * number for k, number in enumerate(by_length) if k > 1)
 
 
 def arrange(
@@ -302,13 +324,24 @@ def arrange(
     reports: int,
     query: RulesQuery,
     completed: Callable[[NDArray[np.int64]], RuleSupports],
+    *,
+    candidates: int | None = None,
     left_out: int = 0,
 ) -> Rules:
     """Rules in the order asked for, with their intervals and measures.
 
-    `completed` gives the estimates of some of the rules with all covariances.
+    Parameters
+    ----------
+    completed : callable
+        Estimates of some of the rules with all covariances.
+    candidates : int, optional
+        Number of possible rules that these were selected from, so that their intervals have a
+        false coverage rate; by default they were asked for by name.
     """
-    quantile = normal_quantile(1 - query.confidence)
+    listed, alpha = len(codes), 1 - query.confidence
+    quantile = normal_quantile(alpha)
+    if candidates is not None:
+        alpha = listed_alpha(query.confidence, listed, candidates)
     half_width = quantile * np.sqrt(supports.covariance[0, 0])
     moments = confidence_moments(*supports.ratio())
     sets = supports.sets(quantile)
@@ -330,12 +363,25 @@ def arrange(
         in_antecedent[order],
         chosen,
         confidence_moments(*chosen.ratio()),
-        chosen.sets(quantile),
+        chosen.sets(normal_quantile(alpha)),
         chosen.measures(query.measures or (), reports),
         grades(margins[order]),
-        query.confidence,
+        alpha,
         left_out,
+        candidates or 1,
+        listed,
+        *_surest(chosen, listed_alpha(query.confidence, 1, candidates or 1)),
     )
+
+
+def _surest(supports: RuleSupports, alpha: float) -> tuple[int | None, float | None]:
+    """Return the place of the rule with the largest lower bound at a level, and that bound."""
+    sets = supports.sets(normal_quantile(alpha))
+    lower = np.where(np.isfinite(sets.half_width), sets.lower, -np.inf)
+    if not (lower > 0).any():
+        return None, None
+    place = int(np.argmax(lower))
+    return place, float(lower[place])
 
 
 def sides_of_rule(schema: Schema, antecedent: Items, consequent: Items) -> tuple[Codes, Sides]:

@@ -4,13 +4,11 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import Answers, Group, Interval
 from halftruth_shared.analyses.wording import half_width, items, percent
 from halftruth_shared.mechanisms import Margins, TableEstimate, Target
 from halftruth_shared.mechanisms.reconstruction import TableSource
-from numpy.typing import NDArray
 
 from .bounds import Array, check_confidence, normal_quantile
 from .counts import Counts
@@ -139,24 +137,6 @@ class Tables:
         names = self.names(positions)
         self.check(names, INNER_CELLS)
         return positions, self._margins(names)
-
-    def slopes(
-        self, codes: NDArray[np.int64], support: Array, min_support: float, target: Target
-    ) -> Array:
-        """By how much the variance of each itemset's support grows with it, up to a threshold.
-
-        It is what it would be with all other answers even, and of a table the largest one.
-        """
-        within = self.reports / self.counts.reports
-        _, kind = np.unique(np.packbits(codes >= 0, axis=1), axis=0, return_inverse=True)
-        order, ends = np.argsort(kind.ravel(), kind="stable"), np.cumsum(np.bincount(kind.ravel()))
-        slopes = np.zeros(len(codes))
-        for rows in filter(len, np.split(order, ends[:-1])):
-            names = self.names(np.flatnonzero(codes[rows[0]] >= 0).tolist())
-            unit = self.reconstruction.unit_variance([*names, *self._where], target)
-            both = within * (support[rows] + min_support)
-            slopes[rows] = (unit.linear.max() + unit.quadratic.max() * both) / self.reports
-        return np.maximum(slopes, 0.0)
 
     def check(self, attributes: Sequence[str], most: int = TABLE_CELLS) -> None:
         """Refuse a table of more cells than that, or of attributes not reported together."""

@@ -27,15 +27,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-Decision = Literal["frequent", "infrequent", "undecided"]
+Decision = Literal["frequent", "undecided"]
 
-Selection = Literal["estimate", "lower", "upper", "bonferroni", "holm"]
-
-Method = Literal["moment", "projected", "likelihood", "model"]
+#: What supports are.
+Method = Literal["moment", "likelihood", "model"]
 
 #: Where the shares of groups and the confidences of rules come from.
 Source = Literal["moment", "model"]
-
 
 Items = dict[str, str]
 
@@ -128,11 +126,9 @@ PopulationOf = (
 MethodOf = Annotated[
     Method,
     Meta(
-        description="What the supports are: the unbiased moment estimate, or one inside [0, 1] that"
-        " agrees with itself. With model it is that of a loglinear model of all answers, with"
-        " intervals of its own, and of any length. Other intervals are those of the moment"
-        " estimate, and with likelihood there are none: it has a typical error from held-out"
-        " reports."
+        description="What the supports are: unbiased moment estimates; those of a loglinear model"
+        " of all answers, of any length; or best guesses (likelihood), which have no intervals but"
+        " a typical error from held-out reports."
     ),
 ]
 
@@ -441,13 +437,6 @@ class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
     max_length: (
         Annotated[int, Meta(ge=1, description="Longest itemsets; by default any length.")] | None
     ) = None
-    select: Annotated[
-        Selection,
-        Meta(
-            description="What must reach the threshold: the estimate, a bound of its interval, or"
-            " the lower bounds of all itemsets together (bonferroni, holm)."
-        ),
-    ] = "estimate"
 
 
 class DayCount(Message, frozen=True, kw_only=True):

@@ -23,9 +23,6 @@ from .estimate import Estimate
 #: Effect measure of two shares.
 Effect = Literal["difference", "risk_ratio", "odds_ratio"]
 
-#: Multiplicity of intervals and p-values: pointwise, or a method for simultaneous ones.
-Simultaneous = Literal["none", "bonferroni", "holm", "maximum"]
-
 
 class GroupShare(Estimate, frozen=True, kw_only=True):
     """Share of the answer in one group, with Fieller's interval.
@@ -119,14 +116,6 @@ class ComparisonQuery(SampleQuery[ComparisonResult], frozen=True, kw_only=True):
         | None
     ) = None
     effect: Annotated[Effect, Meta(description="What two shares are compared by.")] = "difference"
-    simultaneous: Annotated[
-        Simultaneous,
-        Meta(
-            description="What intervals and p-values of all comparisons hold for: each by itself"
-            " (none), or all together, by Bonferroni's inequality or, narrower, by the maximum of"
-            " correlated normal variables; holm has smaller p-values beside Bonferroni's intervals."
-        ),
-    ] = "none"
     trend: Annotated[
         bool,
         Meta(

@@ -38,11 +38,14 @@ class CrosstabCell(Estimate, frozen=True, kw_only=True):
 
     Its set is Fieller's, which is no interval unless the base is significantly above 0, and
     `standard_error` that of the delta method, null there. `residual` is the departure from
-    independent answers, among those of the same further answers, in standard errors.
+    independent answers, among those of the same further answers, in standard errors, `p_value` that
+    of its test, and `adjusted` the smallest false discovery rate at which it is significant among
+    the cells.
     """
 
     values: Items
     residual: float | None
+    adjusted: float | None
 
 
 class IndependenceOutcome(Message, frozen=True, kw_only=True):
@@ -90,7 +93,12 @@ class CrosstabResult(EstimatesResult, frozen=True, kw_only=True):
         return [known[tuple(cell.values[name] for name in names)] for cell in self.cells]
 
     QUANTITY: ClassVar = "share"
-    OTHERS: ClassVar = (("base", Estimate), ("people", Estimate), ("residual", float))
+    OTHERS: ClassVar = (
+        ("base", Estimate),
+        ("people", Estimate),
+        ("residual", float),
+        ("adjusted_p_value", float),
+    )
 
     @property
     def keys(self) -> Sequence[str]:
@@ -98,7 +106,11 @@ class CrosstabResult(EstimatesResult, frozen=True, kw_only=True):
 
     def estimates(self) -> Iterator[Row]:
         for cell, base in zip(self.cells, self.base_of_each, strict=True):
-            yield tuple(cell.values.values()), cell, (base.share, base.people, cell.residual)
+            yield (
+                tuple(cell.values.values()),
+                cell,
+                (base.share, base.people, cell.residual, cell.adjusted),
+            )
 
 
 class CrosstabQuery(SampleQuery[CrosstabResult], frozen=True, kw_only=True):

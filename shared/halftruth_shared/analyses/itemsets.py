@@ -44,10 +44,9 @@ class Precision(Message, frozen=True, kw_only=True):
 
 
 class ItemsetEstimate(Estimate, frozen=True, kw_only=True):
-    """Support of an itemset.
+    """Support of an itemset, with its decision.
 
-    Standard error, interval and decision are those of the moment estimate. Best guesses have none:
-    null, and undecided.
+    Best guesses have neither error nor interval, and are undecided.
     """
 
     items: Items
@@ -58,11 +57,14 @@ class ItemsetEstimate(Estimate, frozen=True, kw_only=True):
 class ItemsetsResult(EstimatesResult, frozen=True, kw_only=True):
     """Itemsets, shortest first and most frequent first within a length.
 
-    `candidates` counts the itemsets that could have been examined, before any was ruled out.
+    `candidates` counts the itemsets that could have been listed, and `listed` those whose estimate
+    reaches the threshold. Decisions have a false discovery rate, and intervals a false coverage
+    rate, of 1 − confidence for all of these together, whichever of them the query asks to see.
     """
 
     query: "ItemsetsQuery"
     candidates: int
+    listed: int
     precision: list[Precision]
     itemsets: list[ItemsetEstimate]
 

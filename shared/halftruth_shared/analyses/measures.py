@@ -33,9 +33,11 @@ class Association(MeasureEstimate, frozen=True, kw_only=True):
     """Goodman–Kruskal τ: relative reduction of the Gini index of `column` given `row`.
 
     `p_value` is that of the two answers that depart most clearly from independence, after
-    Bonferroni's correction for all cells of all pairs: the chance that any pair of independent
-    questions has one below α is at most α.
+    Bonferroni's correction for the cells of this pair. `adjusted` is the smallest false discovery
+    rate at which the pair is significant among all pairs.
     """
+
+    adjusted: float | None = None
 
     row: AttributeName
     column: AttributeName

@@ -1,7 +1,7 @@
 """Risk of disclosure by linking."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -105,10 +105,3 @@ class RiskQuery(Query[RiskResult], frozen=True, kw_only=True):
     limit: Annotated[
         float, Meta(gt=0, le=1, examples=[0.5], description="Largest risk that is accepted.")
     ] = 0.5
-    estimate: Annotated[
-        Literal["likelihood", "projected"],
-        Meta(
-            description="Whose risks: those of the best guess from all questions together, or of"
-            " the table without negative shares that is nearest to the unbiased estimate."
-        ),
-    ] = "projected"

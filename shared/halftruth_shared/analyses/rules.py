@@ -26,27 +26,30 @@ from .estimate import Columns, Estimate
 class RuleEstimate(Estimate, frozen=True, kw_only=True):
     """Confidence of an association rule, with Fieller's set, and the rule's support.
 
-    `reliability` is of both. `mean` is the expected value of the confidence to
-    second order, so the ratio and its estimated bias together, with the wider interval of Chebyshev
-    around it (Guo Results 2, 3); null unless the antecedent is significantly above zero. For
-    measures, a side is present where all of its items hold.
+    `reliability` is of both. For measures, a side is present where all of its items hold.
     """
 
     antecedent: Items
     consequent: Items
     support: Estimate
-    mean: Estimate | None
     measures: list[MeasureEstimate] = msgspec.field(default_factory=list)
 
 
 class RulesResult(EstimatesResult, frozen=True, kw_only=True):
     """Rules, the most usable first, then those with bounds, then in the requested order.
 
-    `left_out` counts the rules left out since their support is not significantly above zero.
+    `left_out` counts the rules left out since their support is not significantly above zero. Of
+    `candidates` possible rules `listed` fulfil the query; the intervals of these together have a
+    false coverage rate of 1 − confidence. `surest` is the place of the rule with the largest lower
+    bound, and `at_least` that bound, which holds for the best of all candidates; null without any.
     """
 
     query: "RulesQuery"
     left_out: int
+    candidates: int = 1
+    listed: int = 1
+    surest: int | None = None
+    at_least: float | None = None
     rules: list[RuleEstimate]
 
     KEYS: ClassVar = ("antecedent", "consequent")
@@ -58,12 +61,12 @@ class RulesResult(EstimatesResult, frozen=True, kw_only=True):
         names = self.query.measures or []
         if self.query.names_rule and self.rules:
             names = [measure.name for measure in self.rules[0].measures]
-        return [(name, Estimate) for name in ("support", "confidence_mean", *names)]
+        return [(name, Estimate) for name in ("support", *names)]
 
     def estimates(self) -> Iterator[Row]:
         for rule in self.rules:
             sides = (words(rule.antecedent), words(rule.consequent))
-            yield sides, rule, (rule.support, rule.mean, *rule.measures)
+            yield sides, rule, (rule.support, *rule.measures)
 
 
 class RulesQuery(MiningQuery[RulesResult], frozen=True, kw_only=True):

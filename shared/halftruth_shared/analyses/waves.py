@@ -67,7 +67,8 @@ class WaveLevel(WaveEstimate, frozen=True, kw_only=True):
 class WaveChange(WaveEstimate, frozen=True, kw_only=True):
     """Level of one wave less that of another.
 
-    `adjusted` is Holm's p-value, for all changes and trends of the result together.
+    `adjusted` is the smallest false discovery rate at which it is significant, among all changes
+    and trends of the result.
     """
 
     wave: int
@@ -78,7 +79,8 @@ class WaveChange(WaveEstimate, frozen=True, kw_only=True):
 class WaveTrend(WaveEstimate, frozen=True, kw_only=True):
     """Slope of the straight line through the levels, per wave, each weighted by its precision.
 
-    `adjusted` is Holm's p-value, for all changes and trends of the result together.
+    `adjusted` is the smallest false discovery rate at which it is significant, among all changes
+    and trends of the result.
     """
 
     adjusted: float | None = None

@@ -23,7 +23,7 @@ from ... import charts
 from ...analyses import ANALYSES, Analysis, Counted, Grid, identified, sentences
 from ...analyses.base import PLACES, clearest, middle_answer
 from ...analyses.labels import Labels, labelled
-from ...analyses.measures import proven
+from ...analyses.measures import significant
 from ...analyses.presentation import present
 from ...analyses.survey_report import period, precision, survey_report
 from ...errors import TooFewReports
@@ -240,7 +240,7 @@ def _map(survey: Survey, result: MeasuresResult, given: Texts) -> dict[str, Any]
         crossed = {**given, "attributes": [f"{pair.row},{pair.column}"]}
         return {
             "address": _link(ANALYSES["crosstab"], survey, crossed),
-            "proven": proven(result, pair),
+            "significant": significant(result, pair),
             "vague": pair.reliability == "not usable",
             "share": "–" if pair.value is None else number_in_words(pair, as_share=True),
             "depth": min(9, int(10 * np.sqrt(max(pair.value or 0.0, 0.0)))),
