@@ -1,4 +1,4 @@
-"""Groups compared: formulas, simultaneous decisions, and what is left undefined."""
+"""Groups compared: formulas, and what is left undefined."""
 
 import math
 from dataclasses import replace
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.contrasts import Groups, compare_groups, shares_of, trend_of
-from halftruth_collector.estimation.multiplicity import MaximumOfNormals
 from halftruth_shared import RandomizedResponse
 from scipy.stats import norm
 
@@ -101,23 +100,6 @@ def test_of_exactly_these_respondents_who_answered_directly_nothing_is_uncertain
     assert np.isnan(found.p_value).all()
 
 
-def test_p_values_by_holm_are_those_of_the_step_down_procedure():
-    """At each level what it rejects one by one, until the first that it does not."""
-    groups = some_groups(5)
-    alone = compare_groups(groups).p_value
-    found = compare_groups(groups, simultaneous="holm")
-    for level in np.linspace(0.001, 0.999, 997):
-        rejected = set()
-        for step, k in enumerate(np.argsort(alone)):
-            if alone[k] > level / (len(alone) - step):
-                break
-            rejected.add(int(k))
-        assert set(np.flatnonzero(found.p_value <= level)) == rejected
-    by_bonferroni = compare_groups(groups, simultaneous="bonferroni")
-    assert (found.p_value <= by_bonferroni.p_value).all()
-    np.testing.assert_array_equal(found.lower, by_bonferroni.lower)
-
-
 def test_a_group_that_may_be_empty_is_compared_with_nothing():
     groups = some_groups()
     support = groups.support.copy()
@@ -182,29 +164,3 @@ def test_some_groups_alone_are_compared_without_the_others():
     # Of two groups all others are the other.
     assert others.value == pytest.approx([-pair.value[0], pair.value[0]])
     assert others.p_value == pytest.approx([pair.p_value[0]] * 2)
-
-
-@pytest.mark.parametrize("count", [1, 2, 5, 12])
-def test_the_largest_of_independent_normals_is_known_in_closed_form(count):
-    largest = MaximumOfNormals.of(4 * np.eye(count), np.full(count, True))
-    inside = 0.95 ** (1 / count)
-    assert largest.quantile(0.05) == pytest.approx(norm.ppf((1 + inside) / 2), abs=0.01)
-    limits = np.array([1.5, 3.0, 6.0])
-    # 1 − (1 − t)^K without losing a small t.
-    expected = -np.expm1(count * np.log1p(-2 * norm.sf(limits)))
-    assert largest.exceeds(limits) == pytest.approx(expected, rel=0.03)
-
-
-def test_the_largest_of_dependent_normals():
-    alike = MaximumOfNormals.of(np.ones((3, 3)), np.array([True, True, True]))
-    assert alike.quantile(0.05) == pytest.approx(norm.ppf(0.975), abs=0.001)
-    # Departures from a mean, which add up to 0; against a million draws.
-    draws = np.random.default_rng(7).standard_normal((1_000_000, 4))
-    largest = np.abs(draws - draws.mean(axis=1, keepdims=True)).max(axis=1) / math.sqrt(0.75)
-    found = MaximumOfNormals.of(np.eye(4) - 0.25, np.full(4, True))
-    assert found.quantile(0.1) == pytest.approx(np.quantile(largest, 0.9), abs=0.01)
-    # What does not vary, or is not asked about, is left out.
-    some = MaximumOfNormals.of(np.diag([1.0, 0.0, 2.0, 1.0]), np.array([True, True, True, False]))
-    assert some.count == 2
-    none = MaximumOfNormals.of(np.zeros((2, 2)), np.array([True, True]))
-    assert none.quantile(0.05) == pytest.approx(norm.ppf(0.975))

@@ -1,4 +1,4 @@
-"""Estimates inside the simplex: the projection, and what both have in common."""
+"""Estimates inside the simplex: the projection onto it, and best guesses."""
 
 from functools import cache, reduce
 from itertools import combinations, product
@@ -10,9 +10,6 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.likelihood import project_to_simplex
 from halftruth_shared import DomainTooLarge, GammaDiagonal, RandomizedResponse
 from sources import estimator_of
-
-INSIDE = ("projected", "likelihood")
-
 
 # --- The projection.
 
@@ -62,43 +59,27 @@ def survey_of_thousands(make_survey, make_reports, kind):
     return survey, make_reports(survey, 3000, seed=105, concentration=0.3)
 
 
-def test_estimates_of_the_whole_table_are_those_of_dense_algebra(survey_of_thousands, oracle):
-    survey, reports = survey_of_thousands
-    estimator = Estimator(survey, Counts.from_reports(survey, reports))
-    moment, projected = (
-        estimator.support(["a", "b", "c"], estimate).ravel() for estimate in ("moment", "projected")
-    )
-    np.testing.assert_allclose(moment, oracle.support(survey, reports, "abc"), atol=1e-12)
-    assert moment.min() < 0
-    np.testing.assert_allclose(projected, project_to_simplex(moment), atol=1e-12)
-
-
-def mined(estimator, estimate):
-    """All but what is certainly no share above 0 by the moment estimate: most of 59 itemsets.
-
-    Best guesses have no bounds to select by, and hardly a share of 0.
-    """
-    select = "upper" if estimate == "projected" else "estimate"
-    found = estimator.itemsets(1e-9, select=select, estimate=estimate)
+def mined(estimator):
+    """Every itemset but those with hardly a share: most of 59."""
+    found = estimator.itemsets(1e-9, estimate="likelihood")
     assert len(found) > 30
     return found
 
 
 @pytest.mark.parametrize("at_once", [2**17, 0])
-@pytest.mark.parametrize("estimate", INSIDE)
-def test_supports_of_itemsets_are_margins_of_tables(estimator, estimate, at_once, monkeypatch):
+def test_supports_of_itemsets_are_margins_of_tables(estimator, at_once, monkeypatch):
     monkeypatch.setattr("halftruth_collector.estimation.tables._AT_ONCE", at_once)
-    found = mined(estimator, estimate)
+    found = mined(estimator)
     supports = dict(zip(map(tuple, found.codes.tolist()), found.support, strict=True))
-    whole = estimator.support(["a", "b", "c"], estimate)
+    whole = estimator.support(["a", "b", "c"], "likelihood")
     # So that supports are shares, and never grow with an itemset.
     assert whole.min() >= 0
     assert whole.sum() == pytest.approx(1)
     for length in (1, 2, 3):
         for positions in combinations(range(3), length):
             names = ["abc"[j] for j in positions]
-            table = estimator.support(names, estimate)
-            turned = estimator.support(names[::-1], estimate)
+            table = estimator.support(names, "likelihood")
+            turned = estimator.support(names[::-1], "likelihood")
             np.testing.assert_allclose(turned, table.transpose(), atol=1e-14)
             others = tuple({0, 1, 2} - set(positions))
             np.testing.assert_allclose(table, whole.sum(axis=others), atol=1e-14)
@@ -107,28 +88,11 @@ def test_supports_of_itemsets_are_margins_of_tables(estimator, estimate, at_once
         assert support == pytest.approx(whole[index].sum(), abs=1e-14)
 
 
-@pytest.mark.parametrize("target", ["population", "respondents"])
-def test_errors_and_decisions_of_projections_stay_those_of_the_moment_estimate(estimator, target):
-    asked = {"target": target, "confidence": 0.9}
-    rows = {}
-    for method in ("moment", "projected"):
-        found = estimator.itemsets(0.2, select="upper", estimate=method, **asked)
-        order = np.lexsort(found.codes.T)
-        rows[method] = [
-            getattr(found, name)[order]
-            for name in ("codes", "standard_error", "lower", "upper", "decision")
-        ]
-        assert found.precision == estimator.itemsets(0.2, **asked).precision
-    for moment, other in zip(*rows.values(), strict=True):
-        np.testing.assert_array_equal(moment, other)
-
-
-@pytest.mark.parametrize("estimate", INSIDE)
-def test_selecting_by_an_estimate_goes_by_the_one_asked_for(survey_of_thousands, estimate):
+def test_selecting_by_an_estimate_goes_by_the_one_asked_for(survey_of_thousands):
     survey, reports = survey_of_thousands
     estimator = Estimator(survey, Counts.from_reports(survey, reports))
-    every = mined(estimator, estimate)
-    found = estimator.itemsets(0.05, estimate=estimate)
+    every = mined(estimator)
+    found = estimator.itemsets(0.05, estimate="likelihood")
     assert found.support.min() >= 0.05
     chosen = {tuple(codes) for codes in found.codes.tolist()}
     reached = {tuple(c) for c in every.codes[every.support >= 0.05].tolist()}
@@ -139,43 +103,27 @@ def test_selecting_by_an_estimate_goes_by_the_one_asked_for(survey_of_thousands,
     assert [itemset.value for itemset in listed] == found.support.tolist()
 
 
-@pytest.mark.parametrize("estimate", INSIDE)
-def test_public_answers_are_their_own_estimate(public_survey, estimate):
+def test_public_answers_are_their_own_estimate(public_survey):
     survey = public_survey((2, 3))
     counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 1]], [20, 30, 50])
-    table = Estimator(survey, counts).support(["a", "b"], estimate)
+    table = Estimator(survey, counts).support(["a", "b"], "likelihood")
     np.testing.assert_allclose(table, [[0.2, 0.3, 0], [0, 0.5, 0]], atol=1e-9)
 
 
-@pytest.mark.parametrize("estimate", INSIDE)
-def test_a_whole_table_of_too_many_cells_is_refused_in_one_line(make_survey, estimate):
+def test_a_whole_table_of_too_many_cells_is_refused_in_one_line(make_survey):
     survey = make_survey("randomized-response", (2,) * 21)
     counts = Counts.from_cells(survey, np.eye(21, dtype=int), [100] * 21)
     estimator = Estimator(survey, counts)
     message = r"^estimate: a whole table of 2097152 cells; expected at most \d+, or .* = moment$"
     for ask in (
-        lambda: estimator.support(["a"], estimate),
-        lambda: estimator.itemsets(0.9, 1, estimate=estimate),
+        lambda: estimator.support(["a"], "likelihood"),
+        lambda: estimator.itemsets(0.9, 1, estimate="likelihood"),
     ):
         with pytest.raises(DomainTooLarge, match=message) as caught:
             ask()
         assert caught.value.field == "estimate"
     assert estimator.support(["a"]).shape == (2,)
     assert len(estimator.itemsets(0.5, 1)) > 0
-
-
-def test_methods_do_not_share_their_tables(make_survey, make_reports):
-    survey = make_survey("randomized-response", SHAPE)
-    reports = make_reports(survey, 50, seed=107, concentration=0.1)
-    counts = Counts.from_reports(survey, reports)
-    together = Estimator(survey, counts)
-    for estimate in (*INSIDE, "moment", *INSIDE):
-        np.testing.assert_array_equal(
-            together.support(["c", "a"], estimate),
-            Estimator(survey, counts).support(["c", "a"], estimate),
-        )
-    first, second = (together.support(["a", "b", "c"], estimate) for estimate in INSIDE)
-    assert np.abs(first - second).max() > 1e-3
 
 
 # --- CENSUS at γ = 19.
@@ -203,7 +151,7 @@ def census_errors():
     @cache
     def errors(kind):
         mechanism = mechanisms[kind]
-        found = {estimate: [] for estimate in ("moment", *INSIDE, "independence")}
+        found = {estimate: [] for estimate in ("moment", "likelihood", "independence")}
         for seed in (110, 111, 112):
             survey = census_survey("census", mechanism)
             estimator = estimator_of(survey, codes, np.random.default_rng(seed))
@@ -225,19 +173,3 @@ def test_the_best_guess_is_nearer_to_the_census_than_moment_estimate_and_indepen
         errors = census_errors(kind)
         assert (errors["likelihood"] < errors["moment"]).all(), (kind, errors)
         assert (errors["likelihood"] < 1.01 * errors["independence"]).all(), (kind, errors)
-
-
-def test_the_projection_is_worse_than_the_moment_estimate_for_short_itemsets(census_errors):
-    # Noise of the whole table is spread unevenly by randomized response, and a Euclidean distance
-    # knows nothing of that: what is known well of single answers is lost.
-    errors = census_errors("randomized-response")
-    assert errors["projected"][0] > 10 * errors["moment"][0]
-    assert errors["projected"][1] > 2 * errors["moment"][1]
-    assert (errors["projected"][3:] < 0.3 * errors["moment"][3:]).all()
-    assert (errors["projected"] > 3 * errors["likelihood"]).all()
-
-
-def test_for_the_gamma_diagonal_both_are_nearer_than_the_moment_estimate(census_errors):
-    errors = census_errors("gamma-diagonal")
-    assert (errors["projected"] < errors["moment"]).all()
-    assert (errors["projected"][2:] < 0.7 * errors["moment"][2:]).all()

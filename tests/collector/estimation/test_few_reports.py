@@ -11,15 +11,13 @@ from dense_split import view_matrix
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.independence import independence_test
-from halftruth_collector.estimation.multiplicity import bonferroni_bounds
-from halftruth_collector.estimation.tables import Tables
 from halftruth_shared import (
     GammaDiagonal,
     RandomizedResponse,
     SplitQuestionnaire,
     Survey,
 )
-from sources import counts_of, estimator_of, source_of
+from sources import estimator_of, source_of
 
 from .definitions import schema_of, survey_of
 
@@ -151,18 +149,3 @@ def test_independence_is_rejected_at_its_level_over_all_tables_of_twenty_reports
     assert chance == 1
     assert tested > 0.7
     assert 0.03 < below / tested < 0.07
-
-
-def test_the_slope_of_a_variance_is_that_of_a_share_where_nothing_is_perturbed():
-    """V = s(1 − s)/N, so that from a share to the threshold it grows by 1/N times 1 − the sum."""
-    survey, rng = unperturbed(6, 6), np.random.default_rng(12)
-    tables = Tables(survey, counts_of(survey, even_people(survey, 2_000, rng), rng))
-    support = tables.table(["a", "b"]).support.ravel()
-    codes = np.stack(np.indices((6, 6)), axis=-1).reshape(-1, 2)
-    slope = tables.slopes(codes, support, 0.0277, "population")
-    assert slope == pytest.approx((1 - support - 0.0277) / 2_000)
-    # The bound is then Wilson's, but for N − 1 in the error of a share.
-    error = np.sqrt(support * (1 - support) / 2_000)
-    upper = bonferroni_bounds(np.arange(36)[:, None], support, error, 3.0, slope)[1]
-    lower_than = (0.0277 - support) / np.sqrt(0.0277 * (1 - 0.0277) / 2_000) > 3
-    assert (upper < 0.0277).tolist() == lower_than.tolist()

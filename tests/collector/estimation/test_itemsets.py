@@ -1,13 +1,12 @@
 """Mining against brute force: every itemset enumerated, bounded and selected one by one."""
 
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
 from halftruth_collector.analyses.verdicts import on_length
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.multiplicity import count_candidates
+from halftruth_collector.estimation.itemsets import count_candidates
 from halftruth_collector.estimation.tables import Tables
 from halftruth_shared import Attribute, DomainTooLarge, Schema, Survey
 from halftruth_shared import RandomizedResponse as Response
@@ -15,10 +14,9 @@ from halftruth_shared.analyses.wording import half_width, percent
 from sources import estimator_of
 
 from .definitions import TARGETS
-from .mining import ALONE, TOGETHER, as_itemset, brute_force, slopes_of
+from .mining import as_itemset, brute_force
 
 SHAPE = (2, 3, 2, 4)
-SELECTIONS = (*ALONE, *TOGETHER)
 
 
 AT_ONCE = "halftruth_collector.estimation.tables._AT_ONCE"
@@ -36,11 +34,10 @@ def check(known, monkeypatch):
 
     def against_brute_force(survey, reports, min_support, **asked):
         target, confidence = asked.get("target", "population"), asked.get("confidence", 0.95)
-        select, longest = asked.get("select", "estimate"), asked.get("max_length")
+        longest = asked.get("max_length")
         bounds = known(survey, tuple(map(tuple, reports.tolist())), target)
-        slopes = slopes_of(survey, bounds, min_support, target, len(reports))
         candidates = count_candidates(survey.schema, longest or len(survey.schema.shape))
-        expected = brute_force(bounds, slopes, candidates, min_support, longest, confidence, select)
+        expected = brute_force(bounds, candidates, min_support, longest, confidence)
         for cells in (2**17, 0):
             monkeypatch.setattr(AT_ONCE, cells)
             mined = estimator_of(survey, reports).itemsets(min_support, **asked)
@@ -77,18 +74,15 @@ def assert_mined(mined, expected, examined):
 def test_mining_equals_brute_force(make_survey, make_reports, check, kind, target):
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 3000, seed=21, concentration=0.2)
-    for select in SELECTIONS:
-        assert len(check(survey, reports, 0.15, select=select, target=target)) > 0
+    assert len(check(survey, reports, 0.15, target=target)) > 0
 
 
-@pytest.mark.parametrize("select", ["estimate", *TOGETHER])
-def test_max_length_ends_mining(make_survey, make_reports, check, select):
+def test_max_length_ends_mining(make_survey, make_reports, check):
     survey = make_survey("gamma-diagonal", SHAPE)
     reports = make_reports(survey, 3000, seed=22, concentration=0.2)
     for max_length in (None, 1, 3, 9):
-        mined = check(survey, reports, 0.05, max_length=max_length, select=select)
-        assert mined.lengths.max() <= min(max_length or 4, 4)
-        assert select in TOGETHER or mined.lengths.max() == min(max_length or 4, 4)
+        mined = check(survey, reports, 0.05, max_length=max_length)
+        assert mined.lengths.max() == min(max_length or 4, 4)
 
 
 @pytest.mark.parametrize(
@@ -97,27 +91,24 @@ def test_max_length_ends_mining(make_survey, make_reports, check, select):
 def test_only_items_count(make_survey, make_reports, check, items):
     survey = make_survey("distortion-matrices", SHAPE, items)
     reports = make_reports(survey, 3000, seed=23, concentration=0.3)
-    for select in ("estimate", "upper", *TOGETHER):
-        mined = check(survey, reports, 0.1, select=select)
-        for position, codes in items.items():
-            assert set(mined.codes[:, position].tolist()) <= {-1, *codes}
+    mined = check(survey, reports, 0.1)
+    for position, codes in items.items():
+        assert set(mined.codes[:, position].tolist()) <= {-1, *codes}
 
 
 def test_every_threshold_is_served(make_survey, make_reports, check):
     survey = make_survey("distortion-matrices", SHAPE)
     reports = make_reports(survey, 2000, seed=24, concentration=0.2)
-    for min_support, select in product((0.001, 0.02, 0.3, 0.9, 1), ALONE):
-        check(survey, reports, min_support, select=select)
-    for select in TOGETHER:
-        assert len(check(survey, reports, 0.02, select=select)) > 0
+    for min_support in (0.001, 0.02, 0.3, 0.9, 1):
+        check(survey, reports, min_support)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_confidence_is_served(make_survey, make_reports, check, target):
     survey = make_survey("distortion-matrices", (2, 3, 2))
     reports = make_reports(survey, 1000, seed=25)
-    for confidence, select in product((0.01, 0.6, 0.9999), ("estimate", *TOGETHER)):
-        check(survey, reports, 0.2, confidence=confidence, select=select, target=target)
+    for confidence in (0.01, 0.6, 0.9999):
+        check(survey, reports, 0.2, confidence=confidence, target=target)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
@@ -127,8 +118,7 @@ def test_a_handful_of_reports_is_mined_with_what_they_determine(
 ):
     survey = make_survey(kind, (2, 3, 2))
     reports = make_reports(survey, count, seed=26)
-    for select in ("estimate", "upper"):
-        check(survey, reports, 0.3, target=target, select=select)
+    check(survey, reports, 0.3, target=target)
 
 
 @pytest.mark.parametrize("cells", [2**17, 0])
@@ -158,7 +148,7 @@ def test_nothing_is_ruled_out_by_the_itemset_without_items(make_survey, check):
     rng = np.random.default_rng(39)
     for count in range(3, 60):
         reports = rng.integers(0, (2, 3, 2), (count, 3))
-        check(survey, reports, 1, target="respondents", select="upper")
+        check(survey, reports, 1, target="respondents")
 
 
 def test_a_support_exactly_at_the_threshold_is_reached(public_survey):
@@ -185,7 +175,7 @@ def test_no_itemset_at_all_is_a_result(make_survey, make_reports, kind, cells, m
 def test_a_high_confidence_is_served_for_many_attributes(make_survey):
     survey = make_survey("randomized-response", (2,) * 32, {j: [1] for j in range(32)})
     reports = np.eye(32, dtype=int)
-    mined = estimator_of(survey, reports).itemsets(0.9, confidence=0.9999999, select="upper")
+    mined = estimator_of(survey, reports).itemsets(0.9, confidence=0.9999999)
     assert len(mined) == 0
 
 
@@ -202,7 +192,7 @@ def test_too_many_itemsets_are_refused(estimator, monkeypatch):
     with pytest.raises(DomainTooLarge, match=r"more than 54 itemsets .* length 2") as caught:
         estimator.itemsets(1e-6)
     assert caught.value.field == "max_length"
-    assert len(estimator.itemsets(1e-6, max_length=1, select="upper")) == 11
+    assert len(estimator.itemsets(1e-6, max_length=1)) <= 11
 
 
 @pytest.mark.parametrize(("limit", "length"), [(3, 1), (9, 2), (10, 3), (14, 4)])

@@ -19,7 +19,7 @@ from sources import counts_of, source_of
 LARGEST = {
     "table": ((64, 32, 32), {}),
     "covariance": ((2,) * 11, {"covariance": True}),
-    "itemsets": ((1_400, 1_400), {"min_support": 1e-4, "select": "lower"}),
+    "itemsets": ((1_400, 1_400), {"min_support": 1e-4, "decision": "frequent"}),
 }
 
 

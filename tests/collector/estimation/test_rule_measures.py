@@ -191,14 +191,26 @@ def test_every_measure_of_every_rule_is_its_formula(
 ):
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 2003, seed=101, concentration=0.3)
-    asked = {"select": "upper", "target": target, "measures": NAMES}
+    asked = {"target": target, "measures": NAMES}
     rules = mined((survey, reports), 0.02, 0, **asked)
     assert len({key(rule) for rule in rules}) == len(rules) > 200
     known = {key_of(survey, rule): rule for rule in every_rule(SHAPE)}
     rules = rules[::24]
     sides = [known[key(rule)] for rule in rules]
     expected = by_hand(*tables_of(survey, reports, oracle, sides, target), len(reports))
-    assert_measures(rules, expected)
+    estimator = estimator_of(survey, reports)
+    alone = [estimator.rule(rule.antecedent, rule.consequent, target=target) for rule in rules]
+    assert_measures(alone, expected)
+    # Those of a list have wider intervals, and nothing else is different.
+    for rule, one in zip(rules, alone, strict=True):
+        for listed, measure in zip(rule.measures, one.measures, strict=True):
+            assert_close(
+                [listed.value, listed.standard_error], [measure.value, measure.standard_error]
+            )
+            if measure.interval is not None and listed.interval is not None:
+                (low, high), (least, most) = ends_of(measure.interval), ends_of(listed.interval)
+                assert least <= low + 1e-9
+                assert most >= high - 1e-9
     # Both outcomes occur.
     undefined = np.isnan([value for column in expected.values() for value, *_ in column])
     assert 0 < undefined.sum() < undefined.size / 2
@@ -276,7 +288,7 @@ def mined(several, *least, **asked):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_rules_come_in_the_order_asked_for_and_a_limit_gives_the_first(several, order):
-    asked = {"select": "upper", "measures": ["lift", "chi_squared"]}
+    asked = {"measures": ["lift", "chi_squared"]}
     rules = mined(several, 0.01, 0, sort=order, **asked)
     by_default = mined(several, 0.01, 0, **asked)
     same = {key(rule): rule for rule in by_default}
@@ -286,7 +298,7 @@ def test_rules_come_in_the_order_asked_for_and_a_limit_gives_the_first(several, 
     places = [
         (
             GRADES.index(rule.reliability),
-            rule.mean is None,
+            rule.standard_error is None,
             value_of(rule, order) is None,
             -(value_of(rule, order) or 0),
             -rule.support.value,
@@ -319,7 +331,8 @@ def test_a_least_lift_leaves_out_rules_of_smaller_or_no_lift(several, oracle):
         expected = {
             r: every[r] for r, fits in zip(every, there & (lift >= least), strict=True) if fits
         }
-        assert {key(rule): rule for rule in mined(several, 0.05, 0.1, min_lift=least)} == expected
+        found = {key(rule): rule.value for rule in mined(several, 0.05, 0.1, min_lift=least)}
+        assert found == {rule: each.value for rule, each in expected.items()}
         assert bool(expected) == (least < 10)
 
 
@@ -343,11 +356,20 @@ def test_measures_come_in_the_order_asked_for_and_under_those_names(several):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_one_rule_is_the_same_as_among_all(several, target):
-    asked = {"target": target, "confidence": 0.9, "measures": ["lift", "phi"]}
-    estimator, rules = estimator_of(*several), mined(several, 0.05, 0, **asked)
+    asked = {"target": target, "measures": ["lift", "phi"]}
+    estimator = estimator_of(*several)
+    found = estimator.rules(0.05, 0, confidence=0.9, include_uncertain=True, **asked)
+    assert found.alpha == pytest.approx(0.1 * len(found) / found.candidates)
+    rules = list(found)
     assert len(rules) > 20
     for rule in rules[::3]:
-        assert_close(estimator.rule(rule.antecedent, rule.consequent, **asked), rule)
+        sides = rule.antecedent, rule.consequent
+        one = estimator.rule(*sides, confidence=1 - found.alpha, **asked)
+        assert_close(one.interval, rule.interval)
+        assert_close(one.support.interval, rule.support.interval)
+        assert_close([m.interval for m in one.measures], [m.interval for m in rule.measures])
+        # How precise an estimate is does not depend on how many others are listed.
+        assert_close(estimator.rule(*sides, confidence=0.9, **asked).reliability, rule.reliability)
     sides = rules[0].antecedent, rules[0].consequent
     assert [measure.name for measure in estimator.rule(*sides).measures] == list(NAMES)
     assert estimator.rule(*sides, measures=[]).measures == []
@@ -373,7 +395,7 @@ def assert_close(found, expected):
 )
 def test_level_by_level_gives_the_rules_that_come_at_once(few, kind, target, monkeypatch):
     several = few(kind)
-    asked = {"select": "upper", "target": target, "min_lift": 0.5, "measures": NAMES}
+    asked = {"target": target, "min_lift": 0.5, "measures": NAMES}
     at_once = {key(rule): rule for rule in mined(several, 0.02, 0.1, **asked)}
     monkeypatch.setattr("halftruth_collector.estimation.tables._AT_ONCE", 1)
     by_level = {key(rule): rule for rule in mined(several, 0.02, 0.1, **asked)}
@@ -383,7 +405,7 @@ def test_level_by_level_gives_the_rules_that_come_at_once(few, kind, target, mon
         assert_close(found, at_once[rule])
     first = next(iter(by_level.values()))
     one = estimator_of(*several).rule(first.antecedent, first.consequent, 0.95, target)
-    assert_close(one, first)
+    assert_close([one.value, one.standard_error], [first.value, first.standard_error])
 
 
 @pytest.mark.parametrize("kind", KINDS)
