@@ -13,7 +13,7 @@ from ..estimation.bounds import normal_quantile, optional
 from ..estimation.equation import Equation
 from ..estimation.estimates import estimates
 from ..estimation.regression import Regression
-from ..estimation.reliability import clear, grades
+from ..estimation.reliability import grades
 
 #: Largest logarithm of an odds ratio that is written.
 _FARTHEST = 700.0
@@ -32,8 +32,7 @@ def coefficients_of(
     with np.errstate(over="ignore"):
         odds = np.exp([fit.coefficients, *ends])
         margins = np.exp(half_widths) if odds_scale else half_widths / np.ptp(model.outcome.scores)
-    directed = np.isfinite(fit.z) & clear(*ends) | (p_values < 1 - query.confidence)
-    grade = grades(margins, ratio=odds_scale, directed=directed)
+    grade = grades(margins, ratio=odds_scale)
     # An end may be too far for a number, and then there is no interval.
     near = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
     ratios = estimates(Estimate, odds[0], half_widths * np.nan, tuple(near), grade=grade)
@@ -76,5 +75,5 @@ def _effects(
         value, error = fit.effects[term - 1, which], fit.effect_errors[term - 1, which]
         error = np.nan if np.isnan(z) else error
         ends = value - quantile * error, value + quantile * error
-        effects += estimates(Estimate, value, error, ends, span=float(span), effect=True)
+        effects += estimates(Estimate, value, error, ends, span=float(span))
     return effects

@@ -72,7 +72,6 @@ def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
             *_estimates(
                 GroupShare,
                 every[0],
-                effect=False,
                 group=names,
                 base=(groups.reports * groups.base).tolist(),
             )
@@ -134,7 +133,6 @@ def _estimates(
     columns: Estimates,
     *,
     ratio: bool = False,
-    effect: bool = True,
     **fields: Any,
 ) -> Iterator[E]:
     return estimates(
@@ -143,7 +141,6 @@ def _estimates(
         columns.standard_error,
         (columns.lower, columns.upper),
         ratio=ratio,
-        effect=effect,
         p_value=columns.p_value,
         undefined=columns.undefined,
         **fields,

@@ -118,7 +118,6 @@ def _differences(
         errors,
         (values - half_widths, values + half_widths),
         span=np.ptp(scale.values),
-        effect=True,
         p_value=2 * scipy.special.ndtr(-np.abs(values) / np.where(errors > 0, errors, np.nan)),
         undefined=[lacking if np.isnan(value) else None for value in values],
     )

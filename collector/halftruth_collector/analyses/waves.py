@@ -169,8 +169,7 @@ def _add(result: WavesResult, rows: Rows, levels: Mapping[int, Levels]) -> None:
     """Add levels, changes and trends of the numbers of one question."""
     waves = [*levels]
     for wave, shown in levels.items():
-        effect = rows.groups[0] is not None
-        result.levels.extend(_messages(WaveLevel, rows, shown, effect=effect, wave=wave))
+        result.levels.extend(_messages(WaveLevel, rows, shown, wave=wave))
     every = Levels.stacked([*levels.values()])
     one_wave = np.eye(len(waves))
     for place, wave in enumerate(waves):
@@ -195,9 +194,7 @@ def _since(query: WavesQuery, waves: Sequence[int], place: int) -> int | None:
     return waves.index(query.base)
 
 
-def _messages(
-    kind: type[E], rows: Rows, each: Levels, *, effect: bool = True, **fields: Any
-) -> Iterator[E]:
+def _messages(kind: type[E], rows: Rows, each: Levels, **fields: Any) -> Iterator[E]:
     many, lacking = len(rows.answers), np.isnan(each.value)
     reason = _LACKING if isinstance(each, Contrasts) else _NOBODY
     columns: dict[str, Any] = {name: [value] * many for name, value in fields.items()}
@@ -207,7 +204,6 @@ def _messages(
         each.standard_error,
         (np.where(lacking, np.nan, each.lower), np.where(lacking, np.nan, each.upper)),
         span=rows.span,
-        effect=effect,
         errors=(each.perturbation, each.sampling),
         p_value=each.p_value if isinstance(each, Contrasts) else None,
         undefined=[reason if one else None for one in lacking],

@@ -33,6 +33,7 @@ from .measures import (
     find_measure,
 )
 from .ratios import Linear, Ratios
+from .reliability import grades, margin
 
 #: Every measure that a table may have.
 ALL = (*MEASURE_NAMES, *ORDERED_NAMES)
@@ -132,15 +133,25 @@ class MeasureColumn:
             lower, upper = (end.reshape(-1) + known for end in self.estimate.interval(quantile))
         return lower, upper
 
-    def estimates(self, confidence: float) -> Iterator[MeasureEstimate]:
-        """The measure of one table after the other, with its intervals."""
+    def estimates(
+        self, confidence: float, *, judged_at: float | None = None
+    ) -> Iterator[MeasureEstimate]:
+        """The measure of one table after the other, with its intervals.
+
+        Parameters
+        ----------
+        judged_at : float, optional
+            Level of the margins that the reliability follows from; by default that of the
+            intervals.
+        """
+        margins = margin(*self.interval(judged_at or confidence), ratio=self.measure.ratio)
         return estimates(
             MeasureEstimate,
             self.value,
             self.standard_error,
             self.interval(confidence),
             ratio=self.measure.ratio,
-            effect=self.measure.signed,
+            grade=grades(margins, ratio=self.measure.ratio),
             undefined=self.reason.tolist(),
             name=[self.name] * len(self.value),
         )

@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 from halftruth_shared.analyses.estimate import Estimate
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .bounds import Array, optional
 from .ratios import FiellerSets
-from .reliability import RELIABILITIES, clear, grades, margin
+from .reliability import RELIABILITIES, grades, margin
 
 E = TypeVar("E", bound=Estimate)
 
@@ -24,7 +24,6 @@ def estimates(
     grade: ArrayLike | None = None,
     ratio: bool = False,
     span: float = 1.0,
-    effect: NDArray[np.bool_] | bool = False,
     errors: tuple[Array, Array] | None = None,
     p_value: ArrayLike | None = None,
     undefined: Sequence[str | None] | None = None,
@@ -46,8 +45,6 @@ def estimates(
         Whether these are ratios.
     span : float
         Range of the scale of numbers that are no shares.
-    effect : bool or ndarray of bool
-        Which are effects, with a direction.
     errors : pair of ndarray, optional
         Perturbation and sampling error.
     p_value, undefined : optional
@@ -62,9 +59,7 @@ def estimates(
         sets = ["interval"] * lower.size
         margins = margin(lower, upper, ratio=ratio)
     if grade is None:
-        grade = grades(
-            margins / span, ratio=ratio, directed=clear(lower, upper, ratio=ratio) & effect
-        )
+        grade = grades(margins / span, ratio=ratio)
     columns: dict[str, Sequence[Any]] = {
         "value": _numbers(value),
         "standard_error": _numbers(standard_error),

@@ -158,15 +158,12 @@ class Measure:
         What it divides by; None for the share of every category.
     logarithms : bool
         Whether it has logarithms of cells, which say nothing of a cell that may be 0.
-    signed : bool
-        Whether it is above or below 0, or a ratio of 1, by the direction of an association.
     """
 
     name: str
     scope: Scope
     of: Callable[[Cells, float], Jet]
     ratio: bool = False
-    signed: bool = False
     factors: Callable[[Cells], Factors] | None = None
     slopes: Callable[[Cells, float], Jet] | None = None
     denominators: Callable[[Cells], Sequence[Jet]] | None = None
@@ -183,7 +180,7 @@ def _ratio(name: str, scope: Scope, factors: Callable[[Cells], Factors]) -> Meas
         numerators, denominators = factors(t)
         return reduce(mul, numerators) / reduce(mul, [jet.positive() for jet in denominators])
 
-    return Measure(name, scope, of, ratio=True, signed=True, factors=factors)
+    return Measure(name, scope, of, ratio=True, factors=factors)
 
 
 def _j_measure(t: Cells, n: float) -> Jet:
@@ -288,7 +285,7 @@ def _somers_d(t: Cells, n: float) -> Jet:
 #: P(not X | Y); the one along the rule, P(Y | X) − P(Y | not X), is what others call by that name.
 #: Cosine of k attributes is the root of interest times support.
 MEASURES = (
-    Measure("phi", "pair", _phi, signed=True),
+    Measure("phi", "pair", _phi),
     _ratio(
         "odds_ratio",
         "pair",
@@ -302,21 +299,21 @@ MEASURES = (
     ),
     Measure("cosine", "itemset", lambda t, n: t.every / t.every_expected**0.5),
     _ratio("interest", "itemset", lambda t: ([t.every], t.present)),
-    Measure("piatetsky_shapiro", "itemset", lambda t, n: t.every - t.every_expected, signed=True),
+    Measure("piatetsky_shapiro", "itemset", lambda t, n: t.every - t.every_expected),
     _ratio("conviction", "pair", lambda t: (t.sides[1:3], [t.cell(1, 0)])),
     Measure("j_measure", "pair", _j_measure, slopes=_j_slopes, logarithms=True),
-    Measure("certainty", "pair", _certainty, signed=True),
+    Measure("certainty", "pair", _certainty),
     Measure("standardized_residual", "pair", _standardized_residual, ratio=True),
-    Measure("added_value", "pair", _added_value, signed=True),
-    Measure("risk_difference", "pair", _risk_difference, signed=True),
-    Measure("column_risk_difference", "pair", _column_risk_difference, signed=True),
+    Measure("added_value", "pair", _added_value),
+    Measure("risk_difference", "pair", _risk_difference),
+    Measure("column_risk_difference", "pair", _column_risk_difference),
     Measure(
         "laplace",
         "pair",
         lambda t, n: (n * t.cell(1, 1) + 1) / (n * t.sides[1] + 2),
         denominators=lambda t: [t.sides[1]],
     ),
-    Measure("kappa", "pair", _kappa, signed=True),
+    Measure("kappa", "pair", _kappa),
     _ratio("collective_strength", "pair", _collective_strength),
     Measure("chi_squared", "categories", _chi_squared, ratio=True, slopes=_chi_squared_slopes),
     Measure(
@@ -335,9 +332,9 @@ MEASURES = (
 #: Measures of two attributes whose answers are in an order (Goodman & Kruskal 1954; Kendall 1945;
 #: Somers 1962, of the second attribute on the first).
 ORDERED = (
-    Measure("goodman_kruskal_gamma", "ordered", _gamma, signed=True),
-    Measure("tau_b", "ordered", _tau_b, signed=True),
-    Measure("somers_d", "ordered", _somers_d, signed=True),
+    Measure("goodman_kruskal_gamma", "ordered", _gamma),
+    Measure("tau_b", "ordered", _tau_b),
+    Measure("somers_d", "ordered", _somers_d),
 )
 
 #: The names that rules have for some of them.

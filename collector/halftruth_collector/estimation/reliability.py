@@ -14,10 +14,9 @@ ratio, and measure that grows with N, as a factor         up to 1.5  up to 2
 ========================================================= ========== =============
 
 More is not usable, nor is what has no interval. Nothing else counts: not the estimate itself (the
-noisier it is, the larger it can come out), not the number of cells, no threshold of support.
-
-An effect, such as a difference or an odds ratio, is at least barely usable where its interval has
-no end at or beyond *no effect*: its direction is known.
+noisier it is, the larger it can come out), nor whether it is significant (an effect that is shown
+only where it is significant is too large, and often has the wrong sign), not the number of cells,
+no threshold of support.
 """
 
 from dataclasses import dataclass
@@ -59,14 +58,7 @@ def margin(lower: ArrayLike, upper: ArrayLike, *, ratio: bool = False) -> Array:
         return np.where(low * high > 0, factor, np.where(np.isnan(low * high), np.nan, np.inf))
 
 
-def clear(lower: ArrayLike, upper: ArrayLike, *, ratio: bool = False) -> NDArray[np.bool_]:
-    """Return which intervals of effects lie on one side of no effect, 0 or a ratio of 1."""
-    return np.asarray((np.asarray(lower) > ratio) | (np.asarray(upper) < ratio))
-
-
-def grades(
-    margins: ArrayLike, *, ratio: bool = False, directed: NDArray[np.bool_] | bool = False
-) -> Grades:
+def grades(margins: ArrayLike, *, ratio: bool = False) -> Grades:
     """Grade of each estimate by its margin; `NOT` where that is NaN.
 
     >>> grades([0.01, 0.05, 0.07, 0.2, np.nan]).tolist()
@@ -76,8 +68,7 @@ def grades(
     """
     usable, barely = FACTOR if ratio else POINTS
     values = np.asarray(margins, float)
-    each = np.where(values <= usable, USABLE, np.where(values <= barely, BARELY, NOT))
-    return np.where(directed, np.minimum(each, BARELY), each)
+    return np.where(values <= usable, USABLE, np.where(values <= barely, BARELY, NOT))
 
 
 def reliability(margin_of_share: float | None) -> Reliability:

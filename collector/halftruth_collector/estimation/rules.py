@@ -32,7 +32,7 @@ from .ratios import (
     fieller_sets,
     logit_sets,
 )
-from .reliability import Grades, grades, significantly_positive
+from .reliability import Grades, grades, margin, significantly_positive
 from .selection import listed_alpha
 from .tables import Tables
 
@@ -133,6 +133,8 @@ class Rules:
         Position of each in `RELIABILITIES`.
     alpha : float
         Level of each single interval, α.
+    judged_at : float
+        Confidence that was asked for, which the reliability follows from.
     left_out : int
         Rules whose support is not significantly above zero, which were not asked for.
     candidates, listed : int
@@ -152,6 +154,7 @@ class Rules:
     measures: tuple[MeasureColumn, ...]
     grade: Grades
     alpha: float
+    judged_at: float
     left_out: int
     candidates: int
     listed: int
@@ -165,7 +168,10 @@ class Rules:
         quantile = normal_quantile(self.alpha)
         moments = self.confidence
         error = np.sqrt(moments.variance)
-        measures = [[*column.estimates(1 - self.alpha)] for column in self.measures]
+        measures = [
+            [*column.estimates(1 - self.alpha, judged_at=self.judged_at)]
+            for column in self.measures
+        ]
         sides: list[tuple[Items, Items]] = []
         for codes, in_antecedent in zip(
             self.codes.tolist(), self.in_antecedent.tolist(), strict=True
@@ -190,6 +196,9 @@ class Rules:
                     self.supports.support[0],
                     np.sqrt(self.supports.covariance[0, 0]),
                     self.supports.interval(quantile),
+                    grade=grades(
+                        margin(*self.supports.interval(normal_quantile(1 - self.judged_at)))
+                    ),
                 )
             ],
             measures=[*map(list, zip(*measures, strict=True))] or [[] for _ in sides],
@@ -367,6 +376,7 @@ def arrange(
         chosen.measures(query.measures or (), reports),
         grades(margins[order]),
         alpha,
+        query.confidence,
         left_out,
         candidates or 1,
         listed,
