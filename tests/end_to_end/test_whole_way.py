@@ -85,7 +85,7 @@ def send_and_compare(store, url, mechanism, patch):
     client = Client(url, max_gamma="1000000000")
     delivery = client.submit_many(client.survey(survey.id), records)
     analyst = Analyst(url, token)
-    itemsets = analyst.itemsets(survey.id, min_support=0.02, select="upper")
+    itemsets = analyst.itemsets(survey.id, min_support=0.02)
     counts = analyst.counts(survey.id)
 
     assert delivery.accepted == len(records) == 200
@@ -96,7 +96,7 @@ def send_and_compare(store, url, mechanism, patch):
     _, stored, _ = store.reports.counts(survey.id)
     offline = Estimator(survey, Counts.from_reports(survey, reports))
     assert np.array_equal(stored.marginal(range(6)), offline.counts.marginal(range(6)))
-    expected = list(offline.itemsets(0.02, select="upper"))
+    expected = list(offline.itemsets(0.02))
     assert [entry.items for entry in itemsets.itemsets] == [entry.items for entry in expected]
     for entry, other in zip(itemsets.itemsets, expected, strict=True):
         assert entry.value == pytest.approx(other.value, rel=1e-12, abs=1e-12)

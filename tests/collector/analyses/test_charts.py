@@ -48,6 +48,7 @@ def itemsets(*found, precision=(), **query):
         **ORIGIN,
         query=ItemsetsQuery(**{"min_support": 0.02, **query}),
         candidates=1000,
+        listed=len(found),
         precision=list(precision),
         itemsets=list(found),
     )
@@ -196,10 +197,9 @@ def test_no_itemset_is_a_chart_that_says_so():
     ("query", "said"),
     [
         ({"target": "respondents"}, "for exactly these respondents"),
-        ({"confidence": 0.999}, "99.9 % intervals, each by itself"),
-        ({"select": "bonferroni"}, "95 % intervals, which hold all together"),
-        ({"select": "holm"}, "The decisions hold all together (Holm)"),
-        ({"estimate": "projected"}, "Supports are projected estimates"),
+        ({"confidence": 0.999}, "99.9 % intervals, widened for selection"),
+        ({}, "significantly above the threshold (false discovery rate 2.5 %)"),
+        ({"estimate": "likelihood"}, "Best guesses have no intervals"),
     ],
 )
 def test_the_notes_say_what_the_intervals_hold_for(query, said):

@@ -98,7 +98,9 @@ def test_the_headline_states_the_clearest_difference_and_leaves_out_unusable_sha
     assert said.endswith(" points, p-value below 0.0001.")
     none = [replace(each, p_value=0.6) for each in result.comparisons]
     said = COMPARISON.headline(replace(result, comparisons=none))
-    assert said.startswith("No difference in vote=left was found; clearest: age=young")
+    assert said.startswith(
+        "No significant difference in vote=left (2 tests, adjusted); strongest evidence: age=young"
+    )
 
 
 def test_what_cannot_be_compared_says_why_everywhere(study):

@@ -156,7 +156,8 @@ def test_what_departs_from_independence_is_marked_on_both_sides():
     for line, departures in zip(shown, table.to_numpy() - expected, strict=True):
         marks = [text[-1] for text in line[1:-1]]
         assert marks == ["▲" if departure > 0 else "▼" for departure in departures]
-    assert "by chance 5 % of the cells" in plain(" ".join(CROSSTAB.interpretation(found)))
+    said = plain(" ".join(CROSSTAB.interpretation(found)))
+    assert "false discovery rate 5 % among the cells" in said
     unrelated = CROSSTAB.grid(result(OPEN, "vote", "town", asked=independent_people())).rows
     assert not any("▲" in text for line in unrelated for text in line)
 
@@ -180,7 +181,7 @@ def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be(
     [notice] = [said for said in CROSSTAB.warnings(found) if "anybody" in said]
     assert notice.endswith("whether there is anybody in them: town=small.")
     assert found.independence.p_value is None
-    assert " go together cannot be tested: a category of 'town'" in CROSSTAB.headline(found)
+    assert " cannot be tested: a category of 'town'" in CROSSTAB.headline(found)
     # Said once.
     assert "'town'" not in " ".join(CROSSTAB.interpretation(found))
     line = CROSSTAB.grid(found).rows[1]

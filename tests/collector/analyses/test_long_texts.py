@@ -76,7 +76,7 @@ ASKED = [
         },
     ),
     ("crosstab", {"attributes": ["smoker", "drinks", "region"], "missing": "exclude"}),
-    ("comparison", {"answer": {"smoker": "yes"}, "groups": "region", "simultaneous": "maximum"}),
+    ("comparison", {"answer": {"smoker": "yes"}, "groups": "region"}),
     (
         "comparison",
         {

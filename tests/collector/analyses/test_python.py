@@ -224,7 +224,7 @@ def test_long_results_are_cut_and_say_so(study):
 
 
 def test_nothing_found_is_said(study):
-    found = study.analyst.itemsets("study", min_support=1, select="lower")
+    found = study.analyst.itemsets("study", min_support=1)
     assert repr(found).endswith("Nothing was found.")
     assert "Nothing was found." in found._repr_html_()
     assert "Nothing was found." in chart_of(found).notes
@@ -289,7 +289,7 @@ def test_what_is_not_known_is_not_drawn_as_if_it_were():
 def test_a_set_of_ratios_need_not_be_an_interval():
     def cell(value, kind, interval):
         return {"values": {"a": value, "b": "y"}, "value": 2.5, "set": kind, "interval": interval,
-                "residual": None}  # fmt: skip
+                "residual": None, "adjusted": None}  # fmt: skip
 
     base = {"values": {}, "share": {"value": 1.0}, "people": {"value": 9.0}}
     found = answer(

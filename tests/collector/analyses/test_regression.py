@@ -68,12 +68,12 @@ def test_intervals_odds_ratios_and_tests_follow_from_coefficient_and_error(confi
 
 
 def verdict_on(found):
-    """The verdict by the row that is shown: its factor, and its direction."""
+    """The verdict by the row that is shown: its factor, whatever its direction is."""
     lower, upper = found.odds_ratio.interval
     factor = math.sqrt(upper / lower)
     if factor <= 1.5:
         return "usable"
-    return "barely usable" if factor <= 2 or lower > 1 or upper < 1 else "not usable"
+    return "barely usable" if factor <= 2 else "not usable"
 
 
 def test_usable_is_an_odds_ratio_known_to_half_as_much_again():
@@ -83,12 +83,6 @@ def test_usable_is_an_odds_ratio_known_to_half_as_much_again():
             assert found.reliability == verdict_on(found)
             seen.add(found.reliability)
     assert seen == {"usable", "barely usable", "not usable"}
-
-
-def test_no_coefficient_is_not_usable_beside_a_small_p_value():
-    for reports in (5_000, 700):
-        for found in regression(counted(reports)).coefficients:
-            assert found.p_value >= 0.05 or found.reliability != "not usable"
 
 
 def test_few_reports_behind_a_coefficient_are_said():

@@ -34,7 +34,7 @@ def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, an
 @pytest.mark.parametrize(
     ("name", "field", "parameters"),
     [
-        ("itemsets", "itemsets", {"min_support": 0.15, "select": "bonferroni", "confidence": 0.9}),
+        ("itemsets", "itemsets", {"min_support": 0.15, "confidence": 0.9}),
         ("rules", "rules", {"min_support": 0.02, "min_confidence": 0.3, "target": "respondents"}),
         ("measures", "measures", {"attributes": ["smoker", "vote"], "target": "respondents"}),
     ],

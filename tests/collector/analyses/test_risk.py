@@ -10,7 +10,6 @@ from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Counts
 from halftruth_shared import (
     Attribute,
-    EstimateError,
     GammaDiagonal,
     RandomizedResponse,
     Schema,
@@ -196,35 +195,28 @@ def test_risk_of_reports_is_that_of_the_people_that_they_fit():
     assert cells["north", "no"].risk == pytest.approx(RISK["north", "no"], rel=2e-2)
 
 
-def test_cells_of_a_best_guess_that_may_be_empty_are_counted():
-    found = of_reports(survey_of(GammaDiagonal("19")), [[90, 5], [5, 5]], estimate="likelihood")
-    # The reports of the last cell, 5, are what all others would send to it together.
+def test_cells_that_may_be_empty_are_counted():
+    found = of_reports(survey_of(GammaDiagonal("19")), [[80, 10], [8, 7]])
+    # About five reports of the last cell are what all others would send to it together.
     assert found.uncertain >= 1
     assert found.column_by_column is None
     [notice, _] = ANALYSES["risk"].warnings(found)
-    assert f"cannot be told of {found.uncertain} of {len(found.cells)}" in notice
+    assert f"{found.uncertain} of these {len(found.cells)} cells are not significantly" in notice
     assert all(cell.risk is None for cell in found.cells)
 
 
 def test_the_page_begins_with_people_of_the_nearest_table_without_negative_shares():
     """γ = 19 keeps 19 of 22 records and sends 1 each to the others: π = (22 y − 1) / 18."""
     survey = survey_of(GammaDiagonal("19"))
-    assert ANALYSES["risk"].start(survey).estimate == "projected"
     reports = np.array([[60, 20], [15, 2]]) * 1000
     moment = (22 * reports / reports.sum() - 1) / 18
     assert (moment < 0).sum() == 1
     # The negative one becomes 0, and all others lose the same.
     nearest = np.where(moment < 0, 0, moment + moment.min() / 3)
-    found = of_reports(survey, reports, estimate="projected")
+    found = of_reports(survey, reports)
     shares = {tuple(cell.values.values()): cell.share for cell in found.cells}
     assert sorted(shares.values()) == pytest.approx(sorted(nearest[nearest > 0]))
     assert "without negative shares" in ANALYSES["risk"].warnings(found)[0]
-    assert any("“estimate: likelihood”" in said for said in ANALYSES["risk"].interpretation(found))
-
-
-def test_a_best_guess_of_nobody_has_no_risk():
-    with pytest.raises(EstimateError, match="nowhere half a person"):
-        of_reports(survey_of(GammaDiagonal("19/10")), [[0, 1], [0, 0]], estimate="likelihood")
 
 
 def test_the_chart_shows_how_many_are_above_the_limit():

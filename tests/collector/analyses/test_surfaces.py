@@ -63,13 +63,19 @@ COEFFICIENT_COLUMNS = [
     *("z", "estimate"),
 ]
 ITEMSET_COLUMNS = ["itemset", *ESTIMATE, "length", "decision"]
-CROSSTAB_COLUMNS = [*ESTIMATE, *of_estimate("base"), *of_estimate("people"), "residual"]
+CROSSTAB_COLUMNS = [
+    *ESTIMATE,
+    *of_estimate("base"),
+    *of_estimate("people"),
+    "residual",
+    "adjusted_p_value",
+]
 WEIGHTED_COLUMNS = ["attribute", "label", "answer", *ESTIMATE, "unweighted", "design_effect"]
 PAIR = ["smoker", "coughs"]
 
 
 def with_measures(*names):
-    beside = ("support", "confidence_mean", *names)
+    beside = ("support", *names)
     return [
         "antecedent",
         "consequent",
@@ -80,16 +86,16 @@ def with_measures(*names):
 
 #: By name: path, parameters, columns, number of rows, and what the text for people says.
 ANALYSES = {
-    "itemsets-bonferroni": (
+    "itemsets": (
         "itemsets",
-        {"min_support": 0.15, "select": "bonferroni", "confidence": 0.9},
+        {"min_support": 0.15, "confidence": 0.9},
         ITEMSET_COLUMNS,
         lambda answer: len(answer["itemsets"]),
         [
             "smoker=yes, coughs=yes",
             "90\u202f% interval",
             "Length 2 is ",
-            "is at most 0.1, among 63 that",
+            "of 63 possible itemsets are listed",
         ],
     ),
     "rules": (
@@ -101,7 +107,6 @@ ANALYSES = {
             "measures": ["lift", "conviction", "leverage"],
             "sort": "chi_squared",
             "limit": 7,
-            "select": "upper",
             "target": "respondents",
         },
         with_measures("lift", "conviction", "leverage"),
@@ -128,7 +133,6 @@ ANALYSES = {
         [
             "smoker=yes, vote=none, a=b",
             "coughs=yes",
-            "Chebyshev interval of the confidence",
             "φ",
             "lift",
         ],
@@ -222,12 +226,11 @@ ANALYSES = {
             "groups": "vote",
             "among": ["none, a=b", "right"],
             "reference": "none, a=b",
-            "simultaneous": "maximum",
             "target": "respondents",
         },
         COMPARISON_COLUMNS,
         lambda answer: 2 + 1,
-        ["none, a=b", "difference in points", "comparisons hold all together"],
+        ["none, a=b", "difference in points"],
     ),
     "weighted": (
         "weighted",
@@ -265,7 +268,7 @@ ANALYSES = {
         {"quasi": ["vote", "age"], "sensitive": "smoker", "limit": 0.3},
         ["vote", "age", "smoker", "share", "given", "quasi", "sensitive", "risk", "whole_risk"],
         lambda answer: 18,
-        ["none, a=b", "above 30\u202f% for ", "not what somebody believes", "best guess"],
+        ["none, a=b", "above 30\u202f% for ", "not what somebody believes", "nearest to the"],
     ),
     "measures-of-all-pairs": (
         "measures",

@@ -43,7 +43,7 @@ def test_the_one_association_that_there_is_is_the_one_that_is_told():
     same = row[0].count("yes") != 1
     assert float(row[4].replace("−", "-")) * (1 if same else -1) > 4
     assert abs(float(row[1].split("\u202f")[0]) - (32.5 if same else 17.5)) < 2
-    assert "1 of 3 pairs of questions are associated" in report.summary
+    assert "1 of 3 pairs of questions are significantly associated" in report.summary
     assert "counted from 2026-11-01 to 2026-11-04" in report.lead
     assert report.not_usable == ()
     assert [chart.title for chart in report.charts] == [a.label_in() for a in SCHEMA.attributes]
@@ -52,7 +52,7 @@ def test_the_one_association_that_there_is_is_the_one_that_is_told():
 def test_independent_answers_are_not_called_associated():
     report = survey_report(counted(20_000, associated=False))
     assert report.associations.rows == []
-    assert report.summary.startswith("No association was found.")
+    assert report.summary.startswith("No significant association among 3 pairs")
 
 
 def test_what_too_few_reports_tell_is_named_first_and_nothing_is_concluded_from_it():

@@ -15,7 +15,7 @@ from halftruth_shared.analyses.distribution import DistributionQuery
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.regression import RegressionQuery
-from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
+from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
 from sources import source_of
@@ -53,7 +53,7 @@ def percentages(text):
 
 
 QUESTIONS = {
-    "itemsets": ItemsetsQuery(min_support=0.05, select="upper"),
+    "itemsets": ItemsetsQuery(min_support=0.05),
     "rules": RulesQuery(min_support=0.01, min_confidence=0.0, include_uncertain=True),
     "table": TableQuery(attributes=PAIR),
 }
@@ -113,24 +113,18 @@ def test_rules_that_are_left_out_are_counted(two_reports):
     assert any("as present where all of its items hold" in sentence for sentence in reading)
 
 
-def test_the_headline_of_rules_names_the_surest_of_those_that_are_usable(many_reports):
+def test_the_headline_of_rules_names_the_largest_lower_bound(many_reports):
     analysis = ANALYSES["rules"]
-    rules = msgspec.to_builtins(analysis.compute(many_reports, QUESTIONS["rules"]))["rules"]
-    made = [
-        rules[0] | {"antecedent": {"smoker": name}, "interval": interval, "reliability": grade}
-        for name, interval, grade in (
-            ("far", [0.9, 1.3], "barely usable"),
-            ("sure", [0.6, 0.7], "usable"),
-            ("vague", [0.3, 0.8], "usable"),
-        )
-    ]
-    result = msgspec.structs.replace(
-        analysis.compute(many_reports, QUESTIONS["rules"]),
-        rules=msgspec.convert(made, list[RuleEstimate]),
-    )
+    result = analysis.compute(many_reports, QUESTIONS["rules"])
+    surest = result.rules[result.surest]
+    # It holds for the best of all candidates, so it is below the interval's own end.
+    assert result.at_least < surest.interval[0]
     said = analysis.headline(result)
-    assert said.startswith("3 rules, 2 of them usable; the surest: ")
-    assert "sure" in said.partition("surest: ")[2]
+    assert f"{len(result.rules)} rules, " in said
+    [(answer, consequent)] = surest.consequent.items()
+    assert f"→ {answer}={consequent}, at least " in said
+    one = msgspec.structs.replace(result, surest=None, at_least=None)
+    assert analysis.headline(one).endswith("usable.")
 
 
 def test_measures_say_what_presence_is_and_what_is_no_test(many_reports):
@@ -144,15 +138,10 @@ def test_measures_say_what_presence_is_and_what_is_no_test(many_reports):
     assert presence in analysis.chart(result).notes
 
 
-#: Measures on no scale of 1, and those whose sign, or side of 1, is a direction.
+#: Measures on no scale of 1.
 RATIOS = {
     "odds_ratio", "interest", "lift", "conviction", "standardized_residual", "collective_strength",
     "chi_squared", "g_squared",
-}  # fmt: skip
-SIGNED = {
-    "phi", "odds_ratio", "interest", "lift", "piatetsky_shapiro", "leverage", "conviction",
-    "certainty", "added_value", "risk_difference", "column_risk_difference", "kappa",
-    "collective_strength", "goodman_kruskal_gamma", "tau_b", "somers_d",
 }  # fmt: skip
 
 
@@ -169,13 +158,8 @@ def expected_reliability(row, result):
         return "not usable"
     name, query = getattr(row, "name", ""), result.query
     lift = any(row is pair.lift for pair in getattr(result, "pairs", ()))
-    effect = kind == "GroupComparison" or row is getattr(result, "trend", None)
-    effect |= any(
-        row is getattr(group, "difference", None) for group in getattr(result, "groups", ())
-    )
     ratio = name in RATIOS or lift or shown is not row
     ratio |= kind == "GroupComparison" and query.effect != "difference"
-    signed = name in SIGNED or lift or effect or kind == "Coefficient"
     span = 1.0
     if row is getattr(result, "mean", None):
         span = len(result.options)
@@ -194,9 +178,7 @@ def expected_reliability(row, result):
         margin, limits = (upper - lower) / 2 / span, (0.05, 0.1)
     if kind == "RuleEstimate":
         margin = max(margin, (row.support.interval[1] - row.support.interval[0]) / 2)
-    verdict = ("usable", "barely usable", "not usable")[sum(margin > limit for limit in limits)]
-    directed = signed and (lower > ratio or upper < ratio)
-    return "barely usable" if verdict == "not usable" and directed else verdict
+    return ("usable", "barely usable", "not usable")[sum(margin > limit for limit in limits)]
 
 
 def judged_rows(result):
@@ -208,6 +190,8 @@ def judged_rows(result):
 
 
 FURTHER = {
+    # Intervals of lists are widened; the verdict is that of the margin of one by name.
+    "rules": [RulesQuery(antecedent={"smoker": "yes"}, consequent={"coughs": "yes"})],
     "comparison": [
         ComparisonQuery(answer={"smoker": "yes"}, groups="age", effect=effect, trend=True)
         for effect in ("difference", "risk_ratio", "odds_ratio")

@@ -271,11 +271,11 @@ def test_p_values_hold_together_and_yes_and_no_are_one_test():
         tests[each.attribute, answer, getattr(each, "wave", 0)] = each
     # Smoking, three ages and their mean, each with two changes and a trend.
     assert len(tests) == 5 * 3
-    left, largest = len(tests), 0.0
-    for each in sorted(tests.values(), key=lambda test: test.p_value):
-        largest = max(largest, min(1.0, left * each.p_value))
-        assert each.adjusted == pytest.approx(largest)
-        left -= 1
+    smallest = 1.0
+    ordered = sorted(tests.values(), key=lambda test: test.p_value)
+    for rank, each in reversed([*enumerate(ordered, 1)]):
+        smallest = min(smallest, each.p_value * len(tests) / rank)
+        assert each.adjusted == pytest.approx(smallest)
     [first] = [e for e in result.changes if (e.attribute, e.answer, e.wave) == ("smoker", "no", 2)]
     [second] = [
         e for e in result.changes if (e.attribute, e.answer, e.wave) == ("smoker", "yes", 2)
@@ -395,7 +395,7 @@ def test_the_page_and_the_command_show_what_changed(panel, capsys):
     page = browser.get("/results/wave-1/waves?attributes=smoker").get_data(as_text=True)
     # Waves have one title: the list says which is which.
     assert "wave-1, wave 1 of " in browser.get("/results/").get_data(as_text=True)
-    assert "significant, all together" in page
+    assert "false discovery rate" in page
     assert page.count("<svg") >= 2
     main(["analyse", "waves", "wave-1", "--attributes", "smoker", "--database", panel.database])
     said = capsys.readouterr().out

@@ -8,7 +8,6 @@ from halftruth_collector.analyses.verdicts import few_reports, on_length, on_rul
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.reliability import (
     LengthPrecision,
-    clear,
     grades,
     margin,
     reliability,
@@ -41,16 +40,6 @@ def test_ratios_are_judged_by_the_factor_to_either_end():
     margins = margin(lower, upper, ratio=True)
     assert margins == pytest.approx([1.5, 2.0, 3.0, np.inf, np.inf])
     assert grades(margins, ratio=True).tolist() == [0, 1, 2, 2, 2]
-
-
-def test_an_effect_that_is_clear_of_none_is_at_least_barely_usable():
-    lower, upper = np.array([1.05, 0.519]), np.array([28.4, 110.0])
-    directed = clear(lower, upper, ratio=True)
-    assert directed.tolist() == [True, False]
-    assert grades(margin(lower, upper, ratio=True), ratio=True, directed=directed).tolist() == [
-        1,
-        2,
-    ]
 
 
 def test_a_table_says_what_its_median_cell_is_known_to():
