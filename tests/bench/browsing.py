@@ -71,7 +71,7 @@ def figures() -> Iterator[Figure]:
             page.goto(f"{url}/results/census/itemsets")
             page.get_by_label("Token").fill(token)
             page.get_by_role("button", name="Sign in").click()
-            for name in ("itemsets", "associations"):
+            for name in ("itemsets", "measures"):
                 paints = []
                 for _ in range(VISITS):
                     page.goto(f"{url}/results/census/{name}")

@@ -132,9 +132,9 @@ def test_the_map_of_associations_leads_to_the_tables_behind_it(analyst, filled):
     page.goto(f"{filled.url}/results/work/measures?confidence=0.9")
     cells = page.get_by_role("region", name="Map of associations").get_by_role("link")
     expect(cells).to_have_count(6)
-    proven = cells.filter(has_text=": proven")
-    expect(proven.first).to_be_visible()
-    proven.first.focus()
+    significant = cells.filter(has_text=": significant")
+    expect(significant.first).to_be_visible()
+    significant.first.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Cross-tabulation")).to_be_visible()
     assert "confidence=0.9" in page.url
