@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from halftruth_collector.disclosure.audit import audit
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
@@ -170,22 +171,24 @@ def test_a_page_bounds_all_its_surveys_whatever_series_they_say_they_are_of(live
 
 
 def test_what_is_perturbed_counts_though_it_is_not_sensitive(live, visit):
-    # Each question by nine: 81 a wave, so that a total of 6 561 is spent by two waves.
+    # Each question by three: 9 a wave, so that a total of 81 is spent by two waves.
     schema = Schema(
         [Attribute("smoker", ("no", "yes")), Attribute("age", ("young", "old"), sensitive=False)]
     )
-    mechanism = RandomizedResponse({"smoker": "9/10", "age": "9/10"})
+    mechanism = RandomizedResponse({"smoker": "3/4", "age": "3/4"})
     waves = [
         Survey(
             f"work-{n}",
             "Health at work",
             schema,
             mechanism,
-            series=Series(id="work", wave=n, total_gamma="6561"),
+            series=Series(id="work", wave=n, total_gamma="81"),
         )
         for n in (1, 2, 3)
     ]
-    assert all(Protection.of(survey).record.gamma == 81 for survey in waves)
+    assert all(Protection.of(survey).record.gamma == 9 for survey in waves)
+    series = audit(waves[0], 1_000).series
+    assert (series.cost.gamma, series.waves) == (9, 2)
     found = visit()
     for survey in waves[:2]:
         ask(found, live, survey)
@@ -195,7 +198,7 @@ def test_what_is_perturbed_counts_though_it_is_not_sensitive(live, visit):
         press(found.page, "Continue")
         send(found.page)
         expect(heading(found.page, "Thank you")).to_be_visible()
-    assert ledger(found) == [("work-1", "81"), ("work-2", "81")]
+    assert ledger(found) == [("work-1", "9"), ("work-2", "9")]
     before = len(posted(found))
     ask(found, live, waves[2])
     expect(heading(found.page, "Enough was told already")).to_be_visible()
