@@ -16,6 +16,7 @@ from halftruth_shared.mechanisms import TableEstimate
 from ..estimation.bounds import normal_quantile
 from ..estimation.independence import Departures, JointTest
 from ..estimation.reliability import margin, reliability, typical
+from ..estimation.selection import listed_alpha
 from . import overview
 from .base import Counted, Grid
 from .labels import Labels, labelled
@@ -137,20 +138,23 @@ class _Pairs:
         estimator = counted.estimator
         names = tuple(combinations(estimator.schema.names, 2))
         test = estimator.associated(names)
+        significant = test.adjusted <= 1 - _CONFIDENCE
+        # The answers that are listed were selected among all cells.
+        alpha = listed_alpha(_CONFIDENCE, int(significant.sum()), int(test.tested.sum()))
         departures = [
-            _departure(counted, test.departures[place])
+            _departure(counted, test.departures[place], alpha)
             for place in np.argsort(test.clearest, kind="stable")[::-1]
-            if test.adjusted[place] <= 1 - _CONFIDENCE
+            if significant[place]
         ]
         usable = tuple(_judged(each.table) for each in test.departures)
         return cls(names, usable, test, tuple(departures))
 
 
-def _departure(counted: Counted, departures: Departures) -> _Departure:
+def _departure(counted: Counted, departures: Departures, alpha: float) -> _Departure:
     table, scores = departures.table, departures.scores
     cell = np.unravel_index(np.nanargmax(np.abs(scores)), scores.shape)
     schema = counted.survey.schema
-    lower, upper = table.interval(_CONFIDENCE, "population")
+    lower, upper = table.interval(1 - alpha, "population")
     return _Departure(
         {
             name: schema.attributes[schema.position(name)].categories[code]
@@ -173,7 +177,7 @@ def _associations(pairs: _Pairs, labels: Labels) -> Grid:
         [
             "answers together",
             "share",
-            "95\u202f% interval",
+            "interval",
             "if independent",
             "apart, in standard errors",
         ],
@@ -238,9 +242,11 @@ def _methods(counted: Counted) -> list[tuple[str, str]]:
         (
             "Associations",
             "Each cell of each table of two questions is compared with what independent answers"
-            " with the same margins would give, in standard errors of that difference; what is"
-            " called associated is so after Bonferroni's correction for all cells of all tables."
-            " The error is that of reports of independent answers, with their skewness.",
+            " with the same margins would give, in standard errors of that difference. Of each pair"
+            " of questions the largest difference is tested, with Bonferroni's correction for the"
+            " cells of its table; the false discovery rate among the pairs is 5\u202f%. The error"
+            " is that of reports of independent answers, with their skewness. Intervals of the"
+            " pairs of answers that are listed are widened, since these were selected.",
         ),
         ("Digest of the survey", survey.digest),
     ]
