@@ -5,10 +5,12 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from string import Template
+from textwrap import wrap
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.microdata import MicrodataResult, Variable
+from halftruth_shared.analyses.showing import assumptions
 from halftruth_shared.analyses.wording import number
 
 from ..analyses.tabular import arrow, harmless, to_csv, to_parquet
@@ -24,6 +26,14 @@ def preamble(result: MicrodataResult) -> list[str]:
         f"{result.reports} perturbed reports (counted by {result.as_of:%Y-%m-%d %H:%M} UTC), by a"
         " loglinear",
         f"model without interactions of {terms + 1} or more answers.",
+    ]
+    for sentence in assumptions(result):
+        lines += wrap(sentence, 90)
+    lines += [
+        f"Interactions of {terms + 1} or more answers are 0 in these records, without an error.",
+        "Not for quantiles: replicate weights give medians and percentiles no error.",
+        "Tests of independence: use the Rao-Scott tests of R's svychisq (its default), not its",
+        "Wald test, which rejects independence too often.",
     ]
     if result.query.margins:
         lines.append(f"Weighted to known margins of {', '.join(result.query.margins)}.")

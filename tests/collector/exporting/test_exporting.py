@@ -13,6 +13,7 @@ from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
 from halftruth_collector.estimation.model import fit_model, shares
 from halftruth_collector.exporting import write_records
+from halftruth_collector.exporting.records import codebook, scripts
 from halftruth_shared import (
     Attribute,
     ParameterError,
@@ -171,6 +172,22 @@ def test_every_file_says_that_no_row_is_a_person(result, tmp_path):
     assert "No row is a person" in ANALYSES["microdata"].warnings(result)[0]
     parquet = write_records(result, str(tmp_path / "work.parquet"))[0]
     assert pd.read_parquet(parquet)["next_"].tolist() == [row["next_"] for row in rows]
+
+
+def test_every_text_says_what_the_model_assumes_and_where_reports_contradict_it():
+    """Of three answers two decide the third, which no pair of them shows."""
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in "abc"])
+    rng = np.random.default_rng(4)
+    first, second = rng.integers(0, 2, (2, 8_000))
+    people = np.stack([first, second, first ^ second], axis=1)
+    mechanism = RandomizedResponse(dict.fromkeys("abc", "0.9"))
+    found = source_of(Survey("xor", "Xor", schema, mechanism), people, rng)
+    result = ANALYSES["microdata"].compute(found, QUERY)
+    for text in (codebook(result), *(text for _, text in scripts(result, "records.csv"))):
+        plain = " ".join(text.replace("#", " ").split())
+        assert "Assuming no interaction of three or more answers; the reports contradict" in plain
+        assert "Not for quantiles" in plain
+        assert "Rao-Scott" in plain
 
 
 def test_records_are_a_function_of_the_counts_of_perturbed_reports(counted, reports, result):
