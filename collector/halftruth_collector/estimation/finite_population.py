@@ -72,10 +72,13 @@ class FinitePopulation(TableSource):
 
 
 def _mixed(large: Array, alone: Array, sampled: float, target: Target) -> Array:
-    """Of a variance for these respondents alone that few reports make negative nothing is added."""
+    """Variance between that for a large population and that for these respondents alone.
+
+    Where few reports make the latter negative, the former stands for it, which is too large.
+    """
     if target == "respondents":
         return alone
-    return (1 - sampled) * large + sampled * np.where(np.isnan(alone), 0.0, alone)
+    return (1 - sampled) * large + sampled * np.where(np.isnan(alone), large, alone)
 
 
 @dataclass(frozen=True, eq=False)
