@@ -4,7 +4,7 @@ from halftruth_shared import Attribute, HalftruthError, RecordError, Schema, Sur
 
 from .analyst import Analyst
 from .client import Client
-from .delivery import Delivery, Submission
+from .delivery import Delivery, Submission, Unsent
 from .errors import AnsweredBefore, ClientError, CollectorUnavailable, RequestRefused, SurveyRefused
 from .ledger import Ledger, LedgerEntry
 
@@ -25,5 +25,6 @@ __all__ = [
     "Submission",
     "Survey",
     "SurveyRefused",
+    "Unsent",
     "read_survey",
 ]

@@ -1,6 +1,7 @@
 """Respondents' client: fetch a survey, perturb a record, send the report."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -16,13 +17,16 @@ from .catalog import Catalog
 from .delivery import (
     BATCH,
     FINAL_STATUSES,
+    TOO_MANY,
     Delivery,
     Submission,
+    Unsent,
     check_form,
     check_wanted,
     given_up,
     refusal_of_record,
     send,
+    without_number,
 )
 from .drawing import PersonRecord, Unsettled, draw
 from .errors import AnsweredBefore, CollectorUnavailable, RequestRefused
@@ -112,6 +116,8 @@ class Client:
         #: True if waiting reports outlive the process, so that no error is raised.
         self._keeps = outbox is not None
         self._unsettled = _unsettled()
+        #: Surveys, by id and digest, whose waiting reports could not be sent after another report.
+        self._passed_over: set[tuple[str, str]] = set()
 
     def survey(self, id: str, *, respondent: str | None = None) -> Survey:
         """Fetch a survey, verify digest and signature and hold it against the policy.
@@ -364,7 +370,9 @@ class Client:
                     raise refusal_of_record(error, order[start:], delivery.accepted) from None
                 except CollectorUnavailable as error:
                     if not self._keeps:
-                        raise CollectorUnavailable(str(error), accepted=delivery.accepted) from None
+                        raise CollectorUnavailable(
+                            str(error), accepted=delivery.accepted, status=error.status
+                        ) from None
                     reachable = False
                 if not reachable:
                     delivery += Delivery(waiting=len(batch))
@@ -377,40 +385,73 @@ class Client:
             raise
 
     def flush(self) -> Delivery:
-        """Send the reports that wait.
+        """Send the reports that wait, survey by survey.
+
+        Reports that cannot be sent hold up no other survey. Reports to a closed or replaced survey,
+        invalid ones and those without a valid invitation are given up. All others keep waiting, for
+        instance if the collector has no such survey or takes no more from this address now.
+
+        Returns
+        -------
+        Delivery
+            Its ``unsent`` says for each survey which reports were not counted and why.
 
         Raises
         ------
-        RequestRefused
-            If the collector refuses some of them. Those of a closed or replaced survey and those
-            without a valid invitation are given up, all others keep waiting.
-        SurveyRefused
-            If its terms for their survey are not signed as asked; the reports keep waiting.
         CollectorUnavailable
-            If it still cannot be reached; the reports keep waiting.
+            If no report could be tried, since the collector cannot be reached or is not available.
         """
-        delivery = Delivery()
-        while (sent := self._flush_batch()) is not None:
-            delivery += sent
-        return delivery
-
-    def _flush_batch(self) -> Delivery | None:
-        """Send one batch of waiting reports; None without any."""
-        waiting = self._outbox.waiting(self._transport.url, BATCH)
-        if not waiting:
-            return None
-        receipt = self._send(waiting)
-        return Delivery(receipt.accepted, receipt.duplicates)
+        unsent: Counter[tuple[str, str, bool]] = Counter()
+        delivery, is_answered = Delivery(), False
+        silent: CollectorUnavailable | None = None
+        for survey, digest, count in self._outbox.count_waiting(self._transport.url):
+            if silent is not None and silent.status is None:
+                # It would not answer for the other surveys either.
+                unsent[survey, str(silent), True] += count
+                continue
+            while waiting := self._outbox.waiting(self._transport.url, survey, digest, BATCH):
+                try:
+                    receipt = self._send(waiting)
+                except HalftruthError as error:
+                    if isinstance(error, CollectorUnavailable) and error.status != TOO_MANY:
+                        silent = error
+                    else:
+                        is_answered = True
+                    lost = given_up(error, waiting)
+                    if lost:
+                        unsent[survey, without_number(str(error)), False] += len(lost)
+                        count -= len(lost)
+                        continue
+                    unsent[survey, without_number(str(error)), True] += count
+                    break
+                is_answered = True
+                count -= len(waiting)
+                delivery += Delivery(receipt.accepted, receipt.duplicates)
+        if silent is not None and not is_answered:
+            raise silent
+        left_over = tuple(
+            Unsent(survey, count, reason, is_waiting)
+            for (survey, reason, is_waiting), count in unsent.items()
+        )
+        still = sum(each.reports for each in left_over if each.is_waiting)
+        return delivery + Delivery(waiting=still, unsent=left_over)
 
     def _flush_quietly(self) -> None:
         """Send some waiting reports, now that the collector answers.
 
-        One batch at most, and no error: the caller asked for another report, and waits.
+        One request at most, and no error: the caller asked for another report, and waits. Surveys
+        whose reports could not be sent are passed over until all others had their turn.
         """
-        try:
-            self._flush_batch()
-        except HalftruthError as error:
-            _log.warning("waiting reports could not be sent: %s", error)
+        for survey, digest, _ in self._outbox.count_waiting(self._transport.url):
+            if (survey, digest) in self._passed_over:
+                continue
+            try:
+                self._send(self._outbox.waiting(self._transport.url, survey, digest, BATCH))
+            except HalftruthError as error:
+                self._passed_over.add((survey, digest))
+                _log.warning("waiting reports could not be sent: %s", error)
+            return
+        self._passed_over.clear()
 
     def _check_invitations(self, survey: Survey, invitations: Sequence[str | None]) -> bool:
         """Refuse invitations that the survey does not ask for, before any report is kept.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 from uuid import UUID
 
-from halftruth_shared import ParameterError
+from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.protocol.reports import (
     Receipt,
     Report,
@@ -25,6 +25,9 @@ BATCH = 1_000
 
 #: Final refusals of a report: survey closed or replaced, invalid report.
 FINAL_STATUSES = (409, 422)
+
+#: The refusal of reports beyond the limit of an address, which some surveys do not have.
+TOO_MANY = 429
 
 #: Prefix of a collector's message about one report of a batch.
 _NUMBERED = re.compile(r"^report \d+: ")
@@ -49,18 +52,49 @@ class Submission:
 
 
 @dataclass(frozen=True)
+class Unsent:
+    """Reports of one survey that :meth:`.Client.flush` could not deliver.
+
+    Attributes
+    ----------
+    survey : str
+        Its id.
+    reports : int
+    reason : str
+        What the collector answered, or what is wrong with what it answered, in one line.
+    is_waiting : bool
+        Whether they wait for the next try; otherwise they were given up.
+    """
+
+    survey: str
+    reports: int
+    reason: str
+    is_waiting: bool
+
+
+@dataclass(frozen=True)
 class Delivery:
-    """Outcome of sending many reports: numbers counted now, counted before, and waiting."""
+    """Outcome of sending many reports.
+
+    Attributes
+    ----------
+    accepted, duplicates, waiting : int
+        Reports counted now, counted before, and waiting in the outbox.
+    unsent : tuple of Unsent
+        Of :meth:`.Client.flush`: what was not delivered, and why.
+    """
 
     accepted: int = 0
     duplicates: int = 0
     waiting: int = 0
+    unsent: tuple[Unsent, ...] = ()
 
     def __add__(self, other: "Delivery") -> "Delivery":
         return Delivery(
             self.accepted + other.accepted,
             self.duplicates + other.duplicates,
             self.waiting + other.waiting,
+            self.unsent + other.unsent,
         )
 
 
@@ -161,8 +195,10 @@ def _sealed_batch(entry: Entry, reports: Sequence[StoredReport]) -> SealedBatch:
     return SealedBatch(digest=survey.digest, reports=sealed)
 
 
-def given_up(error: RequestRefused, reports: Sequence[StoredReport]) -> Sequence[StoredReport]:
-    """The reports that it is pointless to send again after this answer."""
+def given_up(error: HalftruthError, reports: Sequence[StoredReport]) -> Sequence[StoredReport]:
+    """The reports that it is pointless to send again after this error."""
+    if not isinstance(error, RequestRefused):
+        return []
     if error.status not in FINAL_STATUSES and (error.status, error.field) != (403, "invitation"):
         return []
     if error.report is None or not 0 <= error.report < len(reports):
@@ -170,12 +206,17 @@ def given_up(error: RequestRefused, reports: Sequence[StoredReport]) -> Sequence
     return [reports[error.report]]
 
 
+def without_number(message: str) -> str:
+    """A collector's message without the position of a report in its batch."""
+    return _NUMBERED.sub("", message)
+
+
 def refusal_of_record(error: RequestRefused, order: Sequence[int], accepted: int) -> RequestRefused:
     """The refusal of one batch as one of the records, whose order in the batch is another."""
     about, message = None, str(error)
     if error.report is not None and 0 <= error.report < min(len(order), BATCH):
         about = order[error.report]
-        message = f"record {about}: {_NUMBERED.sub('', message)}"
+        message = f"record {about}: {without_number(message)}"
     return RequestRefused(
         message, status=error.status, field=error.field, report=about, accepted=accepted
     )

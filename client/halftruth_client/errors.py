@@ -60,8 +60,11 @@ class CollectorUnavailable(ClientError):
     ----------
     accepted : int
         Reports of the call that had been counted before.
+    status : int, optional
+        HTTP status, if there was an answer.
     """
 
-    def __init__(self, message: str, *, accepted: int = 0) -> None:
+    def __init__(self, message: str, *, accepted: int = 0, status: int | None = None) -> None:
         super().__init__(message)
         self.accepted = accepted
+        self.status = status

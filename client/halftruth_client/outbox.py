@@ -227,15 +227,23 @@ class Outbox:
             [(collector, report.invitation, str(report.id)) for report in reports],
         )
 
-    def waiting(self, collector: str, limit: int) -> list[StoredReport]:
+    def count_waiting(self, collector: str) -> list[tuple[str, str, int]]:
+        """Return id, digest and number of waiting reports of each survey, the oldest first."""
+        with self._connect() as connection:
+            rows: list[tuple[str, str, int]] = connection.execute(
+                "SELECT survey, digest, count(*) FROM reports WHERE waiting AND collector = ?"
+                " GROUP BY survey, digest ORDER BY min(rowid)",
+                (collector,),
+            ).fetchall()
+        return rows
+
+    def waiting(self, collector: str, survey: str, digest: str, limit: int) -> list[StoredReport]:
         """Return at most `limit` waiting reports of one version of one survey."""
         with self._connect() as connection:
             rows = connection.execute(
                 "SELECT id, survey, digest, report, invitation FROM reports"
-                " WHERE waiting AND collector = :collector"
-                " AND (survey, digest) = (SELECT survey, digest FROM reports"
-                " WHERE waiting AND collector = :collector LIMIT 1) LIMIT :limit",
-                {"collector": collector, "limit": limit},
+                " WHERE waiting AND collector = ? AND survey = ? AND digest = ? LIMIT ?",
+                (collector, survey, digest, limit),
             ).fetchall()
         return [_stored(row) for row in rows]
 

@@ -121,7 +121,8 @@ class Transport:
             ) from None
         if response.status_code in _RETRIED:
             raise CollectorUnavailable(
-                f"collector {self.url} is not available: {_detail(response, content).detail}"
+                f"collector {self.url} is not available: {_detail(response, content).detail}",
+                status=response.status_code,
             )
         if not response.ok or response.is_redirect:
             problem = _detail(response, content)

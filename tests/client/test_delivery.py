@@ -8,6 +8,7 @@ import pytest
 from halftruth_client import (
     Client,
     CollectorUnavailable,
+    Delivery,
     HalftruthError,
     RequestRefused,
     SurveyRefused,
@@ -76,8 +77,9 @@ def test_reports_that_waited_are_not_sent_on_unsigned_terms(
     pinning.submit(stub.survey, record)
     stub.away, stub.signer = False, STRANGER
     for _ in range(2):
-        with pytest.raises(SurveyRefused):
-            pinning.flush()
+        [unsent] = pinning.flush().unsent
+        assert unsent.is_waiting
+        assert "not pinned" in unsent.reason
     assert posted(session) == []
     assert len(waiting(outbox)) == 1
     stub.signer = OPERATOR
@@ -286,11 +288,12 @@ def test_a_report_that_waits_without_an_invitation_is_given_up_alone(
     one.submit(stub.survey, record, invitation=INVITATIONS[2])
     stub.away = False
     stub.seal_to(sealing_key(3), invitations=True)
-    with pytest.raises(RequestRefused, match="asks for invitations") as caught:
-        one.flush()
-    assert (caught.value.status, caught.value.field) == (403, "invitation")
-    assert posted(session) == []
-    assert one.flush().accepted == 2
+    delivery = one.flush()
+    [unsent] = delivery.unsent
+    assert (unsent.reports, unsent.is_waiting) == (1, False)
+    assert unsent.reason == "survey 'health' asks for invitations; expected one"
+    assert delivery.accepted == 2
+    assert one.flush() == Delivery()
 
 
 def test_an_invitation_that_is_no_longer_asked_for_is_left_out(
@@ -313,7 +316,7 @@ def test_no_log_error_or_description_holds_an_invitation(stub, client, record, t
     one = client(outbox=tmp_path / "outbox.db")
     stub.away = True
     one.submit(stub.survey, record, invitation=secret)
-    [stored] = one._outbox.waiting(URL, 10)
+    [stored] = one._outbox.waiting(URL, "health", stub.survey.digest, 10)
     assert secret not in repr(stored)
     assert "values" not in repr(stored)
     with pytest.raises(CollectorUnavailable) as away:

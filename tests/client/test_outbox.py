@@ -4,7 +4,13 @@ import stat
 import threading
 
 import pytest
-from halftruth_client import Client, CollectorUnavailable, RequestRefused
+from halftruth_client import (
+    Client,
+    CollectorUnavailable,
+    Delivery,
+    RequestRefused,
+    Unsent,
+)
 from halftruth_shared import GammaDiagonal, Survey
 from halftruth_shared.protocol.terms import Terms
 from wire import free_port, listening
@@ -104,10 +110,115 @@ def test_waiting_reports_of_a_replaced_survey_are_given_up(stub, client, session
     client(outbox=outbox).submit(stub.survey, record)
     stub.away = False
     stub.survey = Survey("health", "Health, again", stub.survey.schema, GammaDiagonal("19"))
-    with pytest.raises(RequestRefused, match="another version"):
-        client(outbox=outbox).flush()
+    [unsent] = client(outbox=outbox).flush().unsent
+    assert (unsent.survey, unsent.reports, unsent.is_waiting) == ("health", 1, False)
+    assert "another version" in unsent.reason
     assert waiting(outbox) == []
     assert posted(session) == []
+
+
+def published(live, *ids):
+    """More surveys like the small one."""
+    survey = live.store.surveys.get("health").survey()
+    made = [Survey(id, id, survey.schema, survey.mechanism) for id in ids]
+    for each in made:
+        live.store.surveys.publish(each)
+    return made
+
+
+def kept(live, tmp_path, record, surveys, count=3):
+    """A client whose outbox has reports to some surveys, in this order, kept while it was away."""
+    port, outbox = free_port(), tmp_path / "outbox.db"
+    client = Client(f"http://127.0.0.1:{port}", max_gamma="19", outbox=outbox, retries=0)
+    for survey in surveys:
+        assert client.submit_many(survey, [record] * count).waiting == count
+    return client, listening(live.app, port)
+
+
+def test_reports_to_a_deleted_survey_hold_up_no_other_one(live, survey, record, tmp_path):
+    deleted, other = published(live, "deleted", "other")
+    client, served = kept(live, tmp_path, record, [deleted, survey, other])
+    live.store.retention.delete("deleted")
+    with served:
+        delivery = client.flush()
+        assert (delivery.accepted, delivery.waiting) == (6, 3)
+        assert delivery.unsent == (
+            Unsent("deleted", 3, "there is no survey 'deleted'", is_waiting=True),
+        )
+        assert [counted(live.store, each) for each in ("health", "other")] == [3, 3]
+        # They keep waiting: the survey may be published once more.
+        live.store.surveys.publish(deleted)
+        assert client.flush() == Delivery(accepted=3)
+
+
+def test_the_next_report_takes_others_along_whatever_cannot_be_sent(
+    live, survey, record, tmp_path, caplog
+):
+    deleted, second, other = published(live, "deleted", "second", "other")
+    client, served = kept(live, tmp_path, record, [deleted, second, other])
+    live.store.retention.delete("deleted")
+    live.store.retention.delete("second")
+    with served:
+        for _ in range(3):
+            assert client.submit(survey, record).status == "accepted"
+        # One request after each report: two in vain, the third for the survey that is there.
+        assert counted(live.store, "other") == 3
+        assert caplog.text.count("could not be sent") == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (404, "there is no survey 'small'"),
+        (413, "reports: expected at most 2 in one request, got 3"),
+        (429, "reports: expected at most 2 per 1 hour from one address"),
+        (503, "this collector lacks the key that reports are sealed to"),
+    ],
+)
+def test_a_refusal_that_is_not_final_holds_up_no_other_survey(
+    live, survey, record, tmp_path, status, said
+):
+    [small] = published(live, "small")
+    client, _ = kept(live, tmp_path, record, [small, survey])
+    post = client._transport.post
+
+    def answer(path, kind, message):
+        if "small" not in path:
+            return post(path, kind, message)
+        if status in (429, 503):
+            raise CollectorUnavailable(said, status=status)
+        raise RequestRefused(said, status=status)
+
+    client._transport.post = answer
+    with listening(live.app, int(client._transport.url.rpartition(":")[2])):
+        delivery = client.flush()
+    assert (delivery.accepted, delivery.waiting) == (3, 3)
+    assert delivery.unsent == (Unsent("small", 3, said, is_waiting=True),)
+    assert (counted(live.store), counted(live.store, "small")) == (3, 0)
+
+
+def test_a_collector_that_stops_answering_is_asked_no_more(live, survey, record, tmp_path):
+    first, second, third = published(live, "first", "second", "third")
+    client, served = kept(live, tmp_path, record, [first, second, third])
+    post, asked = client._transport.post, []
+
+    def answer(path, kind, message):
+        asked.append(path)
+        if len(asked) > 1:
+            raise CollectorUnavailable("cannot be reached")
+        return post(path, kind, message)
+
+    client._transport.post = answer
+    with served:
+        delivery = client.flush()
+        assert (delivery.accepted, len(asked)) == (3, 2)
+        assert [(each.survey, each.reason) for each in delivery.unsent] == [
+            ("second", "cannot be reached"),
+            ("third", "cannot be reached"),
+        ]
+        # Where nothing at all could be tried, that is an error.
+        with pytest.raises(CollectorUnavailable):
+            client.flush()
 
 
 def test_the_outbox_keeps_an_invitation_only_while_its_report_waits(stub, client, record, tmp_path):

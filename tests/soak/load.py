@@ -311,7 +311,8 @@ class RealClient:
 
     def flush(self) -> None:
         """Send what waits in the outbox."""
-        self._client.flush()
+        for unsent in self._client.flush().unsent:
+            raise Broken(f"{unsent.reports} reports were not sent: {unsent.reason}")
 
     def _record(self, survey: Survey) -> dict[str, str]:
         return {

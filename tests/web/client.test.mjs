@@ -162,8 +162,8 @@ test("however an address is written, it is one memory and one collector", async 
   assert.equal(storage.reports.length, 1);
   collector.trouble = [];
   // It waits where it was to be sent last.
-  assert.deepEqual(await client.flush(), []);
-  assert.equal((await new Client("https://other.example", options).flush())[0].id, id);
+  assert.deepEqual((await client.flush()).sent, []);
+  assert.equal((await new Client("https://other.example", options).flush()).sent[0].id, id);
 });
 
 test("only what was answered can be sent again", async () => {
@@ -205,13 +205,13 @@ test("a report that is to leave at a moment leaves no sooner, however it is trie
   assert.equal((await client.submit(survey, RECORD, { after })).status, "waiting");
   const drawn = JSON.parse(storage.getItem("halftruth:health"));
   moment = after - 1;
-  for (const other of [client, open()]) assert.deepEqual(await other.flush(), []);
+  for (const other of [client, open()]) assert.deepEqual((await other.flush()).sent, []);
   assert.equal((await client.resend(survey)).status, "waiting");
   assert.equal((await client.submit(survey, RECORD)).status, "waiting");
   assert.equal(collector.requests.length, 1);
   assert.equal(client.heldUntil("health"), after);
   moment = after;
-  assert.deepEqual((await client.flush()).map(({ status }) => status), ["accepted"]);
+  assert.deepEqual((await client.flush()).sent.map(({ status }) => status), ["accepted"]);
   assert.deepEqual(collector.posted[0].reports[0].values, drawn.values);
   assert.equal(client.heldUntil("health"), 0);
 });
@@ -429,8 +429,8 @@ for (const [what, trouble, tries] of TROUBLE) {
 
     const later = open();
     const [{ id }] = collector.posted[0].reports;
-    assert.deepEqual(await later.flush(), [{ id, status: "accepted" }]);
-    assert.deepEqual(await later.flush(), []);
+    assert.deepEqual((await later.flush()).sent, [{ id, status: "accepted" }]);
+    assert.deepEqual((await later.flush()).sent, []);
     assert.ok(!later.isWaiting("health") && later.report("health"));
     assert.deepEqual([...collector.reports.keys()], [id]);
     const [first, ...others] = collector.posted;
@@ -492,7 +492,7 @@ test("the next request of a page waits as long as the collector asked for", asyn
   const client = open({ retries: 0 });
   const pauses = await pausesOf(async () => {
     assert.equal((await client.submit(new Survey(DOCUMENT), RECORD)).status, "waiting");
-    assert.equal((await client.flush())[0].status, "accepted");
+    assert.equal((await client.flush()).sent[0].status, "accepted");
     await client.survey("health");
   });
   assert.deepEqual(pauses, [30_000]);
@@ -531,9 +531,9 @@ test("waiting reports of several surveys are all tried, though one is refused", 
     await client.submit(new Survey(collector.document), RECORD);
   }
   collector.trouble = [() => problem(409)];
-  const sent = await client.flush();
+  const { sent } = await client.flush();
   assert.deepEqual(sent.map(({ status }) => status), ["accepted"]);
-  assert.deepEqual(await client.flush(), [], "a closed survey is not tried again");
+  assert.deepEqual((await client.flush()).sent, [], "a closed survey is not tried again");
 });
 
 // The collector will not take it.
@@ -548,7 +548,7 @@ for (const status of [409, 422]) {
       message: "the survey is closed",
     });
     assert.equal(collector.posted.length, 1);
-    assert.deepEqual(await open().flush(), []);
+    assert.deepEqual((await open().flush()).sent, []);
     assert.equal(collector.posted.length, 1);
     assert.ok(client.report("health") && !client.isWaiting("health"));
   });
@@ -570,7 +570,7 @@ test("a report that is sent but cannot be settled is sent again as the same", as
   storage.fails = (method) => method === "setItem" && storage.reports.length > 0;
   await assert.rejects(client.submit(new Survey(DOCUMENT), RECORD));
   storage.fails = () => false;
-  const [sent] = await open().flush();
+  const { sent: [sent] } = await open().flush();
   assert.equal(sent.status, "duplicate");
   assert.equal(collector.reports.size, 1);
 });

@@ -109,11 +109,11 @@ test("a waiting report is sent only once its survey is verified in this page", a
   await client.submit(await client.survey("health"), RECORD);
   const good = collector.published;
   collector.published = newOperator().publish(DIGEST);
-  assert.deepEqual(await open().flush(), []);
+  assert.deepEqual((await open().flush()).sent, []);
   assert.equal(collector.posted.length, 1, "nothing was sent to an impostor");
   assert.ok(open().isWaiting("health"));
   collector.published = good;
-  assert.equal((await open().flush())[0].status, "accepted");
+  assert.equal((await open().flush()).sent[0].status, "accepted");
 });
 
 // Invitations.
@@ -147,7 +147,7 @@ test("the invitation waits with the report, and goes with it later", async () =>
   const survey = await client.survey("health");
   const { id } = await client.submit(survey, RECORD, { invitation: INVITATION });
   assert.ok([...storage.items.values()].join().includes(INVITATION));
-  assert.deepEqual(await open().flush(), [{ id, status: "accepted" }]);
+  assert.deepEqual((await open().flush()).sent, [{ id, status: "accepted" }]);
   assert.deepEqual(collector.posted[0], collector.posted[1]);
   assert.equal(last(collector).invitation, INVITATION);
   // From then on it is nowhere, and it was in no address or header.
@@ -189,7 +189,7 @@ test("a report that is not let in is not repeated, and comes with another invita
   });
   assert.equal(client.report("health").refused, "report 0: no such invitation");
   assert.ok(![...storage.items.values()].join().includes(INVITATION));
-  assert.deepEqual(await open().flush(), []);
+  assert.deepEqual((await open().flush()).sent, []);
   assert.equal(collector.posted.length, 1);
   const later = open();
   await assert.rejects(later.submit(survey, RECORD), { field: "invitation" });
@@ -206,7 +206,7 @@ test("a 403 that is not about an invitation lets the report wait", async () => {
   collector.trouble = [() => new Response("<html>", { status: 403 })];
   await assert.rejects(client.submit(survey, RECORD, { invitation: INVITATION }), { status: 403 });
   assert.ok(client.isWaiting("health"));
-  assert.equal((await open().flush())[0].status, "accepted");
+  assert.equal((await open().flush()).sent[0].status, "accepted");
   assert.equal(last(collector).invitation, INVITATION);
 });
 
@@ -248,7 +248,7 @@ test("a sealed report that waits is the same report, sealed anew", async () => {
   const survey = await client.survey("health");
   await client.submit(survey, RECORD, { invitation: INVITATION });
   await client.flush();
-  assert.equal((await open().flush())[0].status, "accepted");
+  assert.equal((await open().flush()).sent[0].status, "accepted");
   const reports = collector.posted.map((message) => message.reports[0]);
   assert.equal(new Set(reports.map(({ sealed }) => sealed)).size, 3);
   const opened = reports.map(({ id, sealed }) =>
@@ -267,7 +267,7 @@ test("a browser that cannot seal answers no sealed survey, and never sends it pl
     await assert.rejects(open().survey("health"), error);
     assert.equal(storage.items.size, 0);
     await assert.rejects(client.submit(survey, RECORD), { name: "NotSupportedError" });
-    assert.deepEqual(await open().flush(), []);
+    assert.deepEqual((await open().flush()).sent, []);
   } finally {
     restore();
   }
@@ -331,11 +331,11 @@ test("nobody on the way can ask for a sealed report in the clear", async () => {
   collector.trouble = [refusing, refusing];
   const error = { name: "SurveyRefused", field: "sealing_key" };
   await assert.rejects(client.submit(survey, RECORD), error);
-  assert.deepEqual(await client.flush(), []);
+  assert.deepEqual((await client.flush()).sent, []);
   assert.ok(client.isWaiting("health"));
   for (const { reports } of collector.posted) assert.equal(reports[0].values, undefined);
   // Whoever fetches the survey again sees what it is now.
-  assert.equal((await open().flush())[0].status, "accepted");
+  assert.equal((await open().flush()).sent[0].status, "accepted");
   assert.equal(last(collector).values.length, 2);
 });
 
@@ -351,7 +351,7 @@ test("refused terms are fetched again once, and tried again where they changed",
     await assert.rejects(client.submit(survey, RECORD), error);
     assert.deepEqual([collector.posted.length, fetches(collector)], [changing ? 2 : 1, 2]);
     assert.notEqual(client.report("health").refused, undefined);
-    assert.deepEqual(await open().flush(), []);
+    assert.deepEqual((await open().flush()).sent, []);
   }
 });
 
@@ -373,7 +373,7 @@ test("a survey that needs an invitation by now refuses a report without, once", 
   const error = { name: "SurveyRefused", field: "invitation" };
   await assert.rejects(client.submit(survey, RECORD), error);
   assert.equal(collector.posted.length, 1);
-  assert.deepEqual(await open().flush(), []);
+  assert.deepEqual((await open().flush()).sent, []);
   const later = open();
   const asked = await later.survey("health");
   const { status } = await later.submit(asked, RECORD, { invitation: INVITATION });
@@ -387,7 +387,7 @@ test("a waiting report of another version of the survey is given up", async () =
   collector.document = { ...DOCUMENT, title: "Health, again" };
   collector.digest = await new Survey(collector.document).digest();
   const later = open();
-  assert.deepEqual(await later.flush(), []);
+  assert.deepEqual((await later.flush()).sent, []);
   assert.equal(collector.posted.length, 1);
   assert.match(later.report("health").refused, /another version/);
 });
@@ -400,6 +400,6 @@ test("a page that knows an older version only sends what another page answered",
   const newer = open();
   collector.trouble = [away];
   await newer.submit(await newer.survey("health"), RECORD);
-  assert.equal((await client.flush())[0].status, "accepted");
+  assert.equal((await client.flush()).sent[0].status, "accepted");
   assert.equal(client.report("health").refused, undefined);
 });

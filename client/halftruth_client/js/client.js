@@ -20,6 +20,10 @@ import { notACollector, Transport } from "./transport.js";
  *
  * @typedef {{id: string, status: "accepted" | "duplicate" | "waiting"}} Submission
  *
+ * A report that could not be sent, in one line why, and whether it is tried again.
+ *
+ * @typedef {{survey: string, reason: string, isWaiting: boolean}} Unsent
+ *
  * Reports are remembered in `localStorage` by default, or with this page where there is none.
  *
  * @typedef {import("./catalog.js").Policy & {storage?: import("./memory.js").Store}} Options
@@ -302,20 +306,22 @@ export class Client {
   }
 
   /**
-   * Send the reports that were kept while the collector was away.
+   * Send the reports that were kept while the collector was away. One that cannot be sent holds up no
+   * other.
    *
-   * @returns {Promise<Submission[]>}
+   * @returns {Promise<{sent: Submission[], unsent: Unsent[]}>}
    */
   async flush() {
-    const sent = [];
+    const [sent, unsent] = [/** @type {Submission[]} */ ([]), /** @type {Unsent[]} */ ([])];
     for (const survey of this.#memory.waiting(this.#transport.url)) {
       try {
         sent.push(await this.#send(survey));
       } catch (error) {
         if (!(error instanceof HalftruthError)) throw error;
+        unsent.push({ survey, reason: error.message, isWaiting: this.isWaiting(survey) });
       }
     }
-    return sent;
+    return { sent, unsent };
   }
 
   /**
