@@ -105,13 +105,31 @@ test("the one draw is remembered before anything is sent", async () => {
   assert.deepEqual(kept.map(({ id, values }) => ({ id, values })), reports);
 });
 
-test("where what is remembered is damaged, nothing more is asked or drawn", async () => {
-  const { collector, storage, client } = await setUp();
-  storage.items.set("halftruth:health", "damaged");
-  const survey = await client.survey("health");
-  assert.throws(() => client.before("health", collector.digest), { name: "AnsweredBefore" });
-  await assert.rejects(client.submit(survey, RECORD), { name: "AnsweredBefore", field: "survey" });
-  assert.equal(collector.posted.length, 0);
+/** What may be found in the place of a report: no JSON, or JSON that is none. */
+const DAMAGED = ["damaged", "", "null", "7", '"x"', "[]", "{}", '{"digest": "00", "id": "1", "sent": true}'];
+
+for (const text of DAMAGED) {
+  test(`where what is remembered is damaged, nothing more is asked or drawn: ${text}`, async () => {
+    const { collector, storage, client, open } = await setUp();
+    storage.items.set("halftruth:health", text);
+    for (const each of [client, open()]) {
+      const survey = await each.survey("health");
+      const error = { name: "AnsweredBefore", field: "survey" };
+      assert.throws(() => each.before("health", collector.digest), error);
+      await assert.rejects(each.submit(survey, RECORD), error);
+      await assert.rejects(each.resend(survey), error);
+      assert.deepEqual(await each.flush(), { sent: [], unsent: [] });
+    }
+    assert.equal(collector.posted.length, 0);
+    assert.equal(storage.items.get("halftruth:health"), text);
+  });
+}
+
+test("a survey without an id is refused in one line, and nothing is asked for it", async () => {
+  const { collector, client } = await setUp();
+  const error = { name: "ParameterError", message: "survey: expected the id of a survey" };
+  for (const id of [undefined, null, "", 7]) await assert.rejects(client.survey(id), error);
+  assert.equal(collector.requests.length, 0);
 });
 
 let unsettledSeen = 0;
@@ -389,6 +407,33 @@ test("where the browser keeps nothing, all clients of the page remember together
   assert.equal(collector.reports.size, 1);
 });
 
+for (const [what, document, more, why] of [
+  ["a series", { ...DOCUMENT, id: "bounded", series: { id: "panel", wave: 1, total_gamma: "361" } }, {}, "its series bounds"],
+  ["all reports", { ...DOCUMENT, id: "bounded" }, { maxTotalGamma: "361" }, "maxTotalGamma bounds"],
+]) {
+  test(`where the browser keeps nothing, a bound of ${what} is refused before anything is asked`, async () => {
+    const { collector, storage, open } = await setUp(document);
+    storage.fails = () => true;
+    pretend("localStorage", storage);
+    const client = open({ storage: undefined, ...more });
+    const message =
+      `survey 'bounded': ${why} what all reports tell, and this browser keeps nothing for this page;` +
+      " nothing was asked or sent; expected a browser with storage";
+    const error = { name: "SurveyRefused", field: "storage", message };
+    await assert.rejects(client.survey("bounded"), error);
+    // One that came some other way is refused, too.
+    await assert.rejects(client.submit(new Survey(document), RECORD), error);
+    assert.equal(collector.posted.length, 0);
+  });
+}
+
+for (const digests of [[], "", null, ["00"], ["0".repeat(63)], ["A".repeat(64)]]) {
+  test(`digests that cannot be read are refused, not ignored: ${JSON.stringify(digests)}`, async () => {
+    const { open } = await setUp();
+    assert.throws(() => open({ digests }), { name: "ParameterError", field: "digests" });
+  });
+}
+
 test("no survey has an id that another visit forgets its report by", async () => {
   const probe = { ...DOCUMENT, id: "probe" };
   const { storage, open } = await setUp(probe);
@@ -531,10 +576,27 @@ test("waiting reports of several surveys are all tried, though one is refused", 
     await client.submit(new Survey(collector.document), RECORD);
   }
   collector.trouble = [() => problem(409)];
-  const { sent } = await client.flush();
+  const { sent, unsent } = await client.flush();
+  assert.deepEqual(unsent, [{ survey: "one", reason: "no", isWaiting: false }]);
   assert.deepEqual(sent.map(({ status }) => status), ["accepted"]);
   assert.deepEqual((await client.flush()).sent, [], "a closed survey is not tried again");
 });
+
+for (const [status, isWaiting] of [[404, true], [413, true], [429, true], [409, false]]) {
+  test(`what is left after sending is said with its reason: ${status}`, async () => {
+    const { collector, client } = await setUp();
+    collector.trouble = Array(6).fill(away);
+    for (const id of ["one", "two"]) {
+      await collector.publish({ ...DOCUMENT, id });
+      await client.submit(new Survey(collector.document), RECORD);
+    }
+    collector.trouble = Array(status === 429 ? 3 : 1).fill(() => problem(status, "why"));
+    const { sent, unsent } = await client.flush();
+    assert.equal(sent.length, 1);
+    const reason = status === 429 ? `collector ${ADDRESS} is not available` : "why";
+    assert.deepEqual(unsent, [{ survey: "one", reason, isWaiting }]);
+  });
+}
 
 // The collector will not take it.
 
@@ -607,7 +669,7 @@ test("what is sent unperturbed is allowed in a pinned survey alone", async () =>
   const document = surveyOf([2, 2], { kind: "randomized-response", keep });
   const { collector, client, open } = await setUp(document, { maxGamma: "3", unprotected: ["a0"] });
   assert.ok(await client.survey("health"));
-  const unpinned = open({ digests: [] });
+  const unpinned = open({ digests: undefined });
   const error = { name: "SurveyRefused", field: "digests", message: RegExp(collector.digest) };
   await assert.rejects(unpinned.survey("health"), error);
   await assert.rejects(unpinned.submit(new Survey(document), byName(["c0", "c1"])), error);

@@ -163,7 +163,7 @@ export async function setUp(document, { published = {}, ...options } = {}) {
   const collector = new Collector(document, await new Survey(document).digest(), published);
   const storage = new FakeStorage();
   // What may be sent unperturbed may be so in this survey alone.
-  const digests = options.unprotected?.length > 0 ? [collector.digest] : [];
+  const digests = options.unprotected?.length > 0 ? [collector.digest] : undefined;
   const given = { maxGamma: "19", digests, storage, fetch: collector.fetch, retries: 0, backoff: 0 };
   const open = (more = {}) => new Client(ADDRESS, { ...given, ...options, ...more });
   return { collector, storage, open, client: open() };

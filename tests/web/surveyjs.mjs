@@ -1,10 +1,25 @@
 /** People who answer a questionnaire of SurveyJS by its own model, one after another in one page. */
 
 import { connect } from "halftruth-client/surveyjs";
-import { Model } from "survey-core";
+import { FunctionFactory, Model, Serializer } from "survey-core";
 
 // Each has a device of their own, and waits for nothing that the page of another one has written.
 Object.defineProperty(navigator, "locks", { value: undefined });
+
+// Functions of the page, as expressions call them: what they see of the answers.
+globalThis.seenByFunctions = [];
+function spy(params) {
+  const { survey, returnResult } = this;
+  const seen = JSON.stringify({ params, data: survey?.data ?? {} });
+  globalThis.seenByFunctions.push(seen);
+  // Nothing, so that no expression sets a value.
+  returnResult?.(null);
+  return null;
+}
+FunctionFactory.Instance.register("spy", spy);
+FunctionFactory.Instance.register("spyLater", spy, true);
+// A member of its own, which is an expression.
+Serializer.addProperty("question", { name: "watch:expression", onExecuteExpression: () => {} });
 
 /** Fill in what a question shows: of several answers and rows those that are there. */
 function fill(question, answer) {
@@ -44,6 +59,9 @@ globalThis.answer = async (questionnaire, settings, answers, changed = {}) => {
   const { completedState, completedStateText: text, completedHtml: html } = model;
   return { state: completedState, text, html, asked, seen, data: model.data };
 };
+
+/** A model that is not connected. */
+globalThis.plain = (questionnaire) => new Model(questionnaire);
 
 /** The same for many, each on a device of their own. */
 globalThis.answerAll = async (questionnaire, settings, people) => {

@@ -20,6 +20,7 @@ from .conftest import (
     is_not_asked,
     listening,
     posted,
+    press,
     script,
     send,
     shown_report,
@@ -48,7 +49,10 @@ def test_forms_below_their_limit_or_without_one_tell_their_page_and_send_nothing
     live, origin, visit
 ):
     limits = ['max-gamma="18.999"', 'max-gamma="1"', 'max-gamma="x"', ""]
-    limits += ['max-gamma="19" send-every="often"', 'max-gamma="19" send-every="1441"']
+    settings = ["send-every", "max-total-gamma", "digests", "operator-keys", "ask"]
+    limits += [f'max-gamma="19" {name}="{value}"' for name in settings for value in ("", "5abc")]
+    limits += [f'max-gamma="19" send-every="{minutes}"' for minutes in ("0", "-5", "1441", "1e1")]
+    limits += ['max-gamma="19" max-total-gamma="1"', 'max-gamma="19,5"']
     found = listening(visit)
     page = found.page
     page.goto(origin.add("".join(element(live, more=more) for more in limits), script(live)))
@@ -56,13 +60,43 @@ def test_forms_below_their_limit_or_without_one_tell_their_page_and_send_nothing
     assert [name for name, _ in told] == ["refused"] * len(limits)
     for _, detail in told:
         assert re.search(
-            "amplification|max-?gamma|send-every: expected minutes",
+            "amplification|max-?gamma|maxTotalGamma|send-every: expected minutes|^digests: expected"
+            "|^operatorKeys: expected|ask: expected drawn or all",
             detail["message"],
             re.IGNORECASE,
         )
     expect(heading(page, "This survey is not asked")).to_have_count(len(limits))
     assert page.locator("halftruth-form input, halftruth-form select").count() == 0
     assert posted(found) == []
+
+
+def test_a_form_without_a_survey_says_so_and_asks_nobody(live, origin, visit):
+    found = listening(visit)
+    page = found.page
+    form = '<halftruth-form collector="{}" max-gamma="19"{}></halftruth-form>'
+    both = [form.format(live.url, more) for more in ("", ' survey=""')]
+    page.goto(origin.add("".join(both), script(live)))
+    message = "survey: expected the id of a survey"
+    assert heard(page, 2) == [["refused", {"message": message}]] * 2
+    expect(page.get_by_text(message)).to_have_count(2)
+    assert not any("/v1/" in line for line in found.requests)
+
+
+def test_a_page_hears_that_its_collector_cannot_be_reached(live, origin, visit):
+    found = listening(visit)
+    page = found.page
+    page.route("**/v1/**", lambda route: route.abort())
+    page.goto(origin.add(element(live), script(live)))
+    ((name, detail),) = heard(page)
+    assert (name, detail) == (
+        "refused",
+        {"message": f"collector {live.url} cannot be reached"},
+    )
+    expect(heading(page, "The survey cannot be reached")).to_be_visible()
+    # Once it can, the survey is asked.
+    page.unroute("**/v1/**")
+    press(page, "Try again")
+    expect(heading(page, "Before you begin")).to_be_visible()
 
 
 def test_two_forms_of_one_page_are_two_surveys(live, store, origin, visit):

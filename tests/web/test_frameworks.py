@@ -35,7 +35,7 @@ def surveys(live):
 def built(framework, live, node, folder):
     """Bundle the component of the manual; the value is what a server makes of it."""
     module("vue")
-    component = BLOCKS[framework].replace("https://collector.example", live.url)
+    component = BLOCKS[framework.split()[0]].replace("https://collector.example", live.url)
     (folder / "component").write_text(component, encoding="utf-8")
     ran = subprocess.run(
         [node, HERE / "frameworks.mjs", framework, folder],
@@ -74,13 +74,10 @@ def test_what_the_manual_has_for_a_framework_asks_hears_and_asks_another_survey(
         for count, name in enumerate(SURVEYS, 1):
             if count > 1:
                 page.evaluate("(name) => ask(name)", name)
-            if number:
-                expect(heading(page, "Before you begin")).to_be_visible()
-            else:
-                answered(page)
-                expected = [[each, "accepted", "id,status"] for each in SURVEYS[:count]]
-                assert page.evaluate("heard") == expected
-                assert live.store.reports.counts(name)[1].reports == 1
+            answered(page)
+            expected = [[each, "accepted", "id,status"] for each in SURVEYS[:count]]
+            assert page.evaluate("heard") == expected
+            assert live.store.reports.counts(name)[1].reports == number + 1
             # As an attribute and as a property, of one and the same element.
             told = (
                 f"(() => {{ const form = {FORM}; return [form.getAttribute('survey'), form.survey,"

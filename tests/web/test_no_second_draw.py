@@ -132,6 +132,26 @@ def draws_once_without_storage(found, live):
     assert "hush" not in "\n".join(found.requests + found.said)
 
 
+#: What is said before the first question, in each language.
+FORGETFUL = {
+    "en": "This browser keeps nothing for this page. If you open the page's address again, you are"
+    " asked again, and a second report would tell more of you. Please answer only once.",
+    "de": "Wenn Sie ihre Adresse noch einmal öffnen, werden Sie noch einmal gefragt",
+    "es": "Si vuelve a abrir su dirección, se le preguntará de nuevo",
+    "fr": "Si vous ouvrez de nouveau son adresse, les questions vous seront posées de nouveau",
+}
+
+
+def test_where_a_second_visit_would_draw_again_this_is_said_before_anything_is_asked(live, visit):
+    page = visit().page
+    page.add_init_script(BROKEN)
+    page.goto(f"{live.url}/s/work")
+    expect(heading(page, "Before you begin")).to_be_visible()
+    for language, said in FORGETFUL.items():
+        page.evaluate("(tag) => { document.querySelector('halftruth-form').lang = tag; }", language)
+        expect(page.get_by_text(said)).to_be_visible()
+
+
 def test_where_sites_may_keep_nothing_one_report_is_drawn_and_sent(live, without_site_data):
     without_site_data.page.goto(live.url)
     with pytest.raises(Error, match="SecurityError"):

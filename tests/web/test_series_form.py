@@ -131,14 +131,36 @@ def test_cleared_data_and_private_windows_begin_a_new_count_as_the_form_says(liv
     assert ledger(private) == [("work-4", "19")]
 
 
-def test_where_nothing_is_kept_the_page_counts_as_long_as_it_is_open_and_says_so(live, visit):
+#: What is read in the place of the first question, in each language.
+NOT_COUNTED = {
+    "en": "What all your reports tell together has to be counted here.",
+    "de": "Hier muss gezählt werden, was alle Ihre Berichte zusammen verraten.",
+    "es": "Aquí hay que contar lo que dicen juntos todos sus informes.",
+    "fr": "Il faut compter ici ce que disent ensemble tous vos rapports.",
+}
+
+
+def test_where_nothing_is_kept_no_wave_is_asked(live, visit, origin):
     found = visit()
-    found.page.add_init_script(BROKEN)
+    page = found.page
+    page.add_init_script(BROKEN)
     ask(found, live, wave(1))
-    expect(found.page.get_by_text("This browser keeps nothing for this page.")).to_be_visible()
+    expect(heading(page, "This survey is not asked")).to_be_visible()
     anyone_can_use(found, "series-storage-less")
-    answer_and_send(found)
-    expect(found.page.get_by_text(COUNT)).to_be_visible()
+    for language, said in NOT_COUNTED.items():
+        page.goto(f"{live.url}/s/work-1?lang={language}")
+        expect(page.get_by_text(said)).to_be_visible()
+    assert page.get_by_role("button").count() == 0
+    # Nor any survey where the page bounds all of them, nor by a form of the page's own.
+    live.store.surveys.publish(Survey("other", "Another", SCHEMA, GammaDiagonal(19)))
+    page.goto(
+        origin.add(element(live, "other", 'max-gamma="19" max-total-gamma="361"'), script(live))
+    )
+    expect(page.get_by_text(NOT_COUNTED["en"])).to_be_visible()
+    page.goto(origin.add('<form id="own" method="dialog"></form>'))
+    attach(page, live, survey="work-1")
+    expect(page.get_by_role("alert")).to_contain_text(NOT_COUNTED["en"])
+    assert posted(found) == []
 
 
 def test_the_same_wave_under_another_name_is_refused_in_words(live, visit):

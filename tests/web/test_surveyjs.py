@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections import Counter
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from halftruth_client import Analyst
@@ -193,6 +194,100 @@ def test_only_what_was_drawn_is_asked_and_only_reports_leave_the_page(live, peop
     }
 
 
+SPY = "spy({smoker}, {hours}, {symptoms})"
+LATER = "spyLater({smoker}, {hours}) notempty"
+
+#: Expressions of a questionnaire, everywhere that survey-core 2.5 evaluates one.
+OF_QUESTIONS = {
+    **dict.fromkeys(("visibleIf", "enableIf", "requiredIf", "resetValueIf", "setValueIf"), SPY),
+    **dict.fromkeys(("setValueExpression", "defaultValueExpression", "watch"), SPY),
+    "validators": [{"type": "expression", "expression": LATER}],
+}
+OF_SURVEYS = {
+    "calculatedValues": [
+        {"name": "kept", "expression": SPY, "includeIntoResult": True},
+        {"name": "sent", "expression": "spyLater({smoker})"},
+    ],
+    "triggers": [
+        {"type": "runexpression", "expression": SPY, "runExpression": SPY},
+        {"type": "setvalue", "expression": LATER, "setToName": "why", "setValue": "{smoker}"},
+    ],
+    "completedHtmlOnCondition": [{"expression": SPY, "html": "smokes: {smoker}"}],
+    "navigateToUrlOnCondition": [{"expression": LATER, "url": "/{smoker}"}],
+}
+UNMAPPED = [
+    {"type": "expression", "name": "sum", "expression": SPY},
+    {
+        "type": "matrixdynamic",
+        "name": "table",
+        "rowCount": 2,
+        "rowsVisibleIf": SPY,
+        "columns": [
+            {"name": "a", "cellType": "text", "totalExpression": SPY, "defaultValueExpression": SPY}
+        ],
+    },
+    {
+        "type": "paneldynamic",
+        "name": "people",
+        "panelCount": 1,
+        "templateVisibleIf": SPY,
+        "templateElements": [{"type": "text", "name": "b", "setValueExpression": SPY}],
+    },
+]
+
+
+def test_no_function_of_the_page_sees_an_answer(live, people):
+    """Wherever a questionnaire calls it; without `connect` each place would call it."""
+    asked = with_mechanism("1")
+    live.store.surveys.publish(asked)
+    questionnaire = json.loads(json.dumps(QUESTIONNAIRE)) | OF_SURVEYS
+    for page in questionnaire["pages"]:
+        page |= {"visibleIf": SPY, "enableIf": LATER, "requiredIf": SPY}
+        for question in page["elements"]:
+            question |= OF_QUESTIONS
+            if "choices" in question:
+                question |= {"choicesVisibleIf": SPY, "choicesEnableIf": SPY}
+            if question["type"] == "matrix":
+                question |= {"rowsVisibleIf": SPY, "columnsVisibleIf": SPY}
+            if question["type"] == "text":
+                question |= {"minValueExpression": "spy({pain})", "maxValueExpression": SPY}
+    questionnaire["pages"][0]["elements"] += UNMAPPED
+    page, record = people.visit.page, person(random.Random(1))
+    names = list(asked.schema.names)
+    settings = people.settings | {"unprotected": names, "digests": [asked.digest]}
+    page.evaluate("localStorage.clear()")
+    end = page.evaluate("(given) => answer(...given)", [questionnaire, settings, record])
+    assert end.get("state") == "success", end
+    assert (end["seen"], end["data"]) == (["{}"], {})
+    assert "smokes" not in end["html"]
+    assert [tuple(row) for row in counted(live, "health")] == [
+        tuple(truth(record)[name] for name in names)
+    ]
+    seen = [json.loads(each) for each in page.evaluate("seenByFunctions")]
+    # It was called while the model was made, before anything was asked.
+    assert seen
+    rows = {"table", "people"}
+    assert [each for each in seen if each["data"].keys() - rows or any(each["params"])] == []
+
+
+def test_a_questionnaire_without_connect_hands_answers_to_functions(people):
+    """The spy sees what it is called with."""
+    questionnaire = QUESTIONNAIRE | OF_SURVEYS
+    made = "(given) => Object.assign(plain(given), { data: { smoker: 1 } }).data"
+    people.visit.page.evaluate(made, questionnaire)
+    seen = [json.loads(each) for each in people.visit.page.evaluate("seenByFunctions")]
+    assert any(each["data"].get("smoker") == 1 for each in seen)
+
+
+def test_a_model_whose_expressions_cannot_be_stopped_is_refused(live, people):
+    live.store.surveys.publish(IMPORTED.survey)
+    page = people.visit.page
+    arguments = [QUESTIONNAIRE, people.settings, {}, {"onExpressionRunning": None}]
+    end = page.evaluate("(given) => answer(...given)", arguments)
+    assert end["failed"].startswith("model: expected one of survey-core with the event")
+    assert posted(people.visit) == []
+
+
 def changed(**entries):
     return {"map": {**IMPORTED.names, **entries}}
 
@@ -324,9 +419,7 @@ def test_the_lines_of_the_manual_ask_by_the_pages_of_surveyjs(live, origin, visi
     lines = lines.replace("https://collector.example", live.url)
     (origin.folder / "own.js").write_text(lines, "utf-8")
     bundle(origin.folder, "own.js")
-    style = module("survey-core/survey-core.min.css").read_bytes()
-    (origin.folder / "survey.css").write_bytes(style)
-    head = '<link rel="stylesheet" href="survey.css"><script type="module" src="app.js"></script>'
+    head = '<link rel="stylesheet" href="app.css"><script type="module" src="app.js"></script>'
     found = visit(origin.add('<div id="survey"></div>', head))
     page = found.page
 
@@ -375,6 +468,9 @@ def test_the_lines_of_the_manual_ask_by_the_pages_of_surveyjs(live, origin, visi
     expect(page.get_by_text("Do you smoke?")).to_have_count(0)
     look(page, "surveyjs-before")
     assert len(counted(live, "health")) == 1
+    # Nobody else learns who takes part: no font, no style, no script of another host.
+    asked = {urlsplit(line.split()[1]).netloc for line in found.requests}
+    assert asked == {urlsplit(url).netloc for url in (origin.url, live.url)}
 
 
 def look(page, name):

@@ -49,16 +49,16 @@ connect(new Model({}), settings);
 /** @jsxImportSource react */
 import "halftruth-client/form";
 export const right = <halftruth-form survey="health" max-gamma={19} lang="de" className="wide"
-  ref={(form) => void form?.maxGamma} onsubmitted={({ detail }) => void detail.status} />;
+  ref={(form) => void form?.maxGamma} />;
 // @ts-expect-error No limit.
 export const unlimited = <halftruth-form survey="health" />;
 // @ts-expect-error There is no such setting.
 export const capital = <halftruth-form survey="health" maxGamma="19" />;
 // @ts-expect-error It asks what was drawn, or all.
 export const asked = <halftruth-form survey="health" max-gamma="19" ask="some" />;
-export const heard = <halftruth-form survey="health" max-gamma="19"
-  // @ts-expect-error No event holds an answer.
-  onsubmitted={({ detail }) => detail.answers} />;
+export const unheard = <halftruth-form survey="health" max-gamma="19"
+  // @ts-expect-error It would not be heard where a server rendered the page.
+  onsubmitted={() => undefined} />;
 """,
     "template.vue": """\
 <script setup lang="ts">

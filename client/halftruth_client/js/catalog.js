@@ -24,6 +24,8 @@ import { readPins, readTerms } from "./terms.js";
  *   signed or, without pins, of all: a survey that would exceed it is refused.
  */
 
+const DIGEST = /^[0-9a-f]{64}$/;
+
 export class Catalog {
   #transport;
   #maxGamma;
@@ -36,15 +38,13 @@ export class Catalog {
    * @param {import("./transport.js").Transport} transport
    * @param {Policy} policy
    */
-  constructor(transport, { maxGamma, unprotected = [], digests = [], operatorKeys, maxTotalGamma }) {
-    for (const [name, list] of Object.entries({ unprotected, digests })) {
-      if (!Array.isArray(list)) throw new ParameterError(`${name}: expected a list`, name);
-    }
+  constructor(transport, { maxGamma, unprotected = [], digests, operatorKeys, maxTotalGamma }) {
+    if (!Array.isArray(unprotected)) throw new ParameterError("unprotected: expected a list", "unprotected");
     this.#transport = transport;
     this.#maxGamma = limitOf(maxGamma, "maxGamma");
     this.maxTotalGamma = maxTotalGamma === undefined ? null : limitOf(maxTotalGamma, "maxTotalGamma");
     this.unprotected = new Set(unprotected);
-    this.#digests = digests;
+    this.#digests = readDigests(digests) ?? [];
     this.#operatorKeys = readPins(operatorKeys);
   }
 
@@ -174,6 +174,21 @@ export class Catalog {
     }
     return JSON.stringify(now.terms) !== JSON.stringify(terms);
   }
+}
+
+/**
+ * @param {unknown} digests
+ * @returns {readonly string[] | null} Null without a list, where any survey may be answered.
+ */
+function readDigests(digests) {
+  if (digests === undefined) return null;
+  const isDigest = (/** @type {unknown} */ each) => typeof each === "string" && DIGEST.test(each);
+  // An empty list is more likely an oversight than a wish to let every survey in.
+  if (Array.isArray(digests) && digests.length > 0 && digests.every(isDigest)) return [...digests];
+  throw new ParameterError(
+    "digests: expected a list of digests, each of 64 lower-case hexadecimal digits",
+    "digests",
+  );
 }
 
 /** @type {(written: unknown, field: string) => Rational} */

@@ -89,13 +89,33 @@ export class Client {
    * @returns {Promise<Survey>}
    */
   async survey(id) {
+    if (typeof id !== "string" || id === "") {
+      throw new ParameterError("survey: expected the id of a survey", "survey");
+    }
     const survey = await this.#catalog.fetch(id);
     await this.#catalog.check(survey);
     if (!this.#memory.has(id)) {
+      this.#checkStorage(survey);
       const entry = entryOf(survey, await survey.digest());
       (await this.#ledger(survey)).check(survey, entry, this.#catalog.maxTotalGamma);
     }
     return survey;
+  }
+
+  /**
+   * Refuse a survey whose reports are added up where a second visit would know nothing of the first.
+   *
+   * @param {Survey} survey
+   * @throws {SurveyRefused}
+   */
+  #checkStorage({ id, series }) {
+    if (this.remembers || (series === null && this.#catalog.maxTotalGamma === null)) return;
+    const what = series === null ? "maxTotalGamma bounds" : "its series bounds";
+    throw new SurveyRefused(
+      `survey '${id}': ${what} what all reports tell, and this browser keeps nothing for this page;` +
+        " nothing was asked or sent; expected a browser with storage",
+      "storage",
+    );
   }
 
   /** @param {Survey} survey */
@@ -352,6 +372,7 @@ export class Client {
     if (record === null) {
       throw new ParameterError(`survey '${survey.id}': expected one that was answered`, "survey");
     }
+    this.#checkStorage(survey);
     const ledger = this.#memory.ledger(operator);
     ledger.check(survey, entryOf(survey, digest), this.#catalog.maxTotalGamma);
     const values = survey.perturb(record, undefined, this.#memory.view(digest));

@@ -76,14 +76,12 @@ export class Memory {
   get(survey) {
     const text = this.#storage.getItem(this.nameOf(survey));
     if (text === null) return null;
-    try {
-      return JSON.parse(text);
-    } catch {
-      throw new AnsweredBefore(
-        `survey '${survey}': it was answered here, and what this browser kept of it is damaged`,
-        "survey",
-      );
-    }
+    const kept = parse(text);
+    if (isReport(kept)) return kept;
+    throw new AnsweredBefore(
+      `survey '${survey}': it was answered here, and what this browser kept of it is damaged`,
+      "survey",
+    );
   }
 
   /** @type {(survey: string, report: Remembered) => void} */
@@ -228,6 +226,26 @@ class PageStorage extends ShortStorage {
     const state = { ...stateOfHistory(), [ENTRY]: Object.fromEntries(this.items) };
     globalThis.history?.replaceState(state, "");
   }
+}
+
+/** @param {string} text */
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * True for what can be sent as a report, which `null` or a number in JSON cannot.
+ *
+ * @param {any} kept
+ * @returns {kept is Remembered}
+ */
+function isReport(kept) {
+  const isText = ["digest", "id", "collector"].every((name) => typeof kept?.[name] === "string");
+  return isText && typeof kept.sent === "boolean" && Array.isArray(kept.values);
 }
 
 /** State of the page's entry of the history, where that is an object. */

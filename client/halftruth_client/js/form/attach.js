@@ -3,7 +3,7 @@
 import { Client } from "../client.js";
 import { LedgerRefused, ParameterError, RecordError } from "../errors.js";
 import { element } from "./dom.js";
-import { because, checkAdmission, exhausted, hasReport } from "./failures.js";
+import { because, checkAdmission, exhausted, hasReport, isForgetful } from "./failures.js";
 import { chosen, wantedBy, wordingIn } from "./languages.js";
 import { Questionnaire } from "./questionnaire.js";
 import { Wording } from "./wording.js";
@@ -255,10 +255,9 @@ class Held {
   async show(error) {
     const wanted = wantedBy(this.notice.closest("[lang]") ?? this.notice);
     const words = await wordingIn(chosen([], wanted)).catch(() => new Wording());
-    const text =
-      error instanceof LedgerRefused
-        ? [exhausted(error, words)]
-        : because(this.hasReport() ? "mayHaveLeft" : "nothingSent", error, words);
+    let text = because(this.hasReport() ? "mayHaveLeft" : "nothingSent", error, words);
+    if (error instanceof LedgerRefused) text = [exhausted(error, words)];
+    else if (isForgetful(error)) text = [words.say("notCounted")];
     this.notice.replaceChildren(element("p", { lang: words.locale }, ...text));
   }
 }

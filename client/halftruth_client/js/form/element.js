@@ -1,6 +1,6 @@
 /** The element `<halftruth-form survey="…" collector="…" max-gamma="…">`. */
 
-import { CollectorUnavailable, RequestRefused } from "../errors.js";
+import { RequestRefused } from "../errors.js";
 import { hidesAll, protection } from "../protection.js";
 import { inLanguage } from "../texts.js";
 import { anotherPerson, loading, onwardOf, outcome } from "./closing.js";
@@ -155,11 +155,12 @@ export class HalftruthForm extends Localized {
     try {
       if (!this.current) await this.greet();
       if (isOver()) return;
+      // Before anything is sent: what cannot be understood is refused, not ignored.
       const client = this.makeClient();
       this.client = client;
+      this.#settings = readSettings(this);
       await client.flush();
       if (isOver()) return;
-      this.#settings = readSettings(this);
       const survey = await client.survey(this.survey);
       const fetched = Date.now();
       const words = await wordingIn(chosen(survey.languages, wantedBy(this)));
@@ -436,8 +437,6 @@ export class HalftruthForm extends Localized {
     const isInvited = invitationOf(this) !== undefined;
     const left = hasReport(this.client, this.survey);
     this.show((words) => failure(error, left, isInvited, retry, this.#forgetLedger, words));
-    if (!(error instanceof CollectorUnavailable)) {
-      this.tell("refused", { message: messageOf(error, this.words) });
-    }
+    this.tell("refused", { message: messageOf(error, this.words) });
   }
 }

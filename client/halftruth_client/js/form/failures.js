@@ -54,6 +54,7 @@ export function failure(error, left, isInvited, retry, forget, words) {
     return problem(words.say("unreachable"), words.say("unreachableText"), retry, words);
   }
   if (error instanceof SurveyOver) return closed(error.survey, words);
+  if (isForgetful(error)) return problem(words.say("notAsked"), [words.say("notCounted")], null, words);
   if (error instanceof LedgerRefused) {
     const { survey, ledger } = error;
     const view = problem(words.say("enough"), [exhausted(error, words)], null, words);
@@ -69,6 +70,16 @@ export function failure(error, left, isInvited, retry, forget, words) {
   if (key) return problem(words.say(key), words.say(`${key}Text`), null, words);
   const text = because(left ? "mayHaveLeft" : "nothingSent", error, words);
   return problem(words.say("notAsked"), text, null, words);
+}
+
+/**
+ * True where a browser keeps nothing that reports could be added up with.
+ *
+ * @param {unknown} error
+ * @returns {error is SurveyRefused}
+ */
+export function isForgetful(error) {
+  return error instanceof SurveyRefused && error.field === "storage";
 }
 
 /**

@@ -43,7 +43,6 @@ export function opening(step, words) {
     step.drawn.join(" "),
     terms.closesAt && words.say("closesAt", { moment: words.moment(terms.closesAt) }),
     terms.maxReports && words.say("maxReports", { count: terms.maxReports }),
-    lasts ? null : words.say("forgetful"),
   ].map((note) => (note ? element("p", { class: "muted" }, note) : null));
   const begin = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -58,6 +57,7 @@ export function opening(step, words) {
       ? consequences(step, words)
       : [element("h3", {}, words.say("protection")), ...exact]),
     isOpen ? details : null,
+    lasts ? null : element("p", {}, words.say("forgetful")),
     ...notes,
     agreement ? consent(agreement, step, words) : null,
     buttons(

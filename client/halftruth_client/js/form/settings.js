@@ -20,7 +20,7 @@ export function clientOf(form, settings = { retries: 2, patience: PATIENCE }) {
   }
   return new Client(form.getAttribute("collector") || location.origin, {
     maxGamma,
-    unprotected: list(form, "unprotected") ?? [],
+    unprotected: list(form, "unprotected"),
     digests: list(form, "digests"),
     operatorKeys: list(form, "operator-keys"),
     maxTotalGamma: form.getAttribute("max-total-gamma") ?? undefined,
@@ -37,9 +37,16 @@ export function clientOf(form, settings = { retries: 2, patience: PATIENCE }) {
  *   asked, whatever a report is about.
  */
 export function readSettings(form) {
-  const minutes = Number.parseFloat(form.getAttribute("send-every") ?? "0");
-  if (!(minutes >= 0 && minutes <= 1_440)) {
-    throw new ParameterError("send-every: expected minutes, at most 1440", "send-every");
+  if (!form.getAttribute("survey")) {
+    throw new ParameterError("survey: expected the id of a survey", "survey");
+  }
+  const every = form.getAttribute("send-every");
+  const minutes = every === null || !/^\d+(\.\d+)?$/.test(every) ? 0 : Number(every);
+  if (every !== null && !(minutes > 0 && minutes <= 1_440)) {
+    throw new ParameterError(
+      "send-every: expected minutes above 0, at most 1440",
+      "send-every",
+    );
   }
   const ask = form.getAttribute("ask") ?? "drawn";
   if (ask !== "all" && ask !== "drawn") throw new ParameterError("ask: expected drawn or all", "ask");

@@ -25,7 +25,7 @@ export interface FormAttributes {
   "max-total-gamma"?: string | number;
   /** What lets the report in where the survey asks for one. */
   invitation?: string;
-  /** Minutes after a whole multiple of which the report is sent. */
+  /** Minutes above 0 after a whole multiple of which the report is sent. */
   "send-every"?: string | number;
   /** Whether only what was drawn for this browser is asked, or all. */
   ask?: "drawn" | "all";
@@ -88,7 +88,10 @@ export interface TypedEvents {
   ): void;
 }
 
-/** Listeners as attributes of React, Preact and Svelte. */
+/**
+ * Listeners as attributes of Preact and Svelte. Those of React are added by a `ref`: it adds none that
+ * are properties where a server rendered the page.
+ */
 export type FormListeners = {
   [K in keyof FormEvents as `on${K}`]?: (event: FormEvents[K]) => void;
 };
@@ -117,8 +120,7 @@ declare module "react" {
   namespace JSX {
     interface IntrinsicElements {
       "halftruth-form": DetailedHTMLProps<ReactAttributes<HalftruthForm>, HalftruthForm> &
-        FormAttributes &
-        FormListeners;
+        FormAttributes;
     }
   }
 }

@@ -127,8 +127,8 @@ export const ENGLISH = {
     other: "The survey ends once {count} people have answered.",
   },
   forgetful:
-    "This browser keeps nothing for this page. Your report is known as long as the page is open;" +
-    " please do not answer again after you closed it, for a second report would tell more of you.",
+    "This browser keeps nothing for this page. If you open the page's address again, you are asked" +
+    " again, and a second report would tell more of you. Please answer only once.",
   consent: "Your consent",
   consentMissing: "Please tick this if you agree; nothing is asked before.",
   practise: "Try it first",
@@ -246,6 +246,10 @@ export const ENGLISH = {
   waveAnswered:
     "This wave was answered in this browser, under another name. A second report about the same" +
     " answers would tell more of you. So nothing was asked or sent.",
+  notCounted:
+    "What all your reports tell together has to be counted here. This browser keeps nothing for this" +
+    " page, so it cannot be counted, and nothing was asked or sent. Allow the page to keep data, or" +
+    " use another browser.",
   unforeseen: "something unforeseen went wrong",
   refused: "Your report was not counted",
   refusedText: "The survey’s server refused it: {message}.",

@@ -86,6 +86,12 @@ export async function connect(model, settings) {
     /** @type {any} */ (model).renderCallback?.();
   };
   try {
+    if (typeof (/** @type {any} */ (model).onExpressionRunning?.add) !== "function") {
+      throw new ParameterError(
+        "model: expected one of survey-core with the event onExpressionRunning, such as version 2",
+        "model",
+      );
+    }
     const named = [model.locale].filter(isLanguage);
     words = await wordingIn(chosen([], { named, preferred: [] }));
     client = new Client(collector, { ...policy, retries: 2, patience: 2_000 });
@@ -124,7 +130,12 @@ export async function connect(model, settings) {
  * @param {Parts} parts
  */
 function prepare(model, promise, { survey, words }) {
-  Object.assign(model, { surveyPostId: "", cookieName: "", partialSendEnabled: false, triggers: [] });
+  // Any expression can call a function of the page with the answers.
+  model.onExpressionRunning.add((/** @type {any} */ _, /** @type {any} */ running) => {
+    running.allow = false;
+  });
+  Object.assign(model, { surveyPostId: "", cookieName: "", partialSendEnabled: false });
+  Object.assign(model, { triggers: [], calculatedValues: [] });
   Object.assign(model, { completedHtmlOnCondition: [], completedHtml: " ", showCompletePage: true });
   // A text with an answer in it may be an address that the browser fetches.
   model.onProcessDynamicText.add((/** @type {any} */ _, /** @type {any} */ text) => {

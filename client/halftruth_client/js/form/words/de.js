@@ -114,9 +114,9 @@ export default {
     other: "Die Umfrage endet, sobald {count} Menschen geantwortet haben.",
   },
   forgetful:
-    "Dieser Browser merkt sich nichts für diese Seite. Ihr Bericht ist bekannt, solange die Seite" +
-    " offen ist. Bitte antworten Sie nicht noch einmal, nachdem Sie sie geschlossen haben, denn ein" +
-    " zweiter Bericht würde mehr über Sie verraten.",
+    "Dieser Browser merkt sich nichts für diese Seite. Wenn Sie ihre Adresse noch einmal öffnen," +
+    " werden Sie noch einmal gefragt, und ein zweiter Bericht würde mehr über Sie verraten. Bitte" +
+    " antworten Sie nur einmal.",
   consent: "Ihre Einwilligung",
   consentMissing:
     "Bitte kreuzen Sie das an, wenn Sie einverstanden sind; vorher wird nichts gefragt.",
@@ -242,6 +242,10 @@ export default {
   waveAnswered:
     "Diese Welle wurde in diesem Browser unter einem anderen Namen beantwortet. Ein zweiter Bericht" +
     " über dieselben Antworten würde mehr über Sie verraten. Deshalb wurde nichts gefragt oder gesendet.",
+  notCounted:
+    "Hier muss gezählt werden, was alle Ihre Berichte zusammen verraten. Dieser Browser merkt sich" +
+    " nichts für diese Seite, deshalb ist das nicht möglich, und es wurde nichts gefragt oder gesendet." +
+    " Erlauben Sie der Seite, Daten zu speichern, oder nehmen Sie einen anderen Browser.",
   unforeseen: "etwas Unvorhergesehenes ist schiefgegangen",
   refused: "Ihr Bericht wurde nicht gezählt",
   refusedText: "Der Server der Umfrage hat ihn abgelehnt. Der Grund, auf Englisch: {message}.",

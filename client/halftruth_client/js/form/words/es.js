@@ -115,8 +115,8 @@ export default {
     other: "La encuesta termina cuando hayan respondido {count} personas.",
   },
   forgetful:
-    "Este navegador no guarda nada de esta página. Su informe se conoce mientras la página esté abierta;" +
-    " por favor, no responda otra vez después de cerrarla, porque un segundo informe diría más de usted.",
+    "Este navegador no guarda nada de esta página. Si vuelve a abrir su dirección, se le preguntará de" +
+    " nuevo, y un segundo informe diría más de usted. Por favor, responda una sola vez.",
   consent: "Su consentimiento",
   consentMissing: "Marque esta casilla si está de acuerdo; antes no se pregunta nada.",
   practise: "Probarlo antes",
@@ -237,6 +237,10 @@ export default {
   waveAnswered:
     "Esta oleada ya se respondió en este navegador con otro nombre. Un segundo informe sobre las mismas" +
     " respuestas diría más de usted. Por eso no se ha preguntado ni enviado nada.",
+  notCounted:
+    "Aquí hay que contar lo que dicen juntos todos sus informes. Este navegador no guarda nada de esta" +
+    " página, así que no se puede contar, y no se ha preguntado ni enviado nada. Permita que la página" +
+    " guarde datos, o use otro navegador.",
   unforeseen: "ha ocurrido un problema imprevisto",
   refused: "Su informe no se contó",
   refusedText: "El servidor de la encuesta lo rechazó. El motivo, en inglés: {message}.",

@@ -115,9 +115,9 @@ export default {
     other: "L’enquête se termine dès que {count} personnes ont répondu.",
   },
   forgetful:
-    "Ce navigateur ne garde rien pour cette page. Votre rapport est connu tant que la page est" +
-    " ouverte ; merci de ne pas répondre de nouveau après l’avoir fermée, car un second rapport en" +
-    " dirait plus sur vous.",
+    "Ce navigateur ne garde rien pour cette page. Si vous ouvrez de nouveau son adresse, les questions" +
+    " vous seront posées de nouveau, et un second rapport en dirait plus sur vous. Merci de ne répondre" +
+    " qu’une seule fois.",
   consent: "Votre accord",
   consentMissing: "Cochez ceci si vous êtes d’accord ; rien n’est demandé avant.",
   practise: "Essayer d’abord",
@@ -241,6 +241,10 @@ export default {
   waveAnswered:
     "Dans ce navigateur, on a répondu à cette vague sous un autre nom. Un second rapport sur les mêmes" +
     " réponses en dirait plus sur vous. Rien n’a donc été demandé ni envoyé.",
+  notCounted:
+    "Il faut compter ici ce que disent ensemble tous vos rapports. Ce navigateur ne garde rien pour" +
+    " cette page, c’est donc impossible, et rien n’a été demandé ni envoyé. Autorisez la page à garder" +
+    " des données, ou utilisez un autre navigateur.",
   unforeseen: "un problème imprévu est survenu",
   refused: "Votre rapport n’a pas été compté",
   refusedText: "Le serveur de l’enquête l’a refusé. La raison, en anglais : {message}.",
