@@ -18,8 +18,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?")
     ("page", "commands"),
     [
         ("analysing.md", 11),
-        ("waves.md", 6),
-        ("designs.md", 3),
+        ("waves.md", 7),
         pytest.param(
             "field.md",
             5,
@@ -44,7 +43,6 @@ def test_commands_print_what_the_manual_shows(page, commands, tmp_path, monkeypa
     ("page", "example"),
     [
         ("analysing.md", "work.toml"),
-        ("designs.md", "doping.toml"),
         ("field.md", "nigeria.toml"),
         ("waves.md", "mood-1.toml"),
     ],

@@ -72,8 +72,7 @@ ELSEWHERE = {
     "export DASK_CONFIG": "needs certificates; tests of reports in files have a cluster without",
     'halftruth reports count "s3:': "needs an object store and a cluster",
     "halftruth reports count --scheduler": "needs a cluster",
-    "halftruth analyse two-samples cheating": "its survey has no file; test_two_samples.py asks it",
-    "halftruth analyse two-samples health": "its survey has no file; test_two_samples.py asks it",
+    "halftruth plan health.toml --respondents 100000 --scheduler": "needs a cluster",
     "Rscript": "needs R; tests of the manual of Python and of weighted records have it",
 }
 
@@ -97,7 +96,6 @@ MEANT = {
 #: The database that the commands of each guide begin with.
 DATABASES = {
     "analysing.md": "counted.db",
-    "designs.md": "empty.db",
     "estimates.md": "counted.db",
     "field.md": "counted.db",
     "operating.md": "empty.db",

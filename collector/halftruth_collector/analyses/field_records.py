@@ -12,17 +12,13 @@ import numpy as np
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.regression import Factor, Model, RegressionQuery, RegressionResult
-from halftruth_shared.analyses.two_samples import SampleDesign
 from halftruth_shared.errors import listing
-from numpy.typing import NDArray
 
 from ..estimation.equation import Equation, outcome_of
-from ..estimation.model import channel_of_outcome
+from ..estimation.model import channel_of_outcome, perturbed_outcome_regression
 from ..estimation.predictors import Predictor, Predictors, indicators
-from ..estimation.two_samples import fit_samples, samples_of
 from .coefficients import coefficients_of
 from .regression import OUTCOME_ASSUMES
-from .samples import SAMPLES_ASSUME, check_samples, share_of
 
 
 def regress_records(
@@ -35,8 +31,6 @@ def regress_records(
     present: Items | None = None,
     reference: Items | None = None,
     confidence: float = 0.95,
-    samples: str | None = None,
-    design: SampleDesign = "compliance",
 ) -> RegressionResult:
     """Regress a perturbed answer on other columns of a file, by maximum likelihood.
 
@@ -48,8 +42,7 @@ def regress_records(
         Columns by name, a row for each person: that of the outcome has the reported categories.
         Of a predictor numbers are taken as they are; texts are categories.
     outcome : str
-        A question of the survey; with `samples` the survey has one for each, as *outcome_A* is that
-        of sample A.
+        A question of the survey.
     predictors : sequence of str
         Columns, at least one.
     model : {"logistic", "multinomial", "ordinal"}
@@ -60,11 +53,6 @@ def regress_records(
         The category that others are compared with; by default the first in alphabetical order, and
         of the outcome in the order of the survey.
     confidence : float
-    samples : str, optional
-        Column that says in which sample a row is, where the outcome was randomized otherwise in
-        each.
-    design : {"compliance", "cheater-detection", "lie-detector", "unrelated-question"}
-        What the samples identify besides, as one share of everybody.
 
     Returns
     -------
@@ -77,27 +65,23 @@ def regress_records(
         perturbed by itself.
     """
     schema = survey.schema
-    names = [outcome] if samples is None else [*samples_of(outcome, schema.names)]
     query = RegressionQuery(
-        outcome=names[0],
+        outcome=outcome,
         predictors=list(predictors),
         model=model,
         present=present or {},
         reference=reference or {},
         confidence=confidence,
-        samples=names[1:],
-        design=design,
     )
-    check_samples(schema, query)
     response, chosen = outcome_of(schema, query, {})
-    channels = [channel_of_outcome(survey, name, ()) for name in names]
-    if any(channel is None for channel in channels):
+    channel = channel_of_outcome(survey, outcome, ())
+    if channel is None:
         raise ParameterError(
             "outcome: expected an answer that the survey perturbs by itself, and not whether there"
             " is one",
             field="outcome",
         )
-    attribute = schema.attributes[schema.position(names[0])]
+    attribute = schema.attributes[schema.position(outcome)]
     reported = _column(records, outcome)
     if not np.isin(reported, attribute.categories).all():
         raise ParameterError(
@@ -105,14 +89,13 @@ def regress_records(
             f" {listing(attribute.categories)}",
             field="records",
         )
-    rows = _samples(records, samples, [name.removeprefix(f"{outcome}_") for name in names])
     # Rows without an answer weigh nothing.
     answers = np.array(attribute.categories)[~attribute.missing_mask]
     numbers = (reported[:, None] == answers).astype(np.float64)
     each = Predictors(tuple(_predictor(records, name, query.reference) for name in predictors))
     first = {f.attribute: f.reference for p in each.each for f in p.factors if f.reference}
-    equation = Equation((*predictors, names[0]), each, response, chosen, first, {})
-    fit = fit_samples(numbers, np.array(channels), rows, each, response, design)
+    equation = Equation((*predictors, outcome), each, response, chosen, first, {})
+    fit = perturbed_outcome_regression(numbers, channel, each, response)
     return RegressionResult(
         survey=survey.id,
         digest=survey.digest,
@@ -123,11 +106,10 @@ def regress_records(
         reference=first,
         scores={},
         estimate="outcome",
-        assumes=" ".join([OUTCOME_ASSUMES, *([SAMPLES_ASSUME[design]] if samples else [])]),
+        assumes=OUTCOME_ASSUMES,
         undefined=fit.undefined,
         caution=None,
         coefficients=list(coefficients_of(schema, query, equation, fit)),
-        share=share_of(query, fit),
     )
 
 
@@ -135,21 +117,6 @@ def _column(records: Mapping[str, Sequence[Any]], name: str) -> np.ndarray:
     if name not in records:
         raise ParameterError(f"records: expected a column '{name}'", field="records")
     return np.asarray(records[name])
-
-
-def _samples(
-    records: Mapping[str, Sequence[Any]], samples: str | None, parts: Sequence[str]
-) -> NDArray[np.int64]:
-    """Number of the sample of each row."""
-    if samples is None:
-        return np.zeros(1, dtype=np.int64)
-    column = _column(records, samples).astype(str)
-    if not np.isin(column, parts).all():
-        raise ParameterError(
-            f"records: '{samples}' has other values than the samples; expected {listing(parts)}",
-            field="records",
-        )
-    return np.asarray(np.argmax(column[:, None] == np.array(parts), axis=1))
 
 
 def _predictor(records: Mapping[str, Sequence[Any]], name: str, reference: Items) -> Predictor:

@@ -1,7 +1,6 @@
 """Regression of one answer on others."""
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,14 +37,13 @@ from ..estimation.model import (
     Reported,
     channel_of_outcome,
     described,
+    perturbed_outcome_regression,
     shares,
 )
-from ..estimation.regression import Joint, Regression, fit_regression, fit_table, without_numbers
-from ..estimation.two_samples import fit_samples
+from ..estimation.regression import Joint, Regression, fit_regression, fit_table
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest, errors_naming, middle_answer
 from .coefficients import coefficients_of
-from .samples import SAMPLES_ASSUME, check_samples, no_samples, share_of
 
 #: Standard error of a log odds ratio above which a model gives no p-value: where 20 000 reports of
 #: the gamma-diagonal matrix have 432 cells, 19 % were below 5 % though no predictor mattered.
@@ -103,20 +101,15 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
         undefined=undefined,
         caution=fitted.caution if undefined is None else None,
         coefficients=coefficients,
-        share=share_of(query, fitted.fit),
-        covariance=covariance_of(fitted.fit.every) if query.covariance and not undefined else None,
+        covariance=(
+            covariance_of(fitted.fit.covariance) if query.covariance and not undefined else None
+        ),
     )
 
 
 def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitted:
     """The regression from the table, or from a model if there is none or that is asked for."""
-    check_samples(counted.survey.schema, query)
-    if query.samples and query.estimate == "moment":
-        raise ParameterError(
-            "estimate: samples are regressed by likelihood; expected auto or model",
-            field="estimate",
-        )
-    if not query.samples and query.estimate != "model":
+    if query.estimate != "model":
         try:
             return _from_table(counted, query, model)
         except (DomainTooLarge, ParameterError):
@@ -134,45 +127,25 @@ def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitte
             " expected none",
             field="population",
         )
-    names, known = [query.outcome, *query.samples], [*query.predictors, *query.where]
-    channels = [channel_of_outcome(counted.survey, name, known) for name in names]
-    if query.samples or (channels[0] is not None and model.outcome.is_distribution):
-        return _from_outcome(counted, query, model, channels)
+    known = [*query.predictors, *query.where]
+    channel = channel_of_outcome(counted.survey, query.outcome, known)
+    if channel is not None and model.outcome.is_distribution:
+        return _from_outcome(counted, query, model, channel)
     return _from_model(counted, query, model)
 
 
 def _from_outcome(
-    counted: Counted, query: RegressionQuery, model: Equation, channels: Sequence[Array | None]
+    counted: Counted, query: RegressionQuery, model: Equation, channel: Array
 ) -> _Fitted:
-    """The regression by the likelihood of the outcome, as one sample or several were asked it."""
-    survey, names = counted.survey, [query.outcome, *query.samples]
-    reported = [
-        None
-        if channel is None
-        else Reported.of(survey, counted.counts, name, query.predictors, query.where)
-        for name, channel in zip(names, channels, strict=True)
-    ]
-    assumes = OUTCOME_ASSUMES
-    if query.samples:
-        assumes = f"{OUTCOME_ASSUMES} {SAMPLES_ASSUME[query.design]}"
-        reports = [None if each is None else float(each.numbers.sum()) for each in reported]
-        if undefined := no_samples(counted, names, reports):
-            return _Fitted(without_numbers(model.coefficients, undefined), "outcome", assumes)
-    known = [each for each in reported if each is not None]
-    rows = np.repeat(np.arange(len(known)), [len(each.cells) for each in known])
-    fit = fit_samples(
-        np.concatenate([each.numbers for each in known]),
-        np.array([channel for channel in channels if channel is not None]),
-        rows,
-        model.predictors.at(np.concatenate([each.cells for each in known])),
-        model.outcome,
-        query.design,
+    """The regression by the likelihood of the outcome, given predictors that are not perturbed."""
+    survey = counted.survey
+    reported = Reported.of(survey, counted.counts, query.outcome, query.predictors, query.where)
+    fit = perturbed_outcome_regression(
+        reported.numbers, channel, model.predictors.at(reported.cells), model.outcome
     )
-    # That a question was not asked of a sample tells nothing of the answer to it.
-    asked = query.predictors if query.samples else model.names
     schema = survey.schema
-    missing = any(schema.attributes[j].missing for j in schema.positions(asked))
-    return _Fitted(fit, "outcome", assumes + (f" {_LEFT_OUT}" if missing else ""))
+    missing = any(schema.attributes[j].missing for j in schema.positions(model.names))
+    return _Fitted(fit, "outcome", OUTCOME_ASSUMES + (f" {_LEFT_OUT}" if missing else ""))
 
 
 def _from_table(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitted:
@@ -340,16 +313,12 @@ def warnings(result: RegressionResult) -> list[str]:
     return [
         *([result.caution] if result.caution else []),
         *sentences.too_uncertain(named),
-        *sentences.outside([result.share] if result.share else []),
     ]
 
 
 def interpretation(result: RegressionResult) -> list[str]:
     """Describe the model and its assumptions."""
     said = _model(result)
-    if result.share is not None:
-        together = sentences.of_share(result.share)
-        said.append(f"Estimated together, {result.share.quantity}: {together}.")
     if _has_odds(result):
         said.append(
             "Odds ratios are not ratios of shares, which are nearer to 1. The average change is"

@@ -11,12 +11,10 @@ from halftruth_shared.analyses.showing import basis as basis
 from halftruth_shared.analyses.showing import drawn as drawn
 from halftruth_shared.analyses.showing import level as level
 from halftruth_shared.analyses.showing import of_reports as of_reports
-from halftruth_shared.analyses.two_samples import SampleEstimate
 from halftruth_shared.analyses.wording import (
     estimate_in_words,
     interval_in_words,
     number,
-    percent,
     quoted_items,
     value,
     with_interval,
@@ -25,9 +23,6 @@ from halftruth_shared.analyses.wording import quoted as quoted
 from msgspec.structs import replace
 
 from .base import Grid, Rows
-
-#: Shares so far outside of 0 to 1 are said to be there.
-_OUTSIDE = 0.0005
 
 _SYMBOLS = {
     "deviation": "standard deviation",
@@ -261,21 +256,6 @@ def counted(result: Any) -> str:
 def of_share(estimate: Estimate) -> str:
     """A share with its interval."""
     return with_interval(estimate, as_share=True)
-
-
-def outside(shares: Iterable[SampleEstimate]) -> list[str]:
-    """Name shares of samples that are outside of 0 to 1 without restriction."""
-    cut = [
-        f"{share.quantity} ({percent(share.moment, 1)})"
-        for share in shares
-        if share.moment is not None and not -_OUTSIDE < share.moment < 1 + _OUTSIDE
-    ]
-    if not cut:
-        return []
-    return [
-        "Outside of 0 to 100 % without restriction, so that it is chance, or an assumption is"
-        f" wrong: {listed(cut)}."
-    ]
 
 
 def sentence(words: str) -> str:

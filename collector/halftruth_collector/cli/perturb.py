@@ -55,22 +55,8 @@ def perturb(survey_file: str, records: IO[str], output: IO[str]) -> None:
 @click.option(
     "--count", metavar="COLUMN", help="Column that says how many people a row stands for."
 )
-@click.option(
-    "--samples",
-    nargs=2,
-    metavar="COLUMN GROUP",
-    help="Column with the answers of several samples that were randomized differently, and column"
-    " that says which: where GROUP is B the survey's question is COLUMN_B.",
-)
 @options.database
-def read(
-    file: str,
-    survey_file: str,
-    key: str | None,
-    count: str | None,
-    samples: tuple[str, str] | None,
-    database: str,
-) -> None:
+def read(file: str, survey_file: str, key: str | None, count: str | None, database: str) -> None:
     """Count the answers of a FILE that were randomized elsewhere, each row once.
 
     FILE is CSV or Parquet, such as interviews with dice or cards, or
@@ -79,7 +65,7 @@ def read(
     the survey is published if need be, or nothing changes.
     """
     survey = read_survey(survey_file)
-    reports = read_randomized(file, survey, key=key, count=count, samples=samples)
+    reports = read_randomized(file, survey, key=key, count=count)
     with Store(database) as store, progress_bar("reports") as progress:
         done = store.files.count_rows(survey, reports.pages(PAGE), progress)
     click.echo(

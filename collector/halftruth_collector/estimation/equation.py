@@ -48,11 +48,6 @@ class Equation:
         sizes = [len(predictor.values) for predictor in self.predictors.each]
         return math.prod(sizes) * len(self.outcome.scores)
 
-    @property
-    def coefficients(self) -> int:
-        """Number of coefficients."""
-        return len(self.outcome.places(len(self.predictors.terms)))
-
 
 def equation(schema: Schema, query: RegressionQuery) -> Equation:
     """The equation of a regression.
@@ -152,9 +147,6 @@ def outcome_of(schema: Schema, query: RegressionQuery, scores: Scores) -> tuple[
         _check_answer(outcome, base, "reference")
         return Outcome(model, np.arange(1.0, len(answers) + 1), answers.index(base)), {}
     [code] = presence(schema, [name], query.present)
-    if code is None and query.samples and len(answers) == 2:
-        # That a question was not asked of other samples is no answer of its own.
-        code = outcome.categories.index(answers[1])
     if code is None:
         raise ParameterError(
             f"present: expected the answer to '{name}' whose odds are modelled", field="present"

@@ -109,9 +109,6 @@ class Regression:
         Why there are no coefficients.
     least_known : tuple of int
         Coefficients of which the reports tell least, where they cannot carry the model.
-    share : float and ndarray, shape (k + 1,), optional
-        Unknown share of the design, where it was estimated together, with its covariances with the
-        coefficients and its variance.
     """
 
     coefficients: Array
@@ -121,20 +118,11 @@ class Regression:
     effect_errors: Array = field(default_factory=lambda: np.zeros((0, 0)))
     undefined: str | None = None
     least_known: tuple[int, ...] = ()
-    share: tuple[float, Array] | None = None
 
     @property
     def standard_error(self) -> Array:
         """Standard error of each coefficient."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-
-    @property
-    def every(self) -> Array:
-        """Covariance of the coefficients, and of the share if there is one."""
-        if self.share is None:
-            return self.covariance
-        by_share = self.share[1]
-        return np.block([[self.covariance, by_share[:-1, None]], [by_share[None]]])
 
 
 def fit_table(
@@ -159,7 +147,7 @@ def fit_table(
     DomainTooLarge
         If the table is too large for its covariance.
     """
-    coefficients = model.coefficients
+    coefficients = len(model.outcome.places(len(model.predictors.terms)))
     if table.reports < 2:
         return without_numbers(coefficients, "one report shows no error")
     covariance = table.covariance(target)

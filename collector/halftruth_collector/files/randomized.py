@@ -20,8 +20,6 @@ from halftruth_shared import Attribute, ParameterError, RecordError, Survey
 from halftruth_shared.errors import listing
 from numpy.typing import NDArray
 
-from ..estimation.two_samples import samples_of
-
 #: Most people of one row, and of all rows of a file.
 MOST_OF_ROW, MOST_OF_FILE = 1_000_000, 10_000_000
 
@@ -99,7 +97,6 @@ def read_randomized(
     *,
     key: str | None = None,
     count: str | None = None,
-    samples: tuple[str, str] | None = None,
 ) -> RandomizedReports:
     """Read the reports of a file: CSV or Parquet.
 
@@ -114,9 +111,6 @@ def read_randomized(
         Column that tells rows apart in all files of this survey.
     count : str, optional
         Column that says how many people a row stands for.
-    samples : pair of str, optional
-        Column with the answers of several samples, and column that says in which of these a row is:
-        where that is *B* and the first is *armed* it answers the survey's question *armed_B*.
 
     Raises
     ------
@@ -126,13 +120,11 @@ def read_randomized(
         If it does not fit the survey; the message names row and column and never a value.
     """
     space = survey.report_space
-    parts = {} if samples is None else samples_of(samples[0], space.names)
-    names = [name for name in space.names if name not in parts]
-    wanted = [*names, *(samples or ()), *(name for name in (key, count) if name is not None)]
+    wanted = [*space.names, *(name for name in (key, count) if name is not None)]
     twice = {name for name in wanted if wanted.count(name) > 1}
     if twice:
         raise ParameterError(
-            f"key, count, samples: expected columns of their own, not '{min(twice)}'", field="key"
+            f"key, count: expected columns of their own, not '{min(twice)}'", field="key"
         )
     read = _READERS.get(Path(path).suffix.lower())
     if read is None:
@@ -142,8 +134,6 @@ def read_randomized(
         )
     try:
         columns = {column.name: column for column in read(path, wanted)}
-        if samples is not None:
-            columns |= _split(columns[samples[0]], columns[samples[1]], parts)
         with open(path, "rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         codes = _report_codes(survey, columns)
@@ -158,19 +148,6 @@ def read_randomized(
     kind = f"file:{content}:" if key is None else "key:"
     source = hashlib.sha256(f"{survey.digest}:{kind}".encode()).digest()
     return RandomizedReports(codes.astype(space.dtype).tobytes(), numbers, keys, source)
-
-
-def _split(
-    answers: _Column, samples: _Column, parts: Mapping[str, str]
-) -> Iterator[tuple[str, _Column]]:
-    """Answers of each sample as a column of their own, which is empty where others were asked."""
-    named = {part: code for code, part in enumerate(parts.values())}
-    codes = {value: named.get(_text(value) or "", -1) for value in _distinct(samples)}
-    which = _mapped(samples, codes, lambda value: f"expected one of: {listing(list(named))}")
-    for code, name in enumerate(parts):
-        own = (which == code).tolist()
-        values = [value if mine else None for value, mine in zip(answers.values, own, strict=True)]
-        yield name, _Column(answers.name, values)
 
 
 def _report_codes(survey: Survey, columns: Mapping[str, _Column]) -> NDArray[np.int64]:

@@ -20,7 +20,6 @@ from .base import (
     Row,
 )
 from .estimate import Estimate
-from .two_samples import SampleDesign, SampleEstimate
 
 #: Scale of the linear predictors: log odds of an answer, of each against a reference or of each
 #: and all later ones, or the mean of the outcome's score.
@@ -81,8 +80,6 @@ class RegressionResult(EstimatesResult, frozen=True, kw_only=True):
     `scores` those of the categories of an attribute. `estimate` is how coefficients are estimated,
     and `assumes` what they rest on if not on `model_fit`. If the model is not identified,
     `undefined` says so and there are no numbers; `caution` says if intervals rest on few reports.
-    `share` is what else the design of several samples leaves unknown, the same for everybody; it is
-    the last row, and may be outside of 0 to 1.
     """
 
     query: "RegressionQuery"
@@ -94,7 +91,6 @@ class RegressionResult(EstimatesResult, frozen=True, kw_only=True):
     undefined: str | None
     caution: str | None
     coefficients: list[Coefficient]
-    share: SampleEstimate | None = None
 
     OTHERS: ClassVar = (
         ("reference", str),
@@ -119,8 +115,6 @@ class RegressionResult(EstimatesResult, frozen=True, kw_only=True):
             keys = (answer, each.term) if self.has_answers else (each.term,)
             others = (each.reference, each.odds_ratio, each.marginal_effect, each.z, self.estimate)
             yield keys, each, others
-        if self.share is not None:
-            yield (self.share.quantity,), self.share, (None, None, None, None, self.estimate)
 
 
 class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True):
@@ -185,23 +179,5 @@ class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True
             " table where reports tell of it and else by the model (auto)."
         ),
     ] = "auto"
-    samples: Annotated[
-        list[AttributeName],
-        Meta(
-            description="The outcome as further samples were asked it, whose randomization was"
-            " another: all are regressed together, by likelihood.",
-            extra_json_schema={"uniqueItems": True},
-        ),
-    ] = msgspec.field(default_factory=list)
-    design: Annotated[
-        SampleDesign,
-        Meta(
-            description="Of several samples: what is estimated besides, as one share of everybody"
-            " whatever the predictors. compliance: nothing. cheater-detection: who answers no"
-            " whatever the instructions, the equation being of all others. lie-detector: who of"
-            " those with the answer follows the instructions. unrelated-question: the prevalence of"
-            " the harmless question."
-        ),
-    ] = "compliance"
     population: PopulationOf = None
     covariance: CovarianceOf = False

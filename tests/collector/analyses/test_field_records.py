@@ -106,6 +106,26 @@ def test_texts_are_categories_and_columns_may_be_a_data_frame():
     assert result.to_pandas().loc["weight", "estimate"] == "outcome"
 
 
+@pytest.mark.parametrize("surveys", [30, pytest.param(1_000, marks=pytest.mark.nightly)])
+def test_intervals_cover_and_tests_reject_as_often_as_they_say(surveys):
+    """Of 1 000 surveys the rate of an interval is off by 2 points once in 270 by chance."""
+    rng, truth = np.random.default_rng(64), np.array([-1.0, 0.5, 0.0])
+    covered, rejected = [], []
+    for _ in range(surveys):
+        weight, height = rng.normal(size=1_500), rng.normal(size=1_500)
+        chance = 1 / 6 + 4 / 6 * expit(truth[0] + truth[1] * weight)
+        armed = np.where(rng.random(1_500) < chance, "yes", "no")
+        records = {"armed": armed, "weight": weight, "height": height}
+        result = regress_records(forced_response(), records, "armed", ["weight", "height"])
+        values, errors = numbers(result)
+        covered.append(np.abs(values - truth) < 1.96 * errors)
+        rejected.append(result.coefficients[2].p_value < 0.05)
+    print(np.mean(covered, axis=0), np.mean(rejected))
+    lowest, highest = (0.93, 0.97) if surveys > 100 else (0.8, 1)
+    assert ((np.mean(covered, axis=0) >= lowest) & (np.mean(covered, axis=0) <= highest)).all()
+    assert np.mean(rejected) <= 1 - lowest
+
+
 @pytest.mark.parametrize(
     ("changed", "asked", "said"),
     [

@@ -26,8 +26,7 @@ QUESTIONS = {
         "region": "home is far",
         "hours": "work is long",
         "ill": "you were ill",
-        "deck_a": "deck A is it",
-        "deck_b": "deck B is it",
+        "armed": "you are armed",
     }.items()
 }
 
@@ -38,11 +37,10 @@ KINDS = {
     "region": 'categories = ["north", "south", "west"]',
     "hours": 'kind = "number"\nminimum = 0\nmaximum = 60\nstep = 20',
     "ill": 'kind = "several"\noptions = [{ name = "cough" }, { name = "flu" }]',
-    "deck_a": 'categories = ["no", "yes"]\nmissing = ["hush"]',
-    "deck_b": 'categories = ["no", "yes"]\nmissing = ["hush"]',
+    "armed": 'categories = ["no", "yes"]\nmissing = ["hush"]',
 }
 
-NAMES = ("smoker", "drinks", "region", "hours", "ill.cough", "ill.flu", "deck_a", "deck_b")
+NAMES = ("smoker", "drinks", "region", "hours", "ill.cough", "ill.flu", "armed")
 
 SURVEY = Survey.from_toml(
     """
@@ -75,7 +73,7 @@ ASKED = [
             "modelled": ["smoker", "drinks", "region"],
         },
     ),
-    ("crosstab", {"attributes": ["smoker", "drinks", "region"], "missing": "exclude"}),
+    ("crosstab", {"attributes": ["smoker", "drinks", "armed"], "missing": "exclude"}),
     ("comparison", {"answer": {"smoker": "yes"}, "groups": "region"}),
     (
         "comparison",
@@ -112,7 +110,6 @@ ASKED = [
             "method": "calibration",
         },
     ),
-    ("two-samples", {"attributes": ["deck_a", "deck_b"]}),
     ("waves", {"groups": "region"}),
     ("itemsets", {"min_support": 0.2, "estimate": "likelihood"}),
     ("rules", {"min_support": 0.1, "min_confidence": 0.1}),
@@ -123,7 +120,7 @@ def counted(survey, seed):
     rng = np.random.default_rng(seed)
     smoker = rng.random(6_000) < 0.3 + 0.1 * seed
     drinks = np.where(rng.random(6_000) < 0.5, 2 * smoker, rng.integers(0, 3, 6_000))
-    columns = [smoker, drinks, *(rng.integers(0, n, 6_000) for n in (3, 3, 2, 2, 3, 3))]
+    columns = [smoker, drinks, *(rng.integers(0, n, 6_000) for n in (3, 3, 2, 2, 3))]
     records = np.stack(columns, axis=1).astype(int)
     reports = survey.mechanism.perturb_many(survey.schema, records, rng)
     days = {date(2026, 1, 1): 2_000, date(2026, 1, 2): 4_000}

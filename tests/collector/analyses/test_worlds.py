@@ -13,9 +13,8 @@ from halftruth_shared import GammaDiagonal, SplitQuestionnaire
 from worlds import World, questions, simulate
 
 #: Analyses without interval, test or decision: counts as they came, risks that are maxima, and
-#: records for programs that make these of them. Waves and two samples, which no device asks, are
-#: held to the truth in tests of their own.
-WITHOUT_NUMBERS = {"counts", "microdata", "risk", "two-samples", "waves"}
+#: records for programs that make these of them. Waves are held to the truth in tests of their own.
+WITHOUT_NUMBERS = {"counts", "microdata", "risk", "waves"}
 
 #: Simulated surveys of each world, by day and at night.
 DAY = 4

@@ -78,6 +78,19 @@ def test_estimate_and_error_are_the_published_ones(name, yes, reports):
     assert table.standard_error()[1] == pytest.approx(float(variance) ** 0.5, rel=1e-9, abs=1e-12)
 
 
+def test_the_naive_crosswise_estimate_of_cwise_to_its_digits():
+    """Printed in cWise's manual (`bc.est`), of 2 000 simulated people with a p of 0.15.
+
+    The estimate is 0.1950, its error 0.0144, its interval 0.1667 to 0.2233. Only 1 427 reports of
+    "both or neither" give these.
+    """
+    survey = survey_of({"design": "crosswise", "prevalence": "0.15"})
+    naive = estimator(survey, 1427, 2000).table(["a0"])
+    lower, upper = naive.interval()
+    found = [naive.support[1], naive.standard_error()[1], lower[1], upper[1]]
+    assert np.round(found, 4).tolist() == [0.1950, 0.0144, 0.1667, 0.2233]
+
+
 def test_warners_method_of_three_quarters_yes():
     """The worked example of Wikipedia's "Randomized response" for Warner's method.
 

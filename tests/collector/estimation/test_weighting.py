@@ -300,13 +300,13 @@ def test_rounded_shares_are_shares_and_numbers_are_people():
     assert people_of_all == 80
 
 
-def test_a_margin_of_strata_gives_the_stratified_estimate():
-    """Σ W_h π̂_h of Warner's design in strata, with Σ W_h² of their variances (Hong et al. 1994)."""
-    warner = RandomizedResponse({"armed": "0.7", "stratum": 1})
+def test_a_margin_of_one_question_post_stratifies():
+    """Σ W_h π̂_h of Warner's design in each region, with the variance Σ W_h² var(π̂_h)."""
+    warner = RandomizedResponse({"armed": "0.7", "region": 1})
     schema = Schema(
         [
             Attribute("armed", ["no", "yes"]),
-            Attribute("stratum", ["north", "south"], sensitive=False),
+            Attribute("region", ["north", "south"], sensitive=False),
         ]
     )
     survey = Survey("s", "S", schema, warner)
@@ -314,8 +314,8 @@ def test_a_margin_of_strata_gives_the_stratified_estimate():
     counts = Counts.from_cells(
         survey, [[0, 0], [1, 0], [0, 1], [1, 1]], np.stack([reports - yes, yes]).T.ravel()
     )
-    table = Estimator(survey, counts).table(["armed", "stratum"])
-    margins, _ = known_margins(schema, {"stratum": {"north": 0.7, "south": 0.3}})
+    table = Estimator(survey, counts).table(["armed", "region"])
+    margins, _ = known_margins(schema, {"region": {"north": 0.7, "south": 0.3}})
     weighted = rake(table.support, known_covariance(table, "population"), margins)
     reported = yes / reports
     assert weighted.share[1] == pytest.approx(known @ (reported - 0.3) / 0.4)

@@ -4,9 +4,7 @@ Reports tell the predictors as they are. So only combinations of them that occur
 many there might be, and a report v of the outcome has the probability λ_v = Σ_u P(v|u) m_u(x; β).
 Its likelihood is maximized by Newton's method. With q the probability of each true answer given the
 report, the score is that of true answers weighted by q, and the observed information is theirs less
-what q leaves open of it, the variance of their scores (Louis 1982). Rows may have channels of their
-own, as samples that were randomized differently have, and these may depend on an unknown share s:
-P(v|u) = C(v|u) + s D(v|u). Then ∂ ln λ_v/∂s = Σ_u D(v|u) m_u/λ_v, whose square is the information.
+what q leaves open of it, the variance of their scores (Louis 1982).
 """
 
 from collections.abc import Sequence
@@ -106,11 +104,7 @@ class Reported:
 
 
 def perturbed_outcome_regression(
-    numbers: Array,
-    channel: Array,
-    predictors: Predictors,
-    outcome: Outcome,
-    slope: Array | None = None,
+    numbers: Array, channel: Array, predictors: Predictors, outcome: Outcome
 ) -> Regression:
     """Return the regression of a perturbed answer on others that are not.
 
@@ -118,15 +112,10 @@ def perturbed_outcome_regression(
     ----------
     numbers : ndarray, shape (x, reports)
         Of each report of the outcome, for each row of the predictors.
-    channel : ndarray, shape (reports, answers) or (x, reports, answers)
-        For all rows, or for each.
+    channel : ndarray, shape (reports, answers)
     predictors : Predictors
     outcome : Outcome
         Whose log-likelihood has the probability of every answer.
-    slope : ndarray, shape (x, reports, answers), optional
-        Of channels that depend on an unknown share, which is estimated together: what they change
-        by for a unit of it, `channel` being where it is 0. It is not kept within 0 and 1, so that
-        normal intervals hold where it is at an end; reports never get a chance below 0.
 
     Raises
     ------
@@ -138,98 +127,67 @@ def perturbed_outcome_regression(
             "model: expected one of the odds of two answers, or of every answer", field="model"
         )
     design = outcome.design(predictors.columns)
-    slopes = np.zeros((0, 1, 1, 1)) if slope is None else slope[None]
-    size = design.shape[2]
     try:
-        optimum, information = _maximum(design, numbers, channel, slopes, outcome)
+        coefficients, information = _maximum(design, numbers, channel, outcome)
     except NotIdentified as failure:
-        return without_numbers(size, str(failure))
-    every: Array = np.asarray(np.linalg.inv(information), dtype=np.float64)
-    coefficients, covariance = optimum[:size], every[:size, :size]
+        return without_numbers(design.shape[2], str(failure))
+    covariance: Array = np.asarray(np.linalg.inv(information), dtype=np.float64)
     z = coefficients / np.sqrt(np.diag(covariance))
     reports = numbers.sum()
     shares = numbers.sum(axis=1) / reports
     effects, errors = [], []
-    for each, effect_slope in marginal_effects(predictors, outcome, coefficients, shares):
+    for each, slope in marginal_effects(predictors, outcome, coefficients, shares):
         average = shares @ each
         # Of a sample of people, whose predictors say nothing of the error of the coefficients.
         sampling = shares @ (each - average) ** 2 / reports
         effects.append(average)
-        variance = np.diag(effect_slope @ covariance @ effect_slope.T)
-        errors.append(np.sqrt(variance + sampling))
+        errors.append(np.sqrt(np.diag(slope @ covariance @ slope.T) + sampling))
     return Regression(
         coefficients,
         covariance,
         z,
         effects=np.array(effects),
         effect_errors=np.array(errors),
-        share=None if slope is None else (float(optimum[size]), every[size]),
     )
 
 
 def _maximum(
-    design: Array, numbers: Array, channel: Array, slopes: Array, outcome: Outcome
+    design: Array, numbers: Array, channel: Array, outcome: Outcome
 ) -> tuple[Array, Array]:
-    """Return the coefficients, and then the shares of channels, with their observed information."""
-    size, came = design.shape[2], numbers.sum(axis=1)
-    # Shares begin in the middle.
-    free = np.concatenate([np.zeros(size), np.full(len(slopes), 0.5)])
-    now = _channel(channel, slopes, free[size:])
-    average = np.einsum("x,xvu->vu", came, np.broadcast_to(now, (len(came), *now.shape[-2:])))
-    guess = np.linalg.lstsq(average, numbers.sum(axis=0))[0]
-    free[:size] = outcome.start(guess, size)
-    here = outcome.response(design @ free[:size])
+    """Return the coefficients with their observed information."""
+    guess = np.linalg.lstsq(channel, numbers.sum(axis=0) / numbers.sum())[0]
+    coefficients = outcome.start(guess, design.shape[2])
+    here = outcome.response(design @ coefficients)
     for _ in range(_STEPS):
-        level, joint, reports = _reports(numbers, now, here)
-        posterior = joint / reports
+        level, posterior = _posterior(numbers, channel, here)
         weighted = numbers[:, :, None] * posterior
         expected = weighted.sum(axis=1)
-        # Derivatives of the logarithms of reports' chances by the shares.
-        moved = np.exp(here.level)[:, None] * slopes / reports
-        gain = moved.sum(axis=3)
-        score = np.concatenate(
-            [score_of(design, expected, here), np.einsum("xv,kxv->k", numbers, gain)]
-        )
-        by_report = posterior @ here.slope
-        mixed = gain[..., None] * by_report - moved @ here.slope
-        cross = np.einsum("xv,kxvq,xqc->kc", numbers, mixed, design, optimize=True)
-        own = np.einsum("xv,kxv,lxv->kl", numbers, gain, gain)
+        score = score_of(design, expected, here)
         complete = information_of(design, expected, here)
-        known = complete - spread(design, _open(weighted, posterior, here))
-        information = np.block([[known, cross.T], [cross, own]])
+        information = complete - spread(design, _open(weighted, posterior, here))
         definite = bool(np.linalg.eigvalsh(information)[0] > 0)
-        nothing = np.zeros_like(cross)
         try:
-            step = np.linalg.solve(
-                information if definite else np.block([[complete, nothing.T], [nothing, own]]),
-                score,
-            )
+            step = np.linalg.solve(information if definite else complete, score)
         except np.linalg.LinAlgError:
             break
         if definite and score @ step <= _PRECISION**2:
-            return free, information
+            return coefficients, information
         for halving in range(_HALVINGS):
-            trial = free + step / 2**halving
-            here = outcome.response(design @ trial[:size])
-            now = _channel(channel, slopes, trial[size:])
-            if _reports(numbers, now, here)[0] >= level - 1e-12 * abs(level):
+            trial = coefficients + step / 2**halving
+            here = outcome.response(design @ trial)
+            if _posterior(numbers, channel, here)[0] >= level - 1e-12 * abs(level):
                 break
-        free = trial
-    raise NotIdentified("the reports do not determine its coefficients", score[:size])
+        coefficients = trial
+    raise NotIdentified("the reports do not determine its coefficients", score)
 
 
-def _channel(channel: Array, slopes: Array, shares: Array) -> Array:
-    return np.asarray(channel + np.tensordot(shares, slopes, axes=1)) if len(slopes) else channel
-
-
-def _reports(numbers: Array, channel: Array, here: Response) -> tuple[float, Array, Array]:
-    """Log-likelihood of the reports, their chances with each answer, and alone (1 for none)."""
+def _posterior(numbers: Array, channel: Array, here: Response) -> tuple[float, Array]:
+    """Return the log-likelihood, and the probability of each answer given each report."""
     joint = np.exp(here.level)[:, None] * channel
     reports = joint.sum(axis=2)
     came = numbers > 0
-    possible = (reports >= 0).all() and (reports[came] > 0).all()
-    level = numbers[came] @ np.log(reports[came]) if possible else -np.inf
-    return float(level), joint, np.where(reports > 0, reports, 1.0)[:, :, None]
+    level = numbers[came] @ np.log(reports[came]) if (reports[came] > 0).all() else -np.inf
+    return float(level), joint / np.where(reports > 0, reports, 1.0)[:, :, None]
 
 
 def _open(weighted: Array, posterior: Array, here: Response) -> Array:
