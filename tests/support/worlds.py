@@ -243,15 +243,11 @@ def _variants(name: str, world: World) -> Mapping[str, Mapping[str, Any]]:
         },
         "regression": {
             "logistic": {"outcome": b, "predictors": [a], "present": {b: "1"}},
-            **{
-                f"{model} by model": {
-                    "outcome": b,
-                    "predictors": [a, *names[2:]],
-                    "model": model,
-                    "present": {},
-                    "estimate": "model",
-                }
-                for model in ("multinomial", "ordinal")
+            "logistic by model": {
+                "outcome": b,
+                "predictors": [a, *names[2:]],
+                "present": {b: "1"},
+                "estimate": "model",
             },
             "linear": {
                 "outcome": b,

@@ -1,14 +1,12 @@
 """Coefficients of a regression as messages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import scipy
-from halftruth_shared import Schema
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.regression import Coefficient, RegressionQuery
 
-from ..estimation.answers import answers_of
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.equation import Equation
 from ..estimation.estimates import estimates
@@ -20,7 +18,7 @@ _FARTHEST = 700.0
 
 
 def coefficients_of(
-    schema: Schema, query: RegressionQuery, model: Equation, fit: Regression
+    query: RegressionQuery, model: Equation, fit: Regression
 ) -> Iterator[Coefficient]:
     """Coefficients of a fit, with intervals, odds ratios, marginal effects and verdicts."""
     odds_scale = query.model != "linear"
@@ -36,10 +34,8 @@ def coefficients_of(
     # An end may be too far for a number, and then there is no interval.
     near = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
     ratios = estimates(Estimate, odds[0], half_widths * np.nan, tuple(near), grade=grade)
-    terms, places = model.predictors.terms, model.outcome.places(len(model.predictors.terms))
-    factors = [terms[term] for _, term in places]
-    first = [term[0] if term else None for term in factors]
-    answers = answers_of(schema.attributes[schema.position(query.outcome)])
+    terms = model.predictors.terms
+    first = [term[0] if term else None for term in terms]
     return estimates(
         Coefficient,
         fit.coefficients,
@@ -47,33 +43,22 @@ def coefficients_of(
         ends,
         grade=grade,
         p_value=p_values,
-        undefined=[fit.undefined] * len(places),
+        undefined=[fit.undefined] * len(terms),
         attribute=[factor and factor.attribute for factor in first],
         category=[factor and factor.category for factor in first],
         reference=[factor and factor.reference for factor in first],
-        by=[list(term[1:]) for term in factors],
-        answer=[{} if each is None else {query.outcome: answers[each]} for each, _ in places],
+        by=[list(term[1:]) for term in terms],
         odds_ratio=[ratio if odds_scale and ratio.value is not None else None for ratio in ratios],
-        marginal_effect=_effects(model, fit, places, quantile),
+        marginal_effect=_effects(fit, quantile),
         z=[*map(optional, fit.z.tolist())],
     )
 
 
-def _effects(
-    model: Equation, fit: Regression, places: Sequence[tuple[int | None, int]], quantile: float
-) -> list[Estimate | None]:
-    """Average marginal effect beside each coefficient that has one."""
-    span = np.ptp(model.outcome.scores) if model.outcome.model == "ordinal" else 1.0
-    compared = model.outcome.compared
-    effects: list[Estimate | None] = []
-    for (answer, term), z in zip(places, fit.z.tolist(), strict=True):
-        if not 1 <= term <= len(fit.effects) or not fit.effects.shape[1]:
-            effects.append(None)
-            continue
-        # Of an ordinal outcome one effect is of the mean of all.
-        which = 0 if answer is None else compared.index(answer)
-        value, error = fit.effects[term - 1, which], fit.effect_errors[term - 1, which]
-        error = np.nan if np.isnan(z) else error
+def _effects(fit: Regression, quantile: float) -> list[Estimate | None]:
+    """Average marginal effect beside each coefficient that has one: those of one factor."""
+    effects: list[Estimate | None] = [None] * len(fit.coefficients)
+    for number, (value, error) in enumerate(zip(fit.effects, fit.effect_errors, strict=True), 1):
+        error = np.nan if np.isnan(fit.z[number]) else error
         ends = value - quantile * error, value + quantile * error
-        effects += estimates(Estimate, value, error, ends, span=float(span))
+        [effects[number]] = estimates(Estimate, value, error, ends)
     return effects

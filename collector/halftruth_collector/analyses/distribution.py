@@ -22,8 +22,7 @@ from msgspec.structs import replace
 from ..estimation.answers import answered, answers_of
 from ..estimation.association import known_covariance
 from ..estimation.bounds import Array, normal_quantile
-from ..estimation.estimates import estimates
-from ..estimation.ordinal import (
+from ..estimation.distribution import (
     Distribution,
     Moment,
     Scale,
@@ -31,6 +30,7 @@ from ..estimation.ordinal import (
     mean_differences,
     scale_of,
 )
+from ..estimation.estimates import estimates
 from . import sentences
 from .base import Analysis, Counted, Grid, errors_naming
 

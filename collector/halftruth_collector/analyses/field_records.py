@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.base import Items
-from halftruth_shared.analyses.regression import Factor, Model, RegressionQuery, RegressionResult
+from halftruth_shared.analyses.regression import Factor, RegressionQuery, RegressionResult
 from halftruth_shared.errors import listing
 
 from ..estimation.equation import Equation, outcome_of
@@ -27,7 +27,6 @@ def regress_records(
     outcome: str,
     predictors: Sequence[str],
     *,
-    model: Model = "logistic",
     present: Items | None = None,
     reference: Items | None = None,
     confidence: float = 0.95,
@@ -42,16 +41,13 @@ def regress_records(
         Columns by name, a row for each person: that of the outcome has the reported categories.
         Of a predictor numbers are taken as they are; texts are categories.
     outcome : str
-        A question of the survey.
+        A question of the survey with two answers.
     predictors : sequence of str
         Columns, at least one.
-    model : {"logistic", "multinomial", "ordinal"}
-        A logistic model is of an outcome of two answers.
     present : mapping of str to str, optional
         The answer whose odds are modelled; by default the outcome's only item, or the second one.
     reference : mapping of str to str, optional
-        The category that others are compared with; by default the first in alphabetical order, and
-        of the outcome in the order of the survey.
+        The category that others are compared with; by default the first in alphabetical order.
     confidence : float
 
     Returns
@@ -68,7 +64,6 @@ def regress_records(
     query = RegressionQuery(
         outcome=outcome,
         predictors=list(predictors),
-        model=model,
         present=present or {},
         reference=reference or {},
         confidence=confidence,
@@ -109,7 +104,7 @@ def regress_records(
         assumes=OUTCOME_ASSUMES,
         undefined=fit.undefined,
         caution=None,
-        coefficients=list(coefficients_of(schema, query, equation, fit)),
+        coefficients=list(coefficients_of(query, equation, fit)),
     )
 
 

@@ -62,13 +62,6 @@ _LEFT_OUT = (
     "Those are left out who lack one of these answers, as if that told nothing of the outcome."
 )
 
-#: What marginal effects are differences of, by the model that has them.
-_MARGINAL = {
-    "logistic": "average change in points",
-    "multinomial": "average change in points",
-    "ordinal": "average change of the mean rank",
-}
-
 
 @dataclass(frozen=True)
 class _Fitted:
@@ -85,7 +78,7 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
     """The regression, with intervals, odds ratios, marginal effects and verdicts."""
     model = equation(counted.estimator.schema, query)
     fitted = _fitted(counted, query, model)
-    coefficients = list(coefficients_of(counted.survey.schema, query, model, fitted.fit))
+    coefficients = list(coefficients_of(query, model, fitted.fit))
     undefined = fitted.fit.undefined
     if undefined is not None and fitted.fit.least_known:
         least = sentences.listed([coefficients[i].term for i in fitted.fit.least_known])
@@ -202,10 +195,9 @@ def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> _F
 def grid(result: RegressionResult) -> Grid:
     """A row for each coefficient."""
     interval = sentences.level(result.query.confidence)
-    answers = ["answer"] if result.has_answers else []
     ratios = ["odds ratio", interval] if _has_odds(result) else []
-    effects = [_MARGINAL[result.query.model], interval] if _has_odds(result) else []
-    header = [*answers, "term", *ratios, "coefficient", interval, "standard error", "z", "p-value"]
+    effects = ["average change in points", interval] if _has_odds(result) else []
+    header = ["term", *ratios, "coefficient", interval, "standard error", "z", "p-value"]
     return Grid([*header, *effects], [_row(each, result) for each in result.coefficients])
 
 
@@ -217,7 +209,6 @@ def _row(coefficient: Coefficient, result: RegressionResult) -> list[str]:
     odds = _has_odds(result)
     shown = replace(coefficient.odds_ratio or Estimate(), reliability=coefficient.reliability)
     return [
-        *(["".join(coefficient.answer.values())] if result.has_answers else []),
         _contrast(coefficient),
         *(sentences.number_cells(shown) if odds else ()),
         number_in_words(coefficient) if odds else estimate_in_words(coefficient),
@@ -233,11 +224,7 @@ def _effect_cells(coefficient: Coefficient, result: RegressionResult) -> tuple[s
     effect = coefficient.marginal_effect
     if effect is None:
         return (UNDEFINED, UNDEFINED) if result.undefined else ("", "")
-    return sentences.number_cells(effect if _of_ranks(result) else sentences.points(effect))
-
-
-def _of_ranks(result: RegressionResult) -> bool:
-    return result.query.model == "ordinal"
+    return sentences.number_cells(sentences.points(effect))
 
 
 def _term(coefficient: Coefficient) -> str:
@@ -270,8 +257,7 @@ def chart(result: RegressionResult) -> EstimateChart:
 
 def _whisker(coefficient: Coefficient, result: RegressionResult) -> Mark:
     shown = (coefficient.odds_ratio or Estimate()) if _has_odds(result) else coefficient
-    answer = "".join(f"{each}: " for each in coefficient.answer.values())
-    return sentences.drawn(f"{answer}{_term(coefficient)}", replace(shown, undefined=None))
+    return sentences.drawn(_term(coefficient), replace(shown, undefined=None))
 
 
 def _about(result: RegressionResult) -> str:
@@ -322,9 +308,8 @@ def interpretation(result: RegressionResult) -> list[str]:
     if _has_odds(result):
         said.append(
             "Odds ratios are not ratios of shares, which are nearer to 1. The average change is"
-            " that of "
-            + ("the mean rank" if _of_ranks(result) else "the probability of the answer")
-            + " where everybody gives one answer instead of the other, or for a unit of scores."
+            " that of the probability of the answer where everybody gives one answer instead of"
+            " the other, or for a unit of scores."
         )
     rest = (
         "changes what another does; where one does, these are coefficients of the best such"
@@ -353,12 +338,7 @@ _ESTIMATED = {
 
 def _model(result: RegressionResult) -> list[str]:
     """Describe the model: outcome, reference categories, scores, and what is assumed."""
-    about = {
-        "logistic": "log odds of",
-        "multinomial": "log odds, against its reference, of each answer to",
-        "ordinal": "log odds of each answer or a later one to",
-        "linear": "mean score of",
-    }[result.query.model]
+    about = "log odds of" if _has_odds(result) else "mean score of"
     said = f"The equation is of the {about} {_about(result)}"
     if result.reference:
         said += f"; the reference categories are {quoted_items(result.reference)}"

@@ -30,8 +30,8 @@ class Equation:
         outcome.
     outcome : Outcome
     present, reference : mapping of str to str
-        The answer whose odds are modelled, and the category of each predictor, or of a multinomial
-        outcome, that its others are compared with.
+        The answer whose odds are modelled, and the category of each predictor that its others are
+        compared with.
     scores : mapping of str to sequence of float
     """
 
@@ -77,8 +77,7 @@ def equation(schema: Schema, query: RegressionQuery) -> Equation:
         if attribute.name in (*spoken, *predictors) and attribute.name not in scored:
             scored[attribute.name] = [float(middle) for middle in attribute.number.midpoints]
     outcome, present = outcome_of(schema, query, scored)
-    compared = [*attributes, *([explained] if query.model == "multinomial" else [])]
-    reference = _reference(compared, scored, query.reference)
+    reference = _reference(attributes, scored, query.reference)
     return Equation(
         names=(*predictors, query.outcome),
         predictors=Predictors(
@@ -126,26 +125,21 @@ def outcome_of(schema: Schema, query: RegressionQuery, scores: Scores) -> tuple[
     SchemaError, ParameterError
     """
     outcome = schema.attributes[schema.position(query.outcome, "outcome")]
-    name, model, answers = outcome.name, query.model, answers_of(outcome)
-    if model != "logistic" and query.present:
-        kind = f"an {model}" if model == "ordinal" else f"a {model}"
-        raise ParameterError(f"present: expected none in {kind} model", field="present")
-    if model == "linear":
+    name, answers = outcome.name, answers_of(outcome)
+    if query.model == "linear":
+        if query.present:
+            raise ParameterError("present: expected none in a linear model", field="present")
         if name not in scores:
             raise ParameterError(
                 f"scores: expected those of '{name}' for a linear model, such as {name}=ranks",
                 field="scores",
             )
-        return Outcome(model, np.array(scores[name])), {}
+        return Outcome("linear", np.array(scores[name])), {}
     if name in scores:
         raise ParameterError(
-            f"scores: expected none of '{name}', whose odds a {model} model is about",
+            f"scores: expected none of '{name}', whose odds a logistic model is about",
             field="scores",
         )
-    if model != "logistic":
-        base = query.reference.get(name, answers[0]) if model == "multinomial" else answers[0]
-        _check_answer(outcome, base, "reference")
-        return Outcome(model, np.arange(1.0, len(answers) + 1), answers.index(base)), {}
     [code] = presence(schema, [name], query.present)
     if code is None:
         raise ParameterError(
@@ -155,7 +149,7 @@ def outcome_of(schema: Schema, query: RegressionQuery, scores: Scores) -> tuple[
     _check_answer(outcome, category, "present")
     outcome_scores = np.zeros(len(answers))
     outcome_scores[answers.index(category)] = 1
-    return Outcome(model, outcome_scores), {name: category}
+    return Outcome("logistic", outcome_scores), {name: category}
 
 
 def _check_answer(attribute: Attribute, category: str, field: str) -> None:

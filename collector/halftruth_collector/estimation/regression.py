@@ -103,8 +103,9 @@ class Regression:
         Of the coefficients, NaN where undefined.
     z : ndarray, shape (k,)
         Test statistic of each coefficient; NaN where undefined.
-    effects, effect_errors : ndarray, shape (terms of one factor, e)
-        Average marginal effects, and their standard errors.
+    effects, effect_errors : ndarray, shape (terms of one factor,)
+        Average marginal effects on the probability of the answer, and their standard errors; none
+        of a linear model.
     undefined : str or None
         Why there are no coefficients.
     least_known : tuple of int
@@ -114,8 +115,8 @@ class Regression:
     coefficients: Array
     covariance: Array
     z: Array
-    effects: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    effect_errors: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    effects: Array = field(default_factory=lambda: np.zeros(0))
+    effect_errors: Array = field(default_factory=lambda: np.zeros(0))
     undefined: str | None = None
     least_known: tuple[int, ...] = ()
 
@@ -147,7 +148,7 @@ def fit_table(
     DomainTooLarge
         If the table is too large for its covariance.
     """
-    coefficients = len(model.outcome.places(len(model.predictors.terms)))
+    coefficients = len(model.predictors.terms)
     if table.reports < 2:
         return without_numbers(coefficients, "one report shows no error")
     covariance = table.covariance(target)
@@ -177,51 +178,49 @@ def fit_regression(joint: Joint, predictors: Predictors, outcome: Outcome) -> Re
         If there are too many combinations for so many coefficients.
     """
     columns = predictors.columns
-    coefficients = len(outcome.places(columns.shape[1]))
-    if coefficients * joint.support.size * len(outcome.compared) > _MOST_NUMBERS:
+    coefficients, answers = columns.shape[1], joint.support.shape[1]
+    if coefficients * joint.support.size > _MOST_NUMBERS:
         raise DomainTooLarge(
             f"predictors: {joint.support.size} combinations of answers, {coefficients}"
             " coefficients; expected fewer predictors",
             field="predictors",
         )
     try:
-        fit, influence = _fitted(joint, outcome.design(columns), outcome)
+        fit, influence = _fitted(joint, columns, outcome)
     except NotIdentified as failure:
         weights = failure.weights
         least = np.flatnonzero(weights >= weights.max() / 2)
         return without_numbers(coefficients, str(failure), tuple(least.tolist()))
-    total, answers = joint.support.sum(), joint.support.shape[1]
+    total = joint.support.sum()
     shares = joint.support.sum(axis=1) / total
     effects, errors = [], []
     for each, by_coefficient in marginal_effects(predictors, outcome, fit.coefficients, shares):
         average = shares @ each
         # Shares of the combinations change it, too.
-        own = np.repeat((each - average) / total, answers, axis=0).T
+        own = np.repeat((each - average) / total, answers)
         effects.append(average)
-        errors.append(_errors(joint.covariance_of(own + by_coefficient @ influence)))
+        errors.append(_errors(joint.covariance_of((own + by_coefficient @ influence)[None]))[0])
     return replace(fit, effects=np.array(effects), effect_errors=np.array(errors))
 
 
 def marginal_effects(
     predictors: Predictors, outcome: Outcome, coefficients: Array, shares: Array
 ) -> list[tuple[Array, Array]]:
-    """Marginal effects of each term of one factor.
+    """Return the marginal effects of each term of one factor on the probability of the answer.
 
     Returns
     -------
-    list of pairs of ndarray, shapes (x, e) and (e, k)
-        Of every combination, and the derivatives of their mean by the coefficients.
+    list of pairs of ndarray, shapes (x,) and (k,)
+        Of every combination, and the derivatives of their mean by the coefficients. Empty for a
+        linear model, whose coefficients are effects.
     """
+    if outcome.model == "linear":
+        return []
     effects = []
     for high, low, divisor in predictors.contrasts():
-        means, slopes = [], []
-        for columns in (high, low):
-            design = outcome.design(columns)
-            here = outcome.response(design @ coefficients)
-            means.append(here.means)
-            weighted = shares[:, None, None] * here.mean_slope
-            slopes.append(np.einsum("xeq,xqk->ek", weighted, design, optimize=True))
-        effects.append(((means[0] - means[1]) / divisor, (slopes[0] - slopes[1]) / divisor))
+        above, below = (outcome.response(columns @ coefficients) for columns in (high, low))
+        slopes = [(shares * r.curvature) @ c for r, c in ((above, high), (below, low))]
+        effects.append(((above.mean - below.mean) / divisor, (slopes[0] - slopes[1]) / divisor))
     return effects
 
 
@@ -233,39 +232,29 @@ def without_numbers(
     return Regression(nothing, np.diag(nothing), nothing, undefined=reason, least_known=least_known)
 
 
-def _fitted(joint: Joint, design: Array, outcome: Outcome) -> tuple[Regression, Array]:
-    coefficients = _root(design, joint.support, outcome)
-    here = outcome.response(design @ coefficients)
-    information = information_of(design, joint.support, here)
-    influence: Array = np.asarray(np.linalg.solve(information, _gradient(design, here)))
+def _fitted(joint: Joint, columns: Array, outcome: Outcome) -> tuple[Regression, Array]:
+    coefficients = _root(columns, joint.support, outcome)
+    here = outcome.response(columns @ coefficients)
+    information = information_of(columns, joint.support, here)
+    influence: Array = np.asarray(np.linalg.solve(information, _gradient(columns, here)))
     covariance = joint.covariance_of(influence)
     if joint.modelled:
         return Regression(coefficients, covariance, coefficients / _errors(covariance)), influence
     eigenvalue, vector, units = _smallest(information)
-    way = design @ (units * vector)
+    squares = (columns @ (units * vector)) ** 2
     # The smallest eigenvalue depends on the shares, and through β̂ on the whole table.
-    own = np.einsum("xq,xyqr,xr->xy", way, np.broadcast_to(here.curvature, _each(here)), way)
+    own = np.repeat(squares * here.curvature, joint.support.shape[1])
 
     def curvature(trial: Array) -> float:
-        there = outcome.response(design @ trial).curvature
-        by_cell = np.einsum("xq,xyqr,xr->xy", way, there, way)
-        return float((joint.support * by_cell).sum())
+        there = outcome.response(columns @ trial)
+        return float((joint.support.sum(axis=1) * squares) @ there.curvature)
 
-    change = own.ravel() + _derivatives(curvature, coefficients, units) @ influence
+    change = own + _derivatives(curvature, coefficients, units) @ influence
     error = np.sqrt(max(joint.covariance_of(change[None])[0, 0], 0.0))
     if not eigenvalue > CLEAR * error:
         raise NotIdentified(_NOT_DETERMINED, vector)
-    # That a threshold is 0 is nobody's hypothesis.
-    thresholds = len(outcome.compared) if outcome.model == "ordinal" else 0
-    tested = range(thresholds, design.shape[2])
-    scores = [_score_if_zero(j, joint, design, outcome) for j in tested]
-    z = np.array([*[np.nan] * thresholds, *scores])
-    return Regression(coefficients, covariance, z), influence
-
-
-def _each(here: Response) -> tuple[int, ...]:
-    """Shape of the curvature of each answer."""
-    return (*here.level.shape, *here.curvature.shape[2:])
+    z = [_score_if_zero(j, joint, columns, outcome) for j in range(columns.shape[1])]
+    return Regression(coefficients, covariance, np.array(z)), influence
 
 
 def _errors(covariance: Array) -> Array:
@@ -283,82 +272,78 @@ def _derivatives(function: Callable[[Array], float], at: Array, units: Array) ->
     )
 
 
-def _gradient(design: Array, here: Response) -> Array:
+def _gradient(columns: Array, here: Response) -> Array:
     """∂U/∂π, coefficients in rows and cells of the table in columns."""
-    by_cell = np.einsum("xyq,xqk->kxy", here.slope, design, optimize=True)
+    by_cell = np.einsum("xy,xk->kxy", here.slope, columns)
     return np.asarray(by_cell.reshape(len(by_cell), -1))
 
 
-def score_of(design: Array, weights: Array, here: Response) -> Array:
-    """Σ w(x, y) ∂l/∂β, of weights of shape (x, answers)."""
-    by_predictor = (weights[:, :, None] * here.slope).sum(axis=1)
-    return np.asarray(np.tensordot(by_predictor, design, axes=2))
+def score_of(columns: Array, weights: Array, here: Response) -> Array:
+    """Return Σ w(x, y) ∂l/∂β, of weights of shape (x, answers)."""
+    return np.asarray((weights * here.slope).sum(axis=1) @ columns)
 
 
-def information_of(design: Array, weights: Array, here: Response) -> Array:
-    """−Σ w(x, y) ∂²l/∂β², of weights of shape (x, answers)."""
-    if here.curvature.shape[1] == 1:
-        weights = weights.sum(axis=1, keepdims=True)
-    return spread(design, (weights[:, :, None, None] * here.curvature).sum(axis=1))
+def information_of(columns: Array, weights: Array, here: Response) -> Array:
+    """Return −Σ w(x, y) ∂²l/∂β², of weights of shape (x, answers)."""
+    return weighted_squares(columns, weights.sum(axis=1) * here.curvature)
 
 
-def spread(design: Array, by_predictors: Array) -> Array:
-    """Σ_x D' W D, with a matrix W over the linear predictors for each x."""
-    size = design.shape[2]
-    return np.asarray(design.reshape(-1, size).T @ (by_predictors @ design).reshape(-1, size))
+def weighted_squares(columns: Array, weights: Array) -> Array:
+    """Return X' W X, with a weight for each row of X."""
+    return np.asarray(columns.T @ (weights[:, None] * columns))
 
 
-def _score_if_zero(j: int, joint: Joint, design: Array, outcome: Outcome) -> float:
+def _score_if_zero(j: int, joint: Joint, columns: Array, outcome: Outcome) -> float:
     """Score of coefficient `j` in standard errors, where it is 0 and the others are fitted."""
-    others = np.delete(np.arange(design.shape[2]), j)
+    others = np.delete(np.arange(columns.shape[1]), j)
     try:
-        rest = _root(design[:, :, others], joint.support, outcome)
+        rest = _root(columns[:, others], joint.support, outcome)
     except NotIdentified:
         return np.nan
-    here = outcome.response(design[:, :, others] @ rest)
-    information = information_of(design, joint.support, here)
+    here = outcome.response(columns[:, others] @ rest)
+    information = information_of(columns, joint.support, here)
     # The others are estimated, and move with the table.
-    row = np.zeros(design.shape[2])
+    row = np.zeros(columns.shape[1])
     row[j] = 1
     row[others] = -np.linalg.solve(information[np.ix_(others, others)], information[others, j])
-    variance = joint.covariance_of((row @ _gradient(design, here))[None])[0, 0]
-    score = score_of(design, joint.support, here)[j]
+    variance = joint.covariance_of((row @ _gradient(columns, here))[None])[0, 0]
+    score = score_of(columns, joint.support, here)[j]
     return float(score / np.sqrt(variance)) if variance > 0 else np.nan
 
 
-def _root(design: Array, support: Array, outcome: Outcome) -> Array:
+def _root(columns: Array, support: Array, outcome: Outcome) -> Array:
     """Return the root of the score, by Newton's method with halved steps."""
-    coefficients = outcome.start(support.sum(axis=0), design.shape[2])
+    coefficients = np.zeros(columns.shape[1])
     linear, first = outcome.model == "linear", True
-    here = outcome.response(design @ coefficients)
+    here = outcome.response(columns @ coefficients)
     level = _level(support, here)
     for _ in range(_STEPS):
-        information = information_of(design, support, here)
+        information = information_of(columns, support, here)
         eigenvalue, vector, _ = _smallest(information)
         if not eigenvalue > _ROUNDING:
             # Before the first step A is about the predictors alone.
             raise NotIdentified(_NOT_DETERMINED if first else _NO_ROOT, vector)
-        step = np.linalg.solve(information, score_of(design, support, here))
+        step = np.linalg.solve(information, score_of(columns, support, here))
         first = False
         for halving in range(_HALVINGS):
             trial = coefficients + step / 2**halving
-            here = outcome.response(design @ trial)
+            here = outcome.response(columns @ trial)
             reached = _level(support, here)
             if reached >= level - _ROUNDING * (1 + abs(level)):
                 break
         else:
             break
         coefficients, level = trial, reached
-        if not linear and np.abs(design @ coefficients).max() > _FARTHEST:
+        if not linear and np.abs(columns @ coefficients).max() > _FARTHEST:
             break
-        if np.abs(design @ step).max() < _ROUNDING * (1 + np.abs(design @ coefficients).max()):
+        if np.abs(columns @ step).max() < _ROUNDING * (1 + np.abs(columns @ coefficients).max()):
             return np.asarray(coefficients)
     raise NotIdentified(_NO_ROOT, step)
 
 
 def _level(support: Array, here: Response) -> float:
-    """Return the log-likelihood, whose gradient is the score; −∞ where it has none."""
-    return float((support * here.level).sum()) if np.isfinite(here.level).all() else -np.inf
+    """Return the log-likelihood, whose gradient is the score."""
+    return float((support * here.level).sum())
 
 
 def _smallest(information: Array) -> tuple[float, Array, Array]:

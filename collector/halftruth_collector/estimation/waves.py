@@ -28,9 +28,9 @@ from .answers import answer_codes, answered
 from .association import known_covariance
 from .bounds import Array, normal_quantile
 from .contrasts import Groups, compare_groups
+from .distribution import Scale, distributions, mean_differences, scale_of
 from .domain import SOMEBODY
 from .estimator import Estimator
-from .ordinal import Scale, distributions, mean_differences, scale_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """Regression of one answer on others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -21,9 +21,8 @@ from .base import (
 )
 from .estimate import Estimate
 
-#: Scale of the linear predictors: log odds of an answer, of each against a reference or of each
-#: and all later ones, or the mean of the outcome's score.
-Model = Literal["logistic", "multinomial", "ordinal", "linear"]
+#: Scale of the linear predictor: log odds of an answer, or the mean of the outcome's scores.
+Model = Literal["logistic", "linear"]
 
 #: How coefficients are estimated: from the unbiased table, from a model of all answers, or by the
 #: likelihood of a perturbed outcome given predictors that are not.
@@ -44,13 +43,12 @@ class Coefficient(Estimate, frozen=True, kw_only=True):
     It belongs to a `category` of an `attribute`, which it compares with the category `reference`;
     to a unit of the scores of an attribute, where there is no category; or to nothing, as the
     intercept, which is everybody of all reference categories and scores of 0. `by` are the further
-    factors of an interaction. `answer` is the answer to the outcome that it is about, in a
-    multinomial model, or the first of those that are counted together, in an ordinal one.
+    factors of an interaction.
 
     But in a linear model `odds_ratio` is its exponential, for the intercept the odds themselves,
     and what its reliability goes by. `marginal_effect` is by how much the probability of the
-    answer, or the mean rank of an ordinal outcome, changes on average where everybody gives
-    `category` instead of `reference`, or for a unit of the scores. `z` is a test statistic of
+    answer changes on average where everybody gives `category` instead of `reference`, or for a unit
+    of the scores. `z` is a test statistic of
     the hypothesis that the coefficient is 0, and `p_value` the chance of one further from 0 if so.
     """
 
@@ -58,7 +56,6 @@ class Coefficient(Estimate, frozen=True, kw_only=True):
     category: CategoryName | None
     reference: CategoryName | None
     by: list[Factor] = msgspec.field(default_factory=list)
-    answer: Items = msgspec.field(default_factory=dict)
     odds_ratio: Estimate | None = None
     marginal_effect: Estimate | None = None
     z: float | None = None
@@ -76,10 +73,10 @@ class RegressionResult(EstimatesResult, frozen=True, kw_only=True):
     """Coefficients of a regression, the intercept first, or the reason why there are none.
 
     `present` is the answer whose odds a logistic model is about; `reference` the category of each
-    predictor, and of the outcome of a multinomial model, that its others are compared with;
-    `scores` those of the categories of an attribute. `estimate` is how coefficients are estimated,
-    and `assumes` what they rest on if not on `model_fit`. If the model is not identified,
-    `undefined` says so and there are no numbers; `caution` says if intervals rest on few reports.
+    predictor that its others are compared with; `scores` those of the categories of an attribute.
+    `estimate` is how coefficients are estimated, and `assumes` what they rest on if not on
+    `model_fit`. If the model is not identified, `undefined` says so and there are no numbers;
+    `caution` says if intervals rest on few reports.
     """
 
     query: "RegressionQuery"
@@ -92,6 +89,7 @@ class RegressionResult(EstimatesResult, frozen=True, kw_only=True):
     caution: str | None
     coefficients: list[Coefficient]
 
+    KEYS: ClassVar = ("term",)
     OTHERS: ClassVar = (
         ("reference", str),
         ("odds_ratio", Estimate),
@@ -100,21 +98,10 @@ class RegressionResult(EstimatesResult, frozen=True, kw_only=True):
         ("estimate", str),
     )
 
-    @property
-    def keys(self) -> Sequence[str]:
-        return ("answer", "term") if self.has_answers else ("term",)
-
-    @property
-    def has_answers(self) -> bool:
-        """True if several answers to the outcome have coefficients."""
-        return self.query.model in ("multinomial", "ordinal")
-
     def estimates(self) -> Iterator[Row]:
         for each in self.coefficients:
-            answer = "".join(each.answer.values()) or None
-            keys = (answer, each.term) if self.has_answers else (each.term,)
             others = (each.reference, each.odds_ratio, each.marginal_effect, each.z, self.estimate)
-            yield keys, each, others
+            yield (each.term,), each, others
 
 
 class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True):
@@ -136,8 +123,8 @@ class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True
     model: Annotated[
         Model,
         Meta(
-            description="For the odds of one answer, of each answer against a reference, or of"
-            " each and all later ones in their order; or for the mean of the outcome's scores."
+            description="For the odds of one answer (logistic), or for the mean of the outcome's"
+            " scores (linear)."
         ),
     ] = "logistic"
     interactions: Annotated[
@@ -157,8 +144,8 @@ class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True
     reference: Annotated[
         Items,
         Meta(
-            description="The category of a predictor, or of a multinomial model's outcome, that its"
-            " others are compared with, as attribute=category; by default its first."
+            description="The category of a predictor that its others are compared with, as"
+            " attribute=category; by default its first."
         ),
     ] = msgspec.field(default_factory=dict)
     scores: Annotated[

@@ -134,7 +134,6 @@ def test_intervals_cover_and_tests_reject_as_often_as_they_say(surveys):
         ({"weight": [1.0, np.nan]}, {}, r"^records: 'weight' has missing numbers"),
         ({"weight": np.array([1, None])}, {}, r"^records: 'weight' has values of several kinds"),
         ({"weight": ["a", "b"]}, {"reference": {"weight": "c"}}, r"^reference: 'c' of 'weight'"),
-        ({}, {"model": "linear"}, r"^scores: expected those of 'armed'"),
     ],
 )
 def test_records_that_are_none_are_refused(changed, asked, said):

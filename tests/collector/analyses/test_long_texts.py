@@ -100,8 +100,7 @@ ASKED = [
             "interactions": [["region", "drinks"]],
         },
     ),
-    ("regression", {"outcome": "region", "predictors": ["smoker"], "model": "multinomial"}),
-    ("regression", {"outcome": "drinks", "predictors": ["smoker"], "model": "ordinal"}),
+    ("regression", {"outcome": "region", "predictors": ["smoker"], "present": {"region": "west"}}),
     ("regression", {"outcome": "hours", "predictors": ["smoker", "drinks"], "model": "linear"}),
     (
         "weighted",

@@ -26,7 +26,7 @@ from ..regression import (
     information_of,
     marginal_effects,
     score_of,
-    spread,
+    weighted_squares,
     without_numbers,
 )
 from ..responses import Outcome, Response
@@ -123,14 +123,12 @@ def perturbed_outcome_regression(
         For an outcome that has not.
     """
     if not outcome.is_distribution:
-        raise ParameterError(
-            "model: expected one of the odds of two answers, or of every answer", field="model"
-        )
-    design = outcome.design(predictors.columns)
+        raise ParameterError("outcome: expected a question of two answers", field="outcome")
+    columns = predictors.columns
     try:
-        coefficients, information = _maximum(design, numbers, channel, outcome)
+        coefficients, information = _maximum(columns, numbers, channel, outcome)
     except NotIdentified as failure:
-        return without_numbers(design.shape[2], str(failure))
+        return without_numbers(columns.shape[1], str(failure))
     covariance: Array = np.asarray(np.linalg.inv(information), dtype=np.float64)
     z = coefficients / np.sqrt(np.diag(covariance))
     reports = numbers.sum()
@@ -141,7 +139,7 @@ def perturbed_outcome_regression(
         # Of a sample of people, whose predictors say nothing of the error of the coefficients.
         sampling = shares @ (each - average) ** 2 / reports
         effects.append(average)
-        errors.append(np.sqrt(np.diag(slope @ covariance @ slope.T) + sampling))
+        errors.append(np.sqrt(slope @ covariance @ slope + sampling))
     return Regression(
         coefficients,
         covariance,
@@ -152,19 +150,18 @@ def perturbed_outcome_regression(
 
 
 def _maximum(
-    design: Array, numbers: Array, channel: Array, outcome: Outcome
+    columns: Array, numbers: Array, channel: Array, outcome: Outcome
 ) -> tuple[Array, Array]:
     """Return the coefficients with their observed information."""
-    guess = np.linalg.lstsq(channel, numbers.sum(axis=0) / numbers.sum())[0]
-    coefficients = outcome.start(guess, design.shape[2])
-    here = outcome.response(design @ coefficients)
+    coefficients = np.zeros(columns.shape[1])
+    here = outcome.response(columns @ coefficients)
     for _ in range(_STEPS):
         level, posterior = _posterior(numbers, channel, here)
         weighted = numbers[:, :, None] * posterior
         expected = weighted.sum(axis=1)
-        score = score_of(design, expected, here)
-        complete = information_of(design, expected, here)
-        information = complete - spread(design, _open(weighted, posterior, here))
+        score = score_of(columns, expected, here)
+        complete = information_of(columns, expected, here)
+        information = complete - weighted_squares(columns, _open(weighted, posterior, here))
         definite = bool(np.linalg.eigvalsh(information)[0] > 0)
         try:
             step = np.linalg.solve(information if definite else complete, score)
@@ -174,7 +171,7 @@ def _maximum(
             return coefficients, information
         for halving in range(_HALVINGS):
             trial = coefficients + step / 2**halving
-            here = outcome.response(design @ trial)
+            here = outcome.response(columns @ trial)
             if _posterior(numbers, channel, here)[0] >= level - 1e-12 * abs(level):
                 break
         coefficients = trial
@@ -192,7 +189,6 @@ def _posterior(numbers: Array, channel: Array, here: Response) -> tuple[float, A
 
 def _open(weighted: Array, posterior: Array, here: Response) -> Array:
     """Σ_v n_v of the variance of the scores of the true answers given report v."""
-    by_report = posterior @ here.slope
-    second = np.einsum("xu,xuq,xur->xqr", weighted.sum(axis=1), here.slope, here.slope)
-    numbers = weighted.sum(axis=2)
-    return np.asarray(second - np.einsum("xv,xvq,xvr->xqr", numbers, by_report, by_report))
+    by_report = np.einsum("xvu,xu->xv", posterior, here.slope)
+    second = (weighted.sum(axis=1) * here.slope**2).sum(axis=1)
+    return np.asarray(second - (weighted.sum(axis=2) * by_report**2).sum(axis=1))
