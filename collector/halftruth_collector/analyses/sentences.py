@@ -15,6 +15,7 @@ from halftruth_shared.analyses.wording import (
     estimate_in_words,
     interval_in_words,
     number,
+    percent,
     quoted_items,
     value,
     with_interval,
