@@ -72,7 +72,6 @@ ELSEWHERE = {
     "export DASK_CONFIG": "needs certificates; tests of reports in files have a cluster without",
     'halftruth reports count "s3:': "needs an object store and a cluster",
     "halftruth reports count --scheduler": "needs a cluster",
-    "halftruth plan health.toml --respondents 100000 --scheduler": "needs a cluster",
     "Rscript": "needs R; tests of the manual of Python and of weighted records have it",
 }
 
