@@ -318,16 +318,3 @@ def _margins(cells: Array) -> tuple[Array, Array, Array]:
     """Rows, columns and layers of cells (i, j, k, …), which broadcast with them."""
     rows, columns = cells.sum(axis=1, keepdims=True), cells.sum(axis=0, keepdims=True)
     return rows, columns, rows.sum(axis=0, keepdims=True)
-
-
-def independence_test(table: TableEstimate) -> IndependenceTest:
-    """Test the independence of the two attributes of a table; see `Departures.test`.
-
-    Raises
-    ------
-    ParameterError
-        If there are more.
-    """
-    if len(table.attributes) != 2:
-        raise ParameterError("attributes: expected two attributes", field="attributes")
-    return Departures(table).test()

@@ -8,7 +8,7 @@ import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation import Estimator
-from halftruth_collector.estimation.independence import Departures, independence_test
+from halftruth_collector.estimation.independence import Departures
 from halftruth_collector.web.pages.controls import controls
 from halftruth_shared import (
     Attribute,
@@ -67,7 +67,7 @@ def test_of_answers_that_are_hardly_perturbed_it_is_that_of_pandas(percentages, 
 def test_of_two_questions_the_test_and_measures_stand_beside_it():
     source = counted(SURVEYS["split-questionnaire"], people())
     found = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote"]))
-    test = asdict(independence_test(source.estimator.table(["sex", "vote"])))
+    test = asdict(Departures(source.estimator.table(["sex", "vote"])).test())
     assert {name: getattr(found.independence, name) for name in test} == test
     assert [m.name for m in found.measures] == [
         "concentration",

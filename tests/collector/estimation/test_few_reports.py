@@ -10,7 +10,7 @@ import pytest
 from dense_split import view_matrix
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.independence import independence_test
+from halftruth_collector.estimation.independence import Departures
 from halftruth_shared import (
     GammaDiagonal,
     RandomizedResponse,
@@ -142,7 +142,7 @@ def test_independence_is_rejected_at_its_level_over_all_tables_of_twenty_reports
             continue
         weight = Fraction(factorial(20), 4**20 * prod(map(factorial, counts)))
         table = Estimator(survey, Counts.from_cells(survey, cells, counts)).table(["a", "b"])
-        p_value = independence_test(table).p_value
+        p_value = Departures(table).test().p_value
         chance += weight
         tested += weight * (p_value is not None)
         below += weight * (p_value is not None and p_value < 0.05)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Estimator
-from halftruth_collector.estimation.independence import independence_test
+from halftruth_collector.estimation.independence import Departures
 from halftruth_shared import EstimateError
 from sources import estimator_of
 from weights_of_views import DIRECT, some_reports, survey_of
@@ -58,8 +58,8 @@ def test_itemsets_and_rules_from_views(study, target):
 
 def test_tests_and_models_from_views(study):
     estimator, _, _ = study
-    assert independence_test(estimator.table(["a", "c"])).p_value < 1e-6
-    assert independence_test(estimator.table(["a", "b"])).p_value > 1e-3
+    assert Departures(estimator.table(["a", "c"])).test().p_value < 1e-6
+    assert Departures(estimator.table(["a", "b"])).test().p_value > 1e-3
 
 
 def test_short_itemsets_need_no_report_about_everything():
