@@ -33,7 +33,7 @@ def response(keep, *sizes):
 
 def outcomes(*survey, **asked):
     """Outcomes of the test of the first two attributes in simulated surveys."""
-    return [Departures(table).test() for table in tables(*survey, **asked)]
+    return (Departures(table).test() for table in tables(*survey, **asked))
 
 
 def tables(survey, shares, respondents, surveys=SURVEYS, seed=1):
