@@ -216,19 +216,13 @@ def _variants(name: str, world: World) -> Mapping[str, Mapping[str, Any]]:
                 f"{effect}": {**groups, "effect": effect, "reference": "0", "trend": True}
                 for effect in ("difference", "risk_ratio", "odds_ratio")
             },
-            **{
-                f"{way}": {**groups, "simultaneous": way}
-                for way in ("bonferroni", "holm", "maximum")
-            },
+            "all others": groups,
             "model": {**groups, "reference": "0", "trend": True, "estimate": "model"},
         },
         "distribution": {"all": {"attribute": a}, "groups": {"attribute": a, "groups": b}},
         "itemsets": {
             "single": {"min_support": lowest, "max_length": 2},
-            **{
-                way: {"min_support": _threshold(world), "max_length": 2, "select": way}
-                for way in ("bonferroni", "holm")
-            },
+            "threshold": {"min_support": _threshold(world), "max_length": 2},
         },
         "measures": {"": {**pair, "present": {a: "1", b: "1"}}, "map": {}},
         "rules": {
@@ -420,15 +414,6 @@ class Tally:
             mean = float(np.mean(values))
             self.sums[analysis, field, kind] += [1, mean, mean**2, len(values)]
 
-    def claim(
-        self, analysis: str, field: str, kind: str, wrong: Sequence[float], *, together: bool
-    ) -> None:
-        """Add one survey's claims; of those that keep a level together one is enough."""
-        if together:
-            self.add(analysis, field, f"any {kind}", [max(wrong)])
-        else:
-            self.add(analysis, field, kind, wrong)
-
     def rows(self) -> Iterator[tuple[str, str, str, int, float, float]]:
         """Analysis, field, kind, surveys, rate, standard error of the rate."""
         for (analysis, field, kind), (surveys, total, squares, _) in sorted(self.sums.items()):
@@ -471,8 +456,8 @@ def _of_population(world: World, label: str) -> "Walked | None":
 
 def _of_truth(query: Query[Any]) -> Query[Any]:
     """The same question of true answers, with nothing left out of what is mined."""
-    if hasattr(query, "min_support") and hasattr(query, "select"):
-        query = msgspec.structs.replace(query, min_support=1e-9, select="estimate")
+    if hasattr(query, "min_support"):
+        query = msgspec.structs.replace(query, min_support=1e-9)
     return query
 
 
@@ -518,7 +503,7 @@ def _tally_tests(
         given = [p < ALPHA for p in values if p is not None]
         rejected = [p is not None and p < ALPHA for p in values]
         tally.add(label, field, "not given", [p is None for p in values])
-        tally.claim(label, field, "rejected", rejected, together=_together(query, field))
+        tally.add(label, field, "rejected", rejected)
         tally.add(label, field, "rejected where given", given)
 
 
@@ -552,16 +537,9 @@ def _tally_intervals(
         missed = [low or high for _, low, high in outcomes]
         given = [low or high for none, low, high in outcomes if not none]
         tally.add(label, field, "not given", [none for none, _, _ in outcomes])
-        tally.claim(label, field, "missed", missed, together=_together(query, field))
+        tally.add(label, field, "missed", missed)
         tally.add(label, field, "missed where given", given)
         tally.add(label, field, "above truth", [low for none, low, _ in outcomes if not none])
-
-
-def _together(query: Query[Any], field: str) -> bool:
-    """Whether a level is kept by all numbers of a field together."""
-    if field.startswith("comparisons"):
-        return getattr(query, "simultaneous", "none") != "none"
-    return field == "itemsets" and getattr(query, "select", "") == "bonferroni"
 
 
 def _scale(world: World, path: Path) -> float:
@@ -583,19 +561,10 @@ def _misses(interval: Interval, true: float, *, lower: bool) -> bool:
 def _tally_decisions(
     tally: Tally, label: str, query: Query[Any], found: Walked, truth: Walked | None
 ) -> None:
-    wrong: dict[str, list[float]] = {"frequent": [], "infrequent": []}
+    outcomes = []
     for path, decision in found.decisions.items():
         true = truth.values.get(path) if truth else None
-        if true is None:
-            continue
-        threshold = query.min_support
-        for name, outcomes in wrong.items():
-            is_wrong = true < threshold if name == "frequent" else true >= threshold
-            outcomes.append(float(decision == name and is_wrong))
-    for name, outcomes in wrong.items():
-        if not outcomes:
-            continue
-        if getattr(query, "select", "estimate") in ("bonferroni", "holm"):
-            tally.add(label, f"any falsely {name}", "claim", [max(outcomes)])
-        else:
-            tally.add(label, f"falsely {name}", "decision", outcomes)
+        if true is not None:
+            outcomes.append(float(decision == "frequent" and true < query.min_support))
+    if outcomes:
+        tally.add(label, "falsely frequent", "decision", outcomes)
