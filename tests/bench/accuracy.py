@@ -25,7 +25,7 @@ GAMMA = 19
 EPSILON = math.log(GAMMA)
 LENGTHS = range(1, len(SCHEMA.shape) + 1)
 TRUTH = census_counts()
-METHODS = ("moment", "projected", "likelihood")
+METHODS = ("moment", "likelihood")
 #: Simulated surveys, and those of peers that take a minute each.
 SURVEYS, PEERS_SURVEYS = 20, 2
 

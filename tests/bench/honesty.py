@@ -128,7 +128,7 @@ def below_or_above(kind: str, field: str, rate: Rate, seldom: bool, errors: floa
     _, surveys, share, error = rate
     # Surveys in which outcomes that do not depend on each other would scatter as much.
     worth = share * (1 - share) / error**2 if error else surveys
-    test = kind in ("missed", "rejected") and not seldom and "chebyshev" not in field
+    test = kind in ("missed", "rejected") and not seldom
     low, high = TWO_SIDED
     if share > high + errors * math.sqrt(high * (1 - high) / worth):
         return "above"

@@ -94,7 +94,7 @@ def test_the_nightly_service_backs_up_purges_and_compacts(units, survey, tmp_pat
         said.append(done.stdout)
     assert said[0].endswith(".backup\n")
     assert said[2:] == [
-        "no survey has been closed for 30 days and still has ids\n",
+        "no survey that ended 30 days ago still has ids\n",
         "the files hold no order of arrival\n",
     ]
     [made] = {file.name for file in backups.iterdir()} - {"last-week.backup"}

@@ -18,7 +18,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?")
     ("page", "commands"),
     [
         ("analysing.md", 11),
-        ("waves.md", 7),
+        ("waves.md", 6),
         pytest.param(
             "field.md",
             5,

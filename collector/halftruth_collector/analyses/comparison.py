@@ -240,6 +240,8 @@ def headline(result: ComparisonResult) -> str:
     largest = min(tested, key=lambda each: each.p_value or 0.0)
     effect, points = _scaled(result, largest), " points" if _in_points(result) else ""
     said = f"{_EFFECTS[result.query.effect]} {with_interval(effect)}{points}"
+    if effect.reliability == "not usable":
+        said = f"the {_EFFECTS[result.query.effect]} is too imprecise to be used"
     said += f", p-value {p_value(largest.p_value)}"
     here = quoted_items({groups: largest.group})
     other = quoted_items({groups: largest.against}) if largest.against else "all others"
