@@ -4,17 +4,15 @@ import math
 from dataclasses import replace
 from typing import get_args
 
-import numpy as np
 from halftruth_shared.analyses.base import Decision
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel, Reference
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
 from halftruth_shared.analyses.wording import items, number, percent, quoted_items
-from halftruth_shared.mechanisms.variances import share_interval
 
-from ..estimation.bounds import normal_quantile
 from ..estimation.selection import listed_alpha
 from . import sentences, verdicts
 from .base import Analysis, Counted, asked
+from .shares import ends_at
 
 #: Most itemsets in a chart.
 MAX_ITEMSETS = 40
@@ -128,12 +126,8 @@ def headline(result: ItemsetsResult) -> str:
 
 def _least(result: ItemsetsResult, itemset: ItemsetEstimate) -> float:
     """Lower bound of a support at a level that holds for the best of all candidates."""
-    if itemset.standard_error is None:
-        return -math.inf
-    quantile = normal_quantile(listed_alpha(result.query.confidence, 1, result.candidates))
-    value, error = np.array([itemset.value]), np.array([itemset.standard_error])
-    lower, _ = share_interval(value, error, quantile, logit=result.query.estimate == "model")
-    return float(lower[0])
+    alpha = listed_alpha(result.query.confidence, 1, result.candidates)
+    return ends_at(alpha, itemset, result.query.estimate)[0]
 
 
 def _rate(result: ItemsetsResult) -> str:

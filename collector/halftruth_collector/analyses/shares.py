@@ -1,18 +1,20 @@
 """Shares of a table's cells with their errors, as several analyses have them."""
 
+import math
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
-from halftruth_shared.analyses.base import TypicalError
+from halftruth_shared.analyses.base import Method, TypicalError
 from halftruth_shared.analyses.estimate import Estimate, Reliability
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.table import TableQuery
+from halftruth_shared.mechanisms.variances import share_interval
 
 from ..estimation import Estimator
-from ..estimation.bounds import Array
+from ..estimation.bounds import Array, normal_quantile
 from ..estimation.estimates import estimates
 from ..estimation.reliability import margin
 from . import verdicts
@@ -67,3 +69,12 @@ def _dependence(support: Array) -> float:
     axes = range(support.ndim)
     margins = [support.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes]
     return float(np.sqrt(np.mean((support - reduce(np.multiply.outer, margins)) ** 2)))
+
+
+def ends_at(alpha: float, estimate: Estimate, method: Method) -> tuple[float, float]:
+    """Return the interval of a share at a level α, unbounded where its error is not known."""
+    if estimate.value is None or estimate.standard_error is None:
+        return -math.inf, math.inf
+    value, error = np.array([estimate.value]), np.array([estimate.standard_error])
+    lower, upper = share_interval(value, error, normal_quantile(alpha), logit=method == "model")
+    return float(lower[0]), float(upper[0])

@@ -1,6 +1,5 @@
 """Reconstructed tables."""
 
-import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -10,14 +9,12 @@ from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel
 from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
 from halftruth_shared.analyses.wording import items, number, quoted_items
-from halftruth_shared.mechanisms.variances import share_interval
 
-from ..estimation.bounds import normal_quantile
 from ..estimation.estimates import covariance_of
 from ..estimation.selection import listed_alpha
 from . import sentences
 from .base import Analysis, Counted, names_of_clearest
-from .shares import estimate_shares
+from .shares import ends_at, estimate_shares
 
 #: Most cells in a chart.
 MAX_CELLS = 100
@@ -97,7 +94,7 @@ def headline(result: TableResult) -> str:
         return f"{cells}, best guesses without intervals."
     # The cell that is named was selected among all, so that the bounds hold for all at once.
     alpha = listed_alpha(result.query.confidence, 1, len(result.cells))
-    ends = [_ends(result, cell, alpha) for cell in result.cells]
+    ends = [ends_at(alpha, cell, result.query.estimate) for cell in result.cells]
     others = [
         upper for cell, (_, upper) in zip(result.cells, ends, strict=True) if cell is not most
     ]
@@ -105,16 +102,6 @@ def headline(result: TableResult) -> str:
     if all(lower > upper for upper in others):
         return f"Most frequent: {quoted_items(most.values)}, {sentences.of_share(most)}."
     return f"{cells}, none of them significantly larger than all others."
-
-
-def _ends(result: TableResult, cell: TableCell, alpha: float) -> tuple[float, float]:
-    """Interval of a share at a level, unbounded where its error is not known."""
-    if cell.standard_error is None:
-        return -math.inf, math.inf
-    value, error = np.array([cell.value]), np.array([cell.standard_error])
-    logit = result.query.estimate == "model"
-    lower, upper = share_interval(value, error, normal_quantile(alpha), logit=logit)
-    return float(lower[0]), float(upper[0])
 
 
 def warnings(result: TableResult) -> list[str]:

@@ -435,13 +435,18 @@ def _one_sided_p_values(examined: Examined, threshold: float) -> Array:
 
 def count_candidates(schema: Schema, max_length: int) -> int:
     """Return the number of itemsets of up to so many items, before any is ruled out."""
+    return min(sum(itemsets_by_length(schema, max_length)[1:]), _MOST_CANDIDATES)
+
+
+def itemsets_by_length(schema: Schema, max_length: int) -> list[int]:
+    """Return the number of itemsets of 0, 1, … items, up to so many."""
     # Coefficient k of ∏(1 + d_j t) is the number of itemsets of k items.
     by_length = [1] + [0] * max_length
     for attribute in schema.attributes:
         items = int(attribute.item_mask.sum())
         for length in range(max_length, 0, -1):
             by_length[length] += items * by_length[length - 1]
-    return min(sum(by_length[1:]), _MOST_CANDIDATES)
+    return by_length
 
 
 def _next_level(

@@ -23,7 +23,7 @@ from .association import Batch, MeasureColumn, evaluate
 from .bounds import Array, check_field, normal_quantile
 from .estimates import estimates
 from .gradients import Jet
-from .itemsets import Itemsets
+from .itemsets import Itemsets, itemsets_by_length
 from .measures import NAMES, Cells, check_measures, find_measure
 from .ratios import (
     ConfidenceMoments,
@@ -317,11 +317,7 @@ def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
 
 def count_rules(schema: Schema, max_length: int) -> int:
     """Return the number of rules whose sides together have at most so many items."""
-    by_length = [1] + [0] * max_length
-    for attribute in schema.attributes:
-        items = int(attribute.item_mask.sum())
-        for length in range(max_length, 0, -1):
-            by_length[length] += items * by_length[length - 1]
+    by_length = itemsets_by_length(schema, max_length)
     return sum((2**k - 2) * number for k, number in enumerate(by_length) if k > 1)
 
 
