@@ -86,7 +86,10 @@ export const ENGLISH = {
     one: "All answers together, in one report",
     other: "All answers together, in {count} reports",
   },
-  ledgerQuestion: { one: "{label}, to someone who already knows the other answers (in one report)", other: "{label}, to someone who already knows the other answers (in {count} reports)" },
+  ledgerQuestion: {
+    one: "{label} (in one report, to someone who already knows the other answers)",
+    other: "{label} (in {count} reports, to someone who already knows the other answers)",
+  },
   ledgerNote:
     "Each survey counts once, whoever answered it in this browser. Forgetting the count resets the" +
     " protection: what was sent stays with the survey’s server, and is not counted any more. Please do" +

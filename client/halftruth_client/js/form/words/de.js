@@ -72,7 +72,10 @@ export default {
     one: "Alle Antworten zusammen, in einem Bericht",
     other: "Alle Antworten zusammen, in {count} Berichten",
   },
-  ledgerQuestion: { one: "{label}, für jemanden, der die anderen Antworten schon kennt (in einem Bericht)", other: "{label}, für jemanden, der die anderen Antworten schon kennt (in {count} Berichten)" },
+  ledgerQuestion: {
+    one: "{label} (in einem Bericht, für jemanden, der die anderen Antworten schon kennt)",
+    other: "{label} (in {count} Berichten, für jemanden, der die anderen Antworten schon kennt)",
+  },
   ledgerNote:
     "Jede Umfrage zählt einmal, wer auch immer sie in diesem Browser beantwortet hat. Wer die Zählung" +
     " löscht, setzt den Schutz zurück: Was gesendet wurde, bleibt beim Server der Umfrage und wird" +

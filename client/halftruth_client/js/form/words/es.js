@@ -73,7 +73,10 @@ export default {
     one: "Todas las respuestas juntas, en un informe",
     other: "Todas las respuestas juntas, en {count} informes",
   },
-  ledgerQuestion: { one: "{label}, para quien ya conoce las demás respuestas (en un informe)", other: "{label}, para quien ya conoce las demás respuestas (en {count} informes)" },
+  ledgerQuestion: {
+    one: "{label} (en un informe, para quien ya conoce las demás respuestas)",
+    other: "{label} (en {count} informes, para quien ya conoce las demás respuestas)",
+  },
   ledgerNote:
     "Cada encuesta cuenta una vez, quienquiera que la haya respondido en este navegador. Olvidar la" +
     " cuenta reinicia la protección: lo enviado sigue en el servidor de la encuesta y ya no se cuenta." +

@@ -73,7 +73,10 @@ export default {
     one: "Toutes les réponses ensemble, en un rapport",
     other: "Toutes les réponses ensemble, en {count} rapports",
   },
-  ledgerQuestion: { one: "{label}, pour quelqu’un qui connaît déjà les autres réponses (en un rapport)", other: "{label}, pour quelqu’un qui connaît déjà les autres réponses (en {count} rapports)" },
+  ledgerQuestion: {
+    one: "{label} (en un rapport, pour quelqu’un qui connaît déjà les autres réponses)",
+    other: "{label} (en {count} rapports, pour quelqu’un qui connaît déjà les autres réponses)",
+  },
   ledgerNote:
     "Chaque enquête compte une fois, quelle que soit la personne qui y a répondu dans ce navigateur." +
     " Oublier le compte remet la protection à zéro : ce qui a été envoyé reste sur le serveur de" +
