@@ -49,7 +49,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of all that is drawn at random")
     asked = parser.parse_args()
     # Whoever is told to stop leaves every block, and with it every process and mount.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    # A shell that starts it in the background has it ignore SIGINT.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda received, _: sys.exit(128 + received))
     logging.getLogger("halftruth_client").setLevel(logging.ERROR)
     results = [
         _run(scenario, kind, asked)
