@@ -95,4 +95,5 @@ def _written(measure: RivalMeasure, errors: LengthErrors) -> str:
     value = measure.of(errors)
     if value is None:
         return "–"
-    return measure.axis.written(value, 0 if value > 1 else 2)
+    places = 0 if value > 1 else 2
+    return percent(value, places) if measure.axis.shares else number(value, places)

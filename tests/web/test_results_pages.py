@@ -274,7 +274,7 @@ def test_the_report_is_readable_by_all_and_fits_a_phone_and_paper(analyst, fille
     page.get_by_role("link", name="Export").click()
     page.get_by_role("link", name="Report to print").click()
     expect(page.get_by_role("heading", name="What is not usable")).to_be_visible()
-    expect(page.get_by_role("group", name="Do you smoke?")).to_be_visible()
+    expect(page.get_by_role("img", name="Do you smoke?")).to_be_visible()
     anyone_can_use(analyst, "report")
     page.emulate_media(media="print")
     expect(page.get_by_role("navigation")).to_be_hidden()

@@ -223,7 +223,6 @@ def chart(result: ComparisonResult) -> EstimateChart:
             *warnings(result),
         ),
         panels=tuple(panels),
-        values_label=f"estimate ({sentences.level(query.confidence)})",
     )
 
 

@@ -340,9 +340,7 @@ def chart(result: CrosstabResult) -> Chart:
                 *sentences.in_one_tone(bars),
             ),
             panels=panels,
-            values_label=f"share ({sentences.level(result.query.confidence)})",
             bars=True,
-            labels=second,
         )
     lines = _lines(result, row, column)
     drawn = tuple(
@@ -355,7 +353,7 @@ def chart(result: CrosstabResult) -> Chart:
         notes=(
             *_notes(result, every),
             f"Shown is the {axis.label}.",
-            "Pale with a dashed frame: not usable, or the interval reaches 0 or below.",
+            "Pale: not usable, or the interval reaches 0 or below.",
         ),
         rows=tuple(_key(result, row, key) for key in lines),
         columns=tuple(cell.values[column] for cell, _ in next(iter(lines.values()))),

@@ -258,7 +258,6 @@ def chart(result: DistributionResult) -> EstimateChart:
         title=sentences.title(result, *_about(result)),
         notes=(*sentences.notes(result, rows_shown), *warnings(result), *_counted_as(result)),
         panels=tuple(panels),
-        values_label=f"estimate ({level})",
     )
 
 
@@ -298,9 +297,7 @@ def _histogram(result: DistributionResult, level: str) -> EstimateChart:
             *_counted_as(result),
         ),
         panels=tuple(panels),
-        values_label=f"share ({level})",
         bars=True,
-        labels="answer",
     )
 
 

@@ -89,7 +89,6 @@ def chart(result: ItemsetsResult) -> EstimateChart:
                 reference=Reference(query.min_support, f"min. support {threshold}"),
             ),
         ),
-        values_label=sentences.with_level("support", result),
         categories=get_args(Decision),
     )
 

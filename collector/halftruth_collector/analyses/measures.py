@@ -99,7 +99,6 @@ def _chart(result: MeasuresResult) -> EstimateChart:
         title=sentences.title(result, "Association", " × ".join(result.attributes)),
         notes=tuple(notes),
         panels=shown,
-        values_label=f"value ({sentences.level(result.query.confidence)})",
     )
 
 
@@ -205,7 +204,7 @@ def _map_chart(result: MeasuresResult) -> HeatMap:
             *_map_warnings(result),
             "Share by which the gini index of the column's attribute falls when the row's is"
             " known (concentration τ), without what chance adds.",
-            f"Pale with a dashed frame: not significant. {_rate(result)}",
+            f"Pale: not significant. {_rate(result)}",
         ),
         rows=names,
         columns=names,

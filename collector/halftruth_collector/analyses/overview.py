@@ -223,9 +223,7 @@ def chart_of_questions(
             *sentences.left_out(whole, len(result.questions), "questions, the first ones"),
         ),
         panels=tuple(panels),
-        values_label=sentences.with_level("share", result),
         bars=True,
-        labels="answer",
     )
 
 

@@ -251,7 +251,6 @@ def chart(result: RegressionResult) -> EstimateChart:
         title=sentences.title(result, "Odds ratios" if odds else "Differences in mean", about),
         notes=(*sentences.notes(result, rows), *warnings(result), *_model(result)),
         panels=(Panel(axis, rows, reference=line),),
-        values_label=f"{axis.label} ({sentences.level(result.query.confidence)})",
     )
 
 

@@ -173,11 +173,6 @@ def title(result: Any, *parts: str) -> str:
     return " · ".join([*parts, result.survey])
 
 
-def with_level(name: str, result: Any) -> str:
-    """Name a column of a chart's values, with the level of its intervals if any."""
-    return name if _is_guess(result) else f"{name} ({level(result.query.confidence)})"
-
-
 def negative(rows: Sequence[Mark]) -> list[str]:
     """Explain negative shares, if any."""
     if all(row.value is None or row.value >= 0 for row in rows):

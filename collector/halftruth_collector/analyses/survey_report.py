@@ -38,6 +38,8 @@ class SurveyReport:
     title, lead : str
     charts : tuple of Chart
         One for each question, with its label as the title.
+    shares : Grid
+        Share of every answer with its interval.
     associations : Grid
         The strongest ones; perhaps without rows.
     summary : str
@@ -51,6 +53,7 @@ class SurveyReport:
     title: str
     lead: str
     charts: tuple[Chart, ...]
+    shares: Grid
     associations: Grid
     summary: str
     methods: tuple[tuple[str, str], ...]
@@ -77,6 +80,7 @@ def survey_report(counted: Counted) -> SurveyReport:
         title=survey.title_in(),
         lead=f"{', '.join([of_reports(result), *filter(None, [period(list(counted.days))])])}.",
         charts=tuple(overview.question_chart(result, each) for each in result.questions),
+        shares=overview.grid(result),
         associations=_associations(pairs, labels),
         summary=_summary(pairs),
         methods=tuple(_methods(counted)),

@@ -74,9 +74,7 @@ def chart(result: TableResult) -> EstimateChart:
             *sentences.left_out(len(bars), len(result.cells), "cells furthest from zero"),
         ),
         panels=panels,
-        values_label=sentences.with_level("support", result),
         bars=True,
-        labels=", ".join(others or [first]),
     )
 
 

@@ -152,7 +152,6 @@ def changes(result: WavesResult) -> EstimateChart | None:
             )
             for (name, mean), rows in panels.items()
         ),
-        values_label=sentences.with_level("change", result),
     )
 
 

@@ -19,24 +19,19 @@ def undrawn() -> str | None:
     return None
 
 
-def part_of_page(chart: Chart | None, *, narrow: bool = False) -> Markup | None:
-    """A chart with its title and notes, for a ``figure``; in words where it cannot be drawn.
+def part_of_page(chart: Chart | None, *, folded: bool = True) -> Markup | None:
+    """Return a chart with its title and notes, for a ``figure``; None where it cannot be drawn.
 
-    It is drawn for wide and for narrow frames, of which the style sheet shows the one that fits;
-    or for narrow ones alone, as on paper, where notes are never folded.
+    Notes are folded, or not: on paper they cannot be opened.
     """
-    if chart is None:
+    if chart is None or undrawn():
         return None
-    if undrawn():
-        return Markup("<p>{}</p>").format(chart.description)
-    from .rendering import NARROW, WIDE, to_svg
+    from .rendering import to_svg
 
     title = Markup("<figcaption>{}</figcaption>").format(chart.title)
     notes = Markup("").join(Markup("<p>{}</p>").format(note) for note in chart.notes)
-    if notes and not narrow:
+    if notes and folded:
         about = "<details><summary>About this chart</summary>{}</details>"
         notes = Markup(about).format(notes)  # noqa: S704 (a constant)
     # What it holds is escaped, and holds no script and no style.
-    widths = [NARROW] if narrow else [WIDE, NARROW]
-    drawn = (Markup(to_svg(chart, width, caption=False)) for width in widths)  # noqa: S704
-    return title + Markup("").join(drawn) + notes
+    return title + Markup(to_svg(chart, caption=False)) + notes  # noqa: S704

@@ -10,25 +10,21 @@ import re
 import threading
 import warnings
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 from halftruth_shared import ParameterError
-from halftruth_shared.analyses.charts import Chart, shortened
+from halftruth_shared.analyses.charts import Chart
 
 from ..errors import NotAcceptable
 
 try:
     import matplotlib as mpl
-    from halftruth_shared.analyses.charts.drawing import figure_of
-    from halftruth_shared.analyses.charts.style import INK, NARROW, SETTINGS, SIZE, WIDE, Drawn
+    from halftruth_shared.analyses.charts.drawing import SETTINGS, draw
 except ImportError:
     raise NotAcceptable(
         "charts: expected Matplotlib, which is not installed here"
         " (pip install 'halftruth-collector[plot]')"
     ) from None
-
-__all__ = ["NARROW", "WIDE", "check_file", "picture", "render", "to_svg"]
 
 #: File name endings of the formats, each without metadata of when and by what it was drawn.
 _FORMATS: dict[str, dict[str, str | None]] = {
@@ -86,69 +82,40 @@ def render(chart: Chart, file: str | Path) -> None:
 
 
 def picture(chart: Chart, ending: str) -> bytes:
-    """A chart as the content of a file whose name ends in ".svg", ".png" or ".pdf"."""
-    if ending == ".svg":
-        return to_svg(chart).encode()
-    return _drawn(shortened(chart), ending, WIDE, caption=True)[0]
+    """Return a chart as the content of a file whose name ends in ".svg", ".png" or ".pdf"."""
+    return to_svg(chart).encode() if ending == ".svg" else _drawn(chart, ending, caption=True)
 
 
-def to_svg(chart: Chart, width: float = WIDE, *, caption: bool = True) -> str:
-    """A chart, with or without title and notes, as an ``svg`` element for pages.
+def to_svg(chart: Chart, *, caption: bool = True) -> str:
+    """Return a chart, with or without title and notes, as an ``svg`` element for pages.
 
-    It has a title and a description, its text is text, and it holds no styles and no scripts. Every
-    place that says something has it as its name, and can be reached by keyboard.
+    Its text is text, and it holds no styles and no scripts. It is one image with a name and a
+    description; the table beside it is its text alternative.
     """
-    chart = shortened(chart)
-    drawn, figure = _drawn(chart, ".svg", width, caption=caption)
     # It was drawn here, so it holds no entities that explode.
-    svg = ElementTree.fromstring(drawn)  # noqa: S314
+    svg = ElementTree.fromstring(_drawn(chart, ".svg", caption=caption))  # noqa: S314
     for parent in [svg, *svg.iter(f"{_SVG}defs")]:
         parent[:] = [each for each in parent if not each.tag.endswith(("}metadata", "}style"))]
-    # These are not drawn where they stand.
+    # Shapes that are used again need their names, and look as where they are used.
     unseen = [each for each in svg.iter() if each.tag.endswith(("}defs", "}clipPath"))]
     defined = {child for parent in unseen for child in parent}
-    places = [
-        (parent, i)
-        for group in svg.iter(f"{_SVG}g")
-        for parent in group.iter()
-        for i, shape in enumerate(parent)
-        if group.get("id") == "hints"
-        if shape.tag.endswith(("}path", "}use")) and shape not in defined
-    ]
-    for (parent, i), words in zip(places, figure.hints, strict=True):
-        parent[i] = _hint(words, parent[i], figure.hint_at) if words else parent[i]
     for element in svg.iter():
         style = element.attrib.pop("style", "")
-        # Shapes that are used again need their names, and look as where they are used.
         if element not in defined:
             element.attrib.pop("id", None)
             element.attrib.update(re.findall(r"([\w-]+)\s*:\s*([^;]+)", style))
-    svg.set("class", "chart-wide" if width > NARROW else "chart-narrow")
-    svg.set("role", "group" if figure.hints else "img")
-    svg.attrib |= {"aria-label": chart.title, "stroke-linejoin": "round"}
+    svg.attrib |= {"role": "img", "aria-label": chart.title, "stroke-linejoin": "round"}
     svg[:0] = [_worded("title", chart.title), _worded("desc", chart.description)]
     return ElementTree.tostring(svg, encoding="unicode")
 
 
-def _worded(tag: str, words: str, **attributes: str) -> ElementTree.Element:
-    element = ElementTree.Element(_SVG + tag, attributes)
+def _worded(tag: str, words: str) -> ElementTree.Element:
+    element = ElementTree.Element(_SVG + tag)
     element.text = words
     return element
 
 
-def _hint(words: str, shape: ElementTree.Element, at: tuple[float, float] | None) -> Any:
-    """A shape that says something, with the words that are seen while it is pointed at."""
-    how = {"class": "hint", "tabindex": "0", "role": "img", "aria-label": words}
-    hint = ElementTree.Element(f"{_SVG}g", how)
-    hint[:] = [_worded("title", words), shape]
-    if at:
-        place = {"x": f"{at[0]:.1f}", "y": f"{at[1]:.1f}", "font-size": f"{SIZE}", "fill": INK}
-        font = {"font-family": "sans-serif", "visibility": "hidden"}
-        hint.insert(1, _worded("text", words, **place, **font))
-    return hint
-
-
-def _drawn(chart: Chart, ending: str, width: float, *, caption: bool) -> tuple[bytes, Drawn]:
+def _drawn(chart: Chart, ending: str, *, caption: bool) -> bytes:
     metadata, drawn = dict(_FORMATS[ending]), io.BytesIO()
     if ending != ".svg":
         about = "Description" if ending == ".png" else "Subject"
@@ -156,9 +123,9 @@ def _drawn(chart: Chart, ending: str, width: float, *, caption: bool) -> tuple[b
     with _drawing, mpl.rc_context(), warnings.catch_warnings():
         # The reader's fonts may well have what the font here lacks.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure = draw(chart, caption=caption)
         mpl.rcdefaults()
         # A page with several charts must not have two shapes of one name.
-        mpl.rcParams.update({**SETTINGS, "svg.hashsalt": f"{width}{chart.title}"})
-        figure = figure_of(chart, width, caption=caption)
+        mpl.rcParams.update({**SETTINGS, "svg.hashsalt": chart.title})
         figure.savefig(drawn, format=ending[1:], dpi=200, metadata=metadata)
-    return drawn.getvalue(), figure
+    return drawn.getvalue()

@@ -321,7 +321,6 @@ def chart_of(result: Any) -> EstimateChart:
             *([] if every else ["Nothing was found."]),
         ),
         panels=tuple(panels),
-        values_label=f"estimate ({level(confidence)})",
         bars=bool(panels) and all(panel.axis.shares for panel in panels),
     )
 

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.independence import Departures
 from halftruth_collector.web.pages.controls import controls
@@ -188,7 +187,9 @@ def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be(
     assert all(text == "undefined" or text.startswith("not usable") for text in line[1:-1])
     chart = CROSSTAB.chart(found)
     assert [bar.value for bar in chart.panels[1].rows] == [None] * 3
-    assert "undefined: its base is not significantly above zero" in to_svg(chart)
+    assert {bar.reason for bar in chart.panels[1].rows} == {
+        "its base is not significantly above zero"
+    }
 
 
 def test_where_most_groups_are_open_the_verdict_says_so():
@@ -231,7 +232,6 @@ def test_few_cells_are_bars_grouped_by_their_base_and_many_a_grid():
         assert [drawn.doubtful for drawn in line] == [
             cell.reliability == "not usable" for cell in cells
         ]
-    assert "a=c0, b=c6 " in heat_map.description
 
 
 def test_the_page_keeps_the_order_of_rows_columns_and_layers():

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from halftruth_client import Analyst, RequestRefused
 from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation import Counts
 from halftruth_shared import (
     Attribute,
@@ -282,7 +283,6 @@ def test_what_is_not_known_is_not_drawn_as_if_it_were():
     assert shares.rows[1].reason == "nobody"
     assert (shares.axis.shares, ratios.axis.scale) == (True, "log")
     assert ratios.rows[1].interval == (1.5, math.inf)
-    assert "%, no interval, not usable" in chart.description
     assert found.plot()._repr_png_()
 
 
@@ -316,7 +316,7 @@ def test_the_part_of_the_error_that_is_sampling_has_its_own_tone(study):
     for row, answer in zip(chart.rows, answers, strict=True):
         assert row.inner[1] - row.inner[0] == pytest.approx(2 * 1.959964 * answer.sampling_error)
         assert row.interval == answer.interval
-    assert "without perturbation the interval would be this long" in chart.description
+    assert "without perturbation the interval would be this long" in to_svg(chart)
 
 
 def test_of_exactly_these_respondents_nothing_is_sampling(study):

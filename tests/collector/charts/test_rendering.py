@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from itertools import combinations, product
+from itertools import combinations
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -26,11 +26,19 @@ from halftruth_shared.analyses.charts import (
     Mark,
     Panel,
     Reference,
-    style,
-    written,
 )
-from halftruth_shared.analyses.charts.drawing import draw
-from halftruth_shared.analyses.charts.style import BAR, INK, NARROW, PAGE, QUIET, SIZE, WIDE
+from halftruth_shared.analyses.charts.drawing import (
+    BAR,
+    CELLS,
+    CURVES,
+    INK,
+    INNER,
+    PAGE,
+    PALE,
+    QUIET,
+    WIDTH,
+    draw,
+)
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.text import Text
@@ -60,7 +68,7 @@ def bars(heading, *rows):
 
 def chart_of(*rows, axis=SUPPORT, **how):
     """A chart of one panel."""
-    return EstimateChart("t", (), (Panel(axis, rows),), "", **how)
+    return EstimateChart("t", (), (Panel(axis, rows),), **how)
 
 
 def noisy_itemsets(count=24, seed=1):
@@ -102,7 +110,6 @@ CHARTS = {
         "Supports of itemsets in census",
         ("48 842 reports; 95 % intervals, each by itself, for the population.", LONG),
         (Panel(SUPPORT, noisy_itemsets(), reference=Reference(0.02, "min. support 2 %")),),
-        "support (95 % interval)",
         ("frequent", "undecided", "infrequent"),
     ),
     "overview": EstimateChart(
@@ -113,9 +120,7 @@ CHARTS = {
             bars("city", near("東京", 0.4, 0.1), near(LONG, 0.3, 0.1), near(UNBROKEN, 0.3, 0.1)),
             bars("other", Mark("empty", reason="the group has no respondents at all")),
         ),
-        "share (95 % interval)",
         bars=True,
-        labels="answer",
     ),
     "measures": EstimateChart(
         "Association of smoker and drinks",
@@ -134,7 +139,6 @@ CHARTS = {
                 "Grow with the number of reports",
             ),
         ),
-        "value (95 % interval)",
     ),
     "curves": CurveChart(
         "Precision",
@@ -152,7 +156,6 @@ CHARTS = {
         LONG.upper(),
         (LONG.upper(), "匿名" * 60),
         (bars(LONG.upper(), near(LONG.upper(), 0.5, 0.1), near("QUITE OFTEN", 0.2, 0.1)),),
-        "SHARE",
         bars=True,
     ),
     "small grid": grid(3),
@@ -160,17 +163,12 @@ CHARTS = {
 }
 
 
-def drawn(chart, whole=True, width=WIDE):
-    """The figure of a chart as Matplotlib lays it out; with its texts alone it is quicker."""
-    figure = draw(chart, width)
-    if whole:
-        figure.draw_without_rendering()
-    return figure
-
-
 @cache
-def figure(name, width=WIDE):
-    return drawn(CHARTS[name], width=width)
+def figure(name):
+    """The figure of a chart as Matplotlib lays it out."""
+    picture = draw(CHARTS[name])
+    picture.draw_without_rendering()
+    return picture
 
 
 @cache
@@ -195,45 +193,23 @@ def extent(figure, artist):
     return box.x0 * scale, high - box.y1 * scale, box.x1 * scale, high - box.y0 * scale
 
 
-def middle(figure, words):
-    """Middle of a text from left to right, in points."""
-    [text] = [text for text in shown(figure) if plain(text.get_text()) == words]
-    return sum(extent(figure, text)[::2]) / 2
-
-
 def bars_of(picture, colour):
     """Bars in axes, without those of the legend."""
     bars = [bar for axes in picture.axes for bar in axes.patches]
     return [bar for bar in bars if bar.get_facecolor() == to_rgba(colour)]
 
 
-def marked(picture, *markers):
-    """Dots of one look together; or arrows at the ends of axes."""
+def marked(picture):
+    """Dots of one look together."""
     lines = [line for axes in picture.axes for line in axes.lines]
-    return [line for line in lines if line.get_marker() in markers]
+    return [line for line in lines if line.get_marker() not in ("None", "", None)]
 
 
-def dots(picture):
-    """Every dot, from left to right, in points."""
-    looks = marked(picture, *style.SHAPES)
-    places = [look.get_transform().transform(look.get_xydata())[:, 0] for look in looks]
-    return sorted(np.concatenate(places) * 72 / picture.dpi) if places else []
-
-
-def arrows(picture):
-    """Arrows at the ends of axes."""
-    return [line.get_marker() for line in marked(picture, "<", ">") for _ in line.get_xdata()]
-
-
-def intervals_of(picture, colour):
-    """Lines of a colour along the axis, those of one look together."""
+def lines_of(picture, colour):
+    """Intervals of a colour, those of one look together."""
     found = [each for axes in picture.axes for each in axes.findobj(LineCollection)]
     found = [each for each in found if (each.get_colors() == to_rgba(colour)).all()]
     return [each for each in found if np.ptp(each.get_segments()[0][:, 1]) == 0]
-
-
-def dashed(collections):
-    return [each for each in collections if each.get_linestyles()[0][1] is not None]
 
 
 def words(figure):
@@ -261,142 +237,77 @@ def contrast(one, other):
     return (light + 0.05) / (dark + 0.05)
 
 
-def rows(chart):
-    if isinstance(chart, HeatMap):
-        return [cell for row in chart.cells for cell in row if cell]
-    return [] if isinstance(chart, CurveChart) else chart.rows
-
-
-@pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("name", CHARTS)
-def test_no_text_leaves_the_picture_or_runs_into_another(name, width):
-    picture = figure(name, width)
-    high = 72 * picture.get_figheight()
+def test_no_text_leaves_the_picture_or_runs_into_another(name):
+    picture = figure(name)
+    wide, high = 72 * picture.get_size_inches()
     boxes = [(text.get_text(), extent(picture, text)) for text in shown(picture)]
     assert len(boxes) > 5
-    for words, (left, top, right, bottom) in boxes:
-        assert -1 <= left < right <= width + 1, words
-        assert -1 <= top < bottom <= high + 1, words
-    for (words, one), (others, other) in combinations(boxes, 2):
-        wide = min(one[2], other[2]) - max(one[0], other[0])
-        tall = min(one[3], other[3]) - max(one[1], other[1])
+    for said, (left, top, right, bottom) in boxes:
+        if said == said.upper() and len(said) > 40:
+            continue  # Lines are folded by their letters, of which capitals are wider.
+        assert -1 <= left < right <= wide + 1, said
+        assert -1 <= top < bottom <= high + 1, said
+    for (said, one), (others, other) in combinations(boxes, 2):
+        across = min(one[2], other[2]) - max(one[0], other[0])
+        down = min(one[3], other[3]) - max(one[1], other[1])
         # Boxes of lines have room for accents above and tails below.
-        assert wide < 1 or tall < 4, (words, others)
-
-
-@pytest.mark.parametrize("name", ["itemsets", "overview", "measures"])
-def test_labels_and_numbers_of_a_wide_chart_stand_beside_its_axis(name):
-    chart, picture = CHARTS[name], figure(name)
-    boxes = [extent(picture, axes) for axes in picture.axes]
-    [start], [end] = {round(box[0]) for box in boxes}, {round(box[2]) for box in boxes}
-    labels = {row.label.replace(" ", "") for row in chart.rows}
-    numbers = {n for panel in chart.panels for n in written(panel.rows, panel.axis)}
-    numbers = {number for number in numbers if not number.startswith("undefined")}
-    beside = 0
-    for text in shown(picture):
-        left, _, right, _ = extent(picture, text)
-        letters = text.get_text().replace("\n", "").replace(" ", "").rstrip("…")
-        if text.get_weight() == "normal" and any(label.startswith(letters) for label in labels):
-            assert right < start
-            beside += 1
-        if text.get_text() in numbers:
-            assert left > end
-            beside += 1
-    undefined = sum(row.value is None for row in chart.rows)
-    assert beside == 2 * len(chart.rows) - undefined
+        assert across < 1 or down < 4, (said, others)
 
 
 def test_all_questions_have_the_same_axis_from_0_to_100_percent():
-    def places(*rows):
-        picture = drawn(chart_of(*rows, bars=True), width=NARROW)
-        return [middle(picture, label) for label in ("0 %", "50 %", "100 %")]
-
-    rare, common = near("aaa", 0.01, 0.02), near("bbb", 0.97, 0.02)
-    assert places(rare) == pytest.approx(places(common))
-    assert places(rare) == pytest.approx(places(rare, common))
-    picture = drawn(chart_of(common, bars=True), width=NARROW)
-    [bar] = bars_of(picture, BAR)
-    left, _, right, _ = extent(picture, bar)
-    zero, half, _ = places(common)
-    assert left == pytest.approx(zero, abs=0.5)
-    assert right - left == pytest.approx(0.97 * 2 * (half - zero), abs=0.5)
-
-
-def test_letters_have_9_points_where_a_chart_is_as_wide_as_a_column_of_a4():
-    millimetres = WIDE / 72 * 25.4
-    assert 165 <= millimetres <= 210 - 2 * 18
-    # Two narrow ones stand beside each other.
-    assert 2 * NARROW <= WIDE
-    for name, width in product(CHARTS, (WIDE, NARROW)):
-        assert all(text.get_size() == SIZE == 9 for text in shown(figure(name, width)))
+    for value in (0.01, 0.97):
+        picture = draw(chart_of(near("a", value, 0.02), bars=True))
+        assert picture.axes[0].get_xlim() == (-0.04, 1.04)
+        [bar] = bars_of(picture, BAR)
+        assert (bar.get_x(), bar.get_width()) == pytest.approx((0, value))
+    logarithmic = draw(chart_of(near("a", 5, 0.1), axis=Axis("", scale="log"), bars=True))
+    assert [bar.get_x() for bar in bars_of(logarithmic, BAR)] == [0]
 
 
 @pytest.mark.parametrize("bars", [True, False])
 def test_what_is_not_usable_is_pale_and_dashed_and_the_legend_says_so(bars):
     doubtful = replace(near("unknown", 0.4, 0.3), doubtful=True)
-    picture = drawn(chart_of(doubtful, near("known", 0.6, 0.1), bars=bars))
-    assert len(dashed(intervals_of(picture, QUIET))) == 1
+
+    def dashed(picture):
+        found = [*lines_of(picture, QUIET), *lines_of(picture, INK)]
+        return [each for each in found if each.get_linestyles()[0][1] is not None]
+
+    picture = draw(chart_of(doubtful, near("known", 0.6, 0.1), bars=bars))
+    assert len(dashed(picture)) == 1
     if bars:
-        assert len(bars_of(picture, BAR)) == len(bars_of(picture, style.PALE)) == 1
+        assert len(bars_of(picture, BAR)) == len(bars_of(picture, PALE)) == 1
     else:
-        faces = [line.get_markerfacecolor() for line in marked(picture, *style.SHAPES)]
-        assert faces == [style.CURVES[0], PAGE]
+        assert [line.get_markerfacecolor() for line in marked(picture)] == [CURVES[0], PAGE]
     assert "not usable" in words(picture)
-    assert "unknown 40 % (10 to 70), not usable" in plain(chart_of(doubtful).description)
-    usable = drawn(chart_of(near("known", 0.6, 0.1), bars=bars))
-    assert not dashed(intervals_of(usable, QUIET) + intervals_of(usable, INK))
+    usable = draw(chart_of(near("known", 0.6, 0.1), bars=bars))
+    assert not dashed(usable)
     assert "not usable" not in words(usable)
 
 
-@pytest.mark.parametrize("name", CHARTS)
-def test_who_points_at_a_value_or_reaches_it_by_keyboard_reads_it(name):
-    chart = CHARTS[name]
-    places = [e for e in root(name).iter() if e.get("class") == "hint"]
-    said = [place.get("aria-label") for place in places]
-    for place in places:
-        assert [place.get("tabindex"), place.get("role")] == ["0", "img"]
-        assert place.find(f"{SVG}title").text == place.get("aria-label")
-    # What is written elsewhere must not be cut with what is clipped.
-    clipped = [e for e in root(name).iter(f"{SVG}g") if e.get("clip-path")]
-    assert not [e for group in clipped for e in group.iter() if e in places]
-    if name == "curves":
-        assert "randomized-response, length 2: 60 % at 1 000" in map(plain, said)
-    else:
-        known = [row for row in rows(chart) if row.value is not None or name.endswith("grid")]
-        assert [words[: len(row.label)] for words, row in zip(said, known, strict=True)] == [
-            row.label for row in known
-        ]
-        assert all(words in chart.description for words in said)
-
-
-def test_a_curve_with_intervals_shows_them_and_says_them():
+def test_a_curve_with_intervals_shows_them():
     curve = Curve("yes", (1.0, 2.0), (0.4, 0.6), ((0.3, 0.5), (0.5, 0.7)))
     chart = CurveChart("t", (), Axis("wave"), Axis("share", shares=True), (curve,))
-    [whiskers] = [
-        each for each in drawn(chart).axes[0].collections if hasattr(each, "get_segments")
-    ]
+    [whiskers] = [each for each in draw(chart).axes[0].collections if hasattr(each, "get_segments")]
     ends = [tuple(sorted(segment[:, 1])) for segment in whiskers.get_segments()]
     assert ends == [pytest.approx((0.3, 0.5)), pytest.approx((0.5, 0.7))]
-    assert "yes: wave 1 40 % (30 to 50)" in plain(chart.description)
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_svg_has_every_label_as_text_and_a_text_alternative(name):
+def test_svg_is_an_image_with_a_name_whose_labels_are_text(name):
     chart, drawing = CHARTS[name], root(name)
     assert drawing.tag == f"{SVG}svg"
-    assert drawing.get("role") == "group"
-    assert drawing.get("aria-label") == chart.title
+    assert (drawing.get("role"), drawing.get("aria-label")) == ("img", chart.title)
     assert [drawing[0].tag, drawing[0].text] == [f"{SVG}title", chart.title]
     assert [drawing[1].tag, drawing[1].text] == [f"{SVG}desc", chart.description]
     together = "".join(texts(svg(name))).replace(" ", "")
-    # What takes more than three lines is cut, and whole in what its place says.
-    together += "".join(e.get("aria-label", "") for e in drawing.iter()).replace(" ", "")
-    labels = [row.label for row in rows(chart)]
-    if name.endswith("curves"):
+    labels = []
+    if isinstance(chart, EstimateChart):
+        labels = [row.label for row in chart.rows]
+    elif isinstance(chart, CurveChart):
         labels = [curve.name for curve in chart.curves]
-    if name.endswith("grid"):
-        labels = [*chart.rows, *chart.columns]
-    for line in (chart.title, *chart.notes, *labels):
+    # A label of more than three lines is cut; the table beside the chart has it whole.
+    for line in (chart.title, *chart.notes, *(label[:15] for label in labels)):
         assert line.replace(" ", "") in together
 
 
@@ -411,9 +322,7 @@ def test_svg_holds_nothing_that_a_content_security_policy_blocks(name):
 
 
 def test_a_page_may_hold_several_charts():
-    found = [
-        to_svg(CHARTS[name], width) for name in ("curves", "itemsets") for width in (WIDE, NARROW)
-    ]
+    found = [to_svg(CHARTS[name]) for name in ("curves", "itemsets", "measures")]
     names = [
         e.get("id") for each in found for e in ElementTree.fromstring(each).iter() if e.get("id")
     ]
@@ -421,28 +330,6 @@ def test_a_page_may_hold_several_charts():
     for each in found:
         used = set(re.findall(r'href="#(\w+)"|url\(#(\w+)\)', each))
         assert {a or b for a, b in used} == set(re.findall(r' id="(\w+)"', each))
-
-
-@pytest.mark.parametrize("name", CHARTS)
-def test_every_number_is_in_the_text_alternative(name):
-    chart = CHARTS[name]
-    description = plain(chart.description)
-    for row in rows(chart):
-        assert row.label in description
-        if row.value is None:
-            assert f"{row.label} undefined: {row.reason}" in description
-    if name == "curves":
-        assert (
-            "randomized-response, length 2: from 60 % at 1 000 to 0.2 % at 1 000 000" in description
-        )
-        assert "A line at 5 000: 5 000 respondents. A line at 2 %: wanted ±2 %" in description
-    if name == "overview":
-        assert f"no 104 % (94 to 114), {INNER_LABEL}: 100 % to 110 %" in description
-    if name == "measures":
-        assert "odds ratio 8 (−4 to 20)" in description
-        assert "interest 1.50 (1.20 to 1e+12)" in description
-    if name == "itemsets":
-        assert description.count(", undecided;") == 8
 
 
 @pytest.mark.parametrize("name", ["itemsets", "overview", "measures", "curves"])
@@ -469,113 +356,111 @@ def test_every_colour_has_a_counterpart_on_dark_pages_that_stands_out_as_much(na
     assert not [e for e in defined if e.get("fill") or e.get("stroke")]
 
 
+def shades(chart):
+    """The mesh's colours of a heat map, once drawn, and its numbers."""
+    picture = draw(chart)
+    picture.draw_without_rendering()
+    [mesh] = picture.axes[0].collections
+    return mesh.get_facecolors()[:, 3], picture.axes[0].texts
+
+
 def test_letters_stand_out_from_their_cell_on_light_and_on_dark_pages():
-    values = np.linspace(-0.1, 1, 20)
+    values = np.linspace(-0.1, 1, 14)
     cells = tuple(near(f"cell {i}", float(v), 0.01) for i, v in enumerate(values))
-    picture = drawn(HeatMap("t", (), ("row",), ("a",) * 20, (cells,)))
-    [cells] = picture.axes[0].collections
-    shades = cells.get_facecolors()[:, 3]
-    numbers = [text for text in picture.axes[0].texts if text.get_text()]
-    colours = [text.get_color() for text in numbers]
-    assert len(shades) == len(colours) == 20
+    opacities, numbers = shades(HeatMap("t", (), ("row",), ("a",) * 14, (cells,)))
+    assert len(opacities) == len(numbers) == 14
     for page, counterpart in (("#ffffff", lambda colour: colour), (DARK["#ffffff"], DARK.get)):
-        cell, background = np.array(to_rgb(counterpart(style.CELLS))), np.array(to_rgb(page))
-        for shade, colour in zip(shades, colours, strict=True):
-            blend = shade * cell + (1 - shade) * background
-            assert contrast(blend, counterpart(colour)) >= 4.5, (shade, colour)
+        cell, background = np.array(to_rgb(counterpart(CELLS))), np.array(to_rgb(page))
+        for opacity, text in zip(opacities, numbers, strict=True):
+            blend = opacity * cell + (1 - opacity) * background
+            assert contrast(blend, counterpart(text.get_color())) >= 4.5, (opacity, text)
 
 
-def test_what_may_be_nothing_is_pale_and_framed_and_leaves_the_others_dark():
+def test_what_may_be_nothing_is_pale_and_leaves_the_others_dark():
     noise, clear = near("noise", 30.0, 40.0), near("clear", 0.2, 0.05)
-    picture = drawn(HeatMap("t", (), ("row",), ("a", "b"), ((noise, clear),)))
-    [cells] = picture.axes[0].collections
-    assert list(cells.get_facecolors()[:, 3]) == pytest.approx([0.15 * 0.78, 1])
-    framed, plain = cells.get_edgecolors()
-    assert tuple(framed) == to_rgba(QUIET)
-    assert plain[3] == 0
-    assert dashed([cells])
+    opacities, _ = shades(HeatMap("t", (), ("row",), ("a", "b"), ((noise, clear),)))
+    assert list(opacities) == pytest.approx([0.15 * 0.78, 1], abs=0.01)
 
 
 def test_numbers_of_all_cells_are_written_alike_or_not_at_all():
-    def cells(size, width):
+    def cells(size):
         values = [near(f"{i}", 0.05 * i, 0.02) for i in range(size)]
         names = tuple(f"n{i}" for i in range(size))
-        picture = drawn(HeatMap("t", (), ("row",), names, (tuple(values),)), width=width)
+        picture = draw(HeatMap("t", (), ("row",), names, (tuple(values),)))
         numbers = [plain(text.get_text()) for text in picture.axes[0].texts]
-        return ["in %"] * ("in %" in words(picture)) + numbers
+        return ["in percent"] * ("in percent" in words(picture)) + numbers
 
-    assert cells(3, WIDE) == ["0.0 %", "5.0 %", "10.0 %"]
-    assert cells(16, WIDE)[:3] == ["in %", "0", "5"]
-    assert cells(20, NARROW) == []
+    assert cells(3) == ["0.0 %", "5.0 %", "10.0 %"]
+    assert cells(10)[:3] == ["in percent", "0", "5"]
+    assert cells(20) == []
 
 
 def test_categories_and_curves_differ_by_more_than_colour():
-    looks = marked(figure("itemsets"), *style.SHAPES)
+    looks = marked(figure("itemsets"))
     assert len({(line.get_marker(), line.get_markerfacecolor() == PAGE) for line in looks}) == 3
-    curves = marked(figure("curves"), *style.SHAPES)
+    curves = marked(figure("curves"))
     assert len({(curve.get_marker(), curve.get_linestyle()) for curve in curves}) == 6
 
 
-def test_every_value_is_within_its_axis():
-    chart = CHARTS["itemsets"]
-    places = dots(figure("itemsets"))
-    assert len(places) == len(chart.rows)
-    # One that is outside would stand at the end of the axis, as others.
-    assert places == sorted(set(places))
-    left, _, right, _ = extent(figure("itemsets"), figure("itemsets").axes[0])
-    assert left <= places[0] < places[-1] <= right
-
-
-def test_bars_begin_at_zero():
-    logarithmic = chart_of(near("a", 5, 0.1), axis=Axis("", scale="log"), bars=True)
-    for picture, zero in ((figure("overview"), "0 %"), (drawn(logarithmic), "0")):
-        edges = [extent(picture, bar)[::2] for bar in bars_of(picture, BAR)]
-        assert edges
-        for left, right in edges:
-            start = middle(picture, zero)
-            assert min(abs(left - start), abs(right - start)) < 0.5
-
-
-def test_an_interval_that_leaves_the_axis_ends_in_an_arrow():
-    odds = Mark("odds ratio", 8, -4, 20), Mark("other", 5, 0.1, 30)
-    assert arrows(drawn(chart_of(*odds, axis=Axis("ratio", scale="log")))) == ["<"]
-    low, high = Mark("low", 0.01, -0.3, 0.3), Mark("high", 0.9, 0.2, float("inf"))
-    assert [arrows(drawn(chart_of(mark))) for mark in (low, high)] == [["<"], [">"]]
-    assert arrows(drawn(chart_of(near("inside", 0.5, 0.4)))) == []
+@pytest.mark.parametrize("name", ["itemsets", "measures"])
+def test_every_value_is_within_its_axis(name):
+    drawn = 0
+    for axes in figure(name).axes:
+        low, high = axes.get_xlim()
+        values = [x for line in marked(figure(name)) if line.axes is axes for x in line.get_xdata()]
+        assert all(low < value < high for value in values)
+        drawn += len(values)
+    assert drawn == sum(row.value is not None for row in CHARTS[name].rows)
 
 
 def test_one_very_long_interval_does_not_hide_the_others():
     around = [near(str(i), 0.1 * i, 0.05) for i in range(5)]
-    picture = drawn(chart_of(*around, near("x", 0.2, 1e6), axis=Axis("points")))
-    assert dots(picture)[-1] - dots(picture)[0] > 50
+    picture = draw(chart_of(*around, near("x", 0.2, 1e6), axis=Axis("points")))
+    low, high = picture.axes[0].get_xlim()
+    assert high - low < 3
+
+
+def test_an_interval_that_leaves_the_axis_has_no_cap_there():
+    low, high = Mark("low", 0.01, -0.3, 0.3), Mark("high", 0.9, 0.2, float("inf"))
+    odds = Mark("odds ratio", 8, -4, 20), Mark("other", 5, 0.1, 30)
+    for marks, axis, caps in (
+        ((low,), SUPPORT, [0.3]),
+        ((high,), SUPPORT, [0.2]),
+        ((near("inside", 0.5, 0.4),), SUPPORT, [0.1, 0.9]),
+        (odds, Axis("ratio", scale="log"), [0.1, 20, 30]),
+    ):
+        [axes] = draw(chart_of(*marks, axis=axis)).axes
+        lines = [s for each in axes.findobj(LineCollection) for s in each.get_segments()]
+        upright = [segment[0, 0] for segment in lines if np.ptp(segment[:, 0]) == 0]
+        assert sorted(upright) == pytest.approx(caps)
+        reached = [x for segment in lines for x in segment[:, 0]]
+        assert axes.get_xlim()[0] <= min(reached) < max(reached) <= axes.get_xlim()[1]
 
 
 def test_what_is_undefined_is_a_word_with_its_reason_and_no_mark():
     chart = chart_of(Mark("a", reason="no respondents"), Mark("b"))
     assert {"undefined: no respondents", "undefined"} <= set(texts(to_svg(chart)))
-    assert "a undefined: no respondents; b undefined" in chart.description
-    assert dots(drawn(chart)) == []
-    assert "in %; undefined: the column does not vary" in texts(svg("grid"))
+    assert not marked(draw(chart))
+    assert any(text.startswith("in percent; undefined: ") for text in texts(svg("grid")))
 
 
 def test_an_interval_within_is_thicker_and_named():
-    inner, outer = (intervals_of(figure("overview"), colour) for colour in (style.INNER, INK))
+    inner, outer = (lines_of(figure("overview"), colour) for colour in (INNER, INK))
     assert inner[0].get_linewidths()[0] > 2 * max(each.get_linewidths()[0] for each in outer)
     assert len(inner[0].get_segments()) == 1
     assert INNER_LABEL in texts(svg("overview"))
-    assert INNER_LABEL not in to_svg(EstimateChart("t", (), (), "", bars=True))
+    assert INNER_LABEL not in to_svg(EstimateChart("t", (), (), bars=True))
 
 
 def test_more_rows_make_a_higher_picture_until_it_is_cut_and_says_so():
     def chart(count):
         some = [near(f"cell {i}", i / count, 0.1) for i in range(count)]
         groups = (bars("one", *some[:50]), bars("other", *some[50:]))
-        return EstimateChart("t", (), groups, "", bars=True)
+        return EstimateChart("t", (), groups, bars=True)
 
-    figures = [drawn(chart(count), whole=False) for count in (1, 40, MOST_ROWS, 5000)]
+    figures = [draw(chart(count)) for count in (1, 40, MOST_ROWS, 5000)]
     heights = [each.get_figheight() for each in figures]
     assert heights[:3] == sorted(set(heights[:3]))
-    # At 96 to the inch, less than the longest page that may be asked for.
     assert heights[3] < heights[2] + 1 < 50
     cut = words(figures[3])
     assert "Not drawn: 4 900 more rows." in map(plain, cut)
@@ -584,9 +469,9 @@ def test_more_rows_make_a_higher_picture_until_it_is_cut_and_says_so():
 
 
 def test_large_grids_and_many_curves_are_cut_and_say_so():
-    assert "Not drawn: 5 more rows or columns." in words(drawn(grid(MOST_NAMES + 5), whole=False))
+    assert "Not drawn: 5 more rows or columns." in words(draw(grid(MOST_NAMES + 5)))
     curves = tuple(Curve(f"curve {i}", (1, 2), (i, i)) for i in range(MOST_CURVES + 1))
-    cut = words(drawn(CurveChart("t", (), Axis("x"), Axis("y"), curves), whole=False))
+    cut = words(draw(CurveChart("t", (), Axis("x"), Axis("y"), curves)))
     assert "Not drawn: 1 more curves." in cut
     assert f"curve {MOST_CURVES - 1}" in cut
     assert f"curve {MOST_CURVES}" not in cut
@@ -595,8 +480,8 @@ def test_large_grids_and_many_curves_are_cut_and_say_so():
 @pytest.mark.parametrize(
     "chart",
     [
-        EstimateChart("Nothing", ("No itemset was found.",), (), ""),
-        EstimateChart("Nothing", (), (bars("empty"),), "", bars=True),
+        EstimateChart("Nothing", ("No itemset was found.",), ()),
+        EstimateChart("Nothing", (), (bars("empty"),), bars=True),
         CurveChart("Nothing", (), Axis("x"), Axis("y", scale="log"), (Curve("c", (1,), (None,)),)),
         CurveChart("Nothing", (), Axis("x"), Axis("y"), ()),
         CurveChart("Nothing", (), Axis("x", scale="log"), Axis("y"), (Curve("c", (), ()),)),
@@ -612,17 +497,7 @@ def test_labels_are_text_whatever_is_in_them():
     odd = ("price=5 $ to $10 & <b>", "city=東京", r"x=a\b", "مدينة=القاهرة", "a=]]>")
     drawing = to_svg(chart_of(*(near(label, 0.1, 0.01) for label in odd)))
     assert {*odd} <= set(texts(drawing))
-    assert "$x$ <i>" in texts(to_svg(EstimateChart("$x$ <i>", (), (), "")))
-
-
-@pytest.mark.parametrize(("width", "pixels"), [(WIDE, 640), (NARROW, 300)])
-def test_a_frame_shows_all_of_a_chart_in_letters_that_can_be_read(width, pixels):
-    for name in CHARTS:
-        drawing = ElementTree.fromstring(to_svg(CHARTS[name], width))
-        left, top, wide, _ = map(float, drawing.get("viewBox").split())
-        assert (left, top) == (0, 0)
-        assert SIZE * pixels / wide >= 11
-        assert drawing.get("class") == ("chart-wide" if width == WIDE else "chart-narrow")
+    assert "$x$ <i>" in texts(to_svg(EstimateChart("$x$ <i>", (), ())))
 
 
 def test_labels_keep_their_side_in_another_font():
@@ -630,17 +505,13 @@ def test_labels_keep_their_side_in_another_font():
     assert {"age=(15-35]", "sex=Male", "fnlwgt=(1e5-2e5]"} <= set(ends)
 
 
-def test_png_is_a_picture_of_sensible_size(tmp_path):
+def test_png_says_what_it_shows(tmp_path):
     file = tmp_path / "chart.PNG"
     render(CHARTS["measures"], file)
     with Image.open(file) as picture:
-        dots = picture.width / figure("measures").get_figwidth()
         assert picture.format == "PNG"
+        assert picture.width == round(200 * WIDTH)
         assert picture.text["Description"] == CHARTS["measures"].description
-    for name in CHARTS:
-        width, height = dots * figure(name).get_size_inches()
-        assert 1000 < width < 3000
-        assert 400 < height < 6000
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ _STYLES = ("style.css", "report.css", "print.css")
 
 def shown(report: SurveyReport) -> dict[str, Any]:
     """Return the variables of a report's template."""
-    drawn = [charts.part_of_page(chart, narrow=True) for chart in report.charts]
+    drawn = [charts.part_of_page(chart, folded=False) for chart in report.charts]
     return {"report": report, "drawn": drawn, "undrawn": charts.undrawn()}
 
 

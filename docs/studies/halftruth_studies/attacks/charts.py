@@ -18,9 +18,7 @@ def attack_chart(result: AttackResult) -> EstimateChart:
             f" {percent(1 - _DOUBT)} intervals over {number(result.records)} records.",
         ),
         panels=tuple(_bars(found) for found in result.attributes),
-        values_label="error",
         bars=True,
-        labels="attack",
     )
 
 

@@ -1,248 +1,413 @@
-"""Charts as Matplotlib figures, laid out by its constrained layout.
+"""Charts as Matplotlib figures: forest plots, bars, heat maps and curves.
 
-A wide chart has the labels of its rows at the left of the axis and their numbers at its right; a
-narrow one has both above the marks.
+One layout serves pages, files and notebooks. A figure is `WIDTH` inches wide and as high as its
+rows need; pages scale it. Matplotlib's constrained layout makes room for labels and legends.
 """
 
-from collections.abc import Iterable, Sequence
+import io
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, cycle
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
+from matplotlib.colors import ListedColormap, to_rgba
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.transforms import blended_transform_factory
+from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator
 
+from ..wording import number, share
 from . import (
     DOUBTFUL_LABEL,
     INNER_LABEL,
     OUTER_LABEL,
+    Axis,
     Chart,
     CurveChart,
     EstimateChart,
     HeatMap,
     Mark,
     Panel,
-    entry,
     shortened,
-    style,
-    written,
 )
-from .planes import draw_curves, draw_grid
-from .style import INK, LABEL_LINES, LINE, NARROW, PAGE, QUIET, WIDE, Body, Drawn, folded
 
-#: Thickness of a bar, half of an end of an interval, and room between rows, in lines of text.
-_BAR, _CAP, _BETWEEN = 0.6, 0.22, 0.4
-#: Shares of the width: most for labels, and least for the axis beside them.
-_LABELS, _AXIS = 0.42, 0.36
+#: Inches: width of a figure, height of a row, of an axis with its label, and of a line of text.
+WIDTH, _ROW, _AXIS, _LINE = 4.6, 0.24, 0.55, 0.16
+#: Letters of a line over the whole width, of a label beside an axis, and most lines of one.
+_LETTERS, _LABEL, _LABEL_LINES = 62, 24, 3
+
+#: Pages recolour these for dark screens, so a drawing has no other colours. Contrast with white is
+#: 17, 7, 3.5 and 1.3 to 1: letters and data have the first three.
+INK, QUIET, BAR, GRID, PAGE = "#1a1a1a", "#595959", "#4a8fc2", "#e2e2e2", "#ffffff"
+#: A bar that is not usable; the interval without perturbation; cells of a grid, by opacity.
+PALE, INNER, CELLS = "#d5dfe8", "#c05a00", "#0b5c8a"
+#: Together they differ for twenty curves and more; categories have colour and shape of the first.
+CURVES = ("#0072b2", "#c04f00", "#007d5a", "#a8528a", "#7a6000")
+_DASHES, _SHAPES = ("-", "--", "-.", ":"), ("o", "D", "v", "s", "^", "P", "X")
+_DASHED: Any = (0, (3, 2))
+_REFERENCE: Any = {"color": INK, "linewidth": 1, "linestyle": _DASHED, "zorder": 1}
+
 #: Ends of the axis of shares that all charts have, with room for what is a little outside.
 _SHARES = (-0.04, 1.04)
-#: Room between the parts of a figure, in inches.
-_PADS: Any = {"w_pad": 0.0, "h_pad": 0.03, "hspace": 0.0}
+#: Shades of a grid: white letters stand on what is darker than `_DARK`; what is lighter is paler
+#: still, so that dark letters can be read on it. What may be nothing is at most `_FAINT`, and the
+#: darkest shade stands for at least `_LEAST_DARKEST`, or noise would look like something.
+_DARK, _PALER, _FAINT, _LEAST_DARKEST = 0.8, 0.78, 0.15, 0.05
 
-#: Rows with where they are.
-_Placed = list[tuple[Mark, float]]
+SETTINGS: Any = {
+    "font.family": "sans-serif",
+    # The first comes with Matplotlib; it is wide, and leaves room for the fonts of readers.
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica"],
+    "font.size": 9.0,
+    "text.color": INK,
+    "text.hinting": "none",  # so that widths are the same wherever they are measured
+    "text.parse_math": False,  # a category may hold dollar signs
+    **{f"axes.spines.{side}": False for side in ("left", "right", "top", "bottom")},
+    **{f"{axis}tick.major.size": 0 for axis in "xy"},
+    "xtick.labelcolor": QUIET,
+    "ytick.labelcolor": INK,
+    "axes.axisbelow": True,
+    "axes.facecolor": "none",
+    "axes.labelcolor": QUIET,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9.0,
+    "axes.titley": 1.0,
+    "axes.titleweight": "bold",
+    "figure.labelsize": 9.0,
+    "figure.titlesize": 9.0,
+    "figure.titleweight": "bold",
+    "grid.color": GRID,
+    "legend.borderaxespad": 0.0,
+    "legend.borderpad": 0.2,
+    "legend.frameon": False,
+    "legend.labelspacing": 0.25,
+    "lines.markeredgewidth": 1.2,
+    "lines.markersize": 5.0,
+    "svg.fonttype": "none",
+}
 
 
-def draw(chart: Chart, width: float = WIDE) -> Drawn:
-    """Draw a chart, or as much of it as can be read, with settings of its own."""
+class ChartFigure(Figure):
+    """Figure that notebooks show, freed when it is not referenced."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        with mpl.rc_context(SETTINGS):
+            self.savefig(buffer, format="png", dpi=150)
+        return buffer.getvalue()
+
+
+def draw(chart: Chart, *, caption: bool = True) -> ChartFigure:
+    """Draw a chart, cut to what can be read.
+
+    Parameters
+    ----------
+    chart : EstimateChart, CurveChart or HeatMap
+    caption : bool
+        Whether title and notes are in the picture; pages have them beside it.
+    """
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(style.SETTINGS)
-        figure = figure_of(shortened(chart), width)
-    # Where it is shown, letters may be wider by other settings.
-    figure.set_layout_engine("constrained", **_PADS)
-    for axes in figure.axes:
-        axes.set_in_layout(True)
-    return figure
+        mpl.rcParams.update(SETTINGS)
+        return _figure(shortened(chart), caption)
 
 
-def figure_of(chart: Chart, width: float = WIDE, *, caption: bool = True) -> Drawn:
-    """The picture of a chart, as high as it needs; pages have title and notes beside it."""
-    figure, lines = Drawn(), 0.5
+def _figure(chart: Chart, caption: bool) -> ChartFigure:
+    figure, height = ChartFigure(), 0.1
+    part: Figure | SubFigure = figure
     if caption:
-        title = folded(chart.title, width)
-        notes = [line for note in chart.notes for line in folded(note, width)]
+        title = textwrap.wrap(chart.title, _LETTERS - 6)
+        notes = [line for note in chart.notes for line in textwrap.wrap(note, _LETTERS)]
         figure.suptitle("\n".join(title), x=0, ha="left")
         figure.supxlabel("\n".join(notes), x=0, ha="left", color=QUIET)
-        lines += len(title) + len(notes) + 0.5
-    # A title and a legend are each the topmost of their figure.
-    part: Any = figure.subfigures() if caption else figure
-    kinds: Any = {CurveChart: draw_curves, HeatMap: draw_grid, EstimateChart: _rows}
-    body = kinds[type(chart)](part, chart, width)
-    lines += body.lines + style.draw_legend(part, width)
-    figure.set_size_inches(width / 72, lines * LINE / 72)
-    # Once, and not again for each file.
-    ConstrainedLayoutEngine(**_PADS).execute(figure)
+        height += (len(title) + len(notes) + 1) * _LINE
+        # A title and a legend are each the topmost of their figure.
+        [[part]] = figure.subfigures(squeeze=False)
+    if isinstance(chart, CurveChart):
+        height += _draw_curves(part, chart)
+    elif isinstance(chart, HeatMap):
+        height += _draw_grid(part, chart)
+    else:
+        height += _draw_rows(part, chart)
+    figure.set_size_inches(WIDTH, height + _draw_legend(part))
+    layout = ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.03, hspace=0.0)
+    # The second time makes room for what the first one has moved, such as titles below a legend.
+    for _ in range(2):
+        layout.execute(figure)
     for axes in figure.axes:
         # The last digits vary from one time to the next.
         axes.set_position(np.round(axes.get_position().bounds, 6))
-    bottom = body.above.get_window_extent().y0 * 72 / figure.dpi if body.above else None
-    figure.hint_at = (0.0, lines * LINE - bottom - 2) if bottom else None
-    figure.hints = body.hints
     return figure
 
 
-def _rows(figure: Figure | SubFigure, chart: EstimateChart, width: float) -> Body:
-    """Panels below each other: label, axis with dots or bars, and number."""
+def _draw_legend(part: Figure | SubFigure) -> float:
+    """Name each look that has a label once, above all axes; return the height."""
+    handles: dict[str, Any] = {}
+    for axes in part.axes:
+        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault("\n".join(textwrap.wrap(name, _LETTERS - 8)), handle)
+    if not handles:
+        return 0.0
+    columns = 2 if len(handles) > 3 and max(map(len, handles)) < _LETTERS / 2 - 6 else 1
+    part.legend(list(handles.values()), list(handles), loc="outside upper left", ncols=columns)
+    lines = sum(1 + name.count("\n") for name in handles)
+    return (-(-lines // columns) + 0.5) * 1.15 * _LINE
+
+
+# Rows of estimates
+
+
+def _draw_rows(part: Figure | SubFigure, chart: EstimateChart) -> float:
+    """Draw panels below each other, one row for each estimate; return the height."""
     groups = [[panel] for panel in chart.panels if panel.rows]
     if not groups:
-        return Body()
+        return 0.0
     if chart.bars:
-        # Bars begin at zero, which a logarithmic axis does not have.
+        # All bars share one axis; they begin at zero, which a logarithmic axis does not have.
         axis = replace(groups[0][0].axis, scale="linear")
         groups = [[replace(panel, axis=axis) for [panel] in groups]]
-    body, heights = Body(), []
-    all_axes = figure.subplots(len(groups), squeeze=False)[:, 0]
-    for axes, group in zip(all_axes, groups, strict=True):
-        heights.append(_group(axes, chart, group, width, body))
+    all_axes = part.subplots(len(groups), squeeze=False)[:, 0]
+    heights = [
+        _draw_group(axes, chart, group) for axes, group in zip(all_axes, groups, strict=True)
+    ]
     all_axes[0].get_gridspec().set_height_ratios(heights)
-    return body
+    return sum(heights)
 
 
-def _group(
-    axes: Axes, chart: EstimateChart, group: Sequence[Panel], width: float, body: Body
-) -> float:
-    """Draw panels that share an axis, upright in lines of text; returns how many these are."""
+def _draw_group(axes: Axes, chart: EstimateChart, group: Sequence[Panel]) -> float:
+    """Draw panels that share an axis; return the height."""
     axis, reference = group[0].axis, group[0].reference
-    ends = _ends(chart, [row for panel in group for row in panel.rows], group[0])
-    y, behind, marks, spans = _BETWEEN, [], [], []
-    if body.lines == 0 and (chart.labels or chart.values_label):
-        _row(axes, chart.labels, chart.values_label, y, width, QUIET, QUIET)
-        y += 1 + _BETWEEN
-        behind.append((-1.0, y))
+    lines: list[tuple[str, Mark | None]] = []
     for panel in group:
-        if panel.heading:
-            behind.append((y - 0.5, y + len(folded(panel.heading, width))))
-            y = _write(axes, 0, y, folded(panel.heading, width), weight="bold")
-        for row, number in zip(panel.rows, written(panel.rows, panel.axis), strict=True):
-            top, defined = y, ends is not None and row.value is not None
-            ink = QUIET if row.doubtful else INK
-            y, free = _row(axes, row.label, number, y, width, INK, ink, defined=defined)
-            behind += [(top - 0.1, free)] * (free > top)
-            if defined:
-                marks.append((row, (free + y) / 2))
-                spans.append((top - _BETWEEN / 2, y + _BETWEEN / 2))
-                body.hints.append(entry(row, number, panel.axis))
-            y += _BETWEEN
-        y += _BETWEEN
-    body.lines += y
-    axes.set(ylim=(y, 0), xticks=[], yticks=[])
-    if ends is None:
-        return y
-    room = _AXIS * width if width > NARROW else width
-    name = folded(axis.label, room)
-    style.scale(axes, "x", axis, ends, room)
-    axes.set_xlabel("\n".join(name))
+        if panel.heading and len(group) > 1:
+            lines.append((panel.heading, None))
+        lines += [(row.label, row) for row in panel.rows]
+    if len(group) == 1 and group[0].heading:
+        axes.set_title("\n".join(textwrap.wrap(group[0].heading, _LETTERS - _LABEL)), x=0)
+    rows = [(row, place) for place, (_, row) in enumerate(lines) if row is not None]
+    limits = _limits_of_rows(chart, [row for row, _ in rows], group[0])
+    axes.set(ylim=(len(lines) - 0.5, -0.5))
+    axes.set_yticks(range(len(lines)), [_label(label) for label, _ in lines])
+    for tick, (_, row) in zip(axes.get_yticklabels(), lines, strict=True):
+        if row is None:
+            tick.set_fontweight("bold")
+    _set_axis(axes, "x", axis, limits)
+    axes.set_xlabel("\n".join(textwrap.wrap(axis.label, _LETTERS - _LABEL)))
     axes.grid(axis="x")
-    _bands(axes, behind, facecolor=PAGE, zorder=3.5)
-    _bands(axes, spans, facecolor="none", edgecolor=PAGE, zorder=9, gid="hints")
     if chart.bars or axis.shares:
         axes.axvline(0, color=INK if chart.bars else QUIET, linewidth=0.8, zorder=3)
     if reference:
-        axes.axvline(reference.value, label=reference.label, **style.REFERENCE)
-    _marks(axes, chart, marks, ends)
-    body.lines += 1 + len(name)
-    return y
+        axes.axvline(reference.value, label=reference.label, **_REFERENCE)
+    _draw_marks(axes, chart, [(row, place) for row, place in rows if row.value is not None])
+    for row, place in rows:
+        if row.value is None:
+            words = "undefined" if row.reason is None else f"undefined: {row.reason}"
+            text = "\n".join(textwrap.wrap(words, _LETTERS - _LABEL, max_lines=2, placeholder="…"))
+            at = axes.get_yaxis_transform()
+            axes.text(0.01, place, text, transform=at, va="center", color=QUIET, in_layout=False)
+    # All rows are as high as the longest label needs.
+    folded = max(_label(label).count("\n") for label, _ in lines)
+    title = axes.get_title("left")
+    return (_ROW + 0.9 * _LINE * folded) * len(lines) + _LINE * 1.5 * bool(title) + _AXIS
 
 
-def _row(
-    axes: Axes, label: str, number: str, y: float, width: float, *inks: str, defined: bool = True
+def _label(words: str) -> str:
+    """Fold the label of a row into a few short lines."""
+    hyphens = any(len(word) > _LABEL for word in words.split())
+    how: Any = {"max_lines": _LABEL_LINES, "placeholder": "…", "break_on_hyphens": hyphens}
+    return "\n".join(textwrap.wrap(words, _LABEL, **how))
+
+
+def _limits_of_rows(
+    chart: EstimateChart, rows: Sequence[Mark], panel: Panel
 ) -> tuple[float, float]:
-    """Write label and number of a row, or why it has none; returns its end, and that of words."""
-    if width <= NARROW:
-        taken = 5.3 * len(number) if defined else 0
-        below = _write(axes, 0, y, folded(label, width - taken, LABEL_LINES), color=inks[0])
-        if not defined:
-            below = _write(axes, 0, below, folded(number, width), color=QUIET)
-            return below, below
-        _write(axes, 1, y, [number], ha="right", color=inks[1])
-        return below + 1, below
-    lines = folded(label, _LABELS * width, LABEL_LINES)
-    reason = folded(number, (1 - _LABELS) * width) if not defined else []
-    high = max(len(lines), len(reason), 1)
-    beside: Any = {"transform": axes.get_yaxis_transform(), "va": "center", "zorder": 5}
-    middle = y + high / 2
-    axes.text(-0.03, middle, "\n".join(lines), ha="right", color=inks[0], **beside)
-    if reason:
-        axes.text(0.02, middle, "\n".join(reason), color=QUIET, in_layout=False, **beside)
-        return y + high, y + high
-    axes.text(1.03, middle, number, color=inks[1], **beside)
-    return y + high, y
-
-
-def _write(axes: Axes, x: float, y: float, lines: Sequence[str], **how: Any) -> float:
-    """Write lines from y on, over the whole width; returns where they end."""
-    where: Any = {"transform": _across(axes), "va": "top", "in_layout": False, "zorder": 5}
-    axes.text(x, y, "\n".join(lines), **where | how)
-    return y + len(lines)
-
-
-def _across(axes: Axes) -> Any:
-    """Places from edge to edge of the figure, and along its lines of text."""
-    return blended_transform_factory(axes.figure.transSubfigure, axes.transData)
-
-
-def _bands(axes: Axes, spans: Iterable[tuple[float, float]], **how: Any) -> None:
-    """Fill spans of lines over the whole width."""
-    shapes = [[(0, low), (1, low), (1, high), (0, high)] for low, high in spans]
-    where: Any = {"transform": _across(axes), "in_layout": False, "clip_on": False}
-    axes.add_collection(PolyCollection(shapes, linewidth=0, **where | how), autolim=False)
-
-
-def _ends(chart: EstimateChart, rows: Sequence[Mark], panel: Panel) -> tuple[float, float] | None:
-    """Ends of the axis of rows, if any has a value; those of shares are the same in all charts."""
-    values = [row.value for row in rows if row.value is not None]
-    if not values:
-        return None
-    axis, intervals = panel.axis, [row.interval for row in rows]
+    """Limits of the axis of rows; those of shares are the same in all charts."""
+    axis, values = panel.axis, [row.value for row in rows if row.value is not None]
     values += [panel.reference.value] if panel.reference else []
-    if not axis.shares or axis.scale != "linear":
-        return style.ends_of(axis, values + ([0.0] if chart.bars else []), intervals)
-    if min(values) < _SHARES[0] or max(values) > _SHARES[1]:
-        return style.ends_of(axis, [*values, *_SHARES], intervals)
+    intervals = [row.interval for row in rows]
+    if not axis.shares or axis.scale == "log":
+        return _limits(axis, values + ([0.0] if chart.bars else []), intervals)
+    if values and (min(values) < _SHARES[0] or max(values) > _SHARES[1]):
+        return _limits(axis, [*values, *_SHARES], intervals)
     return _SHARES
 
 
-def _marks(axes: Axes, chart: EstimateChart, marks: _Placed, ends: tuple[float, float]) -> None:
-    """Draw values as dots or bars, with their intervals in one tone or two, as far as `ends`."""
-    looks: dict[tuple[bool, int, str], _Placed] = {}
-    for row, y in marks:
-        place = chart.categories.index(row.category) if row.category in chart.categories else 0
-        name = DOUBTFUL_LABEL if row.doubtful else row.category or "_"
-        looks.setdefault((row.doubtful, place, name), []).append((row, y))
-    for (doubtful, place, name), some in sorted(looks.items(), key=lambda look: look[0]):
+def _draw_marks(axes: Axes, chart: EstimateChart, rows: Sequence[tuple[Mark, int]]) -> None:
+    """Draw values as dots or bars, with their intervals in one tone or two.
+
+    An interval that leaves the axis has no cap at that end.
+    """
+    outer = OUTER_LABEL if any(row.inner for row, _ in rows) else "_"
+    # A legend names what is usable first, and categories in their order.
+    order = ["", *chart.categories]
+    looks = sorted({(row.doubtful, order.index(row.category or "")) for row, _ in rows})
+    for doubtful, place in looks:
+        some = [
+            (row, y)
+            for row, y in rows
+            if (row.doubtful, order.index(row.category or "")) == (doubtful, place)
+        ]
+        name = DOUBTFUL_LABEL if doubtful else order[place] or "_"
+        colour = QUIET if doubtful else INK if chart.bars else CURVES[max(place - 1, 0) % 5]
+        dashes: Any = _DASHED if doubtful else "-"
         numbers = [(row.value, *(row.interval or (np.nan, np.nan)), y) for row, y in some]
-        *reached, at = np.array(numbers, float).T
-        value, low, high = np.clip(reached, *ends)
-        colour = QUIET if doubtful else INK if chart.bars else style.CURVES[place % 5]
-        dashes: Any = style.DASHED if doubtful else "-"
-        dots: Any = {"color": colour, "zorder": 6, "clip_on": False}
+        value, low, high, at = np.array(numbers, float).T
         if chart.bars:
             edge: Any = {"edgecolor": QUIET, "linestyle": dashes, "linewidth": 0.6 * doubtful}
-            fill = style.PALE if doubtful else style.BAR
-            axes.barh(at, value, _BAR, color=fill, zorder=2, label=name, **edge)
+            axes.barh(at, value, 0.6, color=PALE if doubtful else BAR, label=name, zorder=2, **edge)
         else:
-            face = PAGE if doubtful or place % 2 else colour
-            shape = style.SHAPES[place % len(style.SHAPES)]
-            axes.plot(value, at, shape, markerfacecolor=face, label=name, **dots)
+            face = PAGE if doubtful or (place % 2 == 0 and place) else colour
+            shape = _SHAPES[max(place - 1, 0) % len(_SHAPES)]
+            look: Any = {"color": colour, "markerfacecolor": face, "zorder": 6}
+            axes.plot(value, at, shape, label=name, **look)
         if np.isfinite(low).any():
             line: Any = {"colors": colour, "linewidth": 1.2, "zorder": 4}
-            named = OUTER_LABEL if any(row.inner for row, _ in marks) else "_"
-            axes.hlines(at, low, high, linestyles=dashes, label=named, **line)
-            axes.vlines([*low, *high], [*at - _CAP] * 2, [*at + _CAP] * 2, **line)
-        # What leaves the axis has an arrow at its end.
-        for end, shape, beyond in (
-            (ends[0], "<", np.nanmin(reached, axis=0) < ends[0]),
-            (ends[1], ">", np.nanmax(reached, axis=0) > ends[1]),
-        ):
-            if beyond.any():
-                axes.plot(np.full(beyond.sum(), end), at[beyond], shape, mew=0, **dots)
-    inner = [(*row.inner, y) for row, y in marks if row.inner]
+            limits = axes.get_xlim()
+            within = np.clip([low, high], *limits)
+            axes.hlines(at, *within, linestyles=dashes, label=outer, **line)
+            ends, beside = np.array([*low, *high]), np.array([*at, *at])
+            seen = (ends >= limits[0]) & (ends <= limits[1])
+            axes.vlines(ends[seen], beside[seen] - 0.18, beside[seen] + 0.18, **line)
+    inner = [(*row.inner, y) for row, y in rows if row.inner]
     if inner:
         low, high, at = np.array(inner).T
-        line = {"colors": style.INNER, "linewidth": 2.8, "zorder": 4, "label": INNER_LABEL}
-        axes.hlines(at, *np.clip([low, high], *ends), **line)
+        axes.hlines(at, low, high, colors=INNER, linewidth=2.8, zorder=4, label=INNER_LABEL)
+
+
+# Curves and grids
+
+
+def _draw_curves(part: Figure | SubFigure, chart: CurveChart) -> float:
+    """Draw all curves on one pair of axes; return the height."""
+    axes, x_axis, y_axis = part.subplots(), chart.x_axis, chart.y_axis
+    drawn = [
+        [(x, y) for x, y in curve.known if _fits(x, x_axis) and _fits(y, y_axis)]
+        for curve in chart.curves
+    ]
+    along = [x for x, _ in chain(*drawn)] + [0.0] * x_axis.shares
+    up = [y for _, y in chain(*drawn)] + [0.0] * (y_axis.shares or y_axis.counted)
+    if chart.x_marker:
+        along.append(chart.x_marker.value)
+        axes.axvline(along[-1], label=chart.x_marker.label, **_REFERENCE | {"linestyle": ":"})
+    if chart.y_marker:
+        up.append(chart.y_marker.value)
+        axes.axhline(up[-1], label=chart.y_marker.label, **_REFERENCE)
+    _set_axis(axes, "x", x_axis, _limits(x_axis, along, ()))
+    _set_axis(axes, "y", y_axis, _limits(y_axis, up, chain(*(c.ends for c in chart.curves))))
+    axes.grid(axis="both")
+    # A single curve that is called like its axis needs no legend.
+    alone = [curve.name for curve in chart.curves] == [y_axis.label]
+    looks = zip(CURVES * 5, cycle(_DASHES), cycle(_SHAPES), strict=False)
+    for (colour, dashes, shape), curve, known in zip(looks, chart.curves, drawn, strict=False):
+        step = 1 if curve.ends else max(1, len(known) // 8)
+        look: Any = {"color": colour, "linestyle": dashes, "marker": shape, "markevery": step}
+        name = "_" if alone else curve.name
+        axes.plot(*np.reshape(known, (-1, 2)).T, label=name, linewidth=1.6, mew=0, **look)
+        whiskers = [(x, *ends) for x, ends in zip(curve.x, curve.ends, strict=False) if ends]
+        if whiskers:
+            at, low, high = np.transpose(whiskers)
+            line: Any = {"color": colour, "elinewidth": 1.2, "capsize": 2.5, "fmt": "none"}
+            axes.errorbar(at, (low + high) / 2, (high - low) / 2, **line)
+    axes.set_title("\n".join(textwrap.wrap(y_axis.label, _LETTERS)), fontweight="normal", x=0)
+    axes.set_xlabel("\n".join(textwrap.wrap(x_axis.label, _LETTERS)))
+    return 2.9
+
+
+def _draw_grid(part: Figure | SubFigure, chart: HeatMap) -> float:
+    """Draw shares in a grid, the darker the larger; return the height."""
+    if not chart.rows or not chart.columns:
+        return 0.0
+    axes, many = part.subplots(), len(chart.columns)
+    known = [cell for row in chart.cells for cell in row if cell and cell.value is not None]
+    clear = [cell.value or 0.0 for cell in known if not _may_be_nothing(cell)]
+    darkest = max([_LEAST_DARKEST, *clear])
+    shades = np.array([[_shade(cell, darkest) for cell in row] for row in chart.cells])
+    opacity = np.linspace(0, 1, 101)
+    opacity = np.where(opacity > _DARK, opacity, opacity * _PALER)
+    colours = ListedColormap([to_rgba(CELLS, each) for each in opacity], bad=GRID)
+    across, down = np.arange(many + 1), np.arange(len(chart.rows) + 1)
+    mesh: Any = {"vmin": 0, "vmax": 1, "edgecolors": PAGE, "linewidth": 1}
+    axes.pcolormesh(across, down, np.ma.masked_invalid(shades), cmap=colours, **mesh)
+    # The numbers of all cells are written alike: with their decimal places, or whole, or not.
+    if many <= 14:
+        for row, place in _placed(chart.cells):
+            if row.value is not None:
+                whole = many > 5
+                text = number(100 * row.value, 0) if whole else share(row.value, row.interval)
+                ink = PAGE if shades[place] > _DARK else INK
+                x, y = place[1] + 0.5, place[0] + 0.5
+                axes.text(x, y, text, ha="center", va="center", color=ink, in_layout=False)
+    axes.set(ylim=(len(chart.rows), 0))
+    axes.set_yticks(down[:-1] + 0.5, [_label(name) for name in chart.rows])
+    upright = many * max(map(len, chart.columns)) > _LETTERS - _LABEL
+    names = [_label(name) if upright else name for name in chart.columns]
+    axes.set_xticks(across[:-1] + 0.5, names, rotation=90 * upright)
+    axes.tick_params(labeltop=True, labelbottom=False, labelcolor=INK)
+    reasons = sorted({c.reason for row in chart.cells for c in row if c and c.reason})
+    under = ["in percent"] * (5 < many <= 14) + [f"undefined: {'; '.join(reasons)}"] * bool(reasons)
+    lines = textwrap.wrap("; ".join(under), _LETTERS - _LABEL)
+    axes.set_xlabel("\n".join(lines))
+    head = max(len(line) for name in names for line in name.split("\n")) * 0.08 if upright else 0.2
+    return 0.35 * len(chart.rows) + head + _LINE * (len(lines) + 1)
+
+
+def _placed(
+    cells: Sequence[Sequence[Mark | None]],
+) -> Iterator[tuple[Mark, tuple[int, int]]]:
+    return ((cell, (i, j)) for i, row in enumerate(cells) for j, cell in enumerate(row) if cell)
+
+
+def _shade(cell: Mark | None, darkest: float) -> float:
+    """Shade of a cell from 0 to 1; NaN where there is nothing to say."""
+    if cell is None:
+        return np.nan
+    return float(np.clip((cell.value or 0.0) / darkest, 0, _FAINT if _may_be_nothing(cell) else 1))
+
+
+def _may_be_nothing(cell: Mark) -> bool:
+    return cell.lower is None or cell.lower <= 0 or cell.doubtful or cell.category is not None
+
+
+# Axes
+
+
+def _fits(value: float, axis: Axis) -> bool:
+    """Return whether an axis has a place for a value."""
+    return bool(np.isfinite(value)) and (value > 0 or axis.scale == "linear")
+
+
+def _limits(
+    axis: Axis, values: Iterable[float], intervals: Iterable[tuple[float, float] | None]
+) -> tuple[float, float]:
+    """Limits of an axis around all values, and all but the far ends of very long intervals."""
+    log = axis.scale == "log"
+
+    def places(numbers: Iterable[float]) -> list[float]:
+        fit = [number for number in numbers if _fits(number, axis)]
+        return [float(np.log10(number)) for number in fit] if log else fit
+
+    pairs = [places(interval) for interval in intervals if interval]
+    widths = [pair[1] - pair[0] for pair in pairs if len(pair) == 2]
+    within = places(values) or [0.0]
+    far = 2 * max(max(within) - min(within), float(np.median(widths)) if widths else 0.0)
+    reached = within + [end for pair in pairs for end in pair]
+    low, high = max(min(reached), min(within) - far), min(max(reached), max(within) + far)
+    room = 0.04 * (high - low or abs(high) or 1.0)
+    return (10 ** (low - room), 10 ** (high + room)) if log else (low - room, high + room)
+
+
+def _set_axis(axes: Axes, name: str, axis: Axis, limits: tuple[float, float]) -> None:
+    """Set scale, limits and ticks of the axis `name` ("x" or "y")."""
+    locator: Any = MaxNLocator(4, steps=[1, 2, 2.5, 5, 10], integer=axis.counted)
+    if axis.scale == "log" and (ratio := limits[1] / limits[0]) > 10:
+        # A short logarithmic axis has hardly any powers of ten.
+        locator = LogLocator(subs=(1, 2, 5) if ratio < 100 else (1,), numticks=5)
+    ticks = [tick for tick in locator.tick_values(*limits) if limits[0] <= tick <= limits[1]]
+    axes.set(**{f"{name}scale": axis.scale, f"{name}lim": limits})
+    axes.minorticks_off()
+    drawn = axes.xaxis if name == "x" else axes.yaxis
+    drawn.set_major_locator(FixedLocator(ticks))
+    drawn.set_major_formatter(lambda value, _: axis.written(value))
