@@ -13,6 +13,7 @@ import numpy as np
 from halftruth_collector.cli.output import print_table
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_collector.estimation.model import fit_model, shares
 from halftruth_shared import SplitQuestionnaire
 
@@ -49,10 +50,10 @@ def one_survey(max_length, reports, seed):
     estimator = Estimator(survey, counts)
     for names, truth in TRUTH.items():
         of_model = shares(model, names)
-        yield "model", names, truth, of_model.support, of_model.interval(), seconds
+        yield "model", names, truth, of_model.support, table_intervals(of_model), seconds
         if len(names) <= max_length:
             table = estimator.table(names)
-            yield "unbiased", names, truth, table.support, table.interval(), seconds
+            yield "unbiased", names, truth, table.support, table_intervals(table), seconds
 
 
 def main(surveys):

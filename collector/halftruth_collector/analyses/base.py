@@ -147,10 +147,9 @@ class Counted:
         if not names and not self._where and (self._missing == "keep" or not missing):
             every = np.array(float(self.counts.reports))
             return every, every, every
-        share, variance = self.estimator.tables.people(names, answering)
-        half_width = normal_quantile(1 - confidence) * np.sqrt(variance)
-        reports = self.counts.reports
-        return share * reports, (share - half_width) * reports, (share + half_width) * reports
+        quantile, reports = normal_quantile(1 - confidence), self.counts.reports
+        share, lower, upper = self.estimator.tables.people(names, answering, quantile)
+        return share * reports, lower * reports, upper * reports
 
     @cached_property
     def _model(self) -> LoglinearModel | None:

@@ -10,6 +10,7 @@ from halftruth_shared.analyses.regression import Coefficient, RegressionQuery
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.equation import Equation
 from ..estimation.estimates import estimates
+from ..estimation.intervals import NUMBER, RATIO
 from ..estimation.regression import Regression
 from ..estimation.reliability import grades
 
@@ -33,11 +34,12 @@ def coefficients_of(
     grade = grades(margins, ratio=odds_scale)
     # An end may be too far for a number, and then there is no interval.
     near = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
-    ratios = estimates(Estimate, odds[0], half_widths * np.nan, tuple(near), grade=grade)
+    ratios = estimates(Estimate, RATIO, odds[0], half_widths * np.nan, tuple(near), grade=grade)
     terms = model.predictors.terms
     first = [term[0] if term else None for term in terms]
     return estimates(
         Coefficient,
+        NUMBER,
         fit.coefficients,
         fit.standard_error,
         ends,
@@ -60,5 +62,5 @@ def _effects(fit: Regression, quantile: float) -> list[Estimate | None]:
     for number, (value, error) in enumerate(zip(fit.effects, fit.effect_errors, strict=True), 1):
         error = np.nan if np.isnan(fit.z[number]) else error
         ends = value - quantile * error, value + quantile * error
-        [effects[number]] = estimates(Estimate, value, error, ends)
+        [effects[number]] = estimates(Estimate, NUMBER, value, error, ends)
     return effects

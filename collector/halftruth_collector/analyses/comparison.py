@@ -30,8 +30,16 @@ from halftruth_shared.attribute import OPTION
 from halftruth_shared.errors import listing
 
 from ..estimation.answers import category_code
-from ..estimation.contrasts import Estimates, Groups, compare_groups, shares_of, trend_of
+from ..estimation.contrasts import (
+    Estimates,
+    Groups,
+    compare_groups,
+    shares_of,
+    trend_of,
+    trend_weights,
+)
 from ..estimation.estimates import covariance_of, estimates
+from ..estimation.intervals import DIFFERENCE, RATIO, SHARE, Quantity
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest, middle_answer
 
@@ -63,6 +71,7 @@ def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
         every.append(trend_of(groups, query.confidence))
     gradient = np.vstack([each.gradient for each in every])
     against = None if reference is None else names[reference]
+    of_trend = SHARE.contrast(trend_weights(len(names)).tolist())
     compared = [group for group in names if group != against]
     return ComparisonResult(
         **counted.origin(),
@@ -71,6 +80,7 @@ def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
         groups=[
             *_estimates(
                 GroupShare,
+                SHARE,
                 every[0],
                 group=names,
                 base=(groups.reports * groups.base).tolist(),
@@ -79,13 +89,13 @@ def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
         comparisons=[
             *_estimates(
                 GroupComparison,
+                DIFFERENCE if query.effect == "difference" else RATIO,
                 effects,
-                ratio=query.effect != "difference",
                 group=compared,
                 against=[against] * len(compared),
             )
         ],
-        trend=next(_estimates(Estimate, every[2])) if query.trend else None,
+        trend=next(_estimates(Estimate, of_trend, every[2])) if query.trend else None,
         covariance=covariance_of(gradient @ groups.covariance @ gradient.T)
         if query.covariance
         else None,
@@ -128,19 +138,13 @@ def _reference(attribute: Attribute, chosen: Sequence[int], name: str | None) ->
     return chosen.index(code)
 
 
-def _estimates(
-    kind: type[E],
-    columns: Estimates,
-    *,
-    ratio: bool = False,
-    **fields: Any,
-) -> Iterator[E]:
+def _estimates(kind: type[E], of: Quantity, columns: Estimates, **fields: Any) -> Iterator[E]:
     return estimates(
         kind,
+        of,
         columns.value,
         columns.standard_error,
         (columns.lower, columns.upper),
-        ratio=ratio,
         p_value=columns.p_value,
         undefined=columns.undefined,
         **fields,

@@ -34,9 +34,10 @@ from msgspec.structs import replace
 
 from ..estimation.answers import present_items
 from ..estimation.association import in_order, known_covariance
-from ..estimation.bounds import Array, optional
+from ..estimation.bounds import Array, normal_quantile, optional
 from ..estimation.estimates import covariance_of, estimates
 from ..estimation.independence import Departures, IndependenceTest
+from ..estimation.intervals import SHARE, Quantity, table_intervals
 from ..estimation.ratios import ConditionalShares, conditional_covariance, conditional_shares
 from ..estimation.selection import adjusted_p_values
 from . import sentences, verdicts
@@ -123,8 +124,10 @@ def _multiple_response(
     # In row-major order, whether the options are in the rows or in the columns.
     axes = [dict.fromkeys(axis) for axis in zip(*found, strict=True)]
     cells = _adjusted([found[key] for key in product(*axes)])
-    margins = [(cell.ends[1] - cell.ends[0]) / 2 if cell.ends else np.inf for cell in cells]
-    reliability, verdict = verdicts.on_table(np.array(margins), np.concatenate(effective))
+    errors = np.array([cell.standard_error or np.nan for cell in cells])
+    bounded = np.array([cell.set == "interval" for cell in cells])
+    margins = np.where(bounded, normal_quantile(1 - query.confidence) * errors, np.inf)
+    reliability, verdict = verdicts.on_table(margins, np.concatenate(effective))
     return CrosstabResult(
         **counted.origin(),
         query=query,
@@ -178,6 +181,7 @@ def _tabulate(counted: Counted, query: CrosstabQuery) -> tuple[CrosstabResult, A
         cells=[
             *estimates(
                 CrosstabCell,
+                SHARE,
                 shares.share,
                 np.sqrt(shares.variance),
                 shares.sets,
@@ -230,21 +234,22 @@ def _bases(counted: Counted, query: CrosstabQuery, base_axes: Sequence[int]) -> 
     people = counted.people(names, others, query.confidence)
     if not names:
         everybody = Estimate(value=1.0, interval=(1.0, 1.0), reliability="usable")
-        return [CrosstabBase(values={}, share=everybody, people=next(_people(*people)))]
+        return [CrosstabBase(values={}, share=everybody, people=next(_people(counted, *people)))]
     table = counted.estimator.table(names, answering=others)
     error = np.sqrt(table.variance(query.target))
-    shares = estimates(
-        Estimate, table.support, error, table.interval(query.confidence, query.target)
-    )
+    ends = table_intervals(table, query.confidence, query.target)
+    shares = estimates(Estimate, SHARE, table.support, error, ends)
     every = cells(counted.estimator.schema, names)
     return [
         CrosstabBase(values=values, share=share, people=number)
-        for (_, values), share, number in zip(every, shares, _people(*people), strict=True)
+        for (_, values), share, number in zip(every, shares, _people(counted, *people), strict=True)
     ]
 
 
-def _people(people: Array, lower: Array, upper: Array) -> Iterator[Estimate]:
-    return estimates(Estimate, people, np.full(people.shape, np.nan), (lower, upper))
+def _people(counted: Counted, people: Array, lower: Array, upper: Array) -> Iterator[Estimate]:
+    reports = float(counted.counts.reports)
+    of = Quantity(0.0, reports, unit=reports)
+    return estimates(Estimate, of, people, np.full(people.shape, np.nan), (lower, upper))
 
 
 def _measures(counted: Counted, query: CrosstabQuery) -> list[MeasureEstimate]:

@@ -31,6 +31,7 @@ from ..estimation.distribution import (
     scale_of,
 )
 from ..estimation.estimates import estimates
+from ..estimation.intervals import SHARE, Quantity, deviation_of, mean_of
 from . import sentences
 from .base import Analysis, Counted, Grid, errors_naming
 
@@ -114,10 +115,10 @@ def _differences(
     half_widths = normal_quantile(1 - query.confidence) * errors
     differences = estimates(
         Estimate,
+        mean_of(scale.values).contrast([1, -1]),
         values,
         errors,
         (values - half_widths, values + half_widths),
-        span=np.ptp(scale.values),
         p_value=2 * scipy.special.ndtr(-np.abs(values) / np.where(errors > 0, errors, np.nan)),
         undefined=[lacking if np.isnan(value) else None for value in values],
     )
@@ -158,20 +159,18 @@ def _group(
     return GroupDistribution(
         group=group,
         base=base,
-        mean=_moment(distribution.mean(scale.values, z), scale),
-        deviation=_moment(distribution.deviation(scale.values, z), scale),
+        mean=_moment(distribution.mean(scale.values, z), mean_of(scale.values)),
+        deviation=_moment(distribution.deviation(scale.values, z), deviation_of(scale.values)),
         quantiles=[_quantile(distribution, scale, p, z) for p in query.percentiles],
         answers=_shares(distribution, scale, z),
     )
 
 
-def _moment(moment: Moment, scale: Scale) -> Estimate:
+def _moment(moment: Moment, of: Quantity) -> Estimate:
     if np.isnan(moment.value):
         return Estimate(undefined="the estimate of the variance is not above 0")
     ends = (moment.lower, moment.upper)
-    return next(
-        estimates(Estimate, moment.value, moment.standard_error, ends, span=np.ptp(scale.values))
-    )
+    return next(estimates(Estimate, of, moment.value, moment.standard_error, ends))
 
 
 def _quantile(
@@ -182,10 +181,10 @@ def _quantile(
     return next(
         estimates(
             QuantileEstimate,
+            mean_of(scale.values, scale.edges),
             one.value,
             np.nan,
             (one.lower, one.upper) if distribution.known else (np.nan, np.nan),
-            span=np.ptp(scale.values),
             percentile=[percentile],
             answer=[scale.answers[one.answer]],
             answers=[answers if distribution.known else None],
@@ -199,7 +198,7 @@ def _shares(distribution: Distribution, scale: Scale, z: float) -> list[OrderedS
     def of(kind: type[E], shares: Array, errors: Array, **fields: Any) -> Iterator[E]:
         errors = errors + unknown
         ends = (shares - z * errors, shares + z * errors)
-        return estimates(kind, shares, errors, ends, **fields)
+        return estimates(kind, SHARE, shares, errors, ends, **fields)
 
     cumulative = [*of(Estimate, distribution.cumulative, distribution.cumulative_error)]
     return [

@@ -22,6 +22,7 @@ from halftruth_shared.attribute import OPTION
 from ..estimation import Estimator
 from ..estimation.bounds import normal_quantile
 from ..estimation.estimates import estimates
+from ..estimation.intervals import SHARE, mean_of
 from ..estimation.options import chosen_code, mean_number, mean_share
 from ..estimation.reliability import RELIABILITIES
 from . import sentences
@@ -142,7 +143,8 @@ def _mean_number(
     if np.isnan(mean):
         return Estimate(undefined="who answered is not significantly above zero")
     width = normal_quantile(1 - query.confidence) * error
-    return next(estimates(Estimate, mean, error, (mean - width, mean + width), span=len(options)))
+    of = mean_of([0, len(options)])
+    return next(estimates(Estimate, of, mean, error, (mean - width, mean + width)))
 
 
 def _missing(
@@ -155,7 +157,7 @@ def _missing(
     for category in every[0].missing if len(options) <= MAX_OPTIONS else ():
         share, error = mean_share(counted.of_all, every, category, query.target)
         ends = (share - quantile * error, share + quantile * error)
-        yield from estimates(AnswerShare, share, error, ends, answer=[category])
+        yield from estimates(AnswerShare, SHARE, share, error, ends, answer=[category])
 
 
 def grid(result: OverviewResult) -> Grid:

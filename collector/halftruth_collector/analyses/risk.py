@@ -12,6 +12,7 @@ from halftruth_shared.analyses.wording import percent
 
 from ..disclosure.linking import LinkingRisk, linking_risk_of, shape_of
 from ..estimation.bounds import Array
+from ..estimation.intervals import table_intervals
 from ..estimation.likelihood import project_to_simplex
 from . import sentences
 from .base import Analysis, Counted, Grid
@@ -40,7 +41,7 @@ def compute(counted: Counted, query: RiskQuery) -> RiskResult:
     survey, names = counted.survey, [*query.quasi, query.sensitive]
     shape_of(survey, query.quasi, query.sensitive)
     estimate = counted.estimator.table(names)
-    lower, _ = estimate.interval(_CONFIDENCE, "population")
+    lower, _ = table_intervals(estimate, _CONFIDENCE, "population")
     table = project_to_simplex(estimate.support)
     table = np.where(table * counted.counts.reports < _NOBODY, 0.0, table)
     if not table.any():

@@ -11,11 +11,11 @@ from halftruth_shared.analyses.base import Method, TypicalError
 from halftruth_shared.analyses.estimate import Estimate, Reliability
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.table import TableQuery
-from halftruth_shared.mechanisms.variances import share_interval
 
 from ..estimation import Estimator
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.estimates import estimates
+from ..estimation.intervals import SHARE, share_interval, table_intervals
 from ..estimation.reliability import margin
 from . import verdicts
 
@@ -50,10 +50,10 @@ def estimate_shares(
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         cells = [kind(**row, reliability=reliability) for row in rows]
         return Shares(cells, reliability, verdict, typical)
-    ends = table.interval(query.confidence, query.target)
+    ends = table_intervals(table, query.confidence, query.target)
     reliability, verdict = verdicts.on_table(margin(*ends), table.effective_reports)
     error, errors = np.sqrt(table.variance(query.target)), table.error_parts(query.target)
-    cells = [*estimates(kind, support, error, ends, errors=errors, **fields)]
+    cells = [*estimates(kind, SHARE, support, error, ends, errors=errors, **fields)]
     return Shares(cells, reliability, verdict, effective_reports=_effective(support, error**2))
 
 

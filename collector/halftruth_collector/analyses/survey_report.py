@@ -15,6 +15,7 @@ from halftruth_shared.mechanisms import TableEstimate
 
 from ..estimation.bounds import normal_quantile
 from ..estimation.independence import Departures, JointTest
+from ..estimation.intervals import table_intervals
 from ..estimation.reliability import margin, reliability, typical
 from ..estimation.selection import listed_alpha
 from . import overview
@@ -158,7 +159,7 @@ def _departure(counted: Counted, departures: Departures, alpha: float) -> _Depar
     table, scores = departures.table, departures.scores
     cell = np.unravel_index(np.nanargmax(np.abs(scores)), scores.shape)
     schema = counted.survey.schema
-    lower, upper = table.interval(1 - alpha, "population")
+    lower, upper = table_intervals(table, 1 - alpha, "population")
     return _Departure(
         {
             name: schema.attributes[schema.position(name)].categories[code]
@@ -172,7 +173,7 @@ def _departure(counted: Counted, departures: Departures, alpha: float) -> _Depar
 
 
 def _judged(table: TableEstimate) -> Reliability:
-    lower, upper = table.interval(_CONFIDENCE, "population")
+    lower, upper = table_intervals(table, _CONFIDENCE, "population")
     return reliability(typical(margin(lower, upper).ravel()))
 
 

@@ -51,10 +51,13 @@ def on_rule(rule: RuleEstimate) -> str:
     """Verdict on a rule, by the wider of the intervals of its two shares."""
     if rule.support.ends is None or rule.interval is None:
         return on_share(math.nan)
-    (lower, upper), ends = rule.support.ends, rule.ends or (-math.inf, math.inf)
-    positive = lower > 0 and upper - lower < 1
-    uncertain = "" if positive else "; the support is not significantly above zero"
-    return on_share(max(upper - lower, ends[1] - ends[0]) / 2) + uncertain
+    lower, upper = rule.support.ends
+    uncertain = "" if lower > 0 else "; the support is not significantly above zero"
+    if rule.ends is None:
+        return on_share(math.inf) + uncertain
+    # Reliability does not depend on how near to 0 or 1 the interval is cut.
+    width = max(upper - lower, rule.ends[1] - rule.ends[0]) / 2
+    return _verdict(rule.reliability, known_to(rule.reliability, half_width(width))) + uncertain
 
 
 def on_table(margins: Array, effective: Array | float = math.inf) -> tuple[Reliability, str]:

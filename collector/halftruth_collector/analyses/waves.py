@@ -175,14 +175,17 @@ def _add(result: WavesResult, rows: Rows, levels: Mapping[int, Levels]) -> None:
     for place, wave in enumerate(waves):
         since = _since(result.query, waves, place)
         if since is not None:
-            change = contrast(every, one_wave[place] - one_wave[since])
+            weights = one_wave[place] - one_wave[since]
+            of_change = rows._replace(of=rows.of.contrast(weights.tolist()))
+            change = contrast(every, weights)
             result.changes.extend(
-                _messages(WaveChange, rows, change, wave=wave, since=waves[since])
+                _messages(WaveChange, of_change, change, wave=wave, since=waves[since])
             )
     # Of two waves the trend is the change.
     if len(waves) > 2:
-        trend = contrast(every, slope_weights(every, waves))
-        result.trends.extend(_messages(WaveTrend, rows, trend))
+        weights = slope_weights(every, waves)
+        of_trend = rows._replace(of=rows.of.contrast(weights.tolist()))
+        result.trends.extend(_messages(WaveTrend, of_trend, contrast(every, weights)))
 
 
 def _since(query: WavesQuery, waves: Sequence[int], place: int) -> int | None:
@@ -200,10 +203,10 @@ def _messages(kind: type[E], rows: Rows, each: Levels, **fields: Any) -> Iterato
     columns: dict[str, Any] = {name: [value] * many for name, value in fields.items()}
     return estimates(
         kind,
+        rows.of,
         each.value,
         each.standard_error,
         (np.where(lacking, np.nan, each.lower), np.where(lacking, np.nan, each.upper)),
-        span=rows.span,
         errors=(each.perturbation, each.sampling),
         p_value=each.p_value if isinstance(each, Contrasts) else None,
         undefined=[reason if one else None for one in lacking],

@@ -25,6 +25,7 @@ from ..estimation.association import known_covariance
 from ..estimation.bounds import Array, normal_quantile, optional
 from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake
 from ..estimation.estimates import covariance_of, estimates
+from ..estimation.intervals import SHARE
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest
 from .overview import chart_of_questions
@@ -107,6 +108,7 @@ def _weighted(
         answers=[
             *estimates(
                 WeightedAnswer,
+                SHARE,
                 estimate.share,
                 error,
                 (estimate.share - half_width, estimate.share + half_width),

@@ -23,6 +23,7 @@ from .answers import answered, answers_of, presence
 from .bounds import Array, check_confidence, normal_quantile
 from .estimates import estimates
 from .gradients import Jet, SecondOrder
+from .intervals import Quantity
 from .measures import (
     MEASURE_NAMES,
     OF_MANY,
@@ -116,6 +117,7 @@ class MeasureColumn:
         NaN where undefined. The standard error of a ratio is that of its logarithm.
     reason : ndarray of str, shape (R,)
         Why there is no value; empty where there is one.
+    quantity : Quantity
     """
 
     name: str
@@ -124,6 +126,7 @@ class MeasureColumn:
     reason: NDArray[np.str_]
     estimate: Estimates
     measure: Measure
+    quantity: Quantity
 
     def interval(self, confidence: float) -> tuple[Array, Array]:
         """Normal interval of each, infinite where nothing is too large, NaN where undefined."""
@@ -147,10 +150,10 @@ class MeasureColumn:
         margins = margin(*self.interval(judged_at or confidence), ratio=self.measure.ratio)
         return estimates(
             MeasureEstimate,
+            self.quantity,
             self.value,
             self.standard_error,
             self.interval(confidence),
-            ratio=self.measure.ratio,
             grade=grades(margins, ratio=self.measure.ratio),
             undefined=self.reason.tolist(),
             name=[self.name] * len(self.value),
@@ -191,6 +194,7 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Measur
         reason,
         estimate,
         measure,
+        measure.quantity(cells, n),
     )
 
 

@@ -21,13 +21,13 @@ from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.comparison import Effect
 from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.reconstruction import Sample
-from halftruth_shared.mechanisms.variances import share_interval
 from numpy.typing import NDArray
 
 from .association import known_covariance
 from .bounds import Array, normal_quantile
 from .domain import SOMEBODY
 from .gradients import Jet
+from .intervals import share_interval
 from .ratios import Linear, Ratios, conditional_shares
 
 #: A variance is nothing but rounding if it is so small against that without any perturbation.
@@ -231,14 +231,19 @@ def compare_groups(
     return Estimates(value, error, lower, upper, p_value, tuple(undefined), gradient)
 
 
+def trend_weights(groups: int) -> Array:
+    """Weights of the least-squares slope over so many groups, one after the other."""
+    ranks = np.arange(groups) - (groups - 1) / 2
+    return np.asarray(ranks / (ranks @ ranks))
+
+
 def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
     """Average change of the share from one group to the next, as one effect.
 
     It is the contrast Σ c_g p̂_g with c_g = (g − ḡ)/Σ(g − ḡ)², the slope of the least-squares line
     through the shares of the groups, each of which weighs the same.
     """
-    ranks = np.arange(len(groups.names)) - (len(groups.names) - 1) / 2
-    weights = (ranks / (ranks @ ranks))[None]
+    weights = trend_weights(len(groups.names))[None]
     quantile = normal_quantile(1 - confidence)
     cells = Jet.variables(groups.support)
     undefined = next(filter(None, _lacking(groups, cells, groups.names, quantile)), "")

@@ -14,7 +14,7 @@ where it is about 2 standard errors above 0, in 0.92 where it is 4, and in 0.935
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -24,12 +24,13 @@ from halftruth_shared import Attribute, DomainTooLarge, EstimateError, Parameter
 from halftruth_shared.analyses.base import Answers
 from halftruth_shared.analyses.wording import items
 from halftruth_shared.channels.axes import Places
-from halftruth_shared.mechanisms import Margins, TableEstimate, Target
+from halftruth_shared.mechanisms import Margins, TableEstimate, Target, UnitVariance
 from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS, Sample
 from numpy.typing import NDArray
 
 from .answers import answer_codes, category_codes
 from .bounds import Array
+from .intervals import intervals_at
 from .ratios import ratio_covariance
 
 #: Against the variances that a variance is the difference of, one that is nothing but rounding.
@@ -208,6 +209,8 @@ class DomainTable(TableEstimate):
         About how many of all reports are of them, at least 1.
     margins : DomainMargins or None
         Those of a slice, which need no covariance of all cells.
+    design : callable or None
+        Variance of the table of `attributes` of everybody as a function of a share, by target.
     """
 
     attributes: tuple[str, ...]
@@ -215,6 +218,7 @@ class DomainTable(TableEstimate):
     kept: Kept
     reports: int = 1
     margins: "DomainMargins | None" = None
+    design: Callable[[Target], UnitVariance] | None = None
 
     def counted(self) -> "DomainTable":
         """The same with about how many reports are of the people whom it is of."""
@@ -270,6 +274,11 @@ class DomainTable(TableEstimate):
             added = (added - added.sum(axis=1, keepdims=True) * shares) / base
             yield Sample(each.reports, each.chances, added)
 
+    def unit_variance(self, target: Target = "population") -> UnitVariance | None:
+        if self.design is None:
+            return None
+        return self.design(target).take(np.ix_(*self.kept[: len(self.attributes)]))
+
     def cells_covariance(self, target: Target) -> Array:
         """Covariance of `cells` in row-major order."""
         size, each = self._chosen.shape
@@ -283,6 +292,14 @@ class DomainTable(TableEstimate):
             return self._summed(self.joint.variance(target))
         spread = np.diag(self.cells_covariance(target)).reshape(self.cells.shape)
         return _determined(spread, self._largest, target)
+
+    def cells_interval(self, quantile: float, target: Target) -> tuple[Array, Array]:
+        """Ends of the intervals of `cells`: normal where these are sums of several shares."""
+        if self._chosen.shape[1] == 1:
+            lower, upper = intervals_at(self.joint, quantile, target)
+            return self._summed(lower), self._summed(upper)
+        half_width = quantile * np.sqrt(self.cells_variance(target))
+        return self.cells - half_width, self.cells + half_width
 
     def base_error(self, target: Target) -> float:
         """Standard error of `base`, NaN where unknown; 0 where every report tells it."""

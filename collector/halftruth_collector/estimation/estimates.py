@@ -9,21 +9,29 @@ from halftruth_shared.analyses.estimate import Estimate
 from numpy.typing import ArrayLike
 
 from .bounds import Array, optional
-from .ratios import FiellerSets
-from .reliability import RELIABILITIES, grades, margin
+from .intervals import (
+    EMPTY,
+    EVERYTHING,
+    INTERVAL,
+    KINDS,
+    OUTSIDE,
+    UNDEFINED,
+    ConfidenceSets,
+    Quantity,
+)
+from .reliability import NOT, RELIABILITIES, grades, margin
 
 E = TypeVar("E", bound=Estimate)
 
 
 def estimates(
     kind: type[E],
+    of: Quantity,
     value: ArrayLike,
     standard_error: ArrayLike,
-    ends: tuple[ArrayLike, ArrayLike] | FiellerSets,
+    ends: tuple[ArrayLike, ArrayLike] | ConfidenceSets,
     *,
     grade: ArrayLike | None = None,
-    ratio: bool = False,
-    span: float = 1.0,
     errors: tuple[Array, Array] | None = None,
     p_value: ArrayLike | None = None,
     undefined: Sequence[str | None] | None = None,
@@ -35,42 +43,36 @@ def estimates(
     ----------
     kind : type
         Which message.
+    of : Quantity
+        What is estimated: confidence sets are cut to its possible values.
     value, standard_error : array_like, shape (K,)
         Of a ratio, the standard error is that of its logarithm.
-    ends : pair of array_like or FiellerSets
+    ends : pair of array_like or ConfidenceSets
         Of the intervals; the upper one infinite where there is none.
     grade : array_like, optional
-        Positions in `RELIABILITIES`; by default by the margins of the intervals.
-    ratio : bool
-        Whether these are ratios.
-    span : float
-        Range of the scale of numbers that are no shares.
+        Positions in `RELIABILITIES`; by default by the margins of the intervals, before these are
+        cut: how precise an estimate is does not depend on how near to an end it is.
     errors : pair of ndarray, optional
         Perturbation and sampling error.
     p_value, undefined : optional
     fields
         Columns of the message's own fields.
     """
-    if isinstance(ends, FiellerSets):
-        lower, upper, sets = ends.lower, ends.upper, ends.kinds
-        margins = ends.half_width
-    else:
-        lower, upper = (np.ravel(np.asarray(end, float)) for end in ends)
-        sets = ["interval"] * lower.size
-        margins = margin(lower, upper, ratio=ratio)
+    whole = ends if isinstance(ends, ConfidenceSets) else ConfidenceSets.intervals(*ends)
     if grade is None:
-        grade = grades(margins / span, ratio=ratio)
+        # Only intervals have a margin as a factor.
+        margins = margin(whole.lower, whole.upper, ratio=True) if of.ratio else whole.half_width
+        grade = grades(margins / of.unit, ratio=of.ratio)
+    sets = whole.within(of)
+    grade = np.where(sets.kind == EMPTY, NOT, np.ravel(grade))
+    hull, gaps = _ends(sets, of)
     columns: dict[str, Sequence[Any]] = {
         "value": _numbers(value),
-        "standard_error": _numbers(standard_error),
-        "interval": [
-            None
-            if set is None or (set != "everything" and (low != low or high != high))
-            else (optional(low), optional(high))
-            for set, low, high in zip(sets, lower.tolist(), upper.tolist(), strict=True)
-        ],
-        "set": [set or "interval" for set in sets],
-        "reliability": [RELIABILITIES[place] for place in np.ravel(grade).tolist()],
+        "standard_error_log" if of.logarithmic else "standard_error": _numbers(standard_error),
+        "interval": hull,
+        "gap": gaps,
+        "set": ["interval" if kind == UNDEFINED else KINDS[kind] for kind in sets.kind.tolist()],
+        "reliability": [RELIABILITIES[place] for place in grade.tolist()],
         **fields,
     }
     if errors is not None:
@@ -84,6 +86,29 @@ def estimates(
         columns["undefined"] = [reason or None for reason in undefined]
     for row in zip(*columns.values(), strict=True):
         yield kind(**dict(zip(columns, row, strict=True)))
+
+
+def _ends(
+    sets: ConfidenceSets, of: Quantity
+) -> tuple[list[tuple[float | None, float | None] | None], list[tuple[float, float] | None]]:
+    """Smallest and largest value of each set, and the gap between its two parts."""
+    hull: list[tuple[float | None, float | None] | None] = []
+    gaps: list[tuple[float, float] | None] = []
+    for kind, low, high in zip(*map(np.ndarray.tolist, vars(sets).values()), strict=True):
+        ends, gap = None, None
+        if kind == INTERVAL:
+            ends = (optional(low), optional(high))
+        elif kind == EVERYTHING:
+            ends = (optional(of.lower), optional(of.upper))
+        elif kind == OUTSIDE:
+            below, above = low >= of.lower, high <= of.upper
+            least = of.lower if below else max(high, of.lower)
+            most = of.upper if above else min(low, of.upper)
+            ends = (optional(least), optional(most))
+            gap = (low, high) if below and above else None
+        hull.append(ends)
+        gaps.append(gap)
+    return hull, gaps
 
 
 def covariance_of(*blocks: Array) -> list[list[float | None]]:

@@ -67,8 +67,10 @@ class FinitePopulation(TableSource):
         return _FiniteMargins(self._source.margins(counts, attributes), self._sampled)
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
-        # A forecast, of which the sampling variance is the smaller part.
-        return self._source.unit_variance(attributes, target)
+        alone = self._source.unit_variance(attributes, "respondents")
+        if target == "respondents":
+            return alone
+        return self._source.unit_variance(attributes, target).mixed(alone, self._sampled)
 
 
 def _mixed(large: Array, alone: Array, sampled: float, target: Target) -> Array:
@@ -102,6 +104,12 @@ class _FiniteTable(TableEstimate):
 
     def samples(self, shares: Array) -> Iterable[Sample]:
         return self.table.samples(shares)
+
+    def unit_variance(self, target: Target = "population") -> UnitVariance | None:
+        large, alone = (self.table.unit_variance(aim) for aim in ("population", "respondents"))
+        if large is None or alone is None or target == "respondents":
+            return alone
+        return large.mixed(alone, self.sampled)
 
     def _variance(self, target: Target) -> Array:
         large, alone = (self.table.variance(aim) for aim in ("population", "respondents"))

@@ -22,11 +22,11 @@ from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Decision, Method, MiningQuery, TypicalError
 from halftruth_shared.analyses.itemsets import ItemsetEstimate
 from halftruth_shared.mechanisms import Margins, TableEstimate
-from halftruth_shared.mechanisms.variances import share_interval
 from numpy.typing import NDArray
 
 from .bounds import Array, logits, normal_quantile
 from .estimates import estimates
+from .intervals import SHARE, share_interval
 from .likelihood import WholeTable, supports_within
 from .reliability import RELIABILITIES, LengthPrecision, grades, margin, median, typical
 from .selection import discoveries, listed_alpha
@@ -123,6 +123,7 @@ class Itemsets:
         ]
         return estimates(
             ItemsetEstimate,
+            SHARE,
             self.support,
             self.standard_error,
             (self.lower, self.upper),

@@ -15,11 +15,17 @@ from halftruth_shared import ParameterError
 from numpy.typing import NDArray
 
 from .gradients import Jet
+from .intervals import Quantity
 
 #: What a measure is computed from: presence and absence of two attributes, of any number of
 #: attributes, or the categories as they are.
 Scope = Literal["pair", "itemset", "categories", "ordered"]
 
+
+Limits = tuple[float, float]
+
+#: Of a share, and of what is 0 at independence and never negative.
+_NEVER_NEGATIVE = (0.0, 1.0)
 
 #: Shares below this are differences of equal numbers.
 _ROUNDING = 1e-12
@@ -51,6 +57,11 @@ class Cells:
         self.margins = tuple(
             self.table.sum(*(a for a in axes if a != axis)).positive() for axis in axes
         )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of categories of each attribute."""
+        return self.table.shape[: len(self._axes)]
 
     def total(self, terms: Jet) -> Jet:
         """Sum over the axes of the attributes, each of which stays with length 1."""
@@ -147,6 +158,8 @@ class Measure:
 
     Attributes
     ----------
+    limits : pair of float, or callable
+        Smallest and largest possible value, which may depend on the size of the table and on N.
     ratio : bool
         Whether it has no scale of 1, being a ratio or growing with N.
     factors : callable or None
@@ -163,11 +176,17 @@ class Measure:
     name: str
     scope: Scope
     of: Callable[[Cells, float], Jet]
+    limits: Limits | Callable[[Sequence[int], float], Limits] = (-1.0, 1.0)
     ratio: bool = False
     factors: Callable[[Cells], Factors] | None = None
     slopes: Callable[[Cells, float], Jet] | None = None
     denominators: Callable[[Cells], Sequence[Jet]] | None = None
     logarithms: bool = False
+
+    def quantity(self, cells: Cells, n: float) -> Quantity:
+        """Kind of quantity that it is in a table of N respondents."""
+        limits = self.limits if isinstance(self.limits, tuple) else self.limits(cells.sizes, n)
+        return Quantity(*limits, ratio=self.ratio, logarithmic=self.factors is not None)
 
 
 def _phi(t: Cells, n: float) -> Jet:
@@ -180,7 +199,7 @@ def _ratio(name: str, scope: Scope, factors: Callable[[Cells], Factors]) -> Meas
         numerators, denominators = factors(t)
         return reduce(mul, numerators) / reduce(mul, [jet.positive() for jet in denominators])
 
-    return Measure(name, scope, of, ratio=True, factors=factors)
+    return Measure(name, scope, of, (0.0, math.inf), ratio=True, factors=factors)
 
 
 def _j_measure(t: Cells, n: float) -> Jet:
@@ -252,7 +271,7 @@ def _share_of_entropy(name: str, axis: int) -> Measure:
     def of(t: Cells, n: float) -> Jet:
         return t.information / entropy(t)
 
-    return Measure(name, "categories", of, slopes=slopes, logarithms=True)
+    return Measure(name, "categories", of, _NEVER_NEGATIVE, slopes=slopes, logarithms=True)
 
 
 def _concentration(t: Cells, n: float) -> Jet:
@@ -281,6 +300,23 @@ def _somers_d(t: Cells, n: float) -> Jet:
     return (alike - against) / t.untied(0).positive()
 
 
+def _leverage_limits(sizes: Sequence[int], n: float) -> Limits:
+    """Of k attributes: all of share p < 1 together, or each of share 1 − 1/k and none together."""
+    k = len(sizes)
+    share = k ** (-1 / (k - 1))
+    return -((1 - 1 / k) ** k), share - share**k
+
+
+def _chi_squared_limits(sizes: Sequence[int], n: float) -> Limits:
+    """Of two attributes N·(min(r, c) − 1); of more, rare answers together have no largest one."""
+    return 0.0, n * (min(sizes) - 1) if len(sizes) == 2 else math.inf
+
+
+def _g_squared_limits(sizes: Sequence[int], n: float) -> Limits:
+    """2N times the entropy of all answers but the one with most categories."""
+    return 0.0, 2 * n * (sum(map(math.log, sizes)) - math.log(max(sizes)))
+
+
 #: Every measure of Guo Table 3.6, whose D is the *column* risk difference P(not X | not Y) −
 #: P(not X | Y); the one along the rule, P(Y | X) − P(Y | not X), is what others call by that name.
 #: Cosine of k attributes is the root of interest times support.
@@ -295,15 +331,28 @@ MEASURES = (
         "jaccard",
         "itemset",
         lambda t, n: t.every / (1 - t.none).positive(),
+        _NEVER_NEGATIVE,
         denominators=lambda t: [1 - t.none],
     ),
-    Measure("cosine", "itemset", lambda t, n: t.every / t.every_expected**0.5),
+    Measure("cosine", "itemset", lambda t, n: t.every / t.every_expected**0.5, _NEVER_NEGATIVE),
     _ratio("interest", "itemset", lambda t: ([t.every], t.present)),
-    Measure("piatetsky_shapiro", "itemset", lambda t, n: t.every - t.every_expected),
+    Measure(
+        "piatetsky_shapiro",
+        "itemset",
+        lambda t, n: t.every - t.every_expected,
+        _leverage_limits,
+    ),
     _ratio("conviction", "pair", lambda t: (t.sides[1:3], [t.cell(1, 0)])),
-    Measure("j_measure", "pair", _j_measure, slopes=_j_slopes, logarithms=True),
+    # With P(X) = x it is at most −x ln x.
+    Measure("j_measure", "pair", _j_measure, (0.0, 1 / math.e), slopes=_j_slopes, logarithms=True),
     Measure("certainty", "pair", _certainty),
-    Measure("standardized_residual", "pair", _standardized_residual, ratio=True),
+    Measure(
+        "standardized_residual",
+        "pair",
+        _standardized_residual,
+        lambda sizes, n: (-math.sqrt(n), math.sqrt(n)),
+        ratio=True,
+    ),
     Measure("added_value", "pair", _added_value),
     Measure("risk_difference", "pair", _risk_difference),
     Measure("column_risk_difference", "pair", _column_risk_difference),
@@ -311,22 +360,37 @@ MEASURES = (
         "laplace",
         "pair",
         lambda t, n: (n * t.cell(1, 1) + 1) / (n * t.sides[1] + 2),
+        _NEVER_NEGATIVE,
         denominators=lambda t: [t.sides[1]],
     ),
     Measure("kappa", "pair", _kappa),
     _ratio("collective_strength", "pair", _collective_strength),
-    Measure("chi_squared", "categories", _chi_squared, ratio=True, slopes=_chi_squared_slopes),
+    Measure(
+        "chi_squared",
+        "categories",
+        _chi_squared,
+        _chi_squared_limits,
+        ratio=True,
+        slopes=_chi_squared_slopes,
+    ),
     Measure(
         "g_squared",
         "categories",
         lambda t, n: 2 * n * t.information,
+        _g_squared_limits,
         ratio=True,
         slopes=_information_slopes,
         logarithms=True,
     ),
     _share_of_entropy("mutual_information", 0),
     _share_of_entropy("uncertainty_coefficient", 1),
-    Measure("concentration", "categories", _concentration, slopes=_concentration_slopes),
+    Measure(
+        "concentration",
+        "categories",
+        _concentration,
+        _NEVER_NEGATIVE,
+        slopes=_concentration_slopes,
+    ),
 )
 
 #: Measures of two attributes whose answers are in an order (Goodman & Kruskal 1954; Kendall 1945;

@@ -12,15 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
-from typing import get_args
 
 import numpy as np
-from halftruth_shared.analyses.estimate import SetKind
-from halftruth_shared.mechanisms.variances import share_interval
-from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
 from .gradients import Jet
+from .intervals import INTERVAL, UNDEFINED, ConfidenceSets, fieller_sets, share_interval
 
 #: Standard errors by which what is divided by must exceed 0 for a ratio to have an error; the terms
 #: that second-order formulas leave out are then about a twenty-fifth of those they keep.
@@ -28,9 +25,6 @@ MIN_Z = 5
 
 #: Against the largest variance of a cell, one of a base that is nothing but rounding.
 _ROUNDING = 1e-12
-
-_KINDS: tuple[SetKind | None, ...] = (*get_args(SetKind), None)
-_INTERVAL, _OUTSIDE, _EVERYTHING, _UNDEFINED = range(4)
 
 
 def ratio_covariance(
@@ -97,83 +91,6 @@ def confidence_moments(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class FiellerSets:
-    """Sets of ratios as columns.
-
-    Attributes
-    ----------
-    kind : ndarray of int, shape (R,)
-        0: from `lower` to `upper`; 1: everything up to `lower` and from `upper` on; 2:
-        everything; 3: undefined.
-    lower, upper : ndarray, shape (R,)
-        NaN where the set has no ends.
-    """
-
-    kind: NDArray[np.int64]
-    lower: Array
-    upper: Array
-
-    @property
-    def half_width(self) -> Array:
-        """Half of each interval; infinite where the set is none, NaN where it is undefined."""
-        half = np.where(self.kind == _INTERVAL, (self.upper - self.lower) / 2, np.inf)
-        return np.where(self.kind == _UNDEFINED, np.nan, half)
-
-    @property
-    def kinds(self) -> list[SetKind | None]:
-        """Kind of each set; None where it is undefined."""
-        return [_KINDS[kind] for kind in self.kind.tolist()]
-
-    def __getitem__(self, rows: slice) -> "FiellerSets":
-        """Some of the sets."""
-        return FiellerSets(self.kind[rows], self.lower[rows], self.upper[rows])
-
-
-def fieller_sets(
-    numerator: Array,
-    denominator: Array,
-    var_numerator: Array,
-    var_denominator: Array,
-    cov: Array,
-    *,
-    quantile: float,
-) -> FiellerSets:
-    """Every ratio c for which numerator − c · denominator is within z standard errors of 0.
-
-    That is (a − c·x)² ≤ z²(v_a − 2c·cov + c²·v_x), a quadratic inequality in c. Where x is not
-    clearly above 0 its solutions are unbounded: all but a gap, or everything.
-
-    Parameters
-    ----------
-    numerator, denominator : ndarray, shape (R,)
-        Estimates a and x.
-    var_numerator, var_denominator, cov : ndarray, shape (R,)
-        Their variances and covariance.
-    quantile : float
-        z.
-    """
-    z2 = quantile * quantile
-    leading = denominator**2 - z2 * var_denominator
-    middle = numerator * denominator - z2 * cov
-    constant = numerator**2 - z2 * var_numerator
-    discriminant = middle**2 - leading * constant
-    with np.errstate(divide="ignore", invalid="ignore"):
-        root = np.sqrt(np.maximum(discriminant, 0.0))
-        ends = np.stack([(middle - root) / leading, (middle + root) / leading])
-    # Where the discriminant is not positive, no c is left out (or, at a/x, rounding says so).
-    kind = np.where(leading > 0, _INTERVAL, np.where(discriminant > 0, _OUTSIDE, _EVERYTHING))
-    kind = np.where(leading == 0, _EVERYTHING, kind)
-    known = np.isfinite(discriminant) & (var_numerator > 0) & (var_denominator >= 0)
-    kind = np.where(known, kind, _UNDEFINED)
-    bounded = kind < _EVERYTHING
-    return FiellerSets(
-        kind,
-        np.where(bounded, ends.min(axis=0), np.nan),
-        np.where(bounded, ends.max(axis=0), np.nan),
-    )
-
-
 def logit_sets(
     numerator: Array,
     denominator: Array,
@@ -182,7 +99,7 @@ def logit_sets(
     cov: Array,
     *,
     quantile: float,
-) -> FiellerSets:
+) -> ConfidenceSets:
     """Intervals of ratios that never leave 0 to 1, normal on the logit scale (delta method).
 
     Parameters are as of `fieller_sets`.
@@ -190,8 +107,8 @@ def logit_sets(
     share = np.clip(numerator / np.where(denominator > 0, denominator, np.nan), 0.0, 1.0)
     spread = ratio_covariance(var_numerator, share, share, cov, cov, var_denominator)
     error = np.sqrt(np.maximum(spread, 0.0)) / denominator
-    kind = np.where(np.isfinite(error), _INTERVAL, _UNDEFINED)
-    return FiellerSets(kind, *share_interval(share, error, quantile, logit=True))
+    kind = np.where(np.isfinite(error), INTERVAL, UNDEFINED)
+    return ConfidenceSets(kind, *share_interval(share, error, quantile, logit=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +122,7 @@ class ConditionalShares:
     variance : ndarray
         Of the share, by the delta method; NaN where the base is not clearly above 0, which is by
         `MIN_Z` standard errors, and where the reports determine none.
-    sets : FiellerSets
+    sets : ConfidenceSets
         Of the cells in row-major order.
     base, base_variance : ndarray
         x, with its variance, the same for all cells of a group.
@@ -213,7 +130,7 @@ class ConditionalShares:
 
     share: Array
     variance: Array
-    sets: FiellerSets
+    sets: ConfidenceSets
     base: Array
     base_variance: Array
 

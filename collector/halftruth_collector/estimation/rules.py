@@ -15,7 +15,6 @@ from halftruth_shared.analyses.base import Items, Target
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
 from halftruth_shared.mechanisms import Margins
-from halftruth_shared.mechanisms.variances import share_interval
 from numpy.typing import NDArray
 
 from .answers import category_code
@@ -23,15 +22,10 @@ from .association import Batch, MeasureColumn, evaluate
 from .bounds import Array, check_field, normal_quantile
 from .estimates import estimates
 from .gradients import Jet
+from .intervals import SHARE, ConfidenceSets, fieller_sets, share_interval
 from .itemsets import Itemsets, itemsets_by_length
 from .measures import NAMES, Cells, check_measures, find_measure
-from .ratios import (
-    ConfidenceMoments,
-    FiellerSets,
-    confidence_moments,
-    fieller_sets,
-    logit_sets,
-)
+from .ratios import ConfidenceMoments, confidence_moments, logit_sets
 from .reliability import Grades, grades, margin, significantly_positive
 from .selection import listed_alpha
 from .tables import Tables
@@ -78,7 +72,7 @@ class RuleSupports:
         """Some of the rules."""
         return RuleSupports(self.support[:, rows], self.covariance[:, :, rows], self.logit)
 
-    def sets(self, quantile: float) -> FiellerSets:
+    def sets(self, quantile: float) -> ConfidenceSets:
         """Intervals of the confidences, or Fieller's sets."""
         return (logit_sets if self.logit else fieller_sets)(*self.ratio(), quantile=quantile)
 
@@ -125,7 +119,7 @@ class Rules:
     supports : RuleSupports
     confidence : ConfidenceMoments
         Arrays of shape (R,).
-    fieller : FiellerSets
+    fieller : ConfidenceSets
         Of the confidences.
     measures : tuple of MeasureColumn
         Those asked for.
@@ -150,7 +144,7 @@ class Rules:
     in_antecedent: Sides
     supports: RuleSupports
     confidence: ConfidenceMoments
-    fieller: FiellerSets
+    fieller: ConfidenceSets
     measures: tuple[MeasureColumn, ...]
     grade: Grades
     alpha: float
@@ -184,6 +178,7 @@ class Rules:
                     sides[-1][0 if left else 1][attribute.name] = attribute.categories[code]
         return estimates(
             RuleEstimate,
+            SHARE,
             moments.estimate,
             error,
             self.fieller,
@@ -193,6 +188,7 @@ class Rules:
             support=[
                 *estimates(
                     Estimate,
+                    SHARE,
                     self.supports.support[0],
                     np.sqrt(self.supports.covariance[0, 0]),
                     self.supports.interval(quantile),

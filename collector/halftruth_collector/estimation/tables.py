@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
+import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import Answers, Group, Interval
 from halftruth_shared.analyses.wording import half_width, items, percent
@@ -13,6 +14,7 @@ from halftruth_shared.mechanisms.reconstruction import TableSource
 from .bounds import Array, check_confidence, normal_quantile
 from .counts import Counts
 from .domain import DomainMargins, DomainTable, Restriction, TableMargins
+from .intervals import SHARE, intervals_at
 from .ratios import MIN_Z
 
 #: Largest table that is handed out: as a message, each of its cells takes about a kilobyte.
@@ -107,13 +109,13 @@ class Tables:
         return self._estimate(attributes, answering)
 
     def people(
-        self, attributes: Sequence[str], answering: Sequence[str] = ()
-    ) -> tuple[Array, Array]:
-        """Share of everybody of each of its cells, with the variance for these respondents."""
+        self, attributes: Sequence[str], answering: Sequence[str], quantile: float
+    ) -> tuple[Array, Array, Array]:
+        """Share of everybody of each of its cells, with its interval for these respondents."""
         table = self.table(attributes, answering)
         if isinstance(table, DomainTable):
-            return table.cells, table.cells_variance("respondents")
-        return table.support, table.variance("respondents")
+            return table.cells, *table.cells_interval(quantile, "respondents")
+        return table.support, *intervals_at(table, quantile, "respondents")
 
     def subsets(self, positions: Iterable[tuple[int, ...]]) -> Iterator[TableEstimate]:
         """The tables of the attributes at some positions, one after the other."""
@@ -160,18 +162,18 @@ class Tables:
             return None
         check_confidence(confidence)
         quantile, reports = normal_quantile(1 - confidence), self.counts.reports
-        share = domain.base
 
-        def around(aim: Target, times: int) -> Interval | None:
-            width = quantile * domain.base_error(aim) * times
-            return None if math.isnan(width) else (share * times - width, share * times + width)
+        def interval(aim: Target, times: int) -> Interval | None:
+            ends = np.array(domain.cells_interval(quantile, aim))
+            lower, upper = (np.clip(ends, SHARE.lower, SHARE.upper) * times).tolist()
+            return None if math.isnan(lower) else (lower, upper)
 
         return Group(
             items=_one_or_several(self.restriction.where),
-            share=share,
-            interval=around(target, 1),
-            people=share * reports,
-            people_interval=around("respondents", reports),
+            share=domain.base,
+            interval=interval(target, 1),
+            people=domain.base * reports,
+            people_interval=interval("respondents", reports),
         )
 
     def names(self, positions: Iterable[int]) -> list[str]:
@@ -195,12 +197,14 @@ class Tables:
         names = [*attributes, *others]
         joint = self.reconstruction.table(self.counts, [*names, *self._where])
         kept = (*restriction.kept(names), *restriction.codes)
+        design = None if joint.logit else partial(self.reconstruction.unit_variance, attributes)
         if restriction.leaves_out(names):
-            return self._clear(DomainTable(tuple(attributes), joint, kept).counted())
+            within = DomainTable(tuple(attributes), joint, kept, design=design)
+            return self._clear(within.counted())
         if not self._where:
             return joint
         margins = self._slices(attributes) if restriction.is_slice(attributes) else None
-        return DomainTable(tuple(attributes), joint, kept, self.reports, margins)
+        return DomainTable(tuple(attributes), joint, kept, self.reports, margins, design)
 
     def _margins(self, names: Sequence[str]) -> Margins:
         if not self.restriction.is_slice(names):

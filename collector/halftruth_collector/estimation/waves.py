@@ -31,6 +31,7 @@ from .contrasts import Groups, compare_groups
 from .distribution import Scale, distributions, mean_differences, scale_of
 from .domain import SOMEBODY
 from .estimator import Estimator
+from .intervals import DIFFERENCE, SHARE, Quantity, mean_of, table_intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +78,14 @@ class Rows(NamedTuple):
         Whose shares they are; None for means.
     groups : tuple of str or None
         Whose difference from a reference; None for everybody's own.
-    span : float
-        Range of the scale.
+    of : Quantity
+        What they are estimates of.
     """
 
     attribute: str
     answers: tuple[str | None, ...]
     groups: tuple[str | None, ...]
-    span: float
+    of: Quantity
 
 
 def levels_of(
@@ -144,9 +145,10 @@ def _of_everybody(
     target: Target,
 ) -> Iterator[tuple[Rows, Levels]]:
     table = estimator.table([attribute.name])
-    error, ends = np.sqrt(table.variance(target)), table.interval(confidence, target)
+    error = np.sqrt(table.variance(target))
+    ends = table_intervals(table, confidence, target)
     answers = attribute.categories
-    rows = Rows(attribute.name, answers, (None,) * len(answers), 1.0)
+    rows = Rows(attribute.name, answers, (None,) * len(answers), SHARE)
     # Of a model's shares the error behind the interval is that of the test, too (Wald).
     tables = () if table.logit else (table,)
     parts = table.error_parts(target)
@@ -177,7 +179,7 @@ def _differences(
         of_answer = Groups.of_table(table, names, every, code, target)
         each = compare_groups(of_answer, reference, confidence=confidence)
         levels = _without_parts(each.value, each.standard_error, each.lower, each.upper)
-        yield Rows(attribute.name, (answer,) * len(groups), groups, 1.0), levels
+        yield Rows(attribute.name, (answer,) * len(groups), groups, DIFFERENCE), levels
     # Groups that are no answer have no mean.
     kept = answer_codes(grouping)
     if scale is not None and reference in kept:
@@ -193,7 +195,10 @@ def _differences(
 
 
 def _of_mean(attribute: Attribute, groups: Sequence[str | None], scale: Scale) -> Rows:
-    return Rows(attribute.name, (None,) * len(groups), tuple(groups), float(np.ptp(scale.values)))
+    of = mean_of(scale.values)
+    if any(groups):
+        of = of.contrast([1, -1])
+    return Rows(attribute.name, (None,) * len(groups), tuple(groups), of)
 
 
 def _without_parts(value: Array, error: Array, lower: Array, upper: Array) -> Levels:

@@ -10,28 +10,33 @@ from ..protocol.base import Message
 #: Whether an estimate is precise enough for what it is to be compared with.
 Reliability = Literal["usable", "barely usable", "not usable"]
 
-#: Shapes of a confidence set: between two ends, outside of two ends, or everything.
-SetKind = Literal["interval", "outside", "everything"]
+#: Shapes of a confidence set: between two ends, all but a gap, everything, or nothing at all.
+SetKind = Literal["interval", "outside", "everything", "empty"]
 
 Interval = tuple[float, float]
 
-#: Name and type of each column; that of an `Estimate` stands for four.
+#: Name and type of each column; that of an `Estimate` stands for five.
 Columns = Sequence[tuple[str, type]]
 
 
 class Estimate(Message, frozen=True, kw_only=True):
     """A number with its error, or the reason why it is `undefined`.
 
-    The ends of `interval` are null where it has none. Fieller's `set` of a ratio may be all that is
-    *outside* of these ends, or *everything*. `standard_error` is that of the logarithm of a ratio.
-    The squares of `perturbation_error`, for exactly these respondents, and of `sampling_error`,
-    without perturbation, add up to its square. `p_value` is of the test that there is no effect.
+    `interval` has the smallest and the largest value of the confidence set, each null where there
+    is none, and never a value that the quantity cannot have; `value` itself is unbiased and may be
+    outside. Fieller's `set` of a ratio may be all *outside* of a `gap`, or *everything*, and is
+    *empty* where no possible value explains the reports. Of a ratio there is the standard error of
+    the logarithm, `standard_error_log`, in place of `standard_error`. The squares of
+    `perturbation_error`, for exactly these respondents, and of `sampling_error`, without
+    perturbation, add up to its square. `p_value` is of the test that there is no effect.
     """
 
     value: float | None = None
     standard_error: float | None = None
+    standard_error_log: float | None = None
     interval: tuple[float | None, float | None] | None = None
     set: SetKind = "interval"
+    gap: Interval | None = None
     perturbation_error: float | None = None
     sampling_error: float | None = None
     p_value: float | None = None
@@ -52,12 +57,12 @@ class Estimate(Message, frozen=True, kw_only=True):
         return (lower, math.inf) if lower is not None and upper is None else self.ends
 
     def without_perturbation(self, confidence: float) -> Interval | None:
-        """The interval without perturbation, around the same middle; None if unknown."""
-        if self.ends is None or not self.sampling_error:
+        """The interval without perturbation, inside of its own; None if unknown."""
+        if self.ends is None or self.value is None or not self.sampling_error:
             return None
-        quantile = NormalDist().inv_cdf((1 + confidence) / 2)
-        middle, half_width = sum(self.ends) / 2, quantile * self.sampling_error
-        return middle - half_width, middle + half_width
+        half_width = NormalDist().inv_cdf((1 + confidence) / 2) * self.sampling_error
+        lower, upper = self.ends
+        return max(self.value - half_width, lower), min(self.value + half_width, upper)
 
 
 class MeasureEstimate(Estimate, frozen=True, kw_only=True):
@@ -74,9 +79,12 @@ class MeasureEstimate(Estimate, frozen=True, kw_only=True):
 ESTIMATE_COLUMNS: Columns = (
     ("value", float),
     ("standard_error", float),
+    ("standard_error_log", float),
     ("lower", float),
     ("upper", float),
     ("set", str),
+    ("gap_lower", float),
+    ("gap_upper", float),
     ("perturbation_error", float),
     ("sampling_error", float),
     ("p_value", float),
@@ -85,7 +93,7 @@ ESTIMATE_COLUMNS: Columns = (
 )
 
 #: What follows the name of a further estimate in the names of its columns.
-_PARTS = ("", "_standard_error", "_lower", "_upper")
+_PARTS = ("", "_standard_error", "_standard_error_log", "_lower", "_upper")
 
 
 def expanded(columns: Columns) -> Columns:
@@ -101,7 +109,8 @@ def estimate_cells(estimate: Estimate) -> tuple[Any, ...]:
     """Cells of an estimate in the columns `ESTIMATE_COLUMNS`."""
     return (
         *_numbers(estimate),
-        None if estimate.interval is None else estimate.set,
+        None if estimate.interval is None and estimate.set != "empty" else estimate.set,
+        *(estimate.gap or (None, None)),
         estimate.perturbation_error,
         estimate.sampling_error,
         estimate.p_value,
@@ -121,4 +130,9 @@ def expanded_cells(columns: Columns, cells: Sequence[Any]) -> list[Any]:
 
 
 def _numbers(estimate: Estimate) -> tuple[float | None, ...]:
-    return (estimate.value, estimate.standard_error, *(estimate.interval or (None, None)))
+    return (
+        estimate.value,
+        estimate.standard_error,
+        estimate.standard_error_log,
+        *(estimate.interval or (None, None)),
+    )

@@ -130,20 +130,26 @@ def interval_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
     r"""Format the confidence set of an estimate.
 
     >>> from halftruth_shared.analyses.estimate import Estimate
-    >>> outside = Estimate(value=2.5, interval=(-0.5, 0.25), set="outside")
+    >>> outside = Estimate(value=2.5, interval=(0.0, 1.0), set="outside", gap=(0.2, 0.7))
     >>> interval_in_words(outside), interval_in_words(outside, as_share=True)
-    ('up to −0.5, or from 0.25 on', 'up to −50\u202f%, or from 25\u202f% on')
+    ('up to 0.2, or from 0.7 on', 'up to 20\u202f%, or from 70\u202f% on')
+    >>> interval_in_words(Estimate(value=-0.1, set="empty"), as_share=True)
+    'none: no possible value explains the reports'
     """
+    if estimate.set == "empty":
+        return "none: no possible value explains the reports"
     if estimate.interval is None:
         return UNDEFINED
     lower, upper = estimate.interval
-    if lower is None:
-        return "anything: the group's share is not clearly above 0"
-    if estimate.set == "outside" and upper is not None:
-        places = _share_places((lower, upper))
-        ends = [percent(e, places) if as_share else value(e, None) for e in (lower, upper)]
+    if estimate.set == "everything" or lower is None:
+        return "anything: the group's share is not significantly above zero"
+    if estimate.gap is not None:
+        places = _share_places(estimate.gap)
+        ends = [percent(e, places) if as_share else value(e, None) for e in estimate.gap]
         return f"up to {ends[0]}, or from {ends[1]} on"
-    return share_interval(estimate.ends) if as_share else value_interval((lower, upper))
+    if as_share and upper is not None:
+        return share_interval((lower, upper))
+    return value_interval((lower, upper))
 
 
 def with_interval(estimate: Estimate, *, as_share: bool = False) -> str:

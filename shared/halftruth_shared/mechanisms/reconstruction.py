@@ -10,7 +10,6 @@ given these numbers.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from ..channels.axes import Array, Places
 from ..errors import DomainTooLarge, ParameterError
 from ..schema import Schema
-from .variances import Target, UnitVariance, check_target, error_parts, share_interval
+from .variances import Target, UnitVariance, check_target, error_parts
 
 
 class Operator(Protocol):
@@ -184,27 +183,12 @@ class TableEstimate(ABC):
         """Return the errors by the perturbation and by sampling: see `variances.error_parts`."""
         return error_parts(self.variance(target), self.variance("respondents"))
 
-    def interval(
-        self, confidence: float = 0.95, target: Target = "population"
-    ) -> tuple[Array, Array]:
-        """Return the ends of the normal interval of each support, π̂ ± z·sd (Guo Result 1).
+    def unit_variance(self, target: Target = "population") -> UnitVariance | None:
+        """Return N times the variance as a function of a share, for the design of these reports.
 
-        It assumes enough reports for the central limit theorem and is not cut to [0, 1]. With
-        `logit` it is one of the logit, inside of 0 to 1. NaN where the variance is.
-
-        Raises
-        ------
-        ParameterError
-            Unless 0 < confidence < 1.
+        None where it is not known, or where supports never leave 0 to 1.
         """
-        if not 0 < confidence < 1:
-            raise ParameterError(
-                "confidence: expected a number above 0 and below 1, such as 0.95",
-                field="confidence",
-            )
-        quantile = abs(NormalDist().inv_cdf((1 - confidence) / 2))
-        error = self.standard_error(target)
-        return share_interval(self.support, error, quantile, logit=self.logit)
+        return None
 
     def covariance(self, target: Target = "population") -> Array:
         """Return the covariance of the supports, shape (cells, cells), cells in row-major order.

@@ -89,6 +89,9 @@ class ChannelTable(TableEstimate):
     def _variance(self, target: Target) -> Array:
         return variance(self._second_moment, self.support, self.reports, target)
 
+    def unit_variance(self, target: Target = "population") -> UnitVariance:
+        return unit_variance(self.channel, target)
+
     def _covariance(self, target: Target) -> Array:
         """[A⁻¹D(λ̂)A⁻ᵀ − π̂π̂ᵀ]/(N−1); for *respondents* with D(π̂) in place of π̂π̂ᵀ."""
         cells = self.support.size
@@ -173,9 +176,7 @@ class RecordReconstruction(Reconstruction):
         return [ReportPart((), positions, self._channel(attributes), numbers)]
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
-        moments = self._channel(attributes).weight_moments()
-        even = (moments.total - moments.own) / (moments.own.size - 1)
-        return UnitVariance.of_weights(moments.own, even, moments.largest_other, target)
+        return unit_variance(self._channel(attributes), target)
 
     def largest_weight(self, attributes: Sequence[str]) -> float:
         channel = self._channel(attributes)
@@ -185,6 +186,13 @@ class RecordReconstruction(Reconstruction):
     def randomized(self, counts: ReportCounts, attributes: Sequence[str]) -> Array:
         """Share of every cell among the reports themselves."""
         return counts.marginal(self.schema.positions(attributes)) / counts.reports
+
+
+def unit_variance(channel: Channel, target: Target) -> UnitVariance:
+    """N times the variance of each share of the table of a channel."""
+    moments = channel.weight_moments()
+    even = (moments.total - moments.own) / (moments.own.size - 1)
+    return UnitVariance.of_weights(moments.own, even, moments.largest_other, target)
 
 
 def _largest_weight(channel: Channel) -> float:

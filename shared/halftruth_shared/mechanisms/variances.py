@@ -50,38 +50,6 @@ def error_parts(variance: Array, alone: Array) -> tuple[Array, Array]:
     return np.sqrt(alone), np.sqrt(np.where(rest >= 0, rest, np.nan))
 
 
-def share_interval(
-    share: Array, error: Array, quantile: float, *, logit: bool
-) -> tuple[Array, Array]:
-    """Ends of normal intervals of shares, wider where these never leave 0 to 1.
-
-    Of an estimate that is never below 0, logits say how far up a share may be, but where it is near
-    0 they rule out that nobody is there. So each interval then holds that of the logits and that of
-    the shares, cut to 0 to 1.
-
-    Parameters
-    ----------
-    share, error : ndarray
-        With their standard errors.
-    quantile : float
-        Half-width in standard errors.
-    logit : bool
-        Whether the estimates never leave 0 to 1; one of 0 or 1 has an interval of no width then.
-    """
-    lowest, highest = share - quantile * error, share + quantile * error
-    if not logit:
-        return lowest, highest
-    inside = (share > 0) & (share < 1)
-    middle = np.where(inside, share, 0.5)
-    odds = middle / (1 - middle)
-    with np.errstate(over="ignore"):
-        factor = np.exp(quantile * error / (middle * (1 - middle)))
-        lower, upper = 1 / (1 + factor / odds), 1 / (1 + 1 / (odds * factor))
-    lower = np.where(inside, np.minimum(lower, lowest), share)
-    upper = np.where(inside, np.maximum(upper, highest), share)
-    return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
-
-
 #: Below this share of the second moment, a variance is nothing but rounding.
 _ROUNDING = 1e-12
 
@@ -122,7 +90,7 @@ class UnitVariance(NamedTuple):
         worst = largest + slope * share - share**2
         return cls(even, own - even, np.full_like(own, -1.0), worst)
 
-    def at(self, share: float) -> Array:
+    def at(self, share: float | Array) -> Array:
         """Return the variance at a share, with uniform others."""
         return self.constant + self.linear * share + self.quadratic * share**2
 
@@ -132,6 +100,15 @@ class UnitVariance(NamedTuple):
         q = z_squared_per_report
         leading, middle = 1 - q * self.quadratic, q * self.linear
         return (middle + np.sqrt(middle**2 + 4 * leading * q * self.constant)) / (2 * leading)
+
+    def transpose(self, order: Sequence[int]) -> "UnitVariance":
+        """Return the same for a table with its axes in another order."""
+        return UnitVariance(*(column.transpose(order) for column in self))
+
+    def mixed(self, other: "UnitVariance", weight: float) -> "UnitVariance":
+        """Return the weighted mean of two variances of the same cells."""
+        columns = zip(self, other, strict=True)
+        return UnitVariance(*((1 - weight) * one + weight * two for one, two in columns))
 
     def take(self, cells: Any) -> "UnitVariance":
         """Return some of the cells."""

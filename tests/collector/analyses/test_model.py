@@ -198,7 +198,9 @@ def test_groups_are_compared_with_intervals_of_their_scale(study_of_pairs, effec
             log, error = delta(model, lambda t, g=group: np.log(of(t, g) / of(t, 0)))
             value, ends = np.exp(log), np.exp([log - Z * error, log + Z * error])
         assert compared.value == pytest.approx(value, rel=1e-6)
-        assert compared.standard_error == pytest.approx(error, rel=1e-4)
+        errors = compared.standard_error, compared.standard_error_log
+        assert errors[effect != "difference"] == pytest.approx(error, rel=1e-4)
+        assert errors[effect == "difference"] is None
         assert compared.interval == pytest.approx(ends, rel=1e-4)
         # Wald's test, at the share that both groups have in common.
         both = model.table[:, [0, group]]

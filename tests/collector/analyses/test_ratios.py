@@ -40,8 +40,8 @@ def test_an_odds_ratio_is_the_same_in_measures_comparison_and_regression(kind):
     )
     assert one.value == pytest.approx(other.value)
     assert one.value == pytest.approx(model.odds_ratio.value)
-    assert one.standard_error == pytest.approx(other.standard_error)
-    assert one.standard_error == pytest.approx(model.standard_error)
+    assert one.standard_error_log == pytest.approx(other.standard_error_log)
+    assert one.standard_error_log == pytest.approx(model.standard_error)
     assert one.interval == pytest.approx(other.interval)
     assert one.interval == pytest.approx(model.odds_ratio.interval)
     assert one.interval[0] > 0

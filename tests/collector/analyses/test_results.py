@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Estimator
+from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_collector.estimation.reliability import RELIABILITIES, grades, margin
 
 from .conftest import SCHEMA
@@ -15,7 +16,7 @@ def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, an
     table = Estimator(survey, filled).table(["drinks", "smoker"])
     assert answer["query"]["attributes"] == ["drinks", "smoker"]
     assert answer["cells"][1]["values"] == {"drinks": "never", "smoker": "yes"}
-    lower, upper = table.interval(0.95, "respondents")
+    lower, upper = table_intervals(table, 0.95, "respondents")
     perturbation, sampling = table.error_parts("respondents")
     for name, expected in (
         ("value", table.support),

@@ -46,14 +46,16 @@ def computed(study, query, survey="study"):
 
 #: What every result says of an estimate.
 ESTIMATE = [
-    *("value", "standard_error", "lower", "upper", "set", "perturbation_error", "sampling_error"),
+    *("value", "standard_error", "standard_error_log", "lower", "upper", "set"),
+    *("gap_lower", "gap_upper", "perturbation_error", "sampling_error"),
     *("p_value", "reliability", "undefined"),
 ]
 
 
 def of_estimate(name):
     """Columns of an estimate beside another one."""
-    return [name, *(f"{name}_{part}" for part in ("standard_error", "lower", "upper"))]
+    parts = ("standard_error", "standard_error_log", "lower", "upper")
+    return [name, *(f"{name}_{part}" for part in parts)]
 
 
 MEASURE_COLUMNS = ["measure", *ESTIMATE]

@@ -1,5 +1,6 @@
 """Changes and trends over the waves of a series."""
 
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 from uuid import UUID
@@ -62,6 +63,12 @@ def estimated(yes, no, keep=0.8):
     ) ** 2
 
 
+def wilson(yes, no, keep=0.8):
+    """Wilson's interval of the reports of Warner's method, both ends transformed."""
+    found = scipy.stats.binomtest(yes, yes + no).proportion_ci(method="wilson")
+    return [(end - (1 - keep)) / (2 * keep - 1) for end in (found.low, found.high)]
+
+
 def test_a_change_is_the_difference_of_two_independent_estimates():
     other = survey(2, keep={**KEEP, "smoker": "0.9"})
     result = asked(
@@ -73,9 +80,13 @@ def test_a_change_is_the_difference_of_two_independent_estimates():
     assert (change.wave, change.since) == (2, 1)
     assert change.value == pytest.approx(after - before)
     assert change.standard_error == pytest.approx(error)
-    half_width = 1.959964 * error
+    # Newcombe's interval of a difference, of two of Wilson's.
+    (low, high), (least, most) = wilson(400, 600), wilson(900, 700, 0.9)
     assert change.interval == pytest.approx(
-        (after - before - half_width, after - before + half_width)
+        (
+            after - before - np.hypot(after - least, high - before),
+            after - before + np.hypot(most - after, before - low),
+        )
     )
     assert change.p_value == pytest.approx(2 * scipy.stats.norm.sf(abs(after - before) / error))
 
@@ -313,7 +324,8 @@ def covered(surveys, seed):
                     # Waves are equally precise here, but for chance.
                     "trend": lambda t, _: np.polyfit(range(len(t)), t, 1)[0],
                 }[kind](true, each)
-                lower, upper = each.interval
+                # A set without a possible share holds no truth.
+                lower, upper = each.interval or (math.inf, -math.inf)
                 outcomes.append(lower <= truth <= upper)
             held[kind].append(outcomes)
         moved = census.SCHEMA.names[census.HOURS]

@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_shared.mechanisms import MECHANISMS
 from scipy.stats import chi2, norm
 
@@ -134,7 +135,7 @@ def test_intervals_cover_as_often_as_they_say(survey, target):
                 table = estimator.table(list(names))
                 true = margin(truth, names)
                 for confidence in expected:
-                    lower, upper = table.interval(confidence, target)
+                    lower, upper = table_intervals(table, confidence, target)
                     hits = (lower.ravel() <= true) & (true <= upper.ravel())
                     covered[length, confidence].append(hits)
     for (length, confidence), hits in covered.items():

@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from halftruth_collector.estimation.intervals import UNDEFINED
 from halftruth_collector.estimation.ratios import conditional_covariance, conditional_shares
 
 from .definitions import Z, differences
@@ -78,4 +79,4 @@ def test_what_reports_do_not_determine_is_undefined():
     found = conditional_shares(support, np.full_like(covariance, np.nan), [1])
     assert found.share.ravel() == pytest.approx(share_of(support, [1]))
     assert np.isnan(found.variance).all()
-    assert found.sets.kind.tolist() == [3] * 12
+    assert found.sets.kind.tolist() == [UNDEFINED] * 12

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation.estimates import estimates
-from halftruth_collector.estimation.ratios import fieller_sets
+from halftruth_collector.estimation.intervals import NUMBER, SHARE, fieller_sets
 from halftruth_shared.analyses.estimate import Estimate
 
 from .definitions import Z
@@ -13,15 +13,17 @@ def holds(found, ratio):
     """Whether a set as a message holds a ratio."""
     if found.set == "everything":
         return True
+    if found.set == "outside":
+        return not found.gap[0] < ratio < found.gap[1]
     lower, upper = found.interval
-    return lower <= ratio <= upper if found.set == "interval" else not lower < ratio < upper
+    return lower <= ratio <= upper
 
 
-def messages(*numbers):
+def messages(*numbers, of=NUMBER):
     """Sets of ratios as messages have them."""
     sets = fieller_sets(*numbers, quantile=Z)
     nothing = np.full(len(sets.kind), np.nan)
-    return [*estimates(Estimate, nothing, nothing, sets)]
+    return [*estimates(Estimate, of, nothing, nothing, sets)]
 
 
 def random_cases(count):
@@ -45,6 +47,27 @@ def test_a_set_holds_exactly_the_ratios_of_its_definition():
             if abs(slack) > 1e-9 * max(1, ratio**2):
                 assert holds(found, ratio) == (slack > 0), (row, ratio)
     assert {found.set for found in sets} == {"interval", "outside", "everything"}
+
+
+def test_a_set_of_shares_has_the_shares_that_the_definition_allows_and_no_other_ends():
+    """Whoever reads only the two ends never takes the gap for the set."""
+    means, matrices = random_cases(500)
+    columns = (*means.T, matrices[:, 0, 0], matrices[:, 1, 1], matrices[:, 0, 1])
+    kinds = set()
+    for whole, found in zip(messages(*columns), messages(*columns, of=SHARE), strict=True):
+        inside = [c for c in np.linspace(0, 1, 1001) if holds(whole, c)]
+        kinds.add((whole.set, found.set, found.gap is None))
+        if found.set == "empty":
+            assert (inside, found.interval, found.reliability) == ([], None, "not usable")
+            continue
+        lower, upper = found.interval
+        assert 0 <= lower <= upper <= 1
+        assert all(lower <= c <= upper for c in inside)
+        assert not inside or (inside[0] - lower < 2e-3 and upper - inside[-1] < 2e-3)
+        if found.gap is not None:
+            assert lower == 0 < found.gap[0] < found.gap[1] < upper == 1
+    assert kinds >= {("outside", "outside", False), ("outside", "outside", True)}
+    assert kinds >= {("interval", "empty", True), ("everything", "everything", True)}
 
 
 @pytest.mark.nightly

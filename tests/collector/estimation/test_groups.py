@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_shared import (
     Attribute,
     DomainTooLarge,
@@ -178,7 +179,7 @@ def test_intervals_of_shares_in_a_group_cover_as_often_as_they_say(mechanism, ta
     for rows in reports.reshape(surveys, people, -1):
         everybody = Estimator(survey, Counts.from_reports(survey, rows))
         for where, name in ASKED:
-            lower, upper = everybody.where(where).table([name]).interval(0.95, target)
+            lower, upper = table_intervals(everybody.where(where).table([name]), 0.95, target)
             truth = of_group(shares, where, name)
             hits.append((lower <= truth) & (truth <= upper))
     assert 0.93 <= np.concatenate(hits).mean() <= 0.97

@@ -140,7 +140,7 @@ def test_itemsets_come_shortest_first_then_most_frequent_first(
         assert mined.lengths[row] == len(expected)
         assert itemset.value == mined.support[row]
         assert itemset.standard_error == mined.standard_error[row]
-        assert itemset.interval == (mined.lower[row], mined.upper[row])
+        assert itemset.interval == (max(mined.lower[row], 0), min(mined.upper[row], 1))
 
 
 def test_nothing_is_ruled_out_by_the_itemset_without_items(make_survey, check):

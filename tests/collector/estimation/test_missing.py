@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_shared import (
     Attribute,
     DomainTooLarge,
@@ -65,14 +66,15 @@ def test_a_table_is_of_those_who_answered_all_of_it(reports, oracle, where, targ
     margin = table.support.sum(axis=(*range(table.support.ndim - 2), -1))
     others = [name for name in names if name != "b"]
     np.testing.assert_allclose(estimator.table(["b"], answering=others).support, margin)
-    share, variance = estimator.tables.people(["b"], answering=others)
+    share, lower, upper = estimator.tables.people(["b"], others, quantile=2.0)
     np.testing.assert_allclose(share, margin * base.sum())
     kept = np.zeros((2, *SHAPE))
     for code in range(2):
         kept[code, 1 if where else slice(None), code, 1:] = 1
     kept = kept.reshape(2, -1)
     known = oracle.covariance(survey, found, NAMES, "respondents")
-    np.testing.assert_allclose(variance, np.diag(kept @ known @ kept.T), rtol=1e-6)
+    error = np.sqrt(np.diag(kept @ known @ kept.T))
+    np.testing.assert_allclose([lower, upper], [share - 2 * error, share + 2 * error], rtol=1e-6)
 
 
 def test_without_missing_answers_nothing_changes(reports):
@@ -128,7 +130,7 @@ def test_intervals_of_those_who_answered_hold_the_truth(mechanism, target):
     for counts in surveys:
         for where, names, expected in asked:
             table = Estimator(survey, counts, where, "exclude").table(names)
-            lower, upper = table.interval(0.95, target)
+            lower, upper = table_intervals(table, 0.95, target)
             hits.append(((lower <= expected) & (expected <= upper)).ravel())
     assert 0.93 <= np.concatenate(hits).mean() <= 0.97
 

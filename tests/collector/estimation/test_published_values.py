@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.mechanisms.records import ChannelTable
 from sources import estimator_of
@@ -43,7 +44,7 @@ def test_the_rounded_shares_give_what_is_printed_to_one_percent(tables):
     np.testing.assert_allclose(table.covariance() * 1e5, PRINTED_COVARIANCE, rtol=0.01)
     variance = table.variance().ravel() * 1e5
     np.testing.assert_allclose(variance, np.diag(PRINTED_COVARIANCE), rtol=0.01)
-    lower, upper = table.interval()
+    lower, upper = table_intervals(table)
     assert (lower[1, 1], upper[1, 1]) == pytest.approx((0.346, 0.378), rel=0.01)
 
 
@@ -52,7 +53,7 @@ def test_whole_counts_give_every_printed_digit(tables):
     assert np.sum(COIL_COUNTS) == COIL_REPORTS
     np.testing.assert_array_equal(np.round(table.covariance() * 1e5, 3), PRINTED_COVARIANCE)
     np.testing.assert_allclose(table.support.ravel(), PRINTED_SUPPORT, atol=6e-4)
-    lower, upper = table.interval()
+    lower, upper = table_intervals(table)
     assert (round(lower[1, 1], 3), round(upper[1, 1], 3)) == (0.346, 0.378)
 
 
@@ -139,7 +140,7 @@ def test_bounds_from_the_perturbed_census_cover_the_published_itemsets(census, m
     for codes, share in true_itemsets(census, 0.02).items():
         frequent += 1
         names = [name for name, code in zip(survey.schema.names, codes, strict=True) if code >= 0]
-        lower, upper = estimator.table(names).interval(0.999, "respondents")
+        lower, upper = table_intervals(estimator.table(names), 0.999, "respondents")
         cell = tuple(code for code in codes if code >= 0)
         missed += not lower[cell] <= share <= upper[cell]
     assert frequent == sum(CENSUS_ITEMSETS[:2])

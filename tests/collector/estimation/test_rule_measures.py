@@ -55,6 +55,21 @@ NEEDS = {
 }
 NAMES = tuple(NEEDS)
 
+RATIO = (0, math.inf)
+#: Smallest and largest possible value of those that are not from 0 to 1 or from −1 to 1, of N = 1.
+LIMITS = {
+    **dict.fromkeys(("odds_ratio", "interest", "conviction", "collective_strength"), RATIO),
+    **dict.fromkeys(("jaccard", "cosine", "laplace", "mutual_information"), (0, 1)),
+    **dict.fromkeys(("uncertainty_coefficient", "concentration"), (0, 1)),
+    "piatetsky_shapiro": (-1 / 4, 1 / 4),
+    "j_measure": (0, 1 / math.e),
+    "standardized_residual": (-1, 1),
+    "chi_squared": (0, 1),
+    "g_squared": (0, 2 * math.log(2)),
+}
+#: How the last three grow with N.
+GROWTH = {"standardized_residual": 0.5, "chi_squared": 1, "g_squared": 1}
+
 
 def by_hand(cells, covariance, n):
     """By measure, for each rule: value, standard error and interval, or NaN.
@@ -161,7 +176,14 @@ def number(value):
     return np.nan if value is None else value
 
 
-def assert_measures(rules, expected):
+def error_of(measure):
+    """The error of a measure, or that of the logarithm of a ratio: only one is given."""
+    ratio = LIMITS.get(measure.name) == RATIO
+    assert (measure.standard_error if ratio else measure.standard_error_log) is None
+    return number(measure.standard_error_log if ratio else measure.standard_error)
+
+
+def assert_measures(rules, expected, n):
     """Every measure of some rules is as expected: value, errors, intervals, and why not."""
     for place, name in enumerate(NAMES):
         measures = [rule.measures[place] for rule in rules]
@@ -169,9 +191,12 @@ def assert_measures(rules, expected):
         assert {measure.name for measure in measures} == {name}
         close = {"rtol": 1e-5, "atol": 1e-8, "err_msg": name}
         np.testing.assert_allclose([number(m.value) for m in measures], value, **close)
-        np.testing.assert_allclose([number(m.standard_error) for m in measures], error, **close)
+        np.testing.assert_allclose([error_of(m) for m in measures], error, **close)
         assert [m.undefined is not None for m in measures] == np.isnan(value).tolist(), name
-        np.testing.assert_allclose([ends_of(m.interval) for m in measures], interval, **close)
+        limits = np.array(LIMITS.get(name, (-1, 1))) * float(n) ** GROWTH.get(name, 0)
+        cut = np.clip(interval, *limits)
+        cut[(interval[:, 0] > limits[1]) | (interval[:, 1] < limits[0])] = np.nan
+        np.testing.assert_allclose([ends_of(m.interval) for m in measures], cut, **close)
 
 
 def ends_of(interval):
@@ -200,12 +225,14 @@ def test_every_measure_of_every_rule_is_its_formula(
     expected = by_hand(*tables_of(survey, reports, oracle, sides, target), len(reports))
     estimator = estimator_of(survey, reports)
     alone = [estimator.rule(rule.antecedent, rule.consequent, target=target) for rule in rules]
-    assert_measures(alone, expected)
+    assert_measures(alone, expected, len(reports))
     # Those of a list have wider intervals, and nothing else is different.
     for rule, one in zip(rules, alone, strict=True):
         for listed, measure in zip(rule.measures, one.measures, strict=True):
-            assert_close(
-                [listed.value, listed.standard_error], [measure.value, measure.standard_error]
+            np.testing.assert_allclose(
+                [number(listed.value), error_of(listed)],
+                [number(measure.value), error_of(measure)],
+                rtol=1e-6,
             )
             if measure.interval is not None and listed.interval is not None:
                 (low, high), (least, most) = ends_of(measure.interval), ends_of(listed.interval)
@@ -249,7 +276,7 @@ def test_one_rule_is_evaluated_whatever_its_support(
     support, left = cells[3], cells[2] + cells[3]
     np.testing.assert_allclose([rule.support.value for rule in found], support, atol=1e-10)
     np.testing.assert_allclose([rule.value for rule in found], support / left, rtol=1e-7)
-    assert_measures(found, by_hand(cells, covariance, len(reports)))
+    assert_measures(found, by_hand(cells, covariance, len(reports)), len(reports))
     # Rules of itemsets that are estimated below 0 occur.
     assert (support < 0).sum() > 3
 
@@ -350,7 +377,8 @@ def test_measures_come_in_the_order_asked_for_and_under_those_names(several):
         assert [measure.name for measure in rule.measures] == names
         leverage, _, lift, other, interest, _ = rule.measures
         assert (leverage.value, leverage.standard_error) == (other.value, other.standard_error)
-        assert (lift.value, lift.standard_error) == (interest.value, interest.standard_error)
+        logs = [each.standard_error_log for each in (lift, interest)]
+        assert (lift.value, logs[0]) == (interest.value, logs[1])
         assert (lift.interval, leverage.undefined) == (interest.interval, other.undefined)
 
 
@@ -414,7 +442,7 @@ def test_one_report_gives_measures_without_errors(make_survey, kind):
     rule = estimator.rule({"a": "c1", "b": "c1"}, {"c": "c1"})
     assert rule.support.value > 0
     for measure in rule.measures:
-        assert measure.standard_error is measure.interval is None
+        assert measure.standard_error is measure.standard_error_log is measure.interval is None
         assert (measure.value is None) == (measure.undefined is not None)
     assert rule.measures[NAMES.index("laplace")].value is not None
 
@@ -494,4 +522,4 @@ def test_a_rule_among_more_cells_than_can_be_counted(make_survey, oracle, make_r
     cells = oracle.support(survey, reports, names)[:, None]
     covariance = oracle.covariance(survey, reports, names, "population")[None]
     rule = estimator_of(survey, reports).rule({names[0]: "c1"}, {names[1]: "c1"})
-    assert_measures([rule], by_hand(cells, covariance, len(reports)))
+    assert_measures([rule], by_hand(cells, covariance, len(reports)), len(reports))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_shared import (
     Attribute,
     DomainTooLarge,
@@ -67,13 +68,31 @@ def test_covariance_and_variance_agree_with_the_weights_of_the_reports(
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
-def test_the_interval_is_the_normal_one(estimator, oracle, survey, reports, confidence, target):
-    lower, upper = estimator.table(["b", "a"]).interval(confidence, target)
-    support = oracle.support(survey, reports, "ba")
-    error = np.sqrt(oracle.variance(survey, reports, "ba", target))
+def test_an_interval_ends_where_a_score_test_rejects(
+    estimator, oracle, survey, reports, confidence, target
+):
+    """Its variance is that of the reports, changed as if people moved evenly into the cell."""
     z = norm.ppf(0.5 + confidence / 2)
-    np.testing.assert_allclose(lower.ravel(), support - z * error, atol=1e-10)
-    np.testing.assert_allclose(upper.ravel(), support + z * error, atol=1e-10)
+    ends = np.stack(table_intervals(estimator.table(["b", "a"]), confidence, target))
+    support, n = oracle.support(survey, reports, "ba"), len(reports)
+    variance = oracle.variance(survey, reports, "ba", target) * (n - 1)
+    channel, weights = oracle.matrix(survey, "ba"), oracle.contributions(survey, "ba")
+
+    def of_design(cell, share):
+        """N times the variance, where all others are in the other cells evenly."""
+        shares = np.full(support.size, (1 - share) / (support.size - 1))
+        shares[cell] = share
+        squares = weights[cell] ** 2 @ (channel @ shares)
+        return squares - (share**2 if target == "population" else share)
+
+    for cell, both in enumerate(ends.reshape(2, -1).T):
+        at, possible = of_design(cell, support[cell]), of_design(cell, np.clip(support[cell], 0, 1))
+        scale = max(1, variance[cell] / possible)
+        for end in both:
+            there = variance[cell] + scale * (of_design(cell, end) - at)
+            assert (end - support[cell]) ** 2 == pytest.approx(z**2 * there / n, rel=1e-8)
+    assert (ends[0].ravel() < support).all()
+    assert (support < ends[1].ravel()).all()
 
 
 def test_one_report_has_an_estimate_and_no_variance(survey, oracle, make_reports):
@@ -86,16 +105,19 @@ def test_one_report_has_an_estimate_and_no_variance(survey, oracle, make_reports
         assert np.isnan(table.variance(target)).all()
         assert np.isnan(table.covariance(target)).all()
         assert table.covariance(target).shape == (6, 6)
-        assert np.isnan(np.stack(table.interval(target=target))).all()
+        assert np.isnan(np.stack(table_intervals(table, target=target))).all()
 
 
 @pytest.mark.parametrize("count", [2, 3, 10, 100_000])
-def test_equal_reports_leave_the_variance_for_the_population_undefined(survey, count):
+def test_equal_reports_leave_the_variance_undefined_and_have_an_interval(survey, count):
     counts = Counts.from_cells(survey, [np.array(survey.report_space.shape) - 1], [count])
     for names in ("a", "bc", "abc"):
         table = Estimator(survey, counts).table(list(names))
         assert np.isnan(table.variance()).all()
-        assert np.isnan(np.stack(table.interval())).all()
+        lower, upper = table_intervals(table)
+        assert (lower <= table.support).all()
+        assert (table.support <= upper).all()
+        assert (upper - lower > 0).all()
 
 
 def test_a_negative_variance_for_respondents_is_undefined(make_survey, oracle):
@@ -126,7 +148,11 @@ def test_public_answers_are_known_exactly_of_the_respondents_and_binomially_of_o
 
 def test_an_unknown_target_is_refused(estimator):
     table = estimator.table(["a", "b"])
-    for ask in (table.variance, table.covariance, lambda target: table.interval(target=target)):
+    for ask in (
+        table.variance,
+        table.covariance,
+        lambda target: table_intervals(table, target=target),
+    ):
         with pytest.raises(ParameterError, match="population or respondents") as error:
             ask("everyone")
         assert error.value.field == "target"

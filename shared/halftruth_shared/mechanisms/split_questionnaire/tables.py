@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...channels.axes import Array, Places, together
 from ..reconstruction import Margins, Sample, TableEstimate
-from ..variances import Target
+from ..variances import Target, UnitVariance
 from . import agreement
 from .behind import Behind
 from .overlaps import Overlaps, SecondMoments
@@ -110,6 +110,13 @@ class Grid:
         result += (1 - shares) * (2 * table - even) / prod(sizes) / (reports - 1)
         known = moments.constant + 1 / reports
         return _determined(_of(result, table, table**2, reports, target), known, target)
+
+    def unit_variance(self, target: Target) -> UnitVariance:
+        """N times the variance of every cell of the table as a function of its share."""
+        overlaps, shape = self.overlaps, self.table.shape
+        sums = (overlaps.constants, overlaps.slopes, overlaps.squares)
+        unit = Overlaps(overlaps.sizes, overlaps.pooled, *(self.reports * each for each in sums))
+        return unit.unit_variance(prod(shape[: self.public]), shape, target)
 
     def covariance(self, target: Target) -> Array:
         """Return the covariance of the cells of the table, shape (cells, cells)."""
@@ -210,6 +217,10 @@ class SplitTable(TableEstimate):
 
     def _variance(self, target: Target) -> Array:
         return self._grid.variance(target).transpose(self._order)
+
+    def unit_variance(self, target: Target = "population") -> UnitVariance:
+        grid = self._grid
+        return grid.unit_variance(target).transpose(self._order)
 
     def _covariance(self, target: Target) -> Array:
         shape = self._grid.table.shape

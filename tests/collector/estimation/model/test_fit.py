@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_collector.estimation.model import Penalty, cached_model, fit_model, shares
 from halftruth_shared import (
     Attribute,
@@ -243,7 +244,7 @@ def test_eight_questions_of_four_answers_need_no_matrix_of_cells_by_parameters()
     counts = simulated(survey, 3_000)
     tracemalloc.start()
     model = fit_model(survey, counts)
-    lower, upper = shares(model, schema.names[:5]).interval()
+    lower, upper = table_intervals(shares(model, schema.names[:5]))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert model.converged

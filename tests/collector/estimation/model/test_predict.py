@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_collector.estimation.model import fit_model, shares
 from halftruth_collector.estimation.model.information import Fitted
 from halftruth_shared import (
@@ -64,7 +65,7 @@ def test_shares_of_every_table_are_its_margins_with_errors_by_differences(model)
             variance = np.diag(covariance).reshape(found.support.shape)
             np.testing.assert_allclose(found.variance(), variance, atol=1e-11)
             width = Z * found.standard_error() / (found.support * (1 - found.support))
-            lower, upper = found.interval(0.95)
+            lower, upper = table_intervals(found, 0.95)
             low, high = (expit(logit(found.support) + sign * width) for sign in (-1, 1))
             reach = Z * found.standard_error()
             np.testing.assert_allclose(lower, np.clip(found.support - reach, 0, low))
@@ -109,4 +110,4 @@ def test_questions_that_cannot_be_answered_are_refused(model):
     with pytest.raises(ParameterError, match=r"^where: 'a' has no category 'w'"):
         shares(model, ["b"], where={"a": "w"})
     with pytest.raises(ParameterError, match=r"^confidence: expected"):
-        shares(model, ["a"]).interval(1.5)
+        table_intervals(shares(model, ["a"]), 1.5)

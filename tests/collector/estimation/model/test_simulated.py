@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
+from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_collector.estimation.model import fit_model, shares
 from halftruth_shared import (
     Attribute,
@@ -63,7 +64,7 @@ def coverage(survey, truth, reports, surveys, least=0.0):
             for axes in combinations(range(truth.ndim), length):
                 true = truth.sum(axis=tuple(j for j in range(truth.ndim) if j not in axes))
                 names = [survey.schema.names[axis] for axis in axes]
-                lower, upper = shares(model, names).interval()
+                lower, upper = table_intervals(shares(model, names))
                 kept = true >= least
                 hits[length] += ((lower <= true) & (true <= upper))[kept].sum()
                 widths[length] += (upper - lower)[kept].sum() / 2

@@ -1,0 +1,279 @@
+"""Confidence intervals, by the kind of quantity that is estimated.
+
+Every estimate is unbiased, or nearly, and may lie outside of what its quantity can be; its interval
+may not. Which values are possible is a property of the quantity (`Quantity`), and `ConfidenceSets`
+are cut to them in one place, where estimates become messages (`estimates.estimates`).
+
+A share of a table has the interval of a score test: every share π with (π̂ − π)² ≤ z²·v(π). The
+variance v(π) has the estimated value at π̂ and changes with π as the design says, where people move
+between the cell and all others evenly. It is a quadratic function of π, so that the ends are the
+solutions of one quadratic equation. Where the reports are about the cell in two symbols alone, as
+for a yes/no question or any cell of a gamma-diagonal matrix, v(π) is exact and the interval is
+Wilson's of the reports' share, with both ends transformed. It keeps its level with few reports,
+where π̂ ± z·sd does not. A domain (`where`, answers alone) whose estimates vary more than those of
+as many people would is taken for one of fewer people. The supports of itemsets and rules have
+normal intervals, since what is listed reaches a threshold.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+from halftruth_shared.analyses.estimate import SetKind
+from halftruth_shared.mechanisms import TableEstimate, Target
+from numpy.typing import ArrayLike, NDArray
+
+from .bounds import Array, check_confidence, normal_quantile
+
+KINDS: tuple[SetKind, ...] = get_args(SetKind)
+INTERVAL, OUTSIDE, EVERYTHING, EMPTY, UNDEFINED = range(5)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Kind of an estimated quantity.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Smallest and largest possible value.
+    unit : float
+        Length of the scale that margins are compared with, as the range of the scores of a mean.
+    ratio : bool
+        Whether margins are factors.
+    logarithmic : bool
+        Whether the standard error is that of the logarithm.
+    """
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    unit: float = 1.0
+    ratio: bool = False
+    logarithmic: bool = False
+
+    def contrast(self, weights: Sequence[float]) -> "Quantity":
+        """Return the kind of a weighted sum of such quantities.
+
+        >>> SHARE.contrast([1, -1]) == DIFFERENCE
+        True
+        """
+        ends = [(w * self.lower, w * self.upper) for w in weights if w]
+        return Quantity(sum(map(min, ends)), sum(map(max, ends)), self.unit)
+
+
+SHARE = Quantity(0.0, 1.0)
+DIFFERENCE = Quantity(-1.0, 1.0)
+RATIO = Quantity(0.0, ratio=True, logarithmic=True)
+NUMBER = Quantity()
+
+
+def mean_of(scores: ArrayLike, edges: ArrayLike | None = None) -> Quantity:
+    """Kind of the mean of scores, and of their quantiles, which may lie between edges."""
+    possible = scores if edges is None else edges
+    span = float(np.ptp(np.asarray(scores)))
+    return Quantity(float(np.min(possible)), float(np.max(possible)), span)
+
+
+def deviation_of(scores: ArrayLike) -> Quantity:
+    """Kind of the standard deviation of scores, which is largest if half have either end."""
+    span = float(np.ptp(np.asarray(scores)))
+    return Quantity(0.0, span / 2, span)
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceSets:
+    """Confidence sets as columns, each an interval or what Fieller's inequality leaves.
+
+    Attributes
+    ----------
+    kind : ndarray of int, shape (K,)
+        0: from `lower` to `upper`; 1: everything up to `lower` and from `upper` on; 2:
+        everything; 3: nothing; 4: undefined.
+    lower, upper : ndarray, shape (K,)
+        NaN where the set has no ends.
+    """
+
+    kind: NDArray[np.int64]
+    lower: Array
+    upper: Array
+
+    @classmethod
+    def intervals(cls, lower: ArrayLike, upper: ArrayLike) -> "ConfidenceSets":
+        """Make sets that are intervals, undefined where an end is NaN."""
+        low, high = (np.ravel(np.asarray(end, float)) for end in (lower, upper))
+        kind = np.where(np.isnan(low) | np.isnan(high), UNDEFINED, INTERVAL)
+        return cls(kind, low, high)
+
+    @property
+    def half_width(self) -> Array:
+        """Half of each interval; infinite where the set is none, NaN where it is undefined."""
+        half = np.where(self.kind == INTERVAL, (self.upper - self.lower) / 2, np.inf)
+        return np.where(self.kind == UNDEFINED, np.nan, half)
+
+    def __getitem__(self, rows: slice) -> "ConfidenceSets":
+        """Some of the sets."""
+        return ConfidenceSets(self.kind[rows], self.lower[rows], self.upper[rows])
+
+    def within(self, quantity: Quantity) -> "ConfidenceSets":
+        """Return the sets without values that are not possible; a gap stays as it is.
+
+        >>> sets = ConfidenceSets(
+        ...     np.array([0, 0, 1, 1]),
+        ...     np.array([-0.2, 1.1, -0.3, -0.2]),
+        ...     np.array([0.4, 1.3, 0.1, 1.2]),
+        ... ).within(SHARE)
+        >>> [KINDS[kind] for kind in sets.kind], sets.lower.tolist(), sets.upper.tolist()
+        (['interval', 'empty', 'outside', 'empty'], [0.0, nan, -0.3, nan], [0.4, nan, 0.1, nan])
+        """
+        least, most, kind = quantity.lower, quantity.upper, self.kind
+        with np.errstate(invalid="ignore"):
+            beyond = (self.lower > most) | (self.upper < least)
+            covered = (self.lower < least) & (self.upper > most)
+        nothing = ((kind == INTERVAL) & beyond) | ((kind == OUTSIDE) & covered)
+        lower = np.where(kind == INTERVAL, np.clip(self.lower, least, most), self.lower)
+        upper = np.where(kind == INTERVAL, np.clip(self.upper, least, most), self.upper)
+        return ConfidenceSets(
+            np.where(nothing, EMPTY, kind),
+            np.where(nothing, np.nan, lower),
+            np.where(nothing, np.nan, upper),
+        )
+
+
+def fieller_sets(
+    numerator: Array,
+    denominator: Array,
+    var_numerator: Array,
+    var_denominator: Array,
+    cov: Array,
+    *,
+    quantile: float,
+) -> ConfidenceSets:
+    """Every ratio c for which numerator − c · denominator is within z standard errors of 0.
+
+    That is (a − c·x)² ≤ z²(v_a − 2c·cov + c²·v_x), a quadratic inequality in c. Where x is not
+    significantly above 0 its solutions are unbounded: all but a gap, or everything.
+
+    Parameters
+    ----------
+    numerator, denominator : ndarray, shape (R,)
+        Estimates a and x.
+    var_numerator, var_denominator, cov : ndarray, shape (R,)
+        Their variances and covariance.
+    quantile : float
+        z.
+    """
+    z2 = quantile * quantile
+    leading = denominator**2 - z2 * var_denominator
+    middle = numerator * denominator - z2 * cov
+    constant = numerator**2 - z2 * var_numerator
+    discriminant = middle**2 - leading * constant
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(discriminant, 0.0))
+        ends = np.stack([(middle - root) / leading, (middle + root) / leading])
+    # Where the discriminant is not positive, no c is left out (or, at a/x, rounding says so).
+    kind = np.where(leading > 0, INTERVAL, np.where(discriminant > 0, OUTSIDE, EVERYTHING))
+    kind = np.where(leading == 0, EVERYTHING, kind)
+    known = np.isfinite(discriminant) & (var_numerator > 0) & (var_denominator >= 0)
+    kind = np.where(known, kind, UNDEFINED)
+    bounded = kind < EVERYTHING
+    return ConfidenceSets(
+        kind,
+        np.where(bounded, ends.min(axis=0), np.nan),
+        np.where(bounded, ends.max(axis=0), np.nan),
+    )
+
+
+def share_interval(
+    share: Array, error: Array, quantile: float, *, logit: bool
+) -> tuple[Array, Array]:
+    """Ends of normal intervals of shares, wider where these never leave 0 to 1.
+
+    Of an estimate that is never below 0, logits say how far up a share may be, but where it is near
+    0 they rule out that nobody is there. So each interval then holds that of the logits and that of
+    the shares, cut to 0 to 1.
+
+    Parameters
+    ----------
+    share, error : ndarray
+        With their standard errors.
+    quantile : float
+        Half-width in standard errors.
+    logit : bool
+        Whether the estimates never leave 0 to 1; one of 0 or 1 has an interval of no width then.
+    """
+    lowest, highest = share - quantile * error, share + quantile * error
+    if not logit:
+        return lowest, highest
+    inside = (share > 0) & (share < 1)
+    middle = np.where(inside, share, 0.5)
+    odds = middle / (1 - middle)
+    with np.errstate(over="ignore"):
+        factor = np.exp(quantile * error / (middle * (1 - middle)))
+        lower, upper = 1 / (1 + factor / odds), 1 / (1 + 1 / (odds * factor))
+    lower = np.where(inside, np.minimum(lower, lowest), share)
+    upper = np.where(inside, np.maximum(upper, highest), share)
+    return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
+
+
+def score_interval(
+    share: Array, variance: Array, slope: Array, curvature: Array, quantile: float
+) -> tuple[Array, Array]:
+    """Every π with (π̂ − π)² ≤ z²·(v + s·(π − π̂) + c·(π − π̂)²).
+
+    Parameters
+    ----------
+    share, variance : ndarray
+        π̂ and v.
+    slope, curvature : ndarray
+        s, and c ≤ 0.
+    quantile : float
+        z.
+
+    Examples
+    --------
+    Wilson's interval of 3 among 20 is 0.0524 to 0.3604 (Wilson 1927).
+
+    >>> p, n = np.array([0.15]), 20
+    >>> ends = score_interval(p, p * (1 - p) / n, (1 - 2 * p) / n, np.array([-1 / n]), 1.959964)
+    >>> [round(float(end[0]), 4) for end in ends]
+    [0.0524, 0.3604]
+    """
+    z2 = quantile * quantile
+    leading, middle = 1 - z2 * curvature, z2 * slope / 2
+    root = np.sqrt(middle**2 + leading * z2 * variance)
+    return share + (middle - root) / leading, share + (middle + root) / leading
+
+
+def table_intervals(
+    table: TableEstimate, confidence: float = 0.95, target: Target = "population"
+) -> tuple[Array, Array]:
+    """Return the ends of the interval of each share of a table, which are not cut to 0 to 1.
+
+    NaN where the reports determine none.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < confidence < 1.
+    """
+    check_confidence(confidence)
+    return intervals_at(table, normal_quantile(1 - confidence), target)
+
+
+def intervals_at(table: TableEstimate, quantile: float, target: Target) -> tuple[Array, Array]:
+    """Return the same for a half-width in standard errors."""
+    share, variance = table.support, table.variance(target)
+    design = table.unit_variance(target)
+    if design is None or table.reports < 2:
+        return share_interval(share, np.sqrt(variance), quantile, logit=table.logit)
+    n = table.reports
+    # The estimated variance has the divisor N − 1. Reports that all weigh the same show none.
+    own = np.where(np.isnan(variance), np.maximum(design.at(share), 0.0), (n - 1) * variance)
+    # A domain that is perturbed itself is like one of fewer people.
+    possible = design.at(np.clip(share, 0.0, 1.0))
+    fewer = (own > possible) & (possible > 0)
+    effective = n * np.where(fewer, possible / np.where(fewer, own, 1.0), 1.0)
+    slope = (design.linear + 2 * design.quadratic * share) / effective
+    return score_interval(share, own / n, slope, design.quadratic / effective, quantile)
