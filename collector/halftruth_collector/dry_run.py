@@ -20,6 +20,9 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
     protection: Annotated[
         list[str], Meta(description="What it promises of the record and of each answer, in words.")
     ]
+    unconfirmed: Annotated[
+        list[str], Meta(description="What somebody has to check before it can be published.")
+    ]
     refused_by_form: Annotated[
         str | None,
         Meta(description="Why the form that this collector hosts would not ask it, if so."),
@@ -32,7 +35,7 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
             if self.refused_by_form is None
             else f"The hosted form refuses it: {self.refused_by_form}."
         )
-        return [*self.protection, form]
+        return [*self.protection, form, *(f"Not confirmed: {each}." for each in self.unconfirmed)]
 
 
 def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
@@ -64,6 +67,7 @@ def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
         digest=survey.digest,
         questions=len(survey.schema.questions),
         protection=Protection.of(survey).sentences(),
+        unconfirmed=list(survey.unconfirmed),
         refused_by_form=why_form_refuses(survey, max_gamma),
     )
 

@@ -8,7 +8,7 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -71,6 +71,9 @@ class Survey:
         Institution, purpose, consent, thanks and redirect.
     series : Series, optional
         Where people are asked again: the series, which wave of it this is, and its total.
+    unconfirmed : tuple of str
+        What somebody has to check before it is published: the texts of `unconfirmed` in its file,
+        which an import wrote. No part of what is published.
 
     Raises
     ------
@@ -91,6 +94,7 @@ class Survey:
     languages: tuple[str, ...] = ()
     framing: Framing = field(default=Framing(), hash=False)
     series: Series | None = None
+    unconfirmed: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         return f"<Survey {self.id!r}, {self.mechanism.kind}: {self.schema!r}>"
@@ -136,6 +140,7 @@ class Survey:
             content = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
             raise SurveyError(f"survey: not valid TOML: {error}") from None
+        unconfirmed = _take_unconfirmed(content)
         perturbed = _take_perturbed(content)
         try:
             document = msgspec.convert(content, SurveyDocument)
@@ -143,7 +148,8 @@ class Survey:
             raise _shape_error(error, content) from None
         if perturbed is not None:
             document = _with_identities(document, perturbed)
-        return cls.from_document(document)
+        survey = cls.from_document(document)
+        return replace(survey, unconfirmed=unconfirmed) if unconfirmed else survey
 
     @classmethod
     def from_json(cls, text: bytes | str | msgspec.Raw) -> "Survey":
@@ -219,6 +225,28 @@ class Survey:
     def digest(self) -> str:
         """SHA-256 of the canonical JSON, in hexadecimal."""
         return hashlib.sha256(self.canonical_json).hexdigest()
+
+
+def _take_unconfirmed(content: dict[str, Any]) -> tuple[str, ...]:
+    """Take out of a file what somebody has to check of its questions.
+
+    Raises
+    ------
+    SurveyError
+        If it is no text.
+    """
+    attributes = content.get("attributes")
+    unconfirmed = []
+    for attribute in attributes if isinstance(attributes, list) else ():
+        if isinstance(attribute, dict) and "unconfirmed" in attribute:
+            said, name = attribute.pop("unconfirmed"), attribute.get("name")
+            if not isinstance(said, str) or not said.strip():
+                raise SurveyError(
+                    f"attribute '{name}': unconfirmed: expected text, or no such line",
+                    field="attributes",
+                )
+            unconfirmed.append(f"attribute '{name}': {said}")
+    return tuple(unconfirmed)
 
 
 def _take_perturbed(content: dict[str, Any]) -> list[str] | None:

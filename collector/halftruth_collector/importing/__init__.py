@@ -13,6 +13,9 @@ __all__ = ["Imported", "import_questionnaire", "is_questionnaire", "read_questio
 #: Most objects, lists or tags of a file.
 _MOST_PARTS = 250_000
 
+#: First bytes of a workbook in the format that XLSForms had before .xlsx.
+_OLD_WORKBOOK = bytes.fromhex("d0cf11e0a1b11ae1")
+
 
 def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") -> Imported:
     """Turn a questionnaire of SurveyJS (JSON), LimeSurvey (.lss) or an XLSForm into a survey.
@@ -86,6 +89,11 @@ def read_questionnaire(
     ):
         raise ParameterError(
             f"{file}: expected a questionnaire of at most {_MOST_PARTS} elements", field="file"
+        )
+    if content.startswith(_OLD_WORKBOOK):
+        raise ParameterError(
+            f"{file}: a workbook of Excel 97 to 2003 (.xls); expected one that is saved as .xlsx",
+            field="file",
         )
     draft = Draft()
     try:

@@ -17,7 +17,7 @@ from halftruth_shared.number import read_number
 from halftruth_shared.rational import format_rational
 
 from ..survey_file import write
-from .conditions import Dialect, ask_if, fitted_bins, thresholds
+from .conditions import Condition, Dialect, ask_if, fitted_bins, thresholds
 
 #: Most characters of a label and of what explains it.
 _LABEL, _HELP = 256, 2_000
@@ -30,6 +30,17 @@ _RANGE = Fraction(100)
 
 #: Conditions that always hold, and that never do.
 _ALWAYS, _NEVER = ("", "1", "true", "true()"), ("0", "false", "false()")
+
+#: Answers that are none: usual texts in the languages of the hosted form, and usual codes.
+_NO_ANSWER = re.compile(
+    r"(?:i )?(?:don['’]?t|do not) (?:know|remember)|not sure|refused?(?: to (?:answer|say))?"
+    r"|(?:i )?(?:prefer|would rather) not (?:to )?(?:say|answer)|no (?:answer|response)"
+    r"|(?:ich )?wei(?:ß|ss) (?:ich )?nicht|(?:keine angabe|verweigert)"
+    r"|(?:je )?ne sa(?:is|it) pas|refus(?:e de répondre)?|sans réponse"
+    r"|no (?:sabe|sé|contesta|responde)|(?:prefiero|prefiere) no (?:responder|contestar|decirlo)",
+    re.IGNORECASE,
+)
+_CODES_OF_NO_ANSWER = ("-66", "-77", "-88", "-97", "-98", "-99", "-888", "-999")
 
 #: Most questions that a line names.
 _NAMED = 3
@@ -108,6 +119,8 @@ class Draft:
     _notes: dict[tuple[str, str, str], None] = field(default_factory=dict)
     _made: dict[str, list[str]] = field(default_factory=dict)
     _of: dict[str, str] = field(default_factory=dict)
+    _marked: dict[str, list[str]] = field(default_factory=dict)
+    _untranslated: dict[str, list[str]] = field(default_factory=dict)
     _introductions: list[str | dict[str, str]] = field(default_factory=list)
     _known: dict[str, tuple[str, Values]] = field(default_factory=dict)
     _attributes: dict[str, Attribute] = field(default_factory=dict)
@@ -117,6 +130,11 @@ class Draft:
         self._notes[what, name, which] = None
         if name:
             self._made.setdefault(self._of.get(name, name), [])
+
+    def mark(self, what: str, name: str, which: str = "") -> None:
+        """Note what somebody has to confirm before the question is published."""
+        self.say(what, name, which)
+        self._marked.setdefault(self._of.get(name, name), []).append(_sentence(what, "", which))
 
     def say_fixed(self, called: str, answers: Sequence[str]) -> None:
         """Note answers that the questionnaire's program has in every language by itself."""
@@ -155,6 +173,10 @@ class Draft:
             self.say("the links and pictures of texts are left out", "", start)
         if any("{" in text for text in said.values()):
             self.say("texts stand as they are, with what is in braces", "", start)
+        if any(said.values()):
+            for language in self.languages:
+                if not said.get(language):
+                    self._untranslated.setdefault(language, []).append(start)
         declared = set(self.languages or said)
         for language in said.keys() - declared:
             if said[language]:
@@ -212,7 +234,7 @@ class Draft:
             if low is None:
                 low = high - _RANGE if high is not None and high <= 0 else Fraction(0)
             high = low + _RANGE if high is None else high
-            self.say(
+            self.mark(
                 "has no range there; write which numbers can be answered, for this is"
                 " a placeholder",
                 name,
@@ -222,11 +244,8 @@ class Draft:
             self.refuse(name, "expected a maximum above the minimum")
             return None
         self.say("a number: see to the width of its bins", name)
-        least, step = fitted_bins(low, high, whole, self.edges.get(name, ()))
-        if least < low:
-            what = "takes lower numbers, for its bins to begin where conditions compare it"
-            self.say(what, name, f"from {least}")
-        made = {"minimum": least, "maximum": high, "step": step}
+        step = fitted_bins(low, high, whole, self.edges.get(name, ()))
+        made = {"minimum": low, "maximum": high, "step": step}
         written = {
             what: value.numerator if value.denominator == 1 else format_rational(value, what)
             for what, value in made.items()
@@ -267,21 +286,14 @@ class Draft:
                 continue
             name = self.name(wanted)
             self._of[name] = called
-            if condition is None:
-                for number, edge in thresholds(
-                    expressions, self.dialect, self._known, self._attributes
-                ):
-                    self.missed.setdefault(self._of[number], set()).add(edge)
-                self.say(
-                    "asked of everybody: its condition cannot be written as answers to earlier"
-                    " questions",
-                    name,
-                    " ".join("; ".join(expressions).split()),
-                )
-            question = {**common, **members}
+            self._note_condition(name, condition, expressions)
+            if condition.answers is None:
+                self.refuse(name, "its condition never holds")
+                continue
+            question = {**common, **members, **self._missing_answers(name, members)}
             question["help"] = together([*self._introductions, question.get("help", "")])
             question = self._with_short_label(
-                {"name": name, **question, **({"ask_if": condition} if condition else {})}
+                {"name": name, **question, "ask_if": condition.answers}
             )
             question = {
                 key: value for key, value in question.items() if value or type(value) is int
@@ -298,6 +310,47 @@ class Draft:
             self._known |= {
                 inside: (f"{name}{ending}", values) for inside, (ending, values) in known.items()
             }
+
+    def _missing_answers(self, name: str, members: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Find the answers that are none, such as "don't know", by their texts and codes."""
+        categories = members.get("categories", ())
+        texts = members.get("answers", {})
+        none = [
+            category
+            for category in categories
+            if category in _CODES_OF_NO_ANSWER
+            or any(
+                _NO_ANSWER.fullmatch(text)
+                for text in by_language(texts.get(category, category)).values()
+            )
+        ]
+        if not none or members.get("missing") or len(categories) - len(none) < 2:
+            return {}
+        self.say("counts as a missing answer", name, ", ".join(none))
+        return {"missing": none}
+
+    def _note_condition(self, name: str, condition: Condition, expressions: Sequence[str]) -> None:
+        """Note how the condition of a question differs from that of the questionnaire."""
+        if condition.lost or condition.narrowed:
+            for number, edge in thresholds(
+                expressions, self.dialect, self._known, self._attributes
+            ):
+                self.missed.setdefault(self._of[number], set()).add(edge)
+        if condition.narrowed:
+            self.say(
+                "asked of fewer people: its condition compares a number within one of its bins,"
+                " whose people are not asked",
+                name,
+                " ".join("; ".join(condition.narrowed).split()),
+            )
+        if condition.lost and condition.answers is not None:
+            whom = "asked of more people" if condition.answers else "asked of everybody"
+            part = "a part of its condition" if condition.answers else "its condition"
+            self.mark(
+                f"{whom}: {part} cannot be written as answers to earlier questions",
+                name,
+                " ".join("; ".join(condition.lost).split()),
+            )
 
     def _with_short_label(self, question: dict[str, Any]) -> dict[str, Any]:
         """Shorten a label that is too long; all of it then is in the help."""
@@ -328,6 +381,12 @@ class Draft:
             why = "; ".join(self._summary(self._notes)) or "it has none"
             raise ParameterError(f"file: no question can be asked: {why}", field="file")
         self.end_part(0)
+        for language, missing in self._untranslated.items():
+            self.say(
+                f"{len(missing)} texts are missing in '{language}', and shown in another language",
+                "",
+                missing[0],
+            )
         mechanism = {"kind": "split-questionnaire", "gamma": gamma}
         data = {
             "id": re.sub(r"[^a-z0-9]+", "-", id.lower()).strip("-")[:64],
@@ -335,7 +394,7 @@ class Draft:
             **({"languages": self.languages} if self.languages else {}),
             "mechanism": mechanism | {"max_length": self._longest},
             **({"form": self.form} if self.form else {}),
-            "attributes": self.questions,
+            "attributes": [self._with_mark(question) for question in self.questions],
         }
         text = write(data, *self._comments())
         names = {
@@ -345,6 +404,11 @@ class Draft:
         lines = tuple([_sentence(*note) for note in self._notes])
         survey = Survey.from_toml(text)
         return Imported(text, survey, lines, self._summary(self._notes), self._counts(), names)
+
+    def _with_mark(self, question: dict[str, Any]) -> dict[str, Any]:
+        """Add what has to be confirmed of a question, for its file."""
+        marks = self._marked.get(self._of.get(question["name"], question["name"]))
+        return {**question, "unconfirmed": "; ".join(marks)} if marks else question
 
     def _notes_by_element(self) -> dict[str, list[str]]:
         """Return the notes on each element by its name; those on all of them have the name ""."""

@@ -186,6 +186,8 @@ class _Reader:
                 self.panel(element, page, self.text(element.get("title")) or title, conditions)
                 continue
             own = self.text(element.get("title"))
+            if not own and element.get("titleLocation") == "hidden":
+                self.draft.say("its title is hidden; see to its text", called)
             label = own or (
                 together([title, f"({called})"]) if len(untitled) > 1 and title else title
             )

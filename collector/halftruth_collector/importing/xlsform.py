@@ -240,12 +240,18 @@ class _Reader:
     def bounds(self, row: Row, whole: bool, called: str) -> tuple[Fraction | None, Fraction | None]:
         """Return the least and the largest number that a constraint leaves."""
         constraint = row.get("constraint", "")
-        rest = re.sub(r"[()\s]|\band\b", "", _BOUND.sub("", constraint))
-        if rest:
-            self.draft.say("its constraint is left out", called, constraint)
+        bounds = []
+        for part in re.split(r"\band\b", constraint.replace("(", " ").replace(")", " ")):
+            found = _BOUND.fullmatch(part.strip())
+            if found is not None:
+                bounds.append(found.groups())
+            elif part.strip():
+                self.draft.mark("a part of its constraint is left out", called, part.strip())
+        if re.search(r"\b(or|not)\b", constraint):
+            # What is joined by these is no part that has to hold.
             return None, None
         ends: dict[str, list[Fraction]] = {"<": [], ">": []}
-        for sign, written in _BOUND.findall(constraint):
+        for sign, written in bounds:
             bound = read_number(written) or Fraction(0)
             if len(sign) == 1 and whole:
                 bound = Fraction(ceil(bound) - 1 if sign == "<" else floor(bound) + 1)

@@ -147,11 +147,19 @@ class SurveyStore:
         SurveyExists
             If another survey of that id has reports.
         ParameterError
-            If terms that are signed would change without a word about the signature, or respondents
-            randomized their answers themselves, so that nobody sends reports.
+            If terms that are signed would change without a word about the signature, something of
+            the survey was not confirmed after its import, or respondents randomized their answers
+            themselves, so that nobody sends reports.
         SignatureRefused
             If the signature does not hold, or is by a key that was revoked.
         """
+        if survey.unconfirmed:
+            more = len(survey.unconfirmed) - 1
+            raise ParameterError(
+                f"{survey.unconfirmed[0]}{f' (and {more} more)' if more else ''}; expected that"
+                " somebody checks it and deletes the line 'unconfirmed'",
+                field="attributes",
+            )
         if survey.mechanism.randomized_by != "device":
             raise ParameterError(
                 f"mechanism.randomized_by: respondents of '{survey.id}' randomized their answers"

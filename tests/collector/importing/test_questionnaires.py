@@ -1,9 +1,11 @@
 """Questionnaires of SurveyJS and LimeSurvey become surveys, and what cannot is said in words."""
 
 import json
+import operator
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from halftruth_collector.importing import import_questionnaire, read_questionnaire
 from halftruth_shared import HalftruthError, ParameterError
@@ -119,6 +121,7 @@ def test_what_of_surveyjs_is_left_out_is_said(imported):
     assert sorted(said) == sorted(
         [
             "the questionnaire's 'triggers' is left out",
+            "10 texts are missing in 'de', and shown in another language: Two minutes.",
             "question 'how many': has another name: how-many",
             "question 'how many': what people write beside 'other' is not asked",
             "question 'how many': 'defaultValue' is left out",
@@ -132,9 +135,8 @@ def test_what_of_surveyjs_is_left_out_is_said(imported):
             " answered, for this is a placeholder: 0 to 100",
             "question 'mood': is one question for each row",
             *(
-                f"question 'mood-{row}': asked of everybody: its condition cannot be written as"
-                " answers to earlier questions: {smoker} = yes; {smoker} = 'yes' or {quit} ="
-                " false"
+                f"question 'mood-{row}': asked of more people: a part of its condition cannot be"
+                " written as answers to earlier questions: {smoker} = 'yes' or {quit} = false"
                 for row in ("morning", "night")
             ),
             "question 'best': left out: a survey has no questions of kind 'ranking'",
@@ -218,6 +220,7 @@ def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(impo
     assert sorted(made.left_out) == sorted(
         [
             "the questionnaire's table 'quota' is left out (1 rows)",
+            "2 texts are missing in 'en', and shown in another language: Danke",
             "question 'Q1': 'no', 'yes' are to be written in each language",
             "question 'Q2': what people write beside 'other' is not asked",
             "question 'Q3': 'max_answers' is left out",
@@ -272,10 +275,9 @@ def test_earlier_versions_of_limesurvey_have_a_row_for_each_language(imported):
         *(
             (condition, {})
             for condition in (
-                *("{a} = 'x' and {b} = 3", "{a} > 'x'", "{a} = 'x' {b} = 1", "({a} = 'x'"),
+                *("{a} > 'x'", "{a} = 'x' {b} = 1", "({a} = 'x'"),
                 *("not ({a} = 'x' and {b} = 1)", "{a} = 'x' or {a} = 'y' and {b} = 1"),
                 *("{a} = 'x' or {b} = 1", "{a} = 'x' = {b} = 1", "{c} = 'x'"),
-                *("{a} = 'x' and {a} = 'y'", "{a} = 'x' and not {b}"),
             )
         ),
     ],
@@ -292,6 +294,71 @@ def test_a_condition_is_carried_whole_or_said_to_be_missing(imported, condition,
     )
     assert attributes(made)["c"].ask_if == carried
     assert any(condition in sentence for sentence in made.left_out) != bool(carried)
+    assert bool(made.survey.unconfirmed) != bool(carried)
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept", "lost"),
+    [
+        ("{a} = 'x' and {b} = 3", {"a": ("x",)}, "{b} = 3"),
+        ("{a} = 'x' and not {b}", {"a": ("x",)}, "not {b}"),
+        ("({a} = 'x' or {b} = 1) and {b} = 2", {"b": ("2",)}, "{a} = 'x' or {b} = 1"),
+    ],
+)
+def test_the_part_of_a_condition_that_can_be_written_is_kept_and_the_rest_to_be_confirmed(
+    imported, condition, kept, lost
+):
+    elements = [
+        {"type": "radiogroup", "name": "a", "choices": ["x", "y", "z"]},
+        {"type": "radiogroup", "name": "b", "choices": [1, 2]},
+        {"type": "boolean", "name": "c", "visibleIf": condition},
+    ]
+    made = imported({"elements": elements})
+    assert attributes(made)["c"].ask_if == kept
+    [said] = made.survey.unconfirmed
+    assert said.startswith("attribute 'c': asked of more people: a part of its condition")
+    assert said.endswith(f": {lost}")
+
+
+def test_a_question_whose_condition_never_holds_is_left_out(imported):
+    elements = [
+        {"type": "radiogroup", "name": "a", "choices": ["x", "y", "z"]},
+        {"type": "boolean", "name": "c", "visibleIf": "{a} = 'x' and {a} = 'y'"},
+    ]
+    made = imported({"elements": elements})
+    assert list(attributes(made)) == ["a"]
+    assert any("its condition never holds" in said for said in made.left_out)
+
+
+def test_no_import_asks_more_people_than_its_conditions_say_without_a_mark(imported):
+    """Every age of a range, held against what a condition says of it."""
+    rng = np.random.default_rng(8)
+    signs = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+    signs |= {"=": operator.eq, "!=": operator.ne}
+    narrowed = 0
+    for _ in range(60):
+        low, size = int(rng.integers(0, 30)), int(rng.integers(5, 80))
+        compared = [(str(rng.choice([*signs])), int(rng.integers(low, low + size))) for _ in "ab"]
+        join, denied = str(rng.choice(["and", "or"])), bool(rng.integers(2))
+        condition = f" {join} ".join(f"{{n}} {sign} {bound}" for sign, bound in compared)
+        condition = f"not ({condition})" if denied else condition
+        number = {"type": "text", "inputType": "number", "name": "n"}
+        asked = {"type": "boolean", "name": "c", "visibleIf": condition}
+        made = imported({"elements": [number | {"min": low, "max": low + size}, asked]})
+        assert made.survey.unconfirmed == ()
+        questions = attributes(made)
+        assert questions["n"].number.minimum == low
+        assert questions["n"].number.maximum == low + size
+        if "c" not in questions:
+            continue
+        for age in range(low, low + size + 1):
+            held = [signs[sign](age, bound) for sign, bound in compared]
+            holds = (all(held) if join == "and" else any(held)) != denied
+            given = questions["c"].ask_if.get("n", questions["n"].categories)
+            among = questions["n"].categories[questions["n"].number.bin(age)] in given
+            assert holds or not among, (condition, age)
+            narrowed += holds and not among
+    assert narrowed
 
 
 @pytest.mark.parametrize(

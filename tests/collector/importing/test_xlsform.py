@@ -110,7 +110,6 @@ def test_a_type_that_a_survey_does_not_have_is_left_out_in_words(type):
         ("${n} > 11 and ${n} < 24", {"n": ("12 to 23",)}),
         # With bins that begin at 13; no 20 of one width begin at 6 and 49.
         ("${n} > 12", {"n": ("13 to 25", "26 to 38", "39 to 51", "52 to 59")}),
-        ("${n} >= 6 and ${n} < 49", {}),
         ("../a = 'y'", {"a": ("y",)}),
         ("${a} = 'y' or ${n} < 12", {}),
         ("count-selected(${p}) > 1", {}),
@@ -129,6 +128,25 @@ def test_a_condition_is_carried_whole_or_said_to_be_missing(relevant, carried):
     )
     assert attributes(made)["q"].ask_if == carried
     assert any(relevant in said for said in made.left_out) != bool(carried)
+    assert bool(made.survey.unconfirmed) != bool(carried)
+
+
+def test_a_range_keeps_what_of_its_constraint_can_be_written_and_marks_the_rest():
+    constraint = ". >= 15 and . <= 99 and ${n} != 3"
+    made = read(
+        ("integer", "n", "N", None, ". >= 1 and . <= 9", None),
+        ("integer", "age", "Age", None, constraint, None),
+        ("select_one yn", "q", "Q", "${age} >= 18 and ${age} < 50"),
+    )
+    age, asked = attributes(made)["age"], attributes(made)["q"]
+    assert (age.number.minimum, age.number.maximum) == (15, 99)
+    assert made.survey.unconfirmed == (
+        "attribute 'age': a part of its constraint is left out: ${n} != 3",
+    )
+    # Bins of one width cannot begin at 18 and 50: nobody below 18 or from 50 on is asked.
+    bins = [age.number.categories.index(each) for each in asked.ask_if["age"]]
+    assert 15 + min(bins) * age.number.step >= 18
+    assert 15 + (max(bins) + 1) * age.number.step <= 50
 
 
 def test_repeats_hidden_columns_and_settings_are_left_out_in_words():
@@ -150,6 +168,7 @@ def test_repeats_hidden_columns_and_settings_are_left_out_in_words():
     assert list(attributes(made)) == ["q"]
     assert set(made.left_out) == {
         "settings of the form are left out: public_key",
+        "3 texts are missing in 'fr', and shown in another language: f",
         "question 'people': left out with its questions: they are asked several times",
         "question 'fixed': left out: it is read only",
         *(f"question 'q': '{name}' is left out" for name in columns[4:]),
@@ -183,6 +202,7 @@ def test_rows_that_are_no_question_are_left_out_in_words():
         "question 'found': left out: its choices are in another file",
         "question 'untyped': left out: it has no type",
         "question 'never': left out: it is asked of nobody",
+        "4 texts are missing in 'fr', and shown in another language: Survey",
     )
 
 

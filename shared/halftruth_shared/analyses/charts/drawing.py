@@ -267,7 +267,7 @@ def _draw_marks(axes: Axes, chart: EstimateChart, rows: Sequence[tuple[Mark, int
             line: Any = {"colors": colour, "linewidth": 1.2, "zorder": 4}
             limits = axes.get_xlim()
             within = np.clip([low, high], *limits)
-            axes.hlines(at, *within, linestyles=dashes, label=outer, **line)
+            axes.hlines(at, within[0], within[1], linestyles=dashes, label=outer, **line)
             ends, beside = np.array([*low, *high]), np.array([*at, *at])
             seen = (ends >= limits[0]) & (ends <= limits[1])
             axes.vlines(ends[seen], beside[seen] - 0.18, beside[seen] + 0.18, **line)
