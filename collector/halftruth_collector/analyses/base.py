@@ -1,6 +1,6 @@
 """Analyses: computation, tables, charts and sentences of a query."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -11,14 +11,27 @@ import msgspec
 import numpy as np
 from halftruth_shared import Attribute, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses import Query, Result, name_of, result_of
-from halftruth_shared.analyses.base import Answers, Group, Missing, ModelFit
+from halftruth_shared.analyses.base import (
+    Answers,
+    Contradiction,
+    Group,
+    MiningQuery,
+    Missing,
+    ModelFit,
+)
 from halftruth_shared.analyses.charts import Chart
+from halftruth_shared.analyses.estimate import Estimate
+from halftruth_shared.analyses.itemsets import ItemsetEstimate
+from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.reading import Field, fields
+from halftruth_shared.analyses.showing import contradicted
+from halftruth_shared.analyses.waves import WavesQuery
 from halftruth_shared.analyses.wording import items
 
 from ..errors import TooFewReports
 from ..estimation import Counts, Estimator
 from ..estimation.bounds import Array, normal_quantile
+from ..estimation.design_fit import contradictions
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..estimation.model import LoglinearModel, cached_model, described
 
@@ -62,22 +75,60 @@ class Counted:
         EstimateError
             If the share of the query's domain is not significantly above zero.
         """
-        return Estimator(
-            self.survey, self.counts, self._where, self._missing, self._model, self._population
-        )
+        return self._estimator(self._missing)
 
     @cached_property
     def of_all(self) -> Estimator:
         """Estimator that includes missing values, whatever the query."""
         if self._missing == "keep":
             return self.estimator
+        return self._estimator("keep")
+
+    def _estimator(self, missing: Missing) -> Estimator:
         return Estimator(
             self.survey,
             self.counts,
             self._where,
-            model=self._model,
-            population=self._population,
+            missing,
+            self._model,
+            self._population,
+            possible=bool(self.contradictions) and self._few,
         )
+
+    @cached_property
+    def contradictions(self) -> list[Contradiction]:
+        """Questions of the query whose reports no shares explain; of all where it names none."""
+        names = self.survey.schema.names
+        if self.question is None or not self.counts.reports:
+            return []
+        asked = self._named
+        found = contradictions(self.survey, self.counts, asked or names, bool(asked))
+        for wave in self.waves() if isinstance(self.question, WavesQuery) else ():
+            there = [name for name in asked if name in wave.survey.schema.names]
+            if there and wave.counts.reports:
+                found += contradictions(wave.survey, wave.counts, there, True)
+        return list({tuple(each.attributes): each for each in found}.values())
+
+    @property
+    def _few(self) -> bool:
+        """Whether the tables are few: the most likely ones of all pairs would take too long."""
+        return bool(self._named) or not isinstance(self.question, MiningQuery | MeasuresQuery)
+
+    @cached_property
+    def _named(self) -> list[str]:
+        if self.question is None:
+            return []
+        named = named_by(self.question, self.survey)
+        return [name for name in self.survey.schema.names if name in named]
+
+    def judged(self, result: R) -> R:
+        """Return a result without the errors and tests of what rests on contradicted questions."""
+        names = {name for each in self.contradictions for name in each.attributes}
+        for question, options in self.survey.schema.options.items():
+            if any(option.name in names for option in options):
+                names.add(question)
+        kept: R = without_errors(result, names, possible=self._few)
+        return kept
 
     def model(
         self,
@@ -130,6 +181,7 @@ class Counted:
             "as_of": self.as_of,
             "group": self._group(),
             "model_fit": self._described(),
+            "contradictions": self.contradictions,
         }
 
     def people(
@@ -196,6 +248,90 @@ class Counted:
             return None
         confidence = getattr(self.question, "confidence", 0.95)
         return self.estimator.group(confidence, getattr(self.question, "target", "population"))
+
+
+def named_by(query: Query[Any], survey: Survey) -> set[str]:
+    """Attributes that a query names, with options of questions; none where it is about all."""
+    options = survey.schema.options
+    said = msgspec.to_builtins(query)
+    where = set(said.pop("where", {}))
+    texts = set(_texts(said))
+    if said.get("attributes", ()) is None or not texts & {*survey.schema.names, *options}:
+        return set()
+    texts |= where
+    return texts | {o.name for name in texts & set(options) for o in options[name]}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a query, names of its own fields left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield key
+            yield from _texts(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+
+
+_UNEXPLAINED = "no shares explain the reports"
+
+#: What is left of estimates and tests, by field, of reports that nothing explains.
+_UNUSABLE = {
+    **dict.fromkeys(("standard_error", "standard_error_log", "interval", "gap"), None),
+    **dict.fromkeys(("perturbation_error", "sampling_error", "p_value", "adjusted"), None),
+    **dict.fromkeys(("residual", "z", "statistic", "covariance", "effective_reports"), None),
+    "set": "interval",
+    "reliability": "not usable",
+    "verdict": f"not usable: {_UNEXPLAINED}",
+    "decision": "undecided",
+    "statement": f"cannot be tested: {_UNEXPLAINED}",
+}
+
+
+#: Parts of a result that hold no estimate.
+_KEPT = (Query, Contradiction, Group, ModelFit)
+
+#: Fields that say what a part of a result is about.
+_ABOUT = ("attribute", "items", "antecedent", "consequent", "row", "column")
+
+
+def without_errors(value: Any, names: Collection[str], *, possible: bool) -> Any:
+    """Return a result, or a part of one, without what errors of some questions rest on.
+
+    Parameters
+    ----------
+    value : object
+    names : collection of str
+        Questions whose reports no shares explain. What says that it is about others stays.
+    possible : bool
+        Whether its values are those of the closest possible shares; others are left out.
+    """
+    if isinstance(value, list | tuple):
+        return type(value)(without_errors(each, names, possible=possible) for each in value)
+    if not isinstance(value, msgspec.Struct) or isinstance(value, _KEPT):
+        return value
+    fields = {name: getattr(value, name) for name in value.__struct_fields__}
+    about = {name for field in _ABOUT if (said := fields.get(field)) for name in _keys(said)}
+    if about and not about & set(names):
+        return value
+    changed = {
+        name: _UNUSABLE[name]
+        if name in _UNUSABLE
+        else without_errors(each, names, possible=possible)
+        for name, each in fields.items()
+    }
+    if isinstance(value, Estimate) and not possible:
+        # A list names its shares: those that cannot be are the nearest that can.
+        shares = isinstance(value, ItemsetEstimate)
+        changed["value"] = min(max(fields["value"], 0.0), 1.0) if shares else None
+        changed["undefined"] = None if shares else _UNEXPLAINED
+    return msgspec.structs.replace(value, **changed)
+
+
+def _keys(said: str | Mapping[str, Any]) -> list[str]:
+    return [said] if isinstance(said, str) else list(said)
 
 
 @contextmanager
@@ -312,9 +448,13 @@ class Analysis(Generic[Q, R]):
             # A domain that an analysis forgot would be a wrong number that goes unnoticed.
             restricted = replace(counted, question=query)
             restricted.check()
-            return compute(restricted, query)
+            result = compute(restricted, query)
+            return restricted.judged(result) if result.contradictions else result
 
+        headline = self.headline
         object.__setattr__(self, "compute", checked)
+        # No finding of reports that nothing explains.
+        object.__setattr__(self, "headline", lambda r: " ".join(contradicted(r)) or headline(r))
 
     @property
     def name(self) -> str:

@@ -58,7 +58,7 @@ def present(analysis: Analysis[Any, Any], result: Any) -> Presentation:
     return Presentation(
         " · ".join(filter(None, [analysis.title, result.survey, *about])),
         headline,
-        basis(result),
+        [sentence for sentence in basis(result) if sentence != headline],
         analysis.warnings(result),
         analysis.grid(result),
         analysis.interpretation(result),

@@ -1,6 +1,6 @@
 """Everything that a survey showed, to be read and printed: the same as a page and as a file."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import combinations
@@ -10,6 +10,7 @@ from halftruth_shared import Protection, Survey
 from halftruth_shared.analyses.charts import Chart
 from halftruth_shared.analyses.estimate import Interval, Reliability
 from halftruth_shared.analyses.overview import OverviewQuery, OverviewResult
+from halftruth_shared.analyses.showing import contradicted
 from halftruth_shared.analyses.wording import half_width, items, number, share, share_interval
 from halftruth_shared.mechanisms import TableEstimate
 
@@ -72,11 +73,11 @@ def survey_report(counted: Counted) -> SurveyReport:
     ------
     TooFewReports
     """
-    counted.check()
     survey, labels = counted.survey, Labels.of(counted.survey)
     query = OverviewQuery(confidence=_CONFIDENCE)
-    result = labelled(overview.compute(counted, query), survey)
-    pairs = _Pairs.of(counted)
+    found = overview.ANALYSIS.compute(counted, query)
+    impossible = {name for each in found.contradictions for name in each.attributes}
+    result, pairs = labelled(found, survey), _Pairs.of(counted, impossible)
     return SurveyReport(
         title=survey.title_in(),
         lead=f"{', '.join([of_reports(result), *filter(None, [period(list(counted.days))])])}.",
@@ -139,9 +140,10 @@ class _Pairs:
     departures: tuple[_Departure, ...]
 
     @classmethod
-    def of(cls, counted: Counted) -> "_Pairs":
+    def of(cls, counted: Counted, impossible: Collection[str]) -> "_Pairs":
+        """Test all pairs but those of questions whose reports nothing explains."""
         estimator = counted.estimator
-        names = tuple(combinations(estimator.schema.names, 2))
+        names = tuple(combinations([n for n in estimator.schema.names if n not in impossible], 2))
         test = estimator.associated(names)
         significant = test.adjusted <= 1 - _CONFIDENCE
         # The answers that are listed were selected among all cells.
@@ -262,7 +264,8 @@ def _methods(counted: Counted) -> list[tuple[str, str]]:
 
 def _not_usable(result: OverviewResult, pairs: _Pairs, labels: Labels) -> list[str]:
     doubtful = [question for question in result.questions if question.reliability != "usable"]
-    lines = [f"“{question.attribute}” is {question.verdict}." for question in doubtful[:_NAMED]]
+    lines = [*contradicted(result)]
+    lines += [f"“{question.attribute}” is {question.verdict}." for question in doubtful[:_NAMED]]
     left = len(doubtful) - _NAMED
     if left > 0:
         lines.append(f"{number(left)} more questions; each says so in its chart.")

@@ -26,6 +26,7 @@ from msgspec.structs import replace
 from .association import estimate_associations, estimate_measures
 from .bounds import Array, check_confidence, check_field, check_target, checked, optional
 from .counts import Counts
+from .design_fit import RestrictedTables
 from .finite_population import FinitePopulation
 from .independence import Departures, JointTest
 from .itemsets import Itemsets, mine_itemsets
@@ -58,6 +59,9 @@ class Estimator:
     population : int, optional
         How many people the respondents are a simple random sample of; by default many. Not with a
         model.
+    possible : bool
+        Whether tables are the most likely ones without negative shares, of reports that contradict
+        the design, instead of unbiased ones.
 
     Attributes
     ----------
@@ -105,6 +109,8 @@ class Estimator:
         missing: Missing = "keep",
         model: LoglinearModel | None = None,
         population: int | None = None,
+        *,
+        possible: bool = False,
     ) -> None:
         counts.check(survey)
         check_field(AnsweredQuery, "missing", missing)
@@ -113,6 +119,7 @@ class Estimator:
         self.missing: Missing = missing
         self.model = model
         self.population = population
+        self.possible = possible
         source: TableSource | None = None
         if model is not None and population is not None:
             raise ParameterError(
@@ -121,6 +128,8 @@ class Estimator:
             )
         if model is not None:
             source = ModelTables(model)
+        elif possible:
+            source = RestrictedTables(survey)
         elif population is not None:
             unbiased = survey.mechanism.reconstruction(survey.schema)
             source = FinitePopulation(unbiased, counts.reports, population)
@@ -141,7 +150,13 @@ class Estimator:
     def where(self, answers: Answers) -> "Estimator":
         """Estimates about those alone who give some answers; errors are as of `Estimator`."""
         return Estimator(
-            self.survey, self.counts, answers, self.missing, self.model, self.population
+            self.survey,
+            self.counts,
+            answers,
+            self.missing,
+            self.model,
+            self.population,
+            possible=self.possible,
         )
 
     def group(self, confidence: float = 0.95, target: Target = "population") -> Group | None:

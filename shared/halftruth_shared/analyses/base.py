@@ -188,6 +188,17 @@ class ModelFit(Message, frozen=True, kw_only=True):
     untested: str | None = None
 
 
+class Contradiction(Message, frozen=True, kw_only=True):
+    """Questions whose reports no shares of answers explain, as the design of the survey says.
+
+    `p_value` is of the likelihood-ratio test that some shares do, from `simulated` sets of reports.
+    """
+
+    attributes: list[AttributeName]
+    p_value: float
+    simulated: int
+
+
 class TypicalError(Message, frozen=True, kw_only=True):
     """Typical error of best guesses of tables of `length` questions, from held-out reports.
 
@@ -248,6 +259,10 @@ class Result(Message, frozen=True, kw_only=True):
     as_of: Annotated[datetime, Meta(description="When the counts were read.")]
     group: Group | None = None
     model_fit: ModelFit | None = None
+    contradictions: Annotated[
+        list[Contradiction],
+        Meta(description="Questions of this result whose reports no shares of answers explain."),
+    ] = msgspec.field(default_factory=list)
 
     @property
     def columns(self) -> Columns:

@@ -69,11 +69,26 @@ def basis(result: Any) -> list[str]:
     return [*_of_group(result), *assumptions(result)]
 
 
-def assumptions(result: Any) -> list[str]:
-    """Describe the model of a result and whether reports contradict it; empty without one."""
-    model = result.model_fit
-    if model is None:
+def contradicted(result: Any) -> list[str]:
+    """Say that no shares explain the reports of some questions; empty where shares do."""
+    if not result.contradictions:
         return []
+    tables = [" and ".join(map(quoted, each.attributes)) for each in result.contradictions]
+    least = min(each.p_value for each in result.contradictions)
+    most = max(each.simulated for each in result.contradictions)
+    return [
+        f"No shares of answers explain the reports of {'; '.join(tables)} (p = {least:.2g}, from"
+        f" {number(most, 0)} simulated sets of reports): instructions were probably not followed,"
+        " or reports are not genuine. Estimates that rest on them cannot be used; they are of the"
+        " closest possible shares, without intervals."
+    ]
+
+
+def assumptions(result: Any) -> list[str]:
+    """Describe the model of a result, and where reports contradict that or the design."""
+    design, model = contradicted(result), result.model_fit
+    if model is None:
+        return design
     besides = ", ".join(_combined(each.attributes) for each in model.interactions)
     line = "Assuming no interaction of three or more answers"
     line += f" besides {besides}" if model.interactions else ""
@@ -88,7 +103,7 @@ def assumptions(result: Any) -> list[str]:
         line += ")"
         if clearest is not None and model.p_value < CONTRADICTED:
             line += f". Try interactions = {','.join(clearest.attributes)}"
-    lines = [f"{line}."]
+    lines = [*design, f"{line}."]
     lines += [
         f"Without {_combined(each.attributes)} the model would"
         f" {'not ' * (each.p_value >= CONTRADICTED)}be contradicted (p = {each.p_value:.2g})."

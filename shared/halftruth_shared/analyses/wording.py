@@ -134,10 +134,10 @@ def interval_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
     >>> interval_in_words(outside), interval_in_words(outside, as_share=True)
     ('up to 0.2, or from 0.7 on', 'up to 20\u202f%, or from 70\u202f% on')
     >>> interval_in_words(Estimate(value=-0.1, set="empty"), as_share=True)
-    'none: no possible value explains the reports'
+    'none: outside of what is possible'
     """
     if estimate.set == "empty":
-        return "none: no possible value explains the reports"
+        return "none: outside of what is possible"
     if estimate.interval is None:
         return UNDEFINED
     lower, upper = estimate.interval
@@ -177,6 +177,8 @@ def number_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
         if lower is None or estimate.set != "interval":
             return value(estimate.value, None)
         return value(estimate.value, (lower, upper))
+    if estimate.set == "empty":
+        return percent(estimate.value, 1)
     if estimate.interval is not None and estimate.ends is None:
         return percent(estimate.value, 0)
     return share(estimate.value, estimate.ends)

@@ -75,7 +75,7 @@ def test_each_error_is_told_apart_into_perturbation_and_sampling(target):
 
 
 def test_where_an_estimate_is_impossible_its_sampling_error_is_undefined():
-    few = Counts.from_cells(SURVEY, [[0, 0]], [100])
+    few = Counts.from_cells(SURVEY, [[0, 0], [1, 0]], [79, 21])
     counted = source_of(SURVEY, few)
     result = ANALYSES["overview"].compute(counted, OverviewQuery(attributes=["smoker"]))
     for found in result.questions[0].answers:

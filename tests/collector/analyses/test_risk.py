@@ -208,7 +208,7 @@ def test_cells_that_may_be_empty_are_counted():
 def test_the_page_begins_with_people_of_the_nearest_table_without_negative_shares():
     """γ = 19 keeps 19 of 22 records and sends 1 each to the others: π = (22 y − 1) / 18."""
     survey = survey_of(GammaDiagonal("19"))
-    reports = np.array([[60, 20], [15, 2]]) * 1000
+    reports = np.array([[60, 20], [15, 2]])
     moment = (22 * reports / reports.sum() - 1) / 18
     assert (moment < 0).sum() == 1
     # The negative one becomes 0, and all others lose the same.

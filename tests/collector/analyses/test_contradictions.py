@@ -1,0 +1,236 @@
+"""What is said of reports that no shares of answers explain, and where no interval may end."""
+
+import csv
+import io
+import json
+import math
+
+import msgspec
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses.presentation import present
+from halftruth_collector.analyses.survey_report import survey_report
+from halftruth_collector.analyses.tabular import to_csv
+from halftruth_shared import Attribute, DistortionMatrices, HalftruthError, Schema, Survey
+from halftruth_shared.analyses.base import Group, MeasureEstimate
+from halftruth_shared.analyses.comparison import ComparisonQuery, GroupComparison
+from halftruth_shared.analyses.crosstab import CrosstabQuery
+from halftruth_shared.analyses.distribution import DistributionQuery, QuantileEstimate
+from halftruth_shared.analyses.estimate import Estimate
+from halftruth_shared.analyses.itemsets import ItemsetsQuery
+from halftruth_shared.analyses.measures import MeasuresQuery
+from halftruth_shared.analyses.overview import OverviewQuery
+from halftruth_shared.analyses.regression import Coefficient, RegressionQuery
+from halftruth_shared.analyses.rules import RulesQuery
+from halftruth_shared.analyses.table import TableQuery
+from halftruth_shared.analyses.weighted import WeightedQuery
+from sources import source_of
+
+FORCED = {"design": "forced-response", "yes": "1/6", "no": "1/6"}
+KEPT = [["4/5", "1/10", "1/10"], ["1/10", "4/5", "1/10"], ["1/10", "1/10", "4/5"]]
+SURVEY = Survey(
+    "s",
+    "S",
+    Schema(
+        [
+            Attribute("cheats", ["no", "yes"]),
+            Attribute("smokes", ["no", "yes"]),
+            Attribute("often", ["0", "5", "20"], ordered=True),
+        ]
+    ),
+    DistortionMatrices({"often": KEPT}, {"cheats": FORCED, "smokes": FORCED}),
+)
+SCORES = {"often": "0,5,20"}
+ASKED = [
+    OverviewQuery(),
+    OverviewQuery(missing="exclude", where={"smokes": "yes"}),
+    TableQuery(attributes=["cheats", "smokes"]),
+    *(
+        CrosstabQuery(attributes=["cheats", "often"], percentages=percentages)
+        for percentages in ("joint", "row", "column")
+    ),
+    *(
+        ComparisonQuery(answer={"cheats": "yes"}, groups="often", effect=effect, trend=True)
+        for effect in ("difference", "risk_ratio", "odds_ratio")
+    ),
+    ComparisonQuery(answer={"smokes": "yes"}, groups="cheats"),
+    DistributionQuery(attribute="often", groups="cheats", scores=SCORES),
+    ItemsetsQuery(min_support=0.01),
+    RulesQuery(min_support=0.01, min_confidence=0.0, include_uncertain=True, measures=["phi"]),
+    RulesQuery(min_support=0.01, antecedent={"cheats": "yes"}, consequent={"smokes": "yes"}),
+    MeasuresQuery(),
+    MeasuresQuery(attributes=["cheats", "smokes"]),
+    MeasuresQuery(attributes=["cheats", "often"]),
+    RegressionQuery(outcome="cheats", predictors=["smokes"]),
+    RegressionQuery(outcome="often", predictors=["cheats"], model="linear", scores=SCORES),
+    WeightedQuery(margins={"smokes": {"no": 0.5, "yes": 0.5}}),
+]
+#: Analyses that estimate, but for waves, which have a test of their own.
+ESTIMATING = set(ANALYSES) - {"waves", "counts", "risk", "microdata"}
+
+
+def few(reports, seed):
+    """Reports of so many people, a third of whom cheat."""
+    rng = np.random.default_rng(seed)
+    people = np.stack([rng.random(reports) < 0.3, rng.random(reports) < 0.1], axis=1).astype(int)
+    often = rng.choice(3, size=reports, p=[0.9, 0.05, 0.05])
+    return source_of(SURVEY, np.column_stack([people, often]), rng)
+
+
+def contradictory(yes=220, reports=2_000):
+    """So many say yes to the first question, where a sixth is forced to."""
+    rng = np.random.default_rng(5)
+    cheats = (np.arange(reports) < yes).astype(int)
+    others = [rng.integers(0, size, reports) for size in (2, 3)]
+    return source_of(SURVEY, np.column_stack([cheats, *others]))
+
+
+def answers_of(source):
+    """Each answer that there is, with its analysis."""
+    for query in ASKED:
+        analysis = ANALYSES[next(n for n, each in ANALYSES.items() if each.query is type(query))]
+        try:
+            yield analysis, analysis.compute(source, query)
+        except HalftruthError:
+            # A group may be too small: that is said, and no number given.
+            if not query.where:
+                raise
+
+
+def walk(part, path=()):
+    """Every estimate of a result, with the messages that it is in."""
+    if isinstance(part, list | tuple):
+        for each in part:
+            yield from walk(each, path)
+    if isinstance(part, msgspec.Struct):
+        if isinstance(part, Estimate):
+            yield part, path
+        for name in part.__struct_fields__:
+            yield from walk(getattr(part, name), (*path, (part, name)))
+
+
+#: Measures that are not from −1 to 1, of two questions with two answers each and N reports.
+MEASURES = {
+    **dict.fromkeys(("jaccard", "cosine", "laplace", "concentration"), (0, 1)),
+    **dict.fromkeys(("mutual_information", "uncertainty_coefficient", "j_measure"), (0, 1)),
+    **dict.fromkeys(("odds_ratio", "interest", "conviction"), (0, math.inf)),
+    "collective_strength": (0, math.inf),
+    "piatetsky_shapiro": (-0.25, 0.25),
+}
+GROWING = {"standardized_residual": (-1, 0.5), "chi_squared": (0, 1), "g_squared": (0, 1)}
+
+
+def possible(estimate, path, result):
+    """Smallest and largest value that this quantity can have."""
+    field = path[-1][1]
+    if isinstance(estimate, MeasureEstimate):
+        if estimate.name in GROWING:
+            least, power = GROWING[estimate.name]
+            most = 2 * math.log(2) if estimate.name == "g_squared" else 1
+            return least * result.reports**power, most * result.reports**power
+        return MEASURES.get(estimate.name, (-1, 1))
+    if field == "odds_ratio":
+        return 0, math.inf
+    if isinstance(estimate, Coefficient) or field == "marginal_effect":
+        return -math.inf, math.inf
+    if isinstance(estimate, GroupComparison):
+        return (-1, 1) if result.query.effect == "difference" else (0, math.inf)
+    if field == "trend":
+        return -1, 1
+    if field == "people":
+        return 0, result.reports
+    if field in ("mean", "deviation", "difference") or isinstance(estimate, QuantileEstimate):
+        low, high = min(result.values), max(result.values)
+        of = {"deviation": (0, (high - low) / 2), "difference": (low - high, high - low)}
+        return of.get(field, (low, high))
+    return 0, 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [few(12, 1), few(12, 2), few(40, 3), few(40, 4), few(200, 5), contradictory()],
+    ids=["12", "12 others", "40", "40 others", "200", "contradictory"],
+)
+def test_no_interval_ends_outside_of_what_is_possible(source):
+    names, cut = set(), 0
+    for analysis, result in answers_of(source):
+        names.add(analysis.name)
+        for estimate, path in walk(result):
+            least, most = possible(estimate, path, result)
+            for end in estimate.interval or ():
+                assert end is None or least - 1e-9 <= end <= most + 1e-9, (analysis.name, estimate)
+            if estimate.gap is not None:
+                assert least <= estimate.gap[0] <= estimate.gap[1] <= most
+            if estimate.set == "empty":
+                assert (estimate.interval, estimate.reliability) == (None, "not usable")
+            cut += least in (estimate.interval or ()) or most in (estimate.interval or ())
+        if isinstance(result.group, Group) and result.group.interval:
+            assert 0 <= result.group.interval[0] <= result.group.interval[1] <= 1
+            assert 0 <= result.group.people_interval[0] <= result.reports
+    assert names == ESTIMATING
+    # Of reports that nothing explains hardly an interval is left.
+    assert cut > (0 if source.counts.reports == 2_000 else 10)
+
+
+def rests_on(path, estimate):
+    """Whether an estimate says that it is about other questions than the first."""
+    for part in [*(part for part, _ in path), estimate]:
+        said = msgspec.to_builtins(part)
+        about = [said.get(name) for name in ("attribute", "items", "antecedent", "row")]
+        about += [said.get(name) for name in ("consequent", "column")]
+        texts = " ".join(json.dumps(each) for each in about if each)
+        if texts and "cheats" not in texts:
+            return False
+    return True
+
+
+def test_of_reports_that_nothing_explains_nothing_is_usable_and_everything_says_so():
+    said, kept = set(), 0
+    for analysis, result in answers_of(contradictory()):
+        if "cheats" not in json.dumps(msgspec.to_builtins(result.query)) and not (
+            result.contradictions
+        ):
+            continue
+        [one] = result.contradictions
+        assert (one.attributes, one.p_value < 0.01) == (["cheats"], True)
+        for estimate, path in walk(result):
+            if not rests_on(path, estimate):
+                kept += estimate.reliability == "usable"
+                continue
+            assert estimate.reliability == "not usable"
+            assert (estimate.interval, estimate.p_value) == (None, None)
+            assert (estimate.standard_error, estimate.standard_error_log) == (None, None)
+            if possible(estimate, path, result) == (0, 1):
+                assert estimate.value is None or -1e-9 <= estimate.value <= 1 + 1e-9
+        shown = present(analysis, result)
+        assert shown.headline.startswith("No shares of answers explain the reports of cheats (p = ")
+        assert "instructions were probably not followed" in shown.headline
+        assert shown.headline in repr(result)
+        rows = list(csv.DictReader(io.StringIO(to_csv(result))))
+        assert all(row["assumption"].startswith("No shares of answers") for row in rows)
+        said.add(analysis.name)
+    assert said == ESTIMATING
+    # Of an overview and of lists the rows of other questions stay.
+    assert kept > 3
+
+
+def test_the_closest_possible_shares_stand_in_the_place_of_impossible_ones():
+    [first, second, _] = ANALYSES["overview"].compute(contradictory(), OverviewQuery()).questions
+    assert [answer.value for answer in first.answers] == pytest.approx([1, 0], abs=1e-6)
+    assert {answer.interval for answer in first.answers} == {None}
+    assert first.verdict == "not usable: no shares explain the reports"
+    assert second.reliability == "usable"
+    report = survey_report(contradictory())
+    assert report.not_usable[0].startswith("No shares of answers explain the reports of ")
+    assert not any("cheats" in str(row) for row in report.associations.rows)
+
+
+def test_a_share_of_nobody_is_no_contradiction():
+    """A sixth says yes, as if nobody did of their own accord."""
+    result = ANALYSES["overview"].compute(contradictory(yes=326), OverviewQuery())
+    assert result.contradictions == []
+    [no, yes] = result.questions[0].answers
+    assert yes.value < 0 == yes.interval[0] < yes.interval[1]
+    assert no.value > 1 == no.interval[1] > no.interval[0]
+    assert yes.reliability == "usable"

@@ -1,0 +1,125 @@
+"""Whether shares of answers explain the reports: the test, its size, and the closest shares."""
+
+import numpy as np
+import pytest
+from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation.design_fit import (
+    LEVEL,
+    contradictions,
+    likeliest_shares,
+    parts_of,
+)
+from halftruth_shared import (
+    Attribute,
+    DistortionMatrices,
+    GammaDiagonal,
+    RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+    ViewClass,
+)
+from scipy.optimize import minimize
+
+from .definitions import survey_of, uneven_matrix
+
+FORCED = {"design": "forced-response", "yes": "1/6", "no": "1/6"}
+MANGAT = {"design": "mangat", "p": "49/50", "not_sensitive": "no"}
+
+
+def of_design(*designs):
+    names = "abcd"[: len(designs)]
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in names])
+    matrices = dict(zip(names, designs, strict=True))
+    return Survey("s", "S", schema, DistortionMatrices({}, matrices))
+
+
+def counts_of(survey, counts):
+    counts = np.asarray(counts)
+    cells = np.stack(np.indices(counts.shape), axis=-1).reshape(-1, counts.ndim)
+    return Counts.from_cells(survey, cells, counts.ravel())
+
+
+def found(survey, counts, together=True):
+    return contradictions(survey, counts, survey.schema.names, together)
+
+
+@pytest.mark.parametrize(
+    ("shape", "mechanism"),
+    [
+        ((3,), DistortionMatrices({"a": uneven_matrix(3)})),
+        ((2, 3), RandomizedResponse({"a": "3/5", "b": "7/10"})),
+        ((2, 3), GammaDiagonal("19/10")),
+    ],
+    ids=["matrix", "randomized-response", "gamma-diagonal"],
+)
+def test_the_closest_shares_are_the_most_likely_ones(shape, mechanism):
+    """Against a general optimizer on the simplex, of reports that no shares explain."""
+    survey = survey_of(mechanism, shape)
+    channel = mechanism.channel(survey.schema, survey.schema.names)
+    counts = np.zeros(shape, int)
+    counts.flat[:3] = 60, 5, 1
+    parts = parts_of(survey, counts_of(survey, counts), survey.schema.names)
+    [shares], [statistic] = likeliest_shares(parts, [counts[None].astype(float)])
+
+    def loss(logits):
+        chances = channel.forward((np.exp(logits) / np.exp(logits).sum()).reshape(shape))
+        there = counts > 0
+        return -2 * (counts[there] * np.log(chances[there] * 66 / counts[there])).sum()
+
+    best = min(
+        minimize(loss, start, method="BFGS").fun
+        for start in np.random.default_rng(1).normal(size=(5, counts.size))
+    )
+    assert shares.min() >= 0
+    assert shares.sum() == pytest.approx(1)
+    assert statistic == pytest.approx(best, abs=1e-3)
+    assert loss(np.log(np.maximum(shares.ravel(), 1e-300))) == pytest.approx(statistic, abs=1e-6)
+
+
+def test_fewer_yes_than_are_forced_contradict_the_design():
+    survey = of_design(FORCED, FORCED)
+    # 333 of 2 000 are forced to say yes to the first question, and 220 do.
+    counts = counts_of(survey, [[890, 890], [110, 110]])
+    [one] = found(survey, counts)
+    assert (one.attributes, one.p_value <= LEVEL / 3) == (["a"], True)
+    assert found(survey, counts_of(survey, [[860, 800], [180, 160]])) == []
+
+
+def test_answers_together_may_contradict_what_each_alone_does_not():
+    """Everybody reports the same to both questions, though each is randomized by itself."""
+    survey = of_design(FORCED, FORCED)
+    counts = counts_of(survey, [[250, 0], [0, 250]])
+    assert [each.attributes for each in found(survey, counts)] == [["a", "b"]]
+    assert found(survey, counts, together=False) == []
+
+
+def test_reports_about_views_are_tested_too():
+    view = ViewClass(attributes=(("a", "b"),), choose=(2,), weight=1)
+    survey = survey_of(SplitQuestionnaire("3", [view]), (2, 2))
+    symbol = np.zeros((1, len(survey.report_space.names)), int)
+    counts = Counts.from_reports(survey, np.repeat(symbol, 400, axis=0))
+    # Everybody sends the symbol that at most half of people can.
+    assert [each.attributes for each in found(survey, counts)] == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    ("survey", "shares", "reports"),
+    [
+        (of_design(FORCED), [1.0, 0.0], 50),
+        (of_design(MANGAT), [1.0, 0.0], 200),
+        (survey_of(DistortionMatrices({"a": uneven_matrix(3)}), (3,)), [0.0, 0.0, 1.0], 100),
+        (of_design(FORCED, FORCED), [[0.5, 0.5], [0.0, 0.0]], 300),
+    ],
+    ids=["forced", "mangat", "three answers", "two questions"],
+)
+@pytest.mark.parametrize("surveys", [300, pytest.param(10_000, marks=pytest.mark.nightly)])
+def test_reports_that_follow_the_design_are_rarely_said_to_contradict_it(
+    survey, shares, reports, surveys
+):
+    """True shares lie on the edge of what is possible, where estimates fall outside most often."""
+    rng = np.random.default_rng(35)
+    chances = survey.mechanism.channel(survey.schema, survey.schema.names).forward(shares)
+    drawn = rng.multinomial(reports, chances.ravel(), size=surveys).reshape(-1, *chances.shape)
+    rate = np.mean([bool(found(survey, counts_of(survey, each))) for each in drawn])
+    assert rate <= LEVEL + 3 * np.sqrt(LEVEL * (1 - LEVEL) / surveys)
