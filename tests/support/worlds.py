@@ -358,6 +358,11 @@ def _walk_struct(part: msgspec.Struct, path: Path, walked: Walked) -> None:
 
 
 def _interval(estimate: Estimate) -> Interval | None:
+    if estimate.set == "empty" and estimate.value is not None:
+        # It misses every possible value, on the side where the estimate is.
+        return Interval(estimate.value, estimate.value, estimate.value)
+    if estimate.gap is not None:
+        return Interval(estimate.value, *estimate.gap, outside=True)
     if estimate.interval is None:
         return None
     lower, upper = estimate.interval
@@ -365,7 +370,6 @@ def _interval(estimate: Estimate) -> Interval | None:
         estimate.value,
         -math.inf if lower is None else lower,
         math.inf if upper is None else upper,
-        estimate.set == "outside",
     )
 
 

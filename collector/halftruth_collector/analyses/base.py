@@ -73,7 +73,7 @@ class Counted:
         NoReports
             If nothing has been counted.
         EstimateError
-            If the share of the query's domain is not significantly above zero.
+            If the share of the query's domain is too small.
         """
         return self._estimator(self._missing)
 
@@ -158,7 +158,7 @@ class Counted:
         ------
         TooFewReports
         EstimateError
-            If the share of the query's domain is not significantly above zero.
+            If the share of the query's domain is too small.
         """
         served = f"results are served of {self.min_reports} or more"
         count = self.counts.reports

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from ..estimation.answers import answered, answers_of
 from ..estimation.association import known_covariance
-from ..estimation.bounds import Array, normal_quantile
+from ..estimation.bounds import TOO_SMALL, Array, normal_quantile
 from ..estimation.distribution import (
     Distribution,
     Moment,
@@ -111,7 +111,7 @@ def _differences(
 ) -> Iterator[Estimate | None]:
     """Difference of each group's mean from that of the reference, which has none."""
     values, errors = mean_differences(support, covariance, scale.values, reference)
-    lacking = "one of the groups is not significantly above zero"
+    lacking = f"one of the groups has a share {TOO_SMALL}"
     half_widths = normal_quantile(1 - query.confidence) * errors
     differences = estimates(
         Estimate,
@@ -144,7 +144,7 @@ def _group(
     z = normal_quantile(1 - query.confidence)
     if not distribution.defined:
         who = "who answered" if group is None else group
-        lacking = f"{who}: the share is not significantly above zero"
+        lacking = f"{who}: the share of everybody is too small, {TOO_SMALL}"
         return GroupDistribution(
             group=group,
             base=base,

@@ -20,7 +20,7 @@ from halftruth_shared.analyses.wording import half_width, number, with_interval
 from halftruth_shared.attribute import OPTION
 
 from ..estimation import Estimator
-from ..estimation.bounds import normal_quantile
+from ..estimation.bounds import TOO_SMALL, normal_quantile
 from ..estimation.estimates import estimates
 from ..estimation.intervals import SHARE, mean_of
 from ..estimation.options import chosen_code, mean_number, mean_share
@@ -141,7 +141,7 @@ def _mean_number(
     every = [schema.attributes[schema.position(option.name)] for option in options]
     mean, error = mean_number(counted.of_all, every, query.target)
     if np.isnan(mean):
-        return Estimate(undefined="who answered is not significantly above zero")
+        return Estimate(undefined=f"who answered has a share {TOO_SMALL}")
     width = normal_quantile(1 - query.confidence) * error
     of = mean_of([0, len(options)])
     return next(estimates(Estimate, of, mean, error, (mean - width, mean + width)))

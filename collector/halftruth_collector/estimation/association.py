@@ -46,7 +46,8 @@ _CANCELLED = 1e-12
 _CLEAR_OF_LOGARITHMS = 3.0
 
 #: Why there is no interval, or no value.
-_UNCLEAR = "a share that it rests on is not clearly above 0"
+_UNCLEAR = "a share that it rests on is not significantly above zero"
+_UNCLEAR_CELL = "a cell is less than three standard errors above zero, too few for its logarithm"
 
 #: Most attributes whose associations are estimated at once.
 MAX_ASSOCIATED = 32
@@ -185,7 +186,8 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Measur
     reason = np.where(np.isfinite(value), "", tables.cells.reason.reshape(-1))
     if measure.slopes is not None:
         # Without its bias it would claim an association where there is none.
-        reason = np.where(np.isfinite(plain.value.reshape(-1)) & ~estimable, _UNCLEAR, reason)
+        unclear = _UNCLEAR_CELL if measure.logarithms else _UNCLEAR
+        reason = np.where(np.isfinite(plain.value.reshape(-1)) & ~estimable, unclear, reason)
     known = reason == ""
     return MeasureColumn(
         name or measure.name,

@@ -24,6 +24,30 @@ def normal_quantile(alpha: float) -> float:
     return abs(NormalDist().inv_cdf(alpha / 2))
 
 
+#: Standard errors by which an estimate is significantly above zero, in two-sided tests at 5 %.
+SIGNIFICANT = normal_quantile(0.05)
+
+#: Standard errors above zero from which on what is divided by an estimate is nearly linear in it,
+#: so that errors by the delta method hold; the terms that these leave out are then about a
+#: twenty-fifth of those they keep.
+NEARLY_LINEAR = 5
+
+#: What is said of a share that is not.
+TOO_SMALL = "which is less than five standard errors above zero"
+
+
+def significantly_positive(
+    value: Array, error: Array, quantile: float = SIGNIFICANT
+) -> NDArray[np.bool_]:
+    """Return which estimates are significantly above zero, by z standard errors and at 5 %.
+
+    That is Fieller's condition: a ratio with such a denominator has a bounded confidence set. False
+    where the error is not known.
+    """
+    with np.errstate(invalid="ignore"):
+        return np.asarray(value > max(quantile, SIGNIFICANT) * error)
+
+
 def logits(share: Array, error: Array) -> tuple[Array, Array]:
     """Logits of shares with their standard errors; infinite and exact for a share of 0 or 1.
 

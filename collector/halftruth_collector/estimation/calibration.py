@@ -23,8 +23,7 @@ from halftruth_shared.analyses.wording import number
 from halftruth_shared.errors import listing
 
 from .answers import category_code
-from .bounds import Array
-from .ratios import MIN_Z
+from .bounds import NEARLY_LINEAR, TOO_SMALL, Array
 
 #: Shares are written with few digits: by how much of them the sums of margins may be off.
 _WRITTEN = 1e-3
@@ -155,8 +154,8 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
     Returns
     -------
     Weighted
-        Undefined where the share of a category with a margin above 0 is not `ratios.MIN_Z`
-        standard errors above 0, where several margins depend on each other so closely
+        Undefined where the share of a category with a margin above 0 is not `NEARLY_LINEAR`
+        standard errors above zero, where several margins depend on each other so closely
         that their factors are not identified, and where no weights give these margins.
     """
     kept = [np.flatnonzero(margin.shares) for margin in margins]
@@ -169,7 +168,7 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
     indicators = _indicators(base.shape)
     variance = np.einsum("hk,hl,kl->h", indicators, indicators, spread_base)
     error = np.sqrt(np.maximum(variance, 0.0))
-    clear = indicators @ base.ravel() >= MIN_Z * np.maximum(error, np.finfo(float).tiny)
+    clear = indicators @ base.ravel() >= NEARLY_LINEAR * np.maximum(error, np.finfo(float).tiny)
     if not clear.all():
         row = int(np.argmin(clear))
         axis, code = _category([len(codes) for codes in kept], row)
@@ -177,8 +176,7 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
         name = f"{attribute.name}={attribute.categories[kept[axis][code]]}"
         return _undefined(
             support,
-            f"the share of respondents with {name} is not clearly above 0, so that nothing can be"
-            " weighted by it",
+            f"nothing can be weighted by the share of respondents with {name}, {TOO_SMALL}",
         )
     known = [margin.shares[codes] for margin, codes in zip(margins, kept, strict=True)]
     factors = raking_factors(base, known)

@@ -30,9 +30,9 @@ from halftruth_shared.analyses.distribution import CountedAs
 from halftruth_shared.number import read_number
 
 from .answers import answers_of
-from .bounds import Array
+from .bounds import NEARLY_LINEAR, Array
 from .equation import score_values
-from .ratios import MIN_Z, conditional_covariance
+from .ratios import conditional_covariance
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Distribution:
     covariance : ndarray, shape (k, k)
         NaN where the reports determine none.
     defined : bool
-        Whether the base is significantly above zero.
+        Whether the base is `NEARLY_LINEAR` standard errors above zero.
     """
 
     base: float
@@ -216,7 +216,7 @@ def distributions(support: Array, covariance: Array) -> Iterator[Distribution]:
     bases = covariance.reshape(groups, k, groups, k).sum(axis=(1, 3))
     for g, cells in enumerate(support):
         base, error = cells.sum(), _root(bases[g, g])
-        defined = bool(base > (MIN_Z * error if error == error else 0.0))
+        defined = bool(base > (NEARLY_LINEAR * error if error == error else 0.0))
         share = cells / (base if defined else np.nan)
         yield Distribution(float(base), share, within[g, :, g, :], defined)
 
@@ -226,7 +226,7 @@ def mean_differences(
 ) -> tuple[Array, Array]:
     """Return the difference of each group's mean from that of one of them, with standard errors.
 
-    They are NaN where one of the two groups is not significantly above zero.
+    They are NaN where one of the two groups is not defined.
 
     Parameters
     ----------

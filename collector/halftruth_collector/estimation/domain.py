@@ -10,7 +10,7 @@ What the delta method leaves out is that an error of the base changes the size o
 surveys whose base is significantly above zero, intervals of 95 % hold the truth in as few as 0.79
 where it is about 2 standard errors above 0, in 0.92 where it is 4, and in 0.935 to 0.97 where it is
 5 (two and five cells simulated, normal with equal errors). So a domain is refused below
-`ratios.MIN_Z` of them.
+`bounds.NEARLY_LINEAR` of them.
 """
 
 import math

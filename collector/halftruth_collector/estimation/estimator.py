@@ -78,7 +78,8 @@ class Estimator:
     ReportError
         If the counts are not of this survey's reports.
     EstimateError
-        If the share of those who give the answers of `where` is not clearly above 0.
+        If the share of those who give the answers of `where` is less than `NEARLY_LINEAR` standard
+        errors above zero.
 
     Examples
     --------

@@ -17,10 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .bounds import Array, normal_quantile
-
-#: Standard errors by which what is divided by has to be above 0, whatever the level.
-CLEAR = normal_quantile(0.05)
+from .bounds import Array, significantly_positive
 
 #: A variance that is negative by no more than this is 0.
 _ROUNDING = 1e-15
@@ -62,9 +59,8 @@ class Jet:
         return np.where(np.isfinite(error), error, np.nan)
 
     def clear(self, covariance: Array, quantile: float) -> NDArray[np.bool_]:
-        """Return which values are significantly above 0: by z errors, and by `CLEAR`."""
-        least = max(quantile, CLEAR) * self.standard_error(covariance)
-        return np.asarray(self.value > least)
+        """Return which values are significantly above zero."""
+        return significantly_positive(self.value, self.standard_error(covariance), quantile)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -36,8 +36,7 @@ from halftruth_shared.mechanisms import TableEstimate
 from halftruth_shared.mechanisms.reconstruction import Sample
 from numpy.typing import NDArray
 
-from .bounds import Array, normal_quantile
-from .gradients import CLEAR
+from .bounds import Array, normal_quantile, significantly_positive
 from .selection import adjusted_p_values
 
 #: People that every cell has to expect under independence (Cochran's rule for single cells).
@@ -158,7 +157,7 @@ class Departures:
         margins = support.sum(axis=1), support.sum(axis=0)
         with np.errstate(invalid="ignore"):
             rows, columns = (
-                margin > CLEAR * np.sqrt(variance)
+                significantly_positive(margin, np.sqrt(variance))
                 for margin, variance in zip(margins, variances, strict=True)
             )
         return rows, columns

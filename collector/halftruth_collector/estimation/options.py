@@ -17,7 +17,7 @@ from halftruth_shared.analyses.base import Target
 from halftruth_shared.attribute import OPTION
 
 from .association import known_covariance
-from .bounds import Array
+from .bounds import NEARLY_LINEAR, Array
 from .estimator import Estimator
 
 
@@ -39,8 +39,9 @@ def mean_number(
     Returns
     -------
     mean, standard_error : float
-        NaN where nobody is estimated to have answered. The error is NaN where reports identify one
-        question at a time, unless there is a single option.
+        NaN where the share of those who answered is less than `NEARLY_LINEAR` standard errors above
+        zero. The error is NaN where reports identify one question at a time, unless there is a
+        single option.
     """
     gradients: dict[str, Array] = {}
     mean = 0.0
@@ -49,7 +50,9 @@ def mean_number(
         answered = ~option.missing_mask
         chosen = np.arange(len(support)) == chosen_code(option)
         base = float(support @ answered)
-        share = float(support @ chosen) / base if base > 0 else np.nan
+        error = _error_of_sum(estimator, {option.name: answered.astype(float)}, target)
+        enough = base > NEARLY_LINEAR * error
+        share = float(support @ chosen) / base if enough or answered.all() else np.nan
         gradients[option.name] = (chosen - share * answered) / base
         mean += share
     return mean, _error_of_sum(estimator, gradients, target)

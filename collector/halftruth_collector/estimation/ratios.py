@@ -1,11 +1,11 @@
 """Ratios of estimates, with their covariance, Fieller's sets and logarithmic intervals.
 
-A ratio a/x of two estimates has the covariance of its linear approximation where x is clearly above
-0 (delta method). Fieller's set is right wherever x is, and unbounded where x is not significantly
-above 0. Ratios of shares, such as odds ratios and lift, have intervals on the logarithmic scale:
-where a numerator is not significantly above 0 the interval begins at 0; where a denominator is not,
-it has no upper end. To refuse these ratios instead would leave those surveys in which a rare answer
-came out frequent, and fewer than half of their intervals may hold the truth.
+A ratio a/x of two estimates has the covariance of its linear approximation (delta method).
+Fieller's set is right wherever x is, and unbounded where x is not significantly above zero. Ratios
+of shares, such as odds ratios and lift, have intervals on the logarithmic scale: where a numerator
+is not significantly above zero the interval begins at 0; where a denominator is not, it has no
+upper end. To refuse these ratios instead would leave those surveys in which a rare answer came out
+frequent, and fewer than half of their intervals may hold the truth.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,9 @@ from operator import add
 
 import numpy as np
 
-from .bounds import Array, normal_quantile
+from .bounds import Array, normal_quantile, significantly_positive
 from .gradients import Jet
 from .intervals import INTERVAL, UNDEFINED, ConfidenceSets, fieller_sets, share_interval
-
-#: Standard errors by which what is divided by must exceed 0 for a ratio to have an error; the terms
-#: that second-order formulas leave out are then about a twenty-fifth of those they keep.
-MIN_Z = 5
 
 #: Against the largest variance of a cell, one of a base that is nothing but rounding.
 _ROUNDING = 1e-12
@@ -77,17 +73,16 @@ def confidence_moments(
     -------
     ConfidenceMoments
         The estimate is NaN where the support of X is not above 0, so that no confidence is
-        defined. The variance is NaN where it is not *clearly* above 0, that is, by at least `MIN_Z`
-        standard errors: a series in the relative error of X says nothing then.
+        defined. The variance is NaN where it is not significantly above zero.
     """
     left = np.where(left > 0, left, np.nan)
     # A variance of 0 says that all reports weigh the same, and nothing of its true size.
-    clear = (left**2 >= MIN_Z**2 * var_left) & (var_left >= 0) & (var_both > 0)
+    clear = significantly_positive(left, np.sqrt(np.maximum(var_left, 0.0))) & (var_left >= 0)
     ratio = both / left
     variance = ratio_covariance(var_both, ratio, ratio, cov, cov, var_left) / left**2
     return ConfidenceMoments(
         ratio,
-        np.where(clear & (variance >= 0), variance, np.nan),
+        np.where(clear & (var_both > 0) & (variance >= 0), variance, np.nan),
     )
 
 
@@ -120,8 +115,8 @@ class ConditionalShares:
     share : ndarray
         a/x; NaN where the base is not above 0.
     variance : ndarray
-        Of the share, by the delta method; NaN where the base is not clearly above 0, which is by
-        `MIN_Z` standard errors, and where the reports determine none.
+        Of the share, by the delta method; NaN where the base is not significantly above zero, and
+        where the reports determine none.
     sets : ConfidenceSets
         Of the cells in row-major order.
     base, base_variance : ndarray
@@ -189,8 +184,8 @@ def conditional_covariance(support: Array, covariance: Array, given: Sequence[in
     """Covariance of all shares within groups by the delta method, shape (cells, cells).
 
     What compares groups, such as a difference of shares, has its error from it. Its diagonal is
-    the variance of :func:`conditional_shares`, but for bases that are not clearly above 0: there
-    it is no error, so look at that variance first. Parameters are as there.
+    the variance of :func:`conditional_shares`, but for bases that are not significantly above zero:
+    there it is no error, so look at that variance first. Parameters are as there.
     """
     base, with_base, of_bases = _bases(support, covariance, given)
     share = support.ravel() / np.where(base > 0, base, np.nan)

@@ -12,7 +12,7 @@ variance A⁻¹·G V Gᵀ·A⁻¹ with A = −∂U/∂β, G = ∂U/∂π and V t
   are parameters of the model itself (Agresti 2013, §10.1).
 
 A of an unbiased table may be anything. Where its smallest eigenvalue, in units of its diagonal, is
-less than `CLEAR` standard errors above 0, no number is given. More of them would refuse more
+less than `SIGNIFICANT` standard errors above 0, no number is given. More of them would refuse more
 surveys, and those that are left would be less of a fair sample.
 
 A coefficient of an unbiased table is tested by its score where it is 0 and the others are fitted,
@@ -29,9 +29,8 @@ from halftruth_shared import DomainTooLarge
 from halftruth_shared.mechanisms import TableEstimate, Target
 from numpy.typing import NDArray
 
-from .bounds import Array
+from .bounds import SIGNIFICANT, Array
 from .equation import Equation
-from .gradients import CLEAR
 from .predictors import Predictors
 from .responses import Outcome, Response
 
@@ -251,7 +250,7 @@ def _fitted(joint: Joint, columns: Array, outcome: Outcome) -> tuple[Regression,
 
     change = own + _derivatives(curvature, coefficients, units) @ influence
     error = np.sqrt(max(joint.covariance_of(change[None])[0, 0], 0.0))
-    if not eigenvalue > CLEAR * error:
+    if not eigenvalue > SIGNIFICANT * error:
         raise NotIdentified(_NOT_DETERMINED, vector)
     z = [_score_if_zero(j, joint, columns, outcome) for j in range(columns.shape[1])]
     return Regression(coefficients, covariance, np.array(z)), influence

@@ -121,8 +121,3 @@ def guess_reliability(guess: TypicalError) -> Reliability:
         return RELIABILITIES[NOT]
     # A bound is large for its own uncertainty already.
     return reliability(guess.error * (1 if guess.bound else normal_quantile(0.05)))
-
-
-def significantly_positive(support: Array, half_width: Array) -> NDArray[np.bool_]:
-    """Return which supports are above 0, with an interval that is not as wide as all shares."""
-    return (support - half_width > 0) & (half_width < ANYTHING)

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from .answers import category_code
 from .association import Batch, MeasureColumn, evaluate
-from .bounds import Array, check_field, normal_quantile
+from .bounds import Array, check_field, normal_quantile, significantly_positive
 from .estimates import estimates
 from .gradients import Jet
 from .intervals import SHARE, ConfidenceSets, fieller_sets, share_interval
 from .itemsets import Itemsets, itemsets_by_length
 from .measures import NAMES, Cells, check_measures, find_measure
 from .ratios import ConfidenceMoments, confidence_moments, logit_sets
-from .reliability import Grades, grades, margin, significantly_positive
+from .reliability import Grades, grades, margin
 from .selection import listed_alpha
 from .tables import Tables
 
@@ -235,7 +235,7 @@ class RuleMargins:
         """Rules whose support of X and Y together is significantly above zero."""
         both = tuple(self._places(codes, in_antecedent)[0].T)
         error = np.sqrt(self.margins.variance(self.target)[both])
-        return significantly_positive(self.margins.support[both], quantile * error)
+        return significantly_positive(self.margins.support[both], error, quantile)
 
     def _places(self, codes: Codes, in_antecedent: Sides) -> tuple[Codes, Codes, Codes]:
         """Places of X and Y together, of X, and of Y in the margins."""

@@ -11,11 +11,10 @@ from halftruth_shared.analyses.wording import half_width, items, percent
 from halftruth_shared.mechanisms import Margins, TableEstimate, Target
 from halftruth_shared.mechanisms.reconstruction import TableSource
 
-from .bounds import Array, check_confidence, normal_quantile
+from .bounds import NEARLY_LINEAR, TOO_SMALL, Array, check_confidence, normal_quantile
 from .counts import Counts
 from .domain import DomainMargins, DomainTable, Restriction, TableMargins
 from .intervals import SHARE, intervals_at
-from .ratios import MIN_Z
 
 #: Largest table that is handed out: as a message, each of its cells takes about a kilobyte.
 TABLE_CELLS = 2**16
@@ -49,7 +48,8 @@ class Tables:
     Raises
     ------
     EstimateError
-        If the share of those who give the answers of `where` is not clearly above 0.
+        If the share of those who give the answers of `where` is less than `NEARLY_LINEAR` standard
+        errors above zero.
     """
 
     def __init__(
@@ -220,11 +220,11 @@ class Tables:
 
     def _clear(self, table: DomainTable) -> DomainTable:
         """Refuse a table that hardly anybody answered all of."""
-        if not table.base > MIN_Z * table.base_error("population"):
+        if not table.base > NEARLY_LINEAR * table.base_error("population"):
             raise EstimateError(
                 f"missing: those who answered {', '.join(table.joint.attributes)} are"
-                f" {percent(table.base, 1)} of everybody, which is not clearly above zero; expected"
-                " keep, or more reports",
+                f" {percent(table.base, 1)} of everybody, {TOO_SMALL}; expected keep, or more"
+                " reports",
                 field="missing",
             )
         return table
@@ -245,12 +245,11 @@ class Tables:
     def _check_domain(self) -> None:
         domain = self._domain
         share, error = (domain.base, domain.base_error("population")) if domain else (1.0, 0.0)
-        if not share > MIN_Z * error:
+        if not share > NEARLY_LINEAR * error:
             known = "" if math.isnan(error) else f" {half_width(normal_quantile(0.05) * error)}"
             raise EstimateError(
                 f"where: those with {items(self.restriction.where)} are {percent(share, 1)}{known}"
-                " of everybody, which is not clearly above zero; expected a larger group, or more"
-                " reports",
+                f" of everybody, {TOO_SMALL}; expected a larger group, or more reports",
                 field="where",
             )
         if self.max_order < 1:

@@ -92,7 +92,7 @@ def test_a_group_that_nobody_is_in_is_refused(counted):
     everybody = counted[0]
     counts = Counts.from_cells(everybody.survey, [[0, 0, 0, 1]], [500])
     query = OverviewQuery(where={"w": "c1"})
-    with pytest.raises(EstimateError, match="which is not clearly above zero"):
+    with pytest.raises(EstimateError, match="which is less than five standard errors above zero"):
         ANALYSES["overview"].compute(source_of(everybody.survey, counts), query)
 
 
@@ -112,7 +112,7 @@ def test_a_group_that_is_not_clearly_there_is_one_line_everywhere(study, get, ha
     assert (status, answer["field"]) == (409, "where")
     said = answer["detail"]
     assert said.startswith("where: those with age=young, vote=none, a=b, coughs=yes are ")
-    with pytest.raises(RequestRefused, match="is not clearly above zero"):
+    with pytest.raises(RequestRefused, match="is less than five standard errors above zero"):
         study.analyst.table("study", **asked)
     assert halftruth(*command("table", "study", asked)) == (2, "", f"halftruth: {said}\n")
     page = study.browser.get(f"/results/study/table?{query_string(asked)}")

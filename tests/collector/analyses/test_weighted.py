@@ -83,7 +83,7 @@ def test_all_questions_without_a_margin_are_asked_by_default():
 
 def test_what_cannot_be_weighted_has_no_number_and_says_why():
     result = weighted({(0, 0, 0): 500, (0, 1, 1): 300, (1, 0, 0): 5}, margins=MARGINS)
-    reason = "the share of respondents with sex=male is not clearly above 0"
+    reason = "nothing can be weighted by the share of respondents with sex=male, which is less"
     for question in result.questions:
         assert (question.reliability, question.answers[0].value) == ("not usable", None)
         assert question.undefined.startswith(reason)

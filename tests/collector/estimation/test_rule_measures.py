@@ -461,7 +461,8 @@ def of_counts(survey, counts, **asked):
         # Nobody has a without b.
         ([16, 8, 0, 8], {"conviction": "a cell whose estimate is 0", "phi": None,
                          "odds_ratio": "a cell whose estimate is 0",
-                         "g_squared": "not clearly above 0", "j_measure": "not clearly above 0"}),
+                         "g_squared": "three standard errors above",
+                         "j_measure": "three standard errors above"}),
     ],
 )  # fmt: skip
 def test_an_undefined_measure_of_a_rule_says_why(public_survey, counts, reasons):

@@ -228,7 +228,7 @@ def test_what_cannot_be_weighted_is_undefined_and_says_why():
     support[:, 1] *= 0.01
     weighted = rake(support, covariance, KNOWN)
     assert weighted.undefined.startswith(
-        "the share of respondents with m2=c1 is not clearly above 0"
+        "nothing can be weighted by the share of respondents with m2=c1, which is less than five"
     )
     assert np.isnan(weighted.share).all()
     assert np.isnan(weighted.covariance).all()
