@@ -112,6 +112,9 @@ class Counted:
     @property
     def _few(self) -> bool:
         """Whether the tables are few: the most likely ones of all pairs would take too long."""
+        # The tables of waves are not those of one set of counts.
+        if isinstance(self.question, WavesQuery):
+            return False
         return bool(self._named) or not isinstance(self.question, MiningQuery | MeasuresQuery)
 
     @cached_property

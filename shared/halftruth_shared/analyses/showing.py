@@ -79,8 +79,8 @@ def contradicted(result: Any) -> list[str]:
     return [
         f"No shares of answers explain the reports of {'; '.join(tables)} (p = {least:.2g}, from"
         f" {number(most, 0)} simulated sets of reports): instructions were probably not followed,"
-        " or reports are not genuine. Estimates that rest on them cannot be used; they are of the"
-        " closest possible shares, without intervals."
+        " or reports are not genuine. Estimates that rest on them cannot be used; those that are"
+        " given are of the closest possible shares, without intervals."
     ]
 
 

@@ -413,3 +413,35 @@ def test_the_page_and_the_command_show_what_changed(panel, capsys):
     said = capsys.readouterr().out
     assert "wave 2" in said
     assert "below 0.0001" in said
+
+
+def test_no_interval_of_waves_ends_outside_of_what_is_possible():
+    """Of three waves with few reports: levels from 0 to 1, and changes of no more than 1."""
+    result = asked(
+        *((survey(wave), reports_of(25 - 5 * wave, 3 + wave)) for wave in (1, 2, 3)),
+        attributes=["smoker"],
+    )
+    assert result.contradictions == []
+    most = {"levels": (0, 1), "changes": (-1, 1), "trends": (-0.5, 0.5)}
+    cut = 0
+    for name, (least, largest) in most.items():
+        for each in getattr(result, name):
+            lower, upper = each.interval
+            assert least <= lower <= upper <= largest
+            cut += lower == least or upper == largest
+    assert cut >= 2
+
+
+def test_a_wave_that_no_shares_explain_makes_no_change():
+    """A fifth of 1 000 people says no by chance alone, and in the second wave 120 do."""
+    result = asked(
+        (survey(1), reports_of(700, 300)), (survey(2), reports_of(880, 120)), attributes=["smoker"]
+    )
+    assert [each.attributes for each in result.contradictions] == [["smoker"]]
+    for each in [*result.levels, *result.changes]:
+        assert (each.value, each.interval, each.p_value) == (None, None, None)
+        assert (each.reliability, each.undefined) == (
+            "not usable",
+            "no shares explain the reports",
+        )
+    assert WAVES.headline(result).startswith("No shares of answers explain the reports of smoker")
