@@ -307,6 +307,11 @@ def _leverage_limits(sizes: Sequence[int], n: float) -> Limits:
     return -((1 - 1 / k) ** k), share - share**k
 
 
+def _cosine_limits(sizes: Sequence[int], n: float) -> Limits:
+    """Of two attributes at most 1; of more, rare answers together have no largest one."""
+    return 0.0, 1.0 if len(sizes) == 2 else math.inf
+
+
 def _chi_squared_limits(sizes: Sequence[int], n: float) -> Limits:
     """Of two attributes N·(min(r, c) − 1); of more, rare answers together have no largest one."""
     return 0.0, n * (min(sizes) - 1) if len(sizes) == 2 else math.inf
@@ -334,7 +339,7 @@ MEASURES = (
         _NEVER_NEGATIVE,
         denominators=lambda t: [1 - t.none],
     ),
-    Measure("cosine", "itemset", lambda t, n: t.every / t.every_expected**0.5, _NEVER_NEGATIVE),
+    Measure("cosine", "itemset", lambda t, n: t.every / t.every_expected**0.5, _cosine_limits),
     _ratio("interest", "itemset", lambda t: ([t.every], t.present)),
     Measure(
         "piatetsky_shapiro",
@@ -345,7 +350,8 @@ MEASURES = (
     _ratio("conviction", "pair", lambda t: (t.sides[1:3], [t.cell(1, 0)])),
     # With P(X) = x it is at most −x ln x.
     Measure("j_measure", "pair", _j_measure, (0.0, 1 / math.e), slopes=_j_slopes, logarithms=True),
-    Measure("certainty", "pair", _certainty),
+    # Of an answer that most people give it can be as low as −P(Y)/(1 − P(Y)).
+    Measure("certainty", "pair", _certainty, (-math.inf, 1.0)),
     Measure(
         "standardized_residual",
         "pair",

@@ -116,6 +116,7 @@ MEASURES = {
     **dict.fromkeys(("mutual_information", "uncertainty_coefficient", "j_measure"), (0, 1)),
     **dict.fromkeys(("odds_ratio", "interest", "conviction"), (0, math.inf)),
     "collective_strength": (0, math.inf),
+    "certainty": (-math.inf, 1),
     "piatetsky_shapiro": (-0.25, 0.25),
 }
 GROWING = {"standardized_residual": (-1, 0.5), "chi_squared": (0, 1), "g_squared": (0, 1)}

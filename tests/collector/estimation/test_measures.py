@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.gradients import Jet
+from halftruth_collector.estimation.measures import MEASURES, OF_MANY, ORDERED, Cells
 from halftruth_shared import DomainTooLarge, GammaDiagonal, RandomizedResponse
 from scipy.stats import chi2_contingency
 
@@ -181,3 +183,31 @@ def test_associations_of_too_many_attributes_are_refused(make_survey):
     estimator = Estimator(survey, Counts.from_cells(survey, [[0] * 33, [1] * 33], [5, 5]))
     with pytest.raises(DomainTooLarge, match="33 of them; expected at most 32"):
         estimator.associations()
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 2, 2), (3, 4)])
+def test_no_table_has_a_measure_outside_of_its_limits(shape):
+    """Tables of few people, and of nearly the same or opposite answers, come near to the ends."""
+    rng = np.random.default_rng(8)
+    near = dict.fromkeys(
+        (measure.name for measure in (*MEASURES, *ORDERED)), np.array([np.inf, -np.inf])
+    )
+    for spread in (0.02, 0.1, 0.5, 2.0) * 150:
+        cells = Cells(Jet.variables(rng.dirichlet(np.full(shape, spread).ravel()).reshape(shape)),
+                      len(shape))  # fmt: skip
+        for measure in (*MEASURES, *ORDERED) if len(shape) == 2 else MEASURES:
+            if len(shape) > 2 and measure.scope != "itemset" and measure.name not in OF_MANY:
+                continue
+            if shape == (3, 4) and measure.scope not in ("categories", "ordered"):
+                continue
+            with np.errstate(all="ignore"):
+                value = float(measure.of(cells, N).value.ravel()[0])
+            quantity = measure.quantity(cells, N)
+            if np.isfinite(value):
+                assert quantity.lower - 1e-4 <= value <= quantity.upper + 1e-4, measure.name
+                near[measure.name] = np.array([min(near[measure.name][0], value),
+                                               max(near[measure.name][1], value)])  # fmt: skip
+    if shape == (2, 2):
+        assert near["phi"] == pytest.approx([-1, 1], abs=0.05)
+        assert near["certainty"][0] < -2
+        assert near["piatetsky_shapiro"] == pytest.approx([-0.25, 0.25], abs=0.05)

@@ -61,6 +61,7 @@ LIMITS = {
     **dict.fromkeys(("odds_ratio", "interest", "conviction", "collective_strength"), RATIO),
     **dict.fromkeys(("jaccard", "cosine", "laplace", "mutual_information"), (0, 1)),
     **dict.fromkeys(("uncertainty_coefficient", "concentration"), (0, 1)),
+    "certainty": (-math.inf, 1),
     "piatetsky_shapiro": (-1 / 4, 1 / 4),
     "j_measure": (0, 1 / math.e),
     "standardized_residual": (-1, 1),
