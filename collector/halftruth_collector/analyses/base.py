@@ -20,6 +20,7 @@ from halftruth_shared.analyses.base import (
     ModelFit,
 )
 from halftruth_shared.analyses.charts import Chart
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.itemsets import ItemsetEstimate
 from halftruth_shared.analyses.measures import MeasuresQuery
@@ -399,8 +400,10 @@ class Analysis(Generic[Q, R]):
         Initial query of a page about a survey; also the example in OpenAPI.
     grid : callable
         The result as a table for people.
-    headline : callable
-        The answer in one sentence, with which its page begins.
+    decide : callable
+        The tests and claims of a computed result: every decision about what its headline states.
+    state : callable
+        One claim of a result as a sentence. It decides nothing, and computes no statistic.
     chart : callable or None
         The result as a chart.
     warnings : callable
@@ -431,7 +434,8 @@ class Analysis(Generic[Q, R]):
     start: Callable[[Survey], Q]
     grid: Callable[[R], Grid]
     of_people: Callable[[Survey, Q, Callable[[Sequence[str]], Array]], R] | None = None
-    headline: Callable[[R], str] = lambda _: ""
+    decide: Callable[[R], tuple[list[Test], list[Claim]]] = lambda _: ([], [])
+    state: Callable[[R, Claim], str] = lambda _, __: ""
     chart: Callable[[R], Chart] | None = None
     warnings: Callable[[R], list[str]] = lambda _: []
     interpretation: Callable[[R], list[str]] = lambda _: []
@@ -452,12 +456,21 @@ class Analysis(Generic[Q, R]):
             restricted = replace(counted, question=query)
             restricted.check()
             result = compute(restricted, query)
-            return restricted.judged(result) if result.contradictions else result
+            # Nothing is claimed of reports that no shares explain.
+            return restricted.judged(result) if result.contradictions else self._decided(result)
 
-        headline = self.headline
         object.__setattr__(self, "compute", checked)
-        # No finding of reports that nothing explains.
-        object.__setattr__(self, "headline", lambda r: " ".join(contradicted(r)) or headline(r))
+        if (of_people := self.of_people) is not None:
+            object.__setattr__(self, "of_people", lambda *of: self._decided(of_people(*of)))
+
+    def _decided(self, result: R) -> R:
+        tests, claims = self.decide(result)
+        return msgspec.structs.replace(result, tests=tests, claims=claims)
+
+    def headline(self, result: R) -> str:
+        """State the claims of a result, with which its page begins."""
+        said = contradicted(result) or [self.state(result, claim) for claim in result.claims]
+        return " ".join(said) or "Nothing is claimed of these estimates."
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema, Survey
 from halftruth_shared.analyses import Query
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel, Reference
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.comparison import (
     ComparisonQuery,
     ComparisonResult,
@@ -28,6 +29,7 @@ from halftruth_shared.analyses.wording import (
 )
 from halftruth_shared.attribute import OPTION
 from halftruth_shared.errors import listing
+from msgspec.structs import replace
 
 from ..estimation.answers import category_code
 from ..estimation.contrasts import (
@@ -42,6 +44,7 @@ from ..estimation.estimates import covariance_of, estimates
 from ..estimation.intervals import DIFFERENCE, RATIO, SHARE, Quantity
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest, middle_answer
+from .deciding import count_in_words, decide_each, p_in_words, sign, test_of
 
 E = TypeVar("E", bound=Estimate)
 
@@ -234,36 +237,62 @@ def _what(result: ComparisonResult) -> str:
     return items(result.query.answer)
 
 
-def headline(result: ComparisonResult) -> str:
-    """The clearest difference with the usable shares that it is of, or that none was found."""
-    tested = [each for each in result.comparisons if each.p_value is not None]
-    what, groups = quoted_items(result.query.answer), result.query.groups
-    if not tested:
-        return f"Whether groups differ in {what} cannot be tested with these reports."
-    largest = min(tested, key=lambda each: each.p_value or 0.0)
-    effect, points = _scaled(result, largest), " points" if _in_points(result) else ""
-    said = f"{_EFFECTS[result.query.effect]} {with_interval(effect)}{points}"
-    if effect.reliability == "not usable":
-        said = f"the {_EFFECTS[result.query.effect]} is too imprecise to be used"
-    said += f", p-value {p_value(largest.p_value)}"
-    here = quoted_items({groups: largest.group})
-    other = quoted_items({groups: largest.against}) if largest.against else "all others"
-    # The smallest of several p-values is held against the level of one of them.
-    if (largest.p_value or 0.0) >= (1 - result.query.confidence) / len(tested):
-        many = "" if len(tested) == 1 else f" ({len(tested)} tests, adjusted)"
-        return (
-            f"No significant difference in {what}{many}; strongest evidence: {here} from {other},"
-            f" {said}."
-        )
-    more = None if effect.value is None else effect.value > (0 if points else 1)
-    than = {None: "not as", True: "more", False: "less"}[more]
-    where = "where" if largest.against else "among"
+def decide(result: ComparisonResult) -> tuple[list[Test], list[Claim]]:
+    """Which groups differ, from the p-values of the comparisons."""
+    none = 0.0 if _in_points(result) else 1.0
+    tests, claims = decide_each(
+        "different",
+        [*enumerate(result.comparisons, start=len(result.groups))],
+        name="Wald" if result.query.estimate == "model" else "score",
+        rate=1 - result.query.confidence,
+        direction=lambda i: sign(result.comparisons[i].value, none),
+    )
+    return tests, [claim if claim.by_rate else _with_shares(result, claim) for claim in claims]
+
+
+def _with_shares(result: ComparisonResult, claim: Claim) -> Claim:
+    """Add the usable shares that a difference is of to what is claimed."""
+    if claim.kind != "different":
+        return claim
+    each = result.comparisons[claim.rows[0] - len(result.groups)]
     shares = [
-        f"; {sentences.of_share(each)} where {quoted_items({groups: each.group})}"
-        for each in result.groups
-        if each.group in (largest.group, largest.against) and each.reliability != "not usable"
+        row
+        for row, share in enumerate(result.groups)
+        if share.group in (each.group, each.against) and share.reliability != "not usable"
     ]
-    return f"{what} is {than} frequent where {here} than {where} {other}: {said}{''.join(shares)}."
+    return replace(claim, rows=[*claim.rows, *shares])
+
+
+def state(result: ComparisonResult, claim: Claim) -> str:
+    """State a difference with the usable shares that it is of, or that none is significant."""
+    what, groups = quoted_items(result.query.answer), result.query.groups
+    if claim.kind == "untested":
+        return f"Whether groups differ in {what} cannot be tested with these reports."
+    if claim.by_rate:
+        return count_in_words(claim, "differences")
+    row, *of_shares = claim.rows
+    p, each = p_in_words(test_of(result, claim)), result.comparisons[row - len(result.groups)]
+    here = quoted_items({groups: each.group})
+    other = quoted_items({groups: each.against}) if each.against else "all others"
+    name = _EFFECTS[result.query.effect]
+    said = f"{with_interval(_scaled(result, each))}{' points' if _in_points(result) else ''}"
+    if each.reliability == "not usable":
+        said = "too imprecise to use"
+    if claim.kind == "none found":
+        return (
+            f"No significant difference in {what} ({p}). Strongest evidence: {here} against"
+            f" {other}, {name} {said}."
+        )
+    often = {None: "not as often", "more": "more often", "less": "less often"}[claim.direction]
+    where = "where" if each.against else "among"
+    shares = "; ".join(
+        f"{sentences.of_share(share)} where {quoted_items({groups: share.group})}"
+        for share in (result.groups[place] for place in of_shares)
+    )
+    return (
+        f"{what} occurs {often} where {here} than {where} {other}: {name} {said}, {p}."
+        f"{f' Shares: {shares}.' if shares else ''}"
+    )
 
 
 def warnings(result: ComparisonResult) -> list[str]:
@@ -340,7 +369,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=start,
     grid=grid,
-    headline=headline,
+    decide=decide,
+    state=state,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

@@ -1,5 +1,6 @@
 """Counts of perturbed reports."""
 
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.counts import CountedReport, CountsQuery, CountsResult
 from halftruth_shared.analyses.wording import number
 
@@ -27,9 +28,14 @@ def grid(result: CountsResult) -> Grid:
     return Grid([*result.names, "count"], [[*cell.values, cell.count] for cell in result.cells])
 
 
-def headline(result: CountsResult) -> str:
-    """Number of different reports."""
-    return f"{sentences.counted(result)}, {number(len(result.cells), 0)} of them different."
+def decide(result: CountsResult) -> tuple[list[Test], list[Claim]]:
+    """The number of different reports."""
+    return [], [Claim(kind="counted", count=len(result.cells))]
+
+
+def state(result: CountsResult, claim: Claim) -> str:
+    """State the numbers of reports and of different ones."""
+    return f"{sentences.counted(result)}, {number(claim.count or 0, 0)} of them different."
 
 
 ANALYSIS = Analysis(
@@ -38,7 +44,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda _: CountsQuery(),
     grid=grid,
-    headline=headline,
+    decide=decide,
+    state=state,
     interpretation=lambda _: [
         "These are reports, which were perturbed at random, and no answers; every estimate is"
         " computed from them."

@@ -9,6 +9,7 @@ import scipy
 from halftruth_shared import Attribute, ParameterError
 from halftruth_shared.analyses.base import Items, MeasureEstimate
 from halftruth_shared.analyses.charts import Axis, Chart, EstimateChart, HeatMap, Mark, Panel
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.crosstab import (
     CrosstabBase,
     CrosstabCell,
@@ -22,7 +23,6 @@ from halftruth_shared.analyses.wording import (
     estimate_in_words,
     items,
     number,
-    p_value,
     percent,
     quoted_items,
     value,
@@ -42,6 +42,7 @@ from ..estimation.ratios import ConditionalShares, conditional_covariance, condi
 from ..estimation.selection import adjusted_p_values
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, names_of_clearest
+from .deciding import decide_each, p_in_words, sign, test_of
 from .table import cells
 
 #: Cells up to which a chart has a bar with its interval for each, and beyond which it is a grid.
@@ -149,12 +150,12 @@ def _adjusted(cells: Sequence[CrosstabCell]) -> list[CrosstabCell]:
 
 
 def _smallest(tests: Sequence[IndependenceOutcome]) -> IndependenceOutcome | None:
-    """Return the test with the smallest p-value, multiplied by the number of tests."""
+    """Return the test with the smallest p-value, multiplied by the number of options."""
     tested = [test for test in tests if test.p_value is not None]
     if not tested:
         return tests[0] if tests else None
     one = min(tested, key=lambda test: test.p_value or 0.0)
-    p_value = min(1.0, len(tested) * (one.p_value or 0.0))
+    p_value = min(1.0, len(tests) * (one.p_value or 0.0))
     return _outcome(IndependenceTest(one.statistic, one.degrees_of_freedom, p_value))
 
 
@@ -391,25 +392,55 @@ def _notes(result: CrosstabResult, drawn: Sequence[Mark]) -> list[str]:
     return [*sentences.notes(result, drawn), *warnings(result)]
 
 
-def headline(result: CrosstabResult) -> str:
-    """Result of the test of independence, and the largest residual."""
+def decide(result: CrosstabResult) -> tuple[list[Test], list[Claim]]:
+    """Whether the questions are associated, and in which cell most significantly."""
+    outcome, rate = result.independence, 1 - result.query.confidence
+    if outcome is None or outcome.p_value is None:
+        return [], [Claim(kind="untested")]
+    many = (
+        len({cell.values[result.multiple_response] for cell in result.cells})
+        if (result.multiple_response)
+        else 1
+    )
+    test = Test(
+        name="Wald",
+        statistic=outcome.statistic,
+        df=outcome.degrees_of_freedom,
+        p_value=outcome.p_value,
+        hypotheses=many,
+    )
+    if outcome.p_value > rate:
+        return [test], [Claim(kind="none found", test=0, count=many)]
+    claims = [Claim(kind="associated", test=0, rate=rate)]
+    tests, cells = decide_each(
+        "different",
+        [*enumerate(result.cells)],
+        name="score",
+        rate=rate,
+        direction=lambda i: sign(result.cells[i].residual),
+    )
+    # The marks of the table count the cells; the headline names the most significant of all.
+    named = [each for each in cells if each.kind == "different" and not each.by_rate]
+    return [test, *tests], [*claims, *(replace(each, test=1) for each in named)]
+
+
+def state(result: CrosstabResult, claim: Claim) -> str:
+    """State an association, a cell that departs from independence, or that none is found."""
     row, column, *layers = result.query.attributes
     about = f"{sentences.quoted(row)} and {sentences.quoted(column)}"
-    test = result.independence
-    if test is None or test.p_value is None:
-        return f"The association of {about} {test.statement if test else 'is not tested'}."
+    if claim.kind == "untested":
+        why = result.independence.statement if result.independence else "is not tested"
+        return f"The association of {about} {why}."
+    test = test_of(result, claim)
+    if claim.kind == "different":
+        than = {None: "not as", "more": "more", "less": "less"}[claim.direction]
+        cell = quoted_items(result.cells[claim.rows[0]].values)
+        return f"{cell} occurs {than} often than under independence ({p_in_words(test)})."
     within = f" within {sentences.listed([*map(sentences.quoted, layers)])}" if layers else ""
-    p = f"p-value {p_value(test.p_value)}"
-    if test.p_value >= 1 - result.query.confidence:
-        return f"No significant association of {about}{within} ({p})."
-    known = [cell for cell in result.cells if cell.p_value is not None]
-    said = f"{about} are associated{within} ({p})"
-    most = min(known, key=lambda cell: cell.p_value or 0.0, default=None)
-    # The cell that is named is the most significant of all.
-    if most is None or (most.p_value or 0.0) * len(known) >= 1 - result.query.confidence:
-        return f"{said}."
-    than = "more often" if (most.residual or 0.0) > 0 else "less often"
-    return f"{said}: {quoted_items(most.values)} occurs {than} than under independence."
+    tested = f"χ² = {value(test.statistic, None)}, df = {number(test.df or 0)}, {p_in_words(test)}"
+    if claim.kind == "none found":
+        return f"No evidence that {about} are associated{within}: {tested}."
+    return f"{about} are associated{within}: {tested}."
 
 
 def warnings(result: CrosstabResult) -> list[str]:
@@ -473,7 +504,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda survey: CrosstabQuery(attributes=names_of_clearest(survey)),
     grid=grid,
-    headline=headline,
+    decide=decide,
+    state=state,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

@@ -1,12 +1,14 @@
 """Means, deviations, quantiles and cumulative shares of numbers and of answers in an order."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
 import scipy
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.distribution import (
     DistributionQuery,
     DistributionResult,
@@ -15,7 +17,7 @@ from halftruth_shared.analyses.distribution import (
     QuantileEstimate,
 )
 from halftruth_shared.analyses.estimate import Estimate
-from halftruth_shared.analyses.wording import number, p_value, with_interval
+from halftruth_shared.analyses.wording import number, with_interval
 from halftruth_shared.errors import listing
 from msgspec.structs import replace
 
@@ -34,6 +36,7 @@ from ..estimation.estimates import estimates
 from ..estimation.intervals import SHARE, Quantity, deviation_of, mean_of
 from . import sentences
 from .base import Analysis, Counted, Grid, errors_naming
+from .deciding import count_in_words, decide_each, p_in_words, sign, test_of
 
 E = TypeVar("E", bound=Estimate)
 
@@ -310,26 +313,50 @@ def _unit(result: DistributionResult) -> str:
     ]
 
 
-def headline(result: DistributionResult) -> str:
-    """The mean of everybody, or the clearest difference of groups."""
+def decide(result: DistributionResult) -> tuple[list[Test], list[Claim]]:
+    """The mean of everybody, and which means of groups differ from that of the reference."""
+    places = {id(each): i for i, (_, each, _) in enumerate(result.estimates())}
     everybody = result.groups[0]
-    said = f"{sentences.quoted(result.query.attribute)}: mean {_unit(result)}"
-    tested = [
-        (group, group.difference)
-        for group in result.groups
-        if group.difference is not None and group.difference.p_value is not None
-    ]
-    if not tested:
-        median = next((q for q in everybody.quantiles if q.percentile == 50), None)
-        middle = f", median {median.answer}" if median and median.undefined is None else ""
-        return f"{said} {with_interval(everybody.mean)}{middle}."
-    group, clearest = min(tested, key=lambda pair: pair[1].p_value or 0.0)
-    p = f"p-value {p_value(clearest.p_value)}"
-    if (clearest.p_value or 0.0) >= (1 - result.query.confidence) / len(tested):
-        return f"{said} {with_interval(everybody.mean)}; no difference of groups was found ({p})."
+    medians = [q for q in everybody.quantiles if q.percentile == 50 and q.undefined is None]
+    rows = [places[id(each)] for each in (everybody.mean, *medians)]
+    claims = [Claim(kind="estimate", rows=rows)]
+    differences = [each.difference for each in result.groups if each.difference is not None]
+    if not differences:
+        return [], claims
+    tests, found = decide_each(
+        "different",
+        [(places[id(each)], each) for each in differences],
+        name="Wald",
+        rate=1 - result.query.confidence,
+        direction=lambda i: sign(differences[i].value),
+    )
+    return tests, [*found, *claims]
+
+
+def state(result: DistributionResult, claim: Claim) -> str:
+    """State a mean, or how the mean of a group differs from that of the reference."""
+    about, what = sentences.quoted(result.query.attribute), f"mean {_unit(result)}"
+    if claim.kind == "untested":
+        return f"Whether groups differ in {about} cannot be tested with these reports."
+    if claim.by_rate:
+        return count_in_words(claim, "differences of means")
+    if claim.kind == "estimate":
+        everybody = result.groups[0]
+        middle = "".join(
+            f", median {q.answer}"
+            for q in everybody.quantiles
+            if len(claim.rows) > 1 and q.percentile == 50
+        )
+        return f"{about}: {what} {with_interval(everybody.mean)} of everybody{middle}."
+    p = p_in_words(test_of(result, claim))
+    if claim.kind == "none found":
+        return f"No significant difference in the {what} of {about} ({p})."
+    (_, name, _), difference, _ = next(islice(result.estimates(), claim.rows[0], None))
+    [group] = [each for each in result.groups if each.group == name]
+    than = {None: "unlike", "more": "larger than", "less": "smaller than"}[claim.direction]
     return (
-        f"{said} {with_interval(group.mean)} of {_named(group)}, {with_interval(clearest)} from"
-        f" {result.reference} ({p})."
+        f"{about}: the {what} of {name} is {than} that of {result.reference}: difference"
+        f" {with_interval(difference)}, {p}; {with_interval(group.mean)} of {name}."
     )
 
 
@@ -408,7 +435,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=start,
     grid=grid,
-    headline=headline,
+    decide=decide,
+    state=state,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

@@ -6,6 +6,7 @@ from typing import get_args
 
 from halftruth_shared.analyses.base import Decision
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel, Reference
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
 from halftruth_shared.analyses.wording import items, number, percent, quoted_items
 
@@ -93,33 +94,51 @@ def chart(result: ItemsetsResult) -> EstimateChart:
     )
 
 
-def headline(result: ItemsetsResult) -> str:
-    """Number of frequent itemsets, and the longer one with the largest lower bound."""
-    threshold = percent(result.query.min_support)
-    if not result.itemsets:
-        return f"No itemset has an estimated support of {threshold} or more."
-    count = number(len(result.itemsets), 0)
+def decide(result: ItemsetsResult) -> tuple[list[Test], list[Claim]]:
+    """The frequent itemsets, and the largest lower bound of a longer one above the threshold."""
+    every = len(result.itemsets)
+    if not every:
+        return [], [Claim(kind="none found", count=result.candidates)]
     if result.query.estimate == "likelihood":
+        return [], [Claim(kind="untested", count=every)]
+    frequent = [i for i, each in enumerate(result.itemsets) if each.decision == "frequent"]
+    rate = (1 - result.query.confidence) / 2
+    claims = [Claim(kind="frequent", rows=frequent, rate=rate, by_rate=True, count=every)]
+    least, place = max(
+        (
+            (_least(result, each), -i)
+            for i, each in enumerate(result.itemsets)
+            if len(each.items) > 1
+        ),
+        default=(-math.inf, 0),
+    )
+    if least >= result.query.min_support:
+        claims.append(
+            Claim(kind="at least", rows=[-place], rate=1 - result.query.confidence, bound=least)
+        )
+    return [], claims
+
+
+def state(result: ItemsetsResult, claim: Claim) -> str:
+    """State how many itemsets are frequent, or the lower bound of one."""
+    threshold = percent(result.query.min_support)
+    if claim.kind == "none found":
+        return f"No itemset has an estimated support of {threshold} or more."
+    count = number(claim.count or 0, 0)
+    if claim.kind == "untested":
         return (
             f"{count} itemsets have a best guess of {threshold} or more. Best guesses have no"
             " intervals, so none of these is significant."
         )
-    frequent = sum(each.decision == "frequent" for each in result.itemsets)
-    said = (
-        f"{number(frequent, 0)} of {count} itemsets are significantly frequent ({threshold} or"
-        f" more; {_rate(result)})"
-    )
-    surest = max(
-        (each for each in result.itemsets if len(each.items) > 1),
-        key=lambda each: _least(result, each),
-        default=None,
-    )
-    if surest is None or _least(result, surest) < result.query.min_support:
-        return f"{said}."
-    least = percent(math.floor(1000 * _least(result, surest)) / 1000, 1)
+    if claim.kind == "frequent":
+        return (
+            f"{number(len(claim.rows), 0)} of {count} itemsets are significantly frequent"
+            f" ({threshold} or more; {_rate(result)})."
+        )
+    surest = quoted_items(result.itemsets[claim.rows[0]].items)
     return (
-        f"{said}. Of two answers or more, {quoted_items(surest.items)} has the largest lower bound:"
-        f" at least {least}."
+        f"Of two answers or more, {surest} has the largest lower bound: at least"
+        f" {sentences.lower_bound(claim)}."
     )
 
 
@@ -167,7 +186,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda _: ItemsetsQuery(min_support=0.05),
     grid=lambda result: sentences.estimates_grid(result, {"decision": "decision"}),
-    headline=headline,
+    decide=decide,
+    state=state,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

@@ -15,12 +15,14 @@ from halftruth_shared.analyses.charts import (
     Reference,
     Scale,
 )
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.measures import Association, MeasuresQuery, MeasuresResult
 from halftruth_shared.analyses.wording import number, p_value, percent, with_interval
 
 from ..estimation.answers import present_items
 from . import sentences
 from .base import Analysis, Counted, Grid, asked
+from .deciding import count_in_words, decide_each, first_known, p_in_words, test_of
 
 #: Ratios are drawn on a logarithmic axis where they differ by more than this factor.
 _WIDE = 3.0
@@ -58,9 +60,47 @@ def chart(result: MeasuresResult) -> Chart:
     return _map_chart(result) if result.associations else _chart(result)
 
 
-def headline(result: MeasuresResult) -> str:
-    """The first measure that is known, or the significant associations of the map."""
-    return _map_headline(result) if result.associations else _headline(result)
+def decide(result: MeasuresResult) -> tuple[list[Test], list[Claim]]:
+    """Which pairs of the map are associated; of measures the first one that is known."""
+    if not result.associations:
+        return [], first_known([*enumerate(result.measures)])
+    # Both directions of a pair are one test.
+    first: dict[frozenset[str], tuple[int, Association]] = {}
+    for i, pair in enumerate(result.associations):
+        first.setdefault(frozenset((pair.row, pair.column)), (i, pair))
+    pairs = [*first.values()]
+    return decide_each(
+        "associated",
+        pairs,
+        name="Wald",
+        rate=1 - result.query.confidence,
+        direction=lambda _: None,
+        candidates=len(pairs),
+    )
+
+
+def state(result: MeasuresResult, claim: Claim) -> str:
+    """State a measure, an associated pair, or how many pairs are associated."""
+    if not result.associations:
+        about = sentences.listed([sentences.quoted(name) for name in result.attributes])
+        if claim.kind == "untested":
+            return f"No measure of {about} is known."
+        measure = result.measures[claim.rows[0]]
+        return f"{about}: {sentences.named(measure.name)} {with_interval(measure)}."
+    if claim.kind == "untested":
+        return "No association can be tested with these reports."
+    if claim.kind == "none found":
+        return (
+            f"No significant association among {number(claim.count or 0)} pairs of questions (false"
+            f" discovery rate {percent(1 - result.query.confidence)})."
+        )
+    if claim.by_rate:
+        return count_in_words(claim, "associations of pairs")
+    pair = result.associations[claim.rows[0]]
+    return (
+        f"{sentences.quoted(pair.row)} and {sentences.quoted(pair.column)} are associated"
+        f" ({p_in_words(test_of(result, claim))})."
+    )
 
 
 def warnings(result: MeasuresResult) -> list[str]:
@@ -100,15 +140,6 @@ def _chart(result: MeasuresResult) -> EstimateChart:
         notes=tuple(notes),
         panels=shown,
     )
-
-
-def _headline(result: MeasuresResult) -> str:
-    """The first measure that is known."""
-    about = sentences.listed([sentences.quoted(name) for name in result.attributes])
-    known = [each for each in result.measures if each.value is not None]
-    if not known:
-        return f"No measure of {about} is known."
-    return f"{about}: {sentences.named(known[0].name)} {with_interval(known[0])}."
 
 
 @dataclass(frozen=True)
@@ -259,31 +290,6 @@ def _map_grid(result: MeasuresResult) -> Grid:
     )
 
 
-def _map_headline(result: MeasuresResult) -> str:
-    """Number of significantly associated pairs, and the pair with the smallest p-value."""
-    pairs = _strongest(result)
-    associated = [pair for pair in pairs if significant(result, pair)]
-    rate = percent(1 - result.query.confidence)
-    if not associated:
-        return (
-            f"No significant association among {number(len(pairs))} pairs of questions (false"
-            f" discovery rate {rate})."
-        )
-    said = (
-        f"{number(len(associated))} of {number(len(pairs))} pairs of questions"
-        f" {'is' if len(associated) == 1 else 'are'} significantly associated (false discovery rate"
-        f" {rate})"
-    )
-    first = min(associated, key=lambda pair: pair.p_value or 0.0)
-    # The pair that is named is the most significant of all.
-    if (first.p_value or 0.0) * len(pairs) > 1 - result.query.confidence:
-        return f"{said}."
-    return (
-        f"{said}; strongest evidence: {sentences.quoted(first.row)} and"
-        f" {sentences.quoted(first.column)}."
-    )
-
-
 def _rate(result: MeasuresResult) -> str:
     return f"False discovery rate {percent(1 - result.query.confidence)}."
 
@@ -314,7 +320,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda _: MeasuresQuery(),
     grid=grid,
-    headline=headline,
+    decide=decide,
+    state=state,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Survey
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.microdata import (
     MicrodataQuery,
     MicrodataResult,
@@ -119,10 +120,15 @@ def grid(result: MicrodataResult) -> Grid:
     )
 
 
-def headline(result: MicrodataResult) -> str:
-    """Number of rows, and of the people that they stand for."""
+def decide(result: MicrodataResult) -> tuple[list[Test], list[Claim]]:
+    """The number of rows."""
+    return [], [Claim(kind="counted", count=len(result.records))]
+
+
+def state(result: MicrodataResult, claim: Claim) -> str:
+    """State the numbers of rows, and of the people that they stand for."""
     return (
-        f"{number(len(result.records), 0)} combinations of answers stand for"
+        f"{number(claim.count or 0, 0)} combinations of answers stand for"
         f" {number(result.sum_of_weights, 0)} people, with {result.replicates} replicate weights."
     )
 
@@ -164,7 +170,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=_start,
     grid=grid,
-    headline=headline,
+    decide=decide,
+    state=state,
     warnings=warnings,
     interpretation=interpretation,
     offer="A row for each combination of answers with its weight and replicate weights, for R"

@@ -8,6 +8,7 @@ import numpy as np
 from halftruth_shared import Attribute, HalftruthError
 from halftruth_shared.analyses.base import DayCount
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.overview import (
     AnswerShare,
@@ -229,20 +230,27 @@ def chart_of_questions(
     )
 
 
-def headline(result: OverviewResult) -> str:
-    """Number of reports, their days, and the typical margin of error of shares."""
+def decide(result: OverviewResult) -> tuple[list[Test], list[Claim]]:
+    """The number of reports, and the median margin of error of the shares."""
     margins = [
-        (share.ends[1] - share.ends[0]) / 2
-        for question in result.questions
-        for share in (*question.answers, *question.missing)
+        (i, (share.ends[1] - share.ends[0]) / 2)
+        for i, (_, share, _) in enumerate(result.estimates())
         if share.ends is not None
     ]
-    counted = ", ".join(filter(None, [sentences.counted(result), period(result)]))
-    if not margins:
-        return f"{counted}."
+    claims = [Claim(kind="counted")]
+    if margins:
+        median = float(np.median([width for _, width in margins]))
+        claims.append(Claim(kind="margin", rows=[i for i, _ in margins], bound=median))
+    return [], claims
+
+
+def state(result: OverviewResult, claim: Claim) -> str:
+    """State the number of reports with their days, or the typical margin of error."""
+    if claim.kind == "counted":
+        return f"{', '.join(filter(None, [sentences.counted(result), period(result)]))}."
     return (
-        f"{counted}. The typical margin of error of a share is"
-        f" {half_width(float(np.median(margins)))} ({sentences.level(result.query.confidence)})."
+        f"The typical margin of error of a share is {half_width(claim.bound or 0.0)}"
+        f" ({sentences.level(result.query.confidence)})."
     )
 
 
@@ -300,7 +308,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda _: OverviewQuery(),
     grid=grid,
-    headline=headline,
+    decide=decide,
+    state=state,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

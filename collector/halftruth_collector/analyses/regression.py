@@ -7,6 +7,7 @@ import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import ModelFit
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel, Reference
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.regression import (
     Coefficient,
@@ -44,6 +45,7 @@ from ..estimation.regression import Joint, Regression, fit_regression, fit_table
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest, errors_naming, middle_answer
 from .coefficients import coefficients_of
+from .deciding import count_in_words, decide_each, p_in_words, sign, test_of
 
 #: Standard error of a log odds ratio above which a model gives no p-value: where 20 000 reports of
 #: the gamma-diagonal matrix have 432 cells, 19 % were below 5 % though no predictor mattered.
@@ -263,27 +265,48 @@ def _about(result: RegressionResult) -> str:
     return quoted_items(result.present) or sentences.quoted(result.query.outcome)
 
 
-def headline(result: RegressionResult) -> str:
-    """The clearest coefficient, or that none is told from 0."""
-    tested = [
-        coefficient
-        for coefficient in result.coefficients
-        if coefficient.attribute is not None and coefficient.p_value is not None
-    ]
+def decide(result: RegressionResult) -> tuple[list[Test], list[Claim]]:
+    """Which predictors have an effect, from the p-values of their coefficients."""
+    slopes = [(i, each) for i, each in enumerate(result.coefficients) if each.attribute is not None]
+    return decide_each(
+        "effect",
+        slopes,
+        name="score" if result.estimate == "moment" else "Wald",
+        rate=1 - result.query.confidence,
+        direction=lambda i: sign(slopes[i][1].value),
+    )
+
+
+def state(result: RegressionResult, claim: Claim) -> str:
+    """State a coefficient with its effect, or that no predictor is significant."""
     about = _about(result)
-    if not tested:
-        return f"No coefficient of {about} can be estimated."
-    clearest = min(tested, key=lambda coefficient: coefficient.p_value or 0.0)
-    shown = (clearest.odds_ratio or Estimate()) if _has_odds(result) else clearest
-    what = "odds ratio" if _has_odds(result) else "coefficient"
-    p = f"p-value {p_value(clearest.p_value)}"
-    contrast = _contrast(clearest)
-    if " " in (clearest.attribute or ""):
-        contrast = f"“{contrast}”"
-    said = f"{contrast}, {what} {with_interval(shown)}, {p}"
-    if (clearest.p_value or 0.0) >= (1 - result.query.confidence) / len(tested):
-        return f"Nothing was found that goes with {about}; the clearest: {said}."
-    return f"Most clearly with {about} goes {said}."
+    if claim.kind == "untested":
+        return f"No coefficient of {about} can be tested with these reports."
+    if claim.by_rate:
+        return count_in_words(claim, "coefficients")
+    coefficient, p = result.coefficients[claim.rows[0]], p_in_words(test_of(result, claim))
+    shown = (coefficient.odds_ratio or Estimate()) if _has_odds(result) else coefficient
+    said = f"{'odds ratio' if _has_odds(result) else 'coefficient'} {with_interval(shown)}, {p}"
+    if claim.kind == "none found":
+        term = sentences.quoted(_contrast(coefficient))
+        return f"No predictor of {about} is significant. Strongest evidence: {term}, {said}."
+    return f"{_effect(result, coefficient, claim)}: {said}."
+
+
+def _effect(result: RegressionResult, coefficient: Coefficient, claim: Claim) -> str:
+    """Describe the effect of a predictor by its direction."""
+    about, term = _about(result), coefficient.term
+    if coefficient.by or claim.direction is None:
+        return f"{about} depends on {_contrast(coefficient)}"
+    if coefficient.category is None:
+        compared = f"each unit of {sentences.quoted(term)}"
+    else:
+        compared = quoted_items({coefficient.attribute or "": coefficient.category})
+        compared += f" than with {coefficient.reference}" if coefficient.reference else ""
+    if _has_odds(result):
+        return f"{about} is {claim.direction} likely with {compared}"
+    higher = {"more": "higher", "less": "lower"}[claim.direction]
+    return f"The mean of {about} is {higher} with {compared}"
 
 
 def warnings(result: RegressionResult) -> list[str]:
@@ -371,7 +394,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=start,
     grid=grid,
-    headline=headline,
+    decide=decide,
+    state=state,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

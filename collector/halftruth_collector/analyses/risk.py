@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from halftruth_shared import EstimateError, Survey
 from halftruth_shared.analyses.charts import Axis, Curve, CurveChart, Reference
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.risk import RiskCell, RiskQuery, RiskResult, RiskSummary
 from halftruth_shared.analyses.wording import percent
 
@@ -186,14 +187,22 @@ def _above(values: Array, shares: Array, points: Array) -> list[float]:
     return [float(shares[values > point * (1 + 1e-9)].sum()) for point in points.tolist()]
 
 
-def headline(result: RiskResult) -> str:
-    """The share of people above the limit, and the largest risk."""
+def decide(result: RiskResult) -> tuple[list[Test], list[Claim]]:
+    """The share of people above the limit, by the way of linking with the larger one."""
     ways = [risks for risks in (result.column_by_column, result.whole_reports) if risks]
     if not ways:
+        return [], [Claim(kind="untested")]
+    return [], [Claim(kind="estimate", bound=max(risks.above for risks in ways))]
+
+
+def state(result: RiskResult, claim: Claim) -> str:
+    """State the share of people above the limit, and the largest risk."""
+    if claim.kind == "untested":
         return "No risk is known."
-    worst = max(ways, key=lambda risks: risks.above)
+    ways = [risks for risks in (result.column_by_column, result.whole_reports) if risks]
+    worst = next(risks for risks in ways if risks.above == claim.bound)
     return (
-        f"{percent(worst.above, 2)} of the people have a risk above"
+        f"{percent(claim.bound, 2)} of the people have a risk above"
         f" {percent(result.query.limit)}; the largest is {percent(worst.maximum, 1)}."
     )
 
@@ -255,7 +264,8 @@ ANALYSIS = Analysis(
     of_people=of_people,
     start=_start,
     grid=grid,
-    headline=headline,
+    decide=decide,
+    state=state,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

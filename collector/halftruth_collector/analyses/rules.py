@@ -1,8 +1,7 @@
 """Association rules."""
 
-import math
-
 from halftruth_shared.analyses.base import Source
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery, RulesResult
 from halftruth_shared.analyses.wording import (
     estimate_in_words,
@@ -10,7 +9,6 @@ from halftruth_shared.analyses.wording import (
     items,
     number,
     number_in_words,
-    percent,
     quoted_items,
 )
 
@@ -84,21 +82,38 @@ def _row(rule: RuleEstimate) -> list[object]:
     ]
 
 
-def headline(result: RulesResult) -> str:
-    """Number of rules, and the one whose confidence has the largest lower bound."""
+def decide(result: RulesResult) -> tuple[list[Test], list[Claim]]:
+    """The rule that was asked for by name; or how many there are, and the largest lower bound."""
     if result.query.names_rule:
-        return f"{_in_words(result.rules[0])}."
+        return [], [Claim(kind="estimate", rows=[0])]
     if not result.rules:
+        return [], [Claim(kind="none found", count=result.candidates)]
+    usable = [i for i, rule in enumerate(result.rules) if rule.reliability == "usable"]
+    claims = [Claim(kind="counted", rows=usable, count=result.listed)]
+    if result.surest is not None and result.at_least is not None:
+        rate = 1 - result.query.confidence
+        claims.append(
+            Claim(kind="at least", rows=[result.surest], rate=rate, bound=result.at_least)
+        )
+    return [], claims
+
+
+def state(result: RulesResult, claim: Claim) -> str:
+    """State a rule, the number of rules, or the lower bound of a confidence."""
+    if claim.kind == "none found":
         return "No matching rules."
-    said = f"{number(result.listed, 0)} rule{'' if result.listed == 1 else 's'}"
-    usable = sum(rule.reliability == "usable" for rule in result.rules)
-    said += f", {number(usable, 0)} of them usable" if usable else ", none of them usable"
-    if result.surest is None or result.at_least is None:
-        return f"{said}."
-    least = percent(math.floor(1000 * result.at_least) / 1000, 1)
+    if claim.kind == "counted":
+        usable = len(claim.rows)
+        return (
+            f"{number(claim.count or 0, 0)} rule{'' if claim.count == 1 else 's'},"
+            f" {number(usable, 0) if usable else 'none'} of them usable."
+        )
+    rule = result.rules[claim.rows[0]]
+    if claim.kind == "estimate":
+        return f"{_in_words(rule)}."
     return (
-        f"{said}. The largest lower bound of a confidence: {_sides(result.rules[result.surest])},"
-        f" at least {least}."
+        f"The largest lower bound of a confidence: {_sides(rule)}, at least"
+        f" {sentences.lower_bound(claim)}."
     )
 
 
@@ -155,7 +170,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda _: RulesQuery(measures=["lift"], limit=100),
     grid=grid,
-    headline=headline,
+    decide=decide,
+    state=state,
     warnings=warnings,
     interpretation=interpretation,
     options={"antecedent": "if", "consequent": "then"},

@@ -1,10 +1,12 @@
 """Tables and sentences common to several analyses."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from halftruth_shared.analyses.base import EstimatesResult, Items, MeasureEstimate, Method, Row
 from halftruth_shared.analyses.charts import Mark
+from halftruth_shared.analyses.claims import Claim
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.showing import SHARES
 from halftruth_shared.analyses.showing import basis as basis
@@ -252,6 +254,11 @@ def counted(result: Any) -> str:
 def of_share(estimate: Estimate) -> str:
     """A share with its interval."""
     return with_interval(estimate, as_share=True)
+
+
+def lower_bound(claim: Claim) -> str:
+    """The lower bound that is claimed, rounded down."""
+    return percent(math.floor(1000 * (claim.bound or 0.0)) / 1000, 1)
 
 
 def sentence(words: str) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from halftruth_shared import Schema
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
 from halftruth_shared.analyses.wording import items, number, quoted_items
 
@@ -83,22 +84,28 @@ def _bar(result: TableResult, cell: TableCell, names: Sequence[str]) -> Mark:
     return sentences.drawn(label, cell, result.query.confidence)
 
 
-def headline(result: TableResult) -> str:
-    """Name the cell with the largest share, if it is significantly larger than all others."""
-    most = max(result.cells, key=lambda cell: cell.value)
-    about = sentences.listed([sentences.quoted(name) for name in result.query.attributes])
-    cells = f"{about}: {number(len(result.cells), 0)} shares"
+def decide(result: TableResult) -> tuple[list[Test], list[Claim]]:
+    """Which cell is significantly larger than all others, if any."""
     if result.query.estimate == "likelihood":
-        return f"{cells}, best guesses without intervals."
+        return [], [Claim(kind="untested", count=len(result.cells))]
+    most = max(range(len(result.cells)), key=lambda i: result.cells[i].value)
     # The cell that is named was selected among all, so that the bounds hold for all at once.
     alpha = listed_alpha(result.query.confidence, 1, len(result.cells))
     ends = [ends_at(alpha, cell, result.query.estimate) for cell in result.cells]
-    others = [
-        upper for cell, (_, upper) in zip(result.cells, ends, strict=True) if cell is not most
-    ]
-    lower = ends[result.cells.index(most)][0]
-    if all(lower > upper for upper in others):
-        return f"Most frequent: {quoted_items(most.values)}, {sentences.of_share(most)}."
+    if all(ends[most][0] > upper for i, (_, upper) in enumerate(ends) if i != most):
+        return [], [Claim(kind="largest", rows=[most], rate=1 - result.query.confidence)]
+    return [], [Claim(kind="none found", count=len(result.cells))]
+
+
+def state(result: TableResult, claim: Claim) -> str:
+    """State the largest share, or that none is significantly the largest."""
+    about = sentences.listed([sentences.quoted(name) for name in result.query.attributes])
+    if claim.kind == "largest":
+        most = result.cells[claim.rows[0]]
+        return f"{quoted_items(most.values)} is the most frequent: {sentences.of_share(most)}."
+    cells = f"{about}: {number(claim.count or 0, 0)} shares"
+    if claim.kind == "untested":
+        return f"{cells}, best guesses without intervals."
     return f"{cells}, none of them significantly larger than all others."
 
 
@@ -127,7 +134,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=lambda survey: TableQuery(attributes=names_of_clearest(survey)),
     grid=sentences.estimates_grid,
-    headline=headline,
+    decide=decide,
+    state=state,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

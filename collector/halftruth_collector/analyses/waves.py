@@ -30,7 +30,7 @@ from ..estimation.estimates import estimates
 from ..estimation.selection import adjusted_p_values
 from ..estimation.waves import Contrasts, Levels, Rows, contrast, levels_of, slope_weights
 from .base import Analysis, Counted, clearest
-from .waves_shown import changes, chart, grid, headline, interpretation, warnings
+from .waves_shown import changes, chart, decide, grid, interpretation, state, warnings
 
 E = TypeVar("E", bound=WaveEstimate)
 
@@ -249,7 +249,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=start,
     grid=grid,
-    headline=headline,
+    decide=decide,
+    state=state,
     chart=chart,
     diagnostic=changes,
     warnings=warnings,

@@ -11,6 +11,7 @@ from halftruth_shared.analyses.charts import (
     Panel,
     Reference,
 )
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.waves import (
     WaveChange,
     WaveEstimate,
@@ -191,20 +192,32 @@ def warnings(result: WavesResult) -> list[str]:
     return [*lines, *sentences.undefined(named)]
 
 
-def headline(result: WavesResult) -> str:
-    """The changes and trends that are significant."""
+def decide(result: WavesResult) -> tuple[list[Test], list[Claim]]:
+    """Which changes and trends are significant among all."""
     if not result.changes:
+        return [], [Claim(kind="untested")]
+    every: list[WaveChange | WaveTrend] = [*result.changes, *result.trends]
+    many = len(every)
+    places = {id(each): i for i, each in enumerate(every, start=len(result.levels))}
+    rows = [places[id(each)] for each in significant(result)]
+    if not rows:
+        return [], [Claim(kind="none found", count=many)]
+    rate = 1 - result.query.confidence
+    return [], [Claim(kind="changed", rows=rows, rate=rate, by_rate=True, count=many)]
+
+
+def state(result: WavesResult, claim: Claim) -> str:
+    """State the significant changes and trends, or that there is none."""
+    if claim.kind == "untested":
         return "There are no two waves to compare: there are levels, and no change."
-    changes = [_in_words(each) for each in significant(result)]
-    many, level = len(result.changes) + len(result.trends), percent(1 - result.query.confidence)
-    if not changes:
-        return (
-            f"No change or trend is significant ({number(many)} tests, false discovery rate"
-            f" {level})."
-        )
+    many, level = number(claim.count or 0), percent(1 - result.query.confidence)
+    if claim.kind == "none found":
+        return f"No change or trend is significant ({many} tests, false discovery rate {level})."
+    every: list[WaveChange | WaveTrend] = [*result.changes, *result.trends]
+    found = [_in_words(every[row - len(result.levels)]) for row in claim.rows]
     return (
-        f"Significant of {number(many)} changes and trends (false discovery rate {level}):"
-        f" {sentences.few(changes)}."
+        f"{sentences.sentence(sentences.few(found))[:-1]} (significant of {many} changes and"
+        f" trends, false discovery rate {level})."
     )
 
 

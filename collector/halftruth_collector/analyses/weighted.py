@@ -1,10 +1,12 @@
 """Distributions where the margins of other questions are known."""
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.charts import EstimateChart
+from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.weighted import (
     WeightedAnswer,
     WeightedQuery,
@@ -170,20 +172,26 @@ def chart(result: WeightedResult) -> EstimateChart:
     return chart_of_questions(result, title, warnings(result))
 
 
-def headline(result: WeightedResult) -> str:
-    """The answer whose share the margins change most."""
-    every = [
-        (question, answer)
-        for question in result.questions
-        for answer in question.answers
-        if answer.value is not None
+def decide(result: WeightedResult) -> tuple[list[Test], list[Claim]]:
+    """The share that the margins change most: a description of two estimates, not a test."""
+    known = [
+        (abs(share.value - unweighted), i)
+        for i, (_, share, (unweighted, _)) in enumerate(result.estimates())
+        if share.value is not None
     ]
-    if not every:
+    if not known:
+        return [], [Claim(kind="untested")]
+    return [], [Claim(kind="estimate", rows=[max(known, key=lambda pair: pair[0])[1]])]
+
+
+def state(result: WeightedResult, claim: Claim) -> str:
+    """State a share with and without the margins."""
+    if claim.kind == "untested":
         return "With these margins no share is defined."
-    question, most = max(every, key=lambda pair: abs((pair[1].value or 0.0) - pair[1].unweighted))
+    (name, _, answer), most, (unweighted, _) = next(islice(result.estimates(), claim.rows[0], None))
     return (
-        f"The margins change most: {sentences.quoted(question.attribute)}, {most.answer}:"
-        f" {sentences.of_share(most)}, {share(most.unweighted, most.ends)} without them."
+        f"The margins change most: {sentences.quoted(str(name))}, {answer}:"
+        f" {sentences.of_share(most)}, {share(unweighted, most.ends)} without them."
     )
 
 
@@ -265,7 +273,8 @@ ANALYSIS = Analysis(
     compute=compute,
     start=_start,
     grid=grid,
-    headline=headline,
+    decide=decide,
+    state=state,
     chart=chart,
     warnings=warnings,
     interpretation=interpretation,

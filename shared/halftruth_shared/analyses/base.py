@@ -17,6 +17,7 @@ from halftruth_shared.analyses.wording import items as words
 from ..errors import ParameterError
 from ..mechanisms import Target as Target
 from ..protocol.base import Message, Request
+from .claims import Claim, Test
 from .estimate import ESTIMATE_COLUMNS, Estimate, estimate_cells, expanded, expanded_cells
 from .estimate import Columns as Columns
 from .estimate import Interval as Interval
@@ -262,6 +263,12 @@ class Result(Message, frozen=True, kw_only=True):
     contradictions: Annotated[
         list[Contradiction],
         Meta(description="Questions of this result whose reports no shares of answers explain."),
+    ] = msgspec.field(default_factory=list)
+    tests: Annotated[
+        list[Test], Meta(description="Tests that the claims of this result rest on.")
+    ] = msgspec.field(default_factory=list)
+    claims: Annotated[
+        list[Claim], Meta(description="What the headline of this result states, in its order.")
     ] = msgspec.field(default_factory=list)
 
     @property

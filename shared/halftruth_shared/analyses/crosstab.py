@@ -73,7 +73,7 @@ class CrosstabResult(EstimatesResult, frozen=True, kw_only=True):
 
     With `multiple_response`, a question with several answers, there is a cell for each of its
     options, of those who chose it. The test is then that of the option with the smallest p-value,
-    multiplied by the number of options that are tested (Bonferroni), and there are no measures.
+    multiplied by the number of options (Bonferroni), and there are no measures.
     """
 
     query: "CrosstabQuery"

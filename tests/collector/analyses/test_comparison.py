@@ -90,17 +90,24 @@ def test_the_headline_states_the_clearest_difference_and_leaves_out_unusable_sha
     result = COMPARISON.compute(study.counted["study"], query)
     [young, _, old] = 100 * shares_of(groups_of(study)).value
     said = COMPARISON.headline(result).replace("\u202f", " ")
-    more = "vote=left is more frequent where age=young than where age=old: difference"
+    more = "vote=left occurs more often where age=young than where age=old: difference"
     assert said.startswith(f"{more} {young - old:.1f} (")
-    assert said.index(f"; {young:.1f} % (") < said.index(f"; {old:.1f} % (")
+    assert said.index(f" {young:.1f} % (") < said.index(f"; {old:.1f} % (")
     unusable = [replace(each, reliability="not usable") for each in result.groups]
-    said = COMPARISON.headline(replace(result, groups=unusable))
-    assert said.endswith(" points, p-value below 0.0001.")
+    said = COMPARISON.headline(decided(replace(result, groups=unusable)))
+    assert " points, p < 0.0001, adjusted for 2 tests." in said
+    assert "Shares:" not in said
     none = [replace(each, p_value=0.6) for each in result.comparisons]
-    said = COMPARISON.headline(replace(result, comparisons=none))
+    said = COMPARISON.headline(decided(replace(result, comparisons=none)))
     assert said.startswith(
-        "No significant difference in vote=left (2 tests, adjusted); strongest evidence: age=young"
+        "No significant difference in vote=left (p = 1, adjusted for 2 tests). Strongest evidence:"
+        " age=young against"
     )
+
+
+def decided(result):
+    tests, claims = COMPARISON.decide(result)
+    return replace(result, tests=tests, claims=claims)
 
 
 def test_what_cannot_be_compared_says_why_everywhere(study):

@@ -204,7 +204,13 @@ ANALYSES = {
         {"attributes": ["age", "vote"], "percentages": "row", "confidence": 0.9},
         ["age", "vote", *CROSSTAB_COLUMNS],
         lambda answer: 9,
-        ["none, a=b", "people (90\u202f% interval)", "▲", "p-value", "Association: concentration"],
+        [
+            "none, a=b",
+            "people (90\u202f% interval)",
+            "▲",
+            "p < 0.0001",
+            "Association: concentration",
+        ],
     ),
     "crosstab-of-four": (
         "crosstab",

@@ -1,0 +1,115 @@
+"""Decisions that a headline states, and how it says by which test."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+from halftruth_shared.analyses.base import Result
+from halftruth_shared.analyses.claims import Claim, ClaimKind, Test
+from halftruth_shared.analyses.estimate import Estimate
+from halftruth_shared.analyses.wording import number, percent
+
+from ..estimation.selection import discoveries
+
+Direction = Literal["more", "less"]
+
+#: P-values below this are said to be below it: normal approximations are no more accurate.
+_LEAST = 1e-4
+
+
+def decide_each(
+    kind: ClaimKind,
+    estimates: Sequence[tuple[int, Estimate]],
+    *,
+    name: str,
+    rate: float,
+    direction: Callable[[int], Direction | None],
+    candidates: int | None = None,
+) -> tuple[list[Test], list[Claim]]:
+    """Decide which of several estimates differ from no effect, by their p-values.
+
+    The most significant one is named where it is significant among all (Bonferroni). The others are
+    counted by their false discovery rate, as a table marks them.
+
+    Parameters
+    ----------
+    kind : str
+        What is claimed of an estimate that differs.
+    estimates : sequence of (int, Estimate)
+        Each with the row of the result that it is.
+    name : str
+        Name of the test.
+    rate : float
+        Level of the test, and false discovery rate.
+    direction : callable
+        Sign of the effect of an estimate, by its place among these.
+    candidates : int, optional
+        Number of hypotheses; by default that of the estimates with a p-value.
+
+    Returns
+    -------
+    tests : list of Test
+    claims : list of Claim
+    """
+    tested = [i for i, (_, each) in enumerate(estimates) if each.p_value is not None]
+    if not tested:
+        return [], [Claim(kind="untested", count=len(estimates))]
+    p_values = np.array([estimates[i][1].p_value for i in tested], dtype=float)
+    many = len(tested) if candidates is None else candidates
+    best = int(np.argmin(p_values))
+    test = Test(name=name, p_value=min(1.0, many * float(p_values[best])), hypotheses=many)
+    row, found = estimates[tested[best]][0], discoveries(p_values, rate, many)
+    if not found.any():
+        return [test], [Claim(kind="none found", rows=[row], test=0, count=many)]
+    claims = []
+    if (test.p_value or 0.0) <= rate:
+        way = direction(tested[best])
+        claims.append(Claim(kind=kind, rows=[row], test=0, rate=rate, direction=way))
+    if not claims or found.sum() > 1:
+        rows = [estimates[tested[i]][0] for i in np.flatnonzero(found)]
+        claims.append(Claim(kind=kind, rows=rows, rate=rate, by_rate=True, count=many))
+    return [test], claims
+
+
+def sign(value: float | None, none: float = 0.0) -> Direction | None:
+    """Direction in which a number differs from no effect; None where it is not known."""
+    return None if value is None or value == none else "more" if value > none else "less"
+
+
+def test_of(result: Result, claim: Claim) -> Test:
+    """Return the test that a claim rests on."""
+    return Test(name="", undefined="none") if claim.test is None else result.tests[claim.test]
+
+
+def p_in_words(test: Test) -> str:
+    """P-value of a test, with the number of hypotheses that it is adjusted for.
+
+    >>> p_in_words(Test(name="Wald", p_value=0.0321))
+    'p = 0.032'
+    >>> p_in_words(Test(name="score", p_value=3e-9, hypotheses=3))
+    'p < 0.0001, adjusted for 3 tests'
+    """
+    p = test.p_value or 0.0
+    said = f"p < {number(_LEAST)}" if p < _LEAST else f"p = {number(float(f'{p:.2g}'))}"
+    return said if test.hypotheses == 1 else f"{said}, adjusted for {number(test.hypotheses)} tests"
+
+
+def count_in_words(claim: Claim, what: str) -> str:
+    r"""Number of discoveries among the hypotheses, with their rate.
+
+    >>> claim = Claim(kind="different", rows=[1, 2], rate=0.05, by_rate=True, count=3)
+    >>> count_in_words(claim, "differences")
+    '2 of 3 differences are significant (false discovery rate 5\u202f%).'
+    """
+    found = len(claim.rows)
+    return (
+        f"{number(found)} of {number(claim.count or found)} {what}"
+        f" {'is' if found == 1 else 'are'} significant (false discovery rate"
+        f" {percent(claim.rate)})."
+    )
+
+
+def first_known(rows: Sequence[tuple[int, Estimate]]) -> list[Claim]:
+    """State the first estimate that has a value, without a decision."""
+    known = [row for row, each in rows if each.value is not None]
+    return [Claim(kind="estimate", rows=known[:1])] if known else [Claim(kind="untested")]

@@ -1,0 +1,119 @@
+"""Headlines state the claims of a result, and nothing else."""
+
+import json
+
+import msgspec
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses.labels import labelled
+from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses.base import EstimatesResult
+from halftruth_shared.analyses.comparison import ComparisonQuery
+from halftruth_shared.analyses.measures import MeasuresQuery
+from halftruth_shared.analyses.regression import RegressionQuery
+from halftruth_shared.analyses.table import TableQuery
+from sources import source_of
+
+NOTHING = "Nothing is claimed of these estimates."
+
+
+def results(counted):
+    for analysis in ANALYSES.values():
+        if analysis.applies(counted.survey):
+            yield analysis, analysis.compute(counted, analysis.start(counted.survey))
+
+
+def test_a_headline_has_a_sentence_for_each_claim_and_no_other(study):
+    for analysis, result in results(study.counted["study"]):
+        assert result.claims, analysis.name
+        for shown in (result, labelled(result, study.counted["study"].survey)):
+            stated = [analysis.state(shown, claim) for claim in shown.claims]
+            assert analysis.headline(shown) == " ".join(stated)
+            assert all(each.endswith(".") for each in stated), analysis.name
+            for left_out in range(len(stated)):
+                rest = [claim for i, claim in enumerate(shown.claims) if i != left_out]
+                said = analysis.headline(msgspec.structs.replace(shown, claims=rest))
+                kept = [each for i, each in enumerate(stated) if i != left_out]
+                assert said == (" ".join(kept) or NOTHING)
+
+
+def test_a_headline_decides_nothing_by_p_values(study):
+    """It says the same of a result whose p-values would support other claims."""
+    for analysis, result in results(study.counted["study"]):
+        other = json.loads(msgspec.json.encode(result))
+        tests = other.pop("tests")
+        _without_effects(other)
+        changed = msgspec.convert({**other, "tests": tests}, analysis.result)
+        assert analysis.headline(changed) == analysis.headline(result), analysis.name
+
+
+def _without_effects(value):
+    for each in value.values() if isinstance(value, dict) else value:
+        if isinstance(each, dict | list):
+            _without_effects(each)
+    if isinstance(value, dict):
+        value.update({name: 1.0 for name in ("p_value", "adjusted") if value.get(name) is not None})
+        value.update({"decision": "undecided"} if "decision" in value else {})
+
+
+def test_claims_point_at_rows_and_tests_of_their_result(study):
+    for analysis, result in results(study.counted["study"]):
+        rows = len([*result.estimates()]) if isinstance(result, EstimatesResult) else None
+        for claim in result.claims:
+            assert claim.test is None or claim.test < len(result.tests), analysis.name
+            assert rows is None or all(0 <= row < rows for row in claim.rows), analysis.name
+            decided = claim.kind in {"associated", "different", "effect", "changed", "frequent"}
+            assert (claim.rate > 0) == (decided or claim.kind in {"largest", "at least"})
+            assert claim.test is not None or claim.by_rate or not decided
+
+
+def test_a_claim_of_one_among_many_rests_on_a_test_of_all(study):
+    counted = study.counted["study"]
+    query = ComparisonQuery(answer={"vote": "left"}, groups="age", reference="old")
+    result = ANALYSES["comparison"].compute(counted, query)
+    [test], claim = result.tests, result.claims[0]
+    p_values = [each.p_value for each in result.comparisons]
+    assert (test.hypotheses, claim.kind, claim.rate) == (2, "different", pytest.approx(0.05))
+    assert test.p_value == pytest.approx(2 * min(p_values))
+    keys, effect, _ = [*result.estimates()][claim.rows[0]]
+    assert (keys, effect.p_value) == (("difference", "young", "old"), min(p_values))
+    assert (claim.direction == "more") == (effect.value > 0)
+
+
+#: Analyses with a test, and one question of each.
+QUERIES = [
+    ComparisonQuery(answer={"a": "0"}, groups="b"),
+    MeasuresQuery(),
+    RegressionQuery(outcome="c", predictors=["a", "b"], present={"c": "1"}),
+    TableQuery(attributes=["a", "b"]),
+]
+
+
+def null_rates(number):
+    """For each query, the share of surveys of 600 people with a claim, of independent answers."""
+    names = {"a": 3, "b": 3, "c": 2}
+    schema = Schema([Attribute(n, list(map(str, range(size)))) for n, size in names.items()])
+    survey = Survey("even", "Even", schema, RandomizedResponse(dict.fromkeys(names, 0.7)))
+    rng = np.random.default_rng(35)
+    claimed = np.zeros(len(QUERIES))
+    for _ in range(number):
+        answers = [rng.integers(0, size, 600) for size in names.values()]
+        counted = source_of(survey, np.stack(answers, axis=1), rng)
+        for i, query in enumerate(QUERIES):
+            result = ANALYSES[query_name(query)].compute(counted, query)
+            claimed[i] += any(claim.rate > 0 for claim in result.claims)
+    return claimed / number
+
+
+def query_name(query):
+    return type(query).__module__.rpartition(".")[2]
+
+
+@pytest.mark.parametrize(
+    "number", [60, pytest.param(1500, marks=[pytest.mark.nightly, pytest.mark.timeout(600)])]
+)
+def test_headlines_find_nothing_where_nothing_is(number):
+    most = 0.05 + 3 * np.sqrt(0.05 * 0.95 / number)
+    rates = null_rates(number)
+    assert (rates <= most).all(), rates
