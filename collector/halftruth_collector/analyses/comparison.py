@@ -44,7 +44,7 @@ from ..estimation.estimates import covariance_of, estimates
 from ..estimation.intervals import DIFFERENCE, RATIO, SHARE, Quantity
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest, middle_answer
-from .deciding import count_in_words, decide_each, p_in_words, sign, test_of
+from .deciding import count_in_words, decide_each, p_in_words, sign, tested_by
 
 E = TypeVar("E", bound=Estimate)
 
@@ -271,7 +271,7 @@ def state(result: ComparisonResult, claim: Claim) -> str:
     if claim.by_rate:
         return count_in_words(claim, "differences")
     row, *of_shares = claim.rows
-    p, each = p_in_words(test_of(result, claim)), result.comparisons[row - len(result.groups)]
+    p, each = p_in_words(tested_by(result, claim)), result.comparisons[row - len(result.groups)]
     here = quoted_items({groups: each.group})
     other = quoted_items({groups: each.against}) if each.against else "all others"
     name = _EFFECTS[result.query.effect]

@@ -42,7 +42,7 @@ from ..estimation.ratios import ConditionalShares, conditional_covariance, condi
 from ..estimation.selection import adjusted_p_values
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, names_of_clearest
-from .deciding import decide_each, p_in_words, sign, test_of
+from .deciding import decide_each, p_in_words, sign, tested_by
 from .table import cells
 
 #: Cells up to which a chart has a bar with its interval for each, and beyond which it is a grid.
@@ -431,7 +431,7 @@ def state(result: CrosstabResult, claim: Claim) -> str:
     if claim.kind == "untested":
         why = result.independence.statement if result.independence else "is not tested"
         return f"The association of {about} {why}."
-    test = test_of(result, claim)
+    test = tested_by(result, claim)
     if claim.kind == "different":
         than = {None: "not as", "more": "more", "less": "less"}[claim.direction]
         cell = quoted_items(result.cells[claim.rows[0]].values)

@@ -76,7 +76,7 @@ def sign(value: float | None, none: float = 0.0) -> Direction | None:
     return None if value is None or value == none else "more" if value > none else "less"
 
 
-def test_of(result: Result, claim: Claim) -> Test:
+def tested_by(result: Result, claim: Claim) -> Test:
     """Return the test that a claim rests on."""
     return Test(name="", undefined="none") if claim.test is None else result.tests[claim.test]
 

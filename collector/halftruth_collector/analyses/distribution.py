@@ -36,7 +36,7 @@ from ..estimation.estimates import estimates
 from ..estimation.intervals import SHARE, Quantity, deviation_of, mean_of
 from . import sentences
 from .base import Analysis, Counted, Grid, errors_naming
-from .deciding import count_in_words, decide_each, p_in_words, sign, test_of
+from .deciding import count_in_words, decide_each, p_in_words, sign, tested_by
 
 E = TypeVar("E", bound=Estimate)
 
@@ -348,7 +348,7 @@ def state(result: DistributionResult, claim: Claim) -> str:
             if len(claim.rows) > 1 and q.percentile == 50
         )
         return f"{about}: {what} {with_interval(everybody.mean)} of everybody{middle}."
-    p = p_in_words(test_of(result, claim))
+    p = p_in_words(tested_by(result, claim))
     if claim.kind == "none found":
         return f"No significant difference in the {what} of {about} ({p})."
     (_, name, _), difference, _ = next(islice(result.estimates(), claim.rows[0], None))

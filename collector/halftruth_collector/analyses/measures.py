@@ -22,7 +22,7 @@ from halftruth_shared.analyses.wording import number, p_value, percent, with_int
 from ..estimation.answers import present_items
 from . import sentences
 from .base import Analysis, Counted, Grid, asked
-from .deciding import count_in_words, decide_each, first_known, p_in_words, test_of
+from .deciding import count_in_words, decide_each, first_known, p_in_words, tested_by
 
 #: Ratios are drawn on a logarithmic axis where they differ by more than this factor.
 _WIDE = 3.0
@@ -99,7 +99,7 @@ def state(result: MeasuresResult, claim: Claim) -> str:
     pair = result.associations[claim.rows[0]]
     return (
         f"{sentences.quoted(pair.row)} and {sentences.quoted(pair.column)} are associated"
-        f" ({p_in_words(test_of(result, claim))})."
+        f" ({p_in_words(tested_by(result, claim))})."
     )
 
 

@@ -45,7 +45,7 @@ from ..estimation.regression import Joint, Regression, fit_regression, fit_table
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest, errors_naming, middle_answer
 from .coefficients import coefficients_of
-from .deciding import count_in_words, decide_each, p_in_words, sign, test_of
+from .deciding import count_in_words, decide_each, p_in_words, sign, tested_by
 
 #: Standard error of a log odds ratio above which a model gives no p-value: where 20 000 reports of
 #: the gamma-diagonal matrix have 432 cells, 19 % were below 5 % though no predictor mattered.
@@ -284,7 +284,7 @@ def state(result: RegressionResult, claim: Claim) -> str:
         return f"No coefficient of {about} can be tested with these reports."
     if claim.by_rate:
         return count_in_words(claim, "coefficients")
-    coefficient, p = result.coefficients[claim.rows[0]], p_in_words(test_of(result, claim))
+    coefficient, p = result.coefficients[claim.rows[0]], p_in_words(tested_by(result, claim))
     shown = (coefficient.odds_ratio or Estimate()) if _has_odds(result) else coefficient
     said = f"{'odds ratio' if _has_odds(result) else 'coefficient'} {with_interval(shown)}, {p}"
     if claim.kind == "none found":
