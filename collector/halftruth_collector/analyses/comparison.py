@@ -44,7 +44,7 @@ from ..estimation.estimates import covariance_of, estimates
 from ..estimation.intervals import DIFFERENCE, RATIO, SHARE, Quantity
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest, middle_answer
-from .deciding import count_in_words, decide_each, p_in_words, sign, tested_by
+from .deciding import count_in_words, decide_each, p_in_words, sign, tested_by, with_adjusted
 
 E = TypeVar("E", bound=Estimate)
 
@@ -89,15 +89,17 @@ def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
                 base=(groups.reports * groups.base).tolist(),
             )
         ],
-        comparisons=[
-            *_estimates(
-                GroupComparison,
-                DIFFERENCE if query.effect == "difference" else RATIO,
-                effects,
-                group=compared,
-                against=[against] * len(compared),
-            )
-        ],
+        comparisons=with_adjusted(
+            [
+                *_estimates(
+                    GroupComparison,
+                    DIFFERENCE if query.effect == "difference" else RATIO,
+                    effects,
+                    group=compared,
+                    against=[against] * len(compared),
+                )
+            ]
+        ),
         trend=next(_estimates(Estimate, of_trend, every[2])) if query.trend else None,
         covariance=covariance_of(gradient @ groups.covariance @ gradient.T)
         if query.covariance
@@ -167,7 +169,7 @@ def grid(result: ComparisonResult) -> Grid:
             "compared with",
             f"{_EFFECTS[query.effect]}{' in points' if _in_points(result) else ''}",
             level,
-            "p-value",
+            "adjusted p-value" if len(result.comparisons) > 1 else "p-value",
         ],
         [
             [
@@ -187,7 +189,7 @@ def _compared(result: ComparisonResult, comparison: GroupComparison | None) -> l
     return [
         _other(comparison),
         *sentences.number_cells(_scaled(result, comparison)),
-        p_value(comparison.p_value),
+        p_value(comparison.adjusted),
     ]
 
 
@@ -319,19 +321,17 @@ def interpretation(result: ComparisonResult) -> list[str]:
         lines.append(
             "Where a denominator is not significantly above zero, its ratio has no upper end."
         )
-    many = len(result.comparisons)
-    if many > 1:
+    if len(result.comparisons) > 1:
         lines.append(
-            f"Each interval and p-value is for one comparison by itself. The headline names the"
-            f" smallest of {many} p-values, and calls it significant below"
-            f" {percent(1 - query.confidence)} divided by {many}."
+            "Each interval is for one comparison by itself. Adjusted p-values are false discovery"
+            f" rates among all comparisons: those up to {percent(1 - query.confidence)} are"
+            " significant."
         )
-    error = "the error that there is if they are"
-    if query.estimate == "model":
-        error = "the errors of the model (Wald), at the share that groups then have in common"
+    tests = "Wald tests by the model" if query.estimate == "model" else "score tests"
     lines.append(
-        f"p-values are of tests that shares are equal, with {error}, and so need not agree with"
-        " every interval. A large p-value proves nothing: perturbation hides small differences."
+        f"p-values are of {tests} and assume equal shares, so they can disagree with the interval."
+        " A large p-value is no evidence that shares are equal: perturbation hides small"
+        " differences."
     )
     return lines
 

@@ -42,7 +42,7 @@ from ..estimation.ratios import ConditionalShares, conditional_covariance, condi
 from ..estimation.selection import adjusted_p_values
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, names_of_clearest
-from .deciding import decide_each, p_in_words, sign, tested_by
+from .deciding import decide_each, p_in_words, sign, tested_by, with_adjusted
 from .table import cells
 
 #: Cells up to which a chart has a bar with its interval for each, and beyond which it is a grid.
@@ -124,7 +124,8 @@ def _multiple_response(
         effective.append(reports)
     # In row-major order, whether the options are in the rows or in the columns.
     axes = [dict.fromkeys(axis) for axis in zip(*found, strict=True)]
-    cells = _adjusted([found[key] for key in product(*axes)])
+    found_cells = [found[key] for key in product(*axes)]
+    cells = with_adjusted(found_cells, len(found_cells))
     errors = np.array([cell.standard_error or np.nan for cell in cells])
     bounded = np.array([cell.set == "interval" for cell in cells])
     margins = np.where(bounded, normal_quantile(1 - query.confidence) * errors, np.inf)
@@ -140,13 +141,6 @@ def _multiple_response(
         independence=_smallest(tests),
         measures=[],
     )
-
-
-def _adjusted(cells: Sequence[CrosstabCell]) -> list[CrosstabCell]:
-    """Adjust the p-values of cells for all of these cells."""
-    p_values = [np.nan if cell.p_value is None else cell.p_value for cell in cells]
-    rates = adjusted_p_values(np.array(p_values)).tolist()
-    return [replace(cell, adjusted=optional(rate)) for cell, rate in zip(cells, rates, strict=True)]
 
 
 def _smallest(tests: Sequence[IndependenceOutcome]) -> IndependenceOutcome | None:
@@ -418,6 +412,7 @@ def decide(result: CrosstabResult) -> tuple[list[Test], list[Claim]]:
         name="score",
         rate=rate,
         direction=lambda i: sign(result.cells[i].residual),
+        candidates=len(result.cells),
     )
     # The marks of the table count the cells; the headline names the most significant of all.
     named = [each for each in cells if each.kind == "different" and not each.by_rate]

@@ -1,17 +1,21 @@
 """Decisions that a headline states, and how it says by which test."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from halftruth_shared.analyses.base import Result
 from halftruth_shared.analyses.claims import Claim, ClaimKind, Test
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.wording import number, percent
+from msgspec.structs import replace
 
-from ..estimation.selection import discoveries
+from ..estimation.bounds import optional
+from ..estimation.selection import adjusted_p_values, discoveries
 
 Direction = Literal["more", "less"]
+
+E = TypeVar("E", bound=Estimate)
 
 #: P-values below this are said to be below it: normal approximations are no more accurate.
 _LEAST = 1e-4
@@ -69,6 +73,26 @@ def decide_each(
         rows = [estimates[tested[i]][0] for i in np.flatnonzero(found)]
         claims.append(Claim(kind=kind, rows=rows, rate=rate, by_rate=True, count=many))
     return [test], claims
+
+
+def with_adjusted(estimates: Sequence[E], candidates: int | None = None) -> list[E]:
+    """Add the smallest false discovery rates at which each of several estimates is significant.
+
+    Parameters
+    ----------
+    estimates : sequence
+        Estimates with a field `adjusted`.
+    candidates : int, optional
+        Number of hypotheses; by default that of the estimates with a p-value.
+    """
+    p_values = np.array(
+        [np.nan if e.p_value is None else e.p_value for e in estimates], dtype=float
+    )
+    many = int(np.isfinite(p_values).sum()) or 1 if candidates is None else candidates
+    rates = adjusted_p_values(p_values, many).tolist()
+    return [
+        replace(each, adjusted=optional(rate)) for each, rate in zip(estimates, rates, strict=True)
+    ]
 
 
 def sign(value: float | None, none: float = 0.0) -> Direction | None:

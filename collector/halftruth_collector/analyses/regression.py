@@ -45,7 +45,7 @@ from ..estimation.regression import Joint, Regression, fit_regression, fit_table
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest, errors_naming, middle_answer
 from .coefficients import coefficients_of
-from .deciding import count_in_words, decide_each, p_in_words, sign, tested_by
+from .deciding import count_in_words, decide_each, p_in_words, sign, tested_by, with_adjusted
 
 #: Standard error of a log odds ratio above which a model gives no p-value: where 20 000 reports of
 #: the gamma-diagonal matrix have 432 cells, 19 % were below 5 % though no predictor mattered.
@@ -81,6 +81,10 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
     model = equation(counted.estimator.schema, query)
     fitted = _fitted(counted, query, model)
     coefficients = list(coefficients_of(query, model, fitted.fit))
+    slopes = [i for i, each in enumerate(coefficients) if each.attribute is not None]
+    adjusted = with_adjusted([coefficients[i] for i in slopes])
+    for i, each in zip(slopes, adjusted, strict=True):
+        coefficients[i] = each
     undefined = fitted.fit.undefined
     if undefined is not None and fitted.fit.least_known:
         least = sentences.listed([coefficients[i].term for i in fitted.fit.least_known])
@@ -203,6 +207,11 @@ def grid(result: RegressionResult) -> Grid:
     return Grid([*header, *effects], [_row(each, result) for each in result.coefficients])
 
 
+def _p_heading(result: RegressionResult) -> str:
+    many = sum(each.attribute is not None for each in result.coefficients) > 1
+    return "adjusted p-value" if many else "p-value"
+
+
 def _has_odds(result: RegressionResult) -> bool:
     return result.query.model != "linear"
 
@@ -217,7 +226,7 @@ def _row(coefficient: Coefficient, result: RegressionResult) -> list[str]:
         interval_in_words(coefficient),
         value(coefficient.standard_error, None),
         UNDEFINED if coefficient.z is None else number(coefficient.z, 2),
-        p_value(coefficient.p_value),
+        p_value(coefficient.p_value if coefficient.attribute is None else coefficient.adjusted),
         *(_effect_cells(coefficient, result) if odds else ()),
     ]
 
@@ -343,10 +352,14 @@ def interpretation(result: RegressionResult) -> list[str]:
         f"Each coefficient is with all other predictors held constant, and assumes that none {rest}"
         " Intervals are normal ones, and take the perturbation of every answer into account."
     )
-    error = "the error behind the interval (Wald)."
     if result.estimate == "moment":
-        error = "the error that there is if it is, and so need not agree with every interval."
-    said.append(f"p-values are of tests that a coefficient is 0, with {error}")
+        said.append("The p-values are of score tests; they can differ slightly from the intervals.")
+    else:
+        said.append("The p-values are of Wald tests.")
+    if _p_heading(result) != "p-value":
+        said.append(
+            "Adjusted p-values are false discovery rates among all coefficients but the intercept."
+        )
     return said
 
 

@@ -41,11 +41,13 @@ class GroupComparison(Estimate, frozen=True, kw_only=True):
 
     Its error is by the delta method, that of a ratio on the logarithmic scale. `p_value` is of the
     test that the shares are equal, with the standard error under that hypothesis; it may be known
-    if a ratio is not.
+    if a ratio is not. `adjusted` is the smallest false discovery rate at which it is significant
+    among all comparisons.
     """
 
     group: CategoryName
     against: CategoryName | None
+    adjusted: float | None = None
 
 
 class ComparisonResult(EstimatesResult, frozen=True, kw_only=True):
@@ -63,16 +65,16 @@ class ComparisonResult(EstimatesResult, frozen=True, kw_only=True):
     trend: Estimate | None = None
 
     KEYS: ClassVar = ("estimate", "group", "against")
-    OTHERS: ClassVar = (("base", float),)
+    OTHERS: ClassVar = (("base", float), ("adjusted_p_value", float))
 
     def estimates(self) -> Iterator[Row]:
         for share in self.groups:
-            yield ("share", share.group, ""), share, (share.base,)
+            yield ("share", share.group, ""), share, (share.base, None)
         for effect in self.comparisons:
             against = "all others" if effect.against is None else effect.against
-            yield (self.query.effect, effect.group, against), effect, (None,)
+            yield (self.query.effect, effect.group, against), effect, (None, effect.adjusted)
         if self.trend is not None:
-            yield ("trend", "", ""), self.trend, (None,)
+            yield ("trend", "", ""), self.trend, (None, None)
 
 
 class ComparisonQuery(SampleQuery[ComparisonResult], frozen=True, kw_only=True):

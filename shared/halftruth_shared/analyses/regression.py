@@ -50,6 +50,8 @@ class Coefficient(Estimate, frozen=True, kw_only=True):
     answer changes on average where everybody gives `category` instead of `reference`, or for a unit
     of the scores. `z` is a test statistic of
     the hypothesis that the coefficient is 0, and `p_value` the chance of one further from 0 if so.
+    `adjusted` is the smallest false discovery rate at which it is significant among all but the
+    intercept.
     """
 
     attribute: AttributeName | None
@@ -59,6 +61,7 @@ class Coefficient(Estimate, frozen=True, kw_only=True):
     odds_ratio: Estimate | None = None
     marginal_effect: Estimate | None = None
     z: float | None = None
+    adjusted: float | None = None
 
     @property
     def term(self) -> str:
@@ -96,11 +99,19 @@ class RegressionResult(EstimatesResult, frozen=True, kw_only=True):
         ("marginal_effect", Estimate),
         ("z", float),
         ("estimate", str),
+        ("adjusted_p_value", float),
     )
 
     def estimates(self) -> Iterator[Row]:
         for each in self.coefficients:
-            others = (each.reference, each.odds_ratio, each.marginal_effect, each.z, self.estimate)
+            others = (
+                each.reference,
+                each.odds_ratio,
+                each.marginal_effect,
+                each.z,
+                self.estimate,
+                each.adjusted,
+            )
             yield (each.term,), each, others
 
 

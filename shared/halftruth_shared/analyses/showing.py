@@ -284,7 +284,7 @@ def _plain(name: str, cell: Any) -> str:
         return "yes" if cell else "no"
     if not isinstance(cell, (int, float)):
         return str(cell)
-    return p_value(cell) if name == "p_value" else number(_rounded(cell))
+    return p_value(cell) if name.endswith("p_value") else number(_rounded(cell))
 
 
 def _rounded(quantity: float) -> float:

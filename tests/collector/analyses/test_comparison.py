@@ -63,7 +63,7 @@ def test_a_command_says_what_the_page_says(study, halftruth):
     for view in (said, page):
         assert "share of vote=left" in view
         assert f"{ratio:.1f}" in view
-        assert "p-values are of tests that shares are equal," in view
+        assert "p-values are of score tests and assume equal shares," in view
 
 
 def test_the_page_offers_the_groups_that_there_are(study):

@@ -212,7 +212,7 @@ def test_groups_are_compared_with_intervals_of_their_scale(study_of_pairs, effec
         z = np.divide(*delta(model, lambda t, g=group: beyond(t, g) - beyond(t, 0)))
         assert compared.p_value == pytest.approx(2 * NormalDist().cdf(-abs(z)), rel=1e-3)
     check_share(result.groups[0], model, lambda t: t[1, 0].sum() / t[:, 0].sum())
-    assert "the errors of the model (Wald)" in ANALYSES["comparison"].interpretation(result)[-1]
+    assert "Wald tests by the model" in ANALYSES["comparison"].interpretation(result)[-1]
 
 
 def test_the_overview_is_of_everybody_and_of_those_who_answered(study_of_pairs):

@@ -59,10 +59,10 @@ def of_estimate(name):
 
 
 MEASURE_COLUMNS = ["measure", *ESTIMATE]
-COMPARISON_COLUMNS = ["estimate", "group", "against", *ESTIMATE, "base"]
+COMPARISON_COLUMNS = ["estimate", "group", "against", *ESTIMATE, "base", "adjusted_p_value"]
 COEFFICIENT_COLUMNS = [
     *("term", *ESTIMATE, "reference", *of_estimate("odds_ratio"), *of_estimate("marginal_effect")),
-    *("z", "estimate"),
+    *("z", "estimate", "adjusted_p_value"),
 ]
 ITEMSET_COLUMNS = ["itemset", *ESTIMATE, "length", "decision"]
 CROSSTAB_COLUMNS = [
