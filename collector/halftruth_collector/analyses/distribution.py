@@ -414,8 +414,8 @@ def interpretation(result: DistributionResult) -> list[str]:
         )
     if result.query.groups is not None:
         lines.append(
-            "Whether means differ is told by a linear regression on the groups, not by whether"
-            " intervals overlap."
+            "Judge by the differences and the p-value of the headline, not by whether intervals of"
+            " means overlap."
         )
     return lines
 

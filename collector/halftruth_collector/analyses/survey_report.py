@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 from halftruth_shared import Protection, Survey
 from halftruth_shared.analyses.charts import Chart
+from halftruth_shared.analyses.claims import Claim
 from halftruth_shared.analyses.estimate import Interval, Reliability
 from halftruth_shared.analyses.overview import OverviewQuery, OverviewResult
 from halftruth_shared.analyses.showing import contradicted
@@ -44,6 +45,8 @@ class SurveyReport:
         Share of every answer with its interval.
     associations : Grid
         The strongest ones; perhaps without rows.
+    claims : tuple of Claim
+        What the summary states; rows are those of all associations, the first of which are shown.
     summary : str
         How many pairs are associated.
     methods : tuple of (str, str)
@@ -57,6 +60,7 @@ class SurveyReport:
     charts: tuple[Chart, ...]
     shares: Grid
     associations: Grid
+    claims: tuple[Claim, ...]
     summary: str
     methods: tuple[tuple[str, str], ...]
     not_usable: tuple[str, ...]
@@ -78,13 +82,15 @@ def survey_report(counted: Counted) -> SurveyReport:
     found = overview.ANALYSIS.compute(counted, query)
     impossible = {name for each in found.contradictions for name in each.attributes}
     result, pairs = labelled(found, survey), _Pairs.of(counted, impossible)
+    claim = _claim(pairs)
     return SurveyReport(
         title=survey.title_in(),
         lead=f"{', '.join([of_reports(result), *filter(None, [period(list(counted.days))])])}.",
         charts=tuple(overview.question_chart(result, each) for each in result.questions),
         shares=overview.grid(result),
         associations=_associations(pairs, labels),
-        summary=_summary(pairs),
+        claims=(claim,),
+        summary=_state(claim),
         methods=tuple(_methods(counted)),
         not_usable=tuple(_not_usable(result, pairs, labels)),
     )
@@ -201,19 +207,33 @@ def _associations(pairs: _Pairs, labels: Labels) -> Grid:
     )
 
 
-def _summary(pairs: _Pairs) -> str:
+def _claim(pairs: _Pairs) -> Claim:
+    """Which pairs of questions are associated, by the rows of the report's table."""
+    count = len(pairs.names)
     if not pairs.test.tested.any():
-        return "No two questions are known precisely enough to be tested for an association."
+        return Claim(kind="untested", count=count)
     if not pairs.departures:
+        return Claim(kind="none found", count=count)
+    rows = list(range(len(pairs.departures)))
+    rate = round(1 - _CONFIDENCE, 9)
+    return Claim(kind="associated", rows=rows, rate=rate, by_rate=True, count=count)
+
+
+def _state(claim: Claim) -> str:
+    """State how many pairs of questions are associated."""
+    if claim.kind == "untested":
+        return "No two questions are known precisely enough to be tested for an association."
+    many, rate = number(claim.count or 0), "false discovery rate 5\u202f%"
+    if claim.kind == "none found":
         return (
-            f"No significant association among {number(len(pairs.names))} pairs of questions (false"
-            " discovery rate 5\u202f%). Weak associations cannot be seen in perturbed reports."
+            f"No significant association among {many} pairs of questions ({rate}). Weak"
+            " associations cannot be seen in perturbed reports."
         )
     return (
-        f"{number(len(pairs.departures))} of {number(len(pairs.names))} pairs of questions are"
-        " significantly associated (false discovery rate 5\u202f%). Those with the strongest"
-        " evidence come first, each with the two answers that depart most from independence."
-        " Other pairs may still be associated; the reports cannot show it."
+        f"{number(len(claim.rows))} of {many} pairs of questions are significantly associated"
+        f" ({rate}). Those with the strongest evidence come first, each with the two answers that"
+        " depart most from independence. Other pairs may still be associated; the reports cannot"
+        " show it."
     )
 
 

@@ -44,6 +44,8 @@ def test_the_one_association_that_there_is_is_the_one_that_is_told():
     assert float(row[4].replace("−", "-")) * (1 if same else -1) > 4
     assert abs(float(row[1].split("\u202f")[0]) - (32.5 if same else 17.5)) < 2
     assert "1 of 3 pairs of questions are significantly associated" in report.summary
+    [claim] = report.claims
+    assert (claim.kind, claim.rows, claim.count, claim.rate) == ("associated", [0], 3, 0.05)
     assert "counted from 2026-11-01 to 2026-11-04" in report.lead
     assert report.not_usable == ()
     assert [chart.title for chart in report.charts] == [a.label_in() for a in SCHEMA.attributes]
@@ -53,6 +55,7 @@ def test_independent_answers_are_not_called_associated():
     report = survey_report(counted(20_000, associated=False))
     assert report.associations.rows == []
     assert report.summary.startswith("No significant association among 3 pairs")
+    assert [claim.kind for claim in report.claims] == ["none found"]
 
 
 def test_what_too_few_reports_tell_is_named_first_and_nothing_is_concluded_from_it():
