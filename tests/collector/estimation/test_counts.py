@@ -12,6 +12,7 @@ LAYOUTS = {
     "dense, margins summed anew": (20, 30, 40),
     "dense to count, sparse to sum": (100, 100, 100),
     "binary, margins remembered": (2,) * 12,
+    "as many values as a byte holds": (256, 3, 256, 2),
     "beyond 2**24 cells": (2,) * 30,
     "just beyond 2**24 cells": (2**12 + 1, 2**12),
     "beyond 2**63 cells": (2,) * 70,
@@ -175,3 +176,9 @@ def test_writing_into_a_margin_does_not_change_the_counts(pair):
             continue
     np.testing.assert_array_equal(counts.marginal([0]), [1, 2])
     np.testing.assert_array_equal(counts.marginal([0, 1]), [[1, 0, 0], [0, 1, 1]])
+
+
+def test_counts_of_no_report_have_no_cells(survey, shape):
+    counts = Counts.from_reports(survey, np.zeros((0, len(shape)), dtype=int))
+    assert counts.cells.shape == (0, len(shape))
+    assert counts.reports == 0
