@@ -1,0 +1,23 @@
+"""What ``halftruth serve`` hands to the interpreter that it becomes."""
+
+import os
+
+import pytest
+from click.testing import CliRunner
+from halftruth_collector.cli.serve import serve
+
+
+@pytest.mark.parametrize(("given", "threads"), [(None, "1"), ("2", "2")])
+def test_blas_has_one_thread_unless_another_number_is_set(tmp_path, monkeypatch, given, threads):
+    # Recorded by monkeypatch first, so that what the command sets is undone after the test.
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "")
+    monkeypatch.setenv("HALFTRUTH_DATABASE", "")
+    os.environ.pop("OPENBLAS_NUM_THREADS")
+    if given:
+        os.environ["OPENBLAS_NUM_THREADS"] = given
+    handed = []
+    monkeypatch.setattr(os, "execv", lambda *_: handed.append(os.environ["OPENBLAS_NUM_THREADS"]))
+    database = f"sqlite:///{tmp_path / 'halftruth.db'}"
+    result = CliRunner().invoke(serve, ["--database", database], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert handed == [threads]
