@@ -10,7 +10,7 @@ from halftruth_shared.analyses.regression import Coefficient, RegressionQuery
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.equation import Equation
 from ..estimation.estimates import estimates
-from ..estimation.intervals import NUMBER, RATIO
+from ..estimation.intervals import NUMBER, RATIO, ConfidenceSets, fieller_sets
 from ..estimation.regression import Regression
 from ..estimation.reliability import grades
 
@@ -26,11 +26,16 @@ def coefficients_of(
     quantile = normal_quantile(1 - query.confidence)
     half_widths = quantile * fit.standard_error
     ends = fit.coefficients - half_widths, fit.coefficients + half_widths
+    sets = ConfidenceSets.intervals(*ends)
+    if fit.ratio is not None:
+        sets = fieller_sets(*fit.ratio, quantile=quantile)
     p_values = 2 * scipy.special.ndtr(-np.abs(fit.z))
     # By the row that is shown: of an odds ratio, or of a difference on the scale of the outcome.
     with np.errstate(over="ignore"):
         odds = np.exp([fit.coefficients, *ends])
-        margins = np.exp(half_widths) if odds_scale else half_widths / np.ptp(model.outcome.scores)
+        margins = (
+            np.exp(half_widths) if odds_scale else sets.half_width / np.ptp(model.outcome.scores)
+        )
     grade = grades(margins, ratio=odds_scale)
     # An end may be too far for a number, and then there is no interval.
     near = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
@@ -42,7 +47,7 @@ def coefficients_of(
         NUMBER,
         fit.coefficients,
         fit.standard_error,
-        ends,
+        sets,
         grade=grade,
         p_value=p_values,
         undefined=[fit.undefined] * len(terms),

@@ -34,6 +34,7 @@ from ..estimation.answers import nothing_missing, presence
 from ..estimation.bounds import Array
 from ..estimation.equation import Equation, equation
 from ..estimation.estimates import covariance_of
+from ..estimation.linear import fit_linear_pairs, fit_linear_table
 from ..estimation.model import (
     Reported,
     channel_of_outcome,
@@ -59,6 +60,8 @@ _TOO_LITTLE = (
 
 #: What the likelihood of a perturbed outcome assumes.
 OUTCOME_ASSUMES = "The equation is assumed to hold, and nothing of the predictors."
+
+_UNBIASED = "Nothing is assumed of how answers depend on each other."
 
 _LEFT_OUT = (
     "Those are left out who lack one of these answers, as if that told nothing of the outcome."
@@ -107,12 +110,18 @@ def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
 
 
 def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitted:
-    """The regression from the table, or from a model if there is none or that is asked for."""
+    """The regression from the table, or from pairs or a model if there is none."""
+    if query.model == "linear" and query.estimate == "model":
+        raise ParameterError(
+            "estimate: a linear regression needs tables of pairs alone, and no model of all"
+            " answers; expected auto or moment",
+            field="estimate",
+        )
     if query.estimate != "model":
         try:
             return _from_table(counted, query, model)
         except (DomainTooLarge, ParameterError):
-            if query.estimate == "moment":
+            if query.estimate == "moment" and query.model != "linear":
                 raise
     if query.target == "respondents":
         raise ParameterError(
@@ -126,6 +135,8 @@ def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitte
             " expected none",
             field="population",
         )
+    if query.model == "linear":
+        return _from_pairs(counted, model)
     known = [*query.predictors, *query.where]
     channel = channel_of_outcome(counted.survey, query.outcome, known)
     if channel is not None and model.outcome.is_distribution:
@@ -163,11 +174,18 @@ def _from_table(counted: Counted, query: RegressionQuery, model: Equation) -> _F
         )
     with errors_naming("predictors"):
         table = counted.estimator.table(model.names)
-    assumes = "Nothing is assumed of how answers depend on each other."
     few = verdicts.few_reports(float(np.median(table.effective_reports)))
     kept = nothing_missing(counted.estimator.schema, model.names)
-    fit = fit_table(table, model, query.target, kept)
-    return _Fitted(fit, "moment", assumes, sentences.sentence(few) if few else None)
+    fit = (fit_linear_table if query.model == "linear" else fit_table)(
+        table, model, query.target, kept
+    )
+    return _Fitted(fit, "moment", _UNBIASED, sentences.sentence(few) if few else None)
+
+
+def _from_pairs(counted: Counted, model: Equation) -> _Fitted:
+    """The linear regression from the unbiased tables of all pairs of its answers."""
+    with errors_naming("predictors"):
+        return _Fitted(fit_linear_pairs(counted.estimator.tables, model), "moment", _UNBIASED)
 
 
 def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitted:
@@ -192,7 +210,7 @@ def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> _F
     )
     fit = fit_regression(joint, model.predictors.everywhere(), model.outcome)
     far = fit.standard_error > _FAR
-    if query.model == "linear" or not far.any():
+    if not far.any():
         return _Fitted(fit, "model", None, None, fitted)
     tested = dataclasses.replace(fit, z=np.where(far, np.nan, fit.z))
     return _Fitted(tested, "model", None, _TOO_LITTLE, fitted)
@@ -323,7 +341,11 @@ def warnings(result: RegressionResult) -> list[str]:
     if result.undefined is not None:
         other = "The choice “estimate: model” needs fewer reports, and assumes more."
         more = (
-            [other] if result.estimate == "moment" and result.query.target == "population" else []
+            [other]
+            if _has_odds(result)
+            and result.estimate == "moment"
+            and result.query.target == "population"
+            else []
         )
         return [sentences.sentence(result.undefined), *more]
     named = [(coefficient.term, coefficient) for coefficient in result.coefficients]
@@ -350,12 +372,20 @@ def interpretation(result: RegressionResult) -> list[str]:
     )
     said.append(
         f"Each coefficient is with all other predictors held constant, and assumes that none {rest}"
-        " Intervals are normal ones, and take the perturbation of every answer into account."
+        " Intervals take the perturbation of every answer into account."
     )
-    if result.estimate == "moment":
-        said.append("The p-values are of score tests; they can differ slightly from the intervals.")
+    if not _has_odds(result):
+        said.append(
+            "p-values are of score tests; an interval has the values that such a test does not"
+            " reject."
+        )
+    elif result.estimate == "moment":
+        said.append(
+            "Intervals are normal ones. The p-values are of score tests; they can differ slightly"
+            " from the intervals."
+        )
     else:
-        said.append("The p-values are of Wald tests.")
+        said.append("Intervals are normal ones, and the p-values are of Wald tests.")
     if _p_heading(result) != "p-value":
         said.append(
             "Adjusted p-values are false discovery rates among all coefficients but the intercept."
@@ -365,7 +395,7 @@ def interpretation(result: RegressionResult) -> list[str]:
 
 #: What coefficients are estimated by.
 _ESTIMATED = {
-    "moment": "the unbiased table of these answers",
+    "moment": "the unbiased tables of these answers",
     "model": "one model of all answers",
     "outcome": "the likelihood of the outcome given predictors that are not perturbed",
 }

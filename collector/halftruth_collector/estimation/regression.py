@@ -104,11 +104,14 @@ class Regression:
         Test statistic of each coefficient; NaN where undefined.
     effects, effect_errors : ndarray, shape (terms of one factor,)
         Average marginal effects on the probability of the answer, and their standard errors; none
-        of a linear model.
+        of a linear model, whose coefficients are effects.
     undefined : str or None
         Why there are no coefficients.
     least_known : tuple of int
         Coefficients of which the reports tell least, where they cannot carry the model.
+    ratio : tuple of ndarray, optional
+        Numerator and denominator of each coefficient, their variances and covariance, where
+        intervals are Fieller's.
     """
 
     coefficients: Array
@@ -118,6 +121,7 @@ class Regression:
     effect_errors: Array = field(default_factory=lambda: np.zeros(0))
     undefined: str | None = None
     least_known: tuple[int, ...] = ()
+    ratio: tuple[Array, Array, Array, Array, Array] | None = None
 
     @property
     def standard_error(self) -> Array:
@@ -210,11 +214,8 @@ def marginal_effects(
     Returns
     -------
     list of pairs of ndarray, shapes (x,) and (k,)
-        Of every combination, and the derivatives of their mean by the coefficients. Empty for a
-        linear model, whose coefficients are effects.
+        Of every combination, and the derivatives of their mean by the coefficients.
     """
-    if outcome.model == "linear":
-        return []
     effects = []
     for high, low, divisor in predictors.contrasts():
         above, below = (outcome.response(columns @ coefficients) for columns in (high, low))
@@ -313,7 +314,7 @@ def _score_if_zero(j: int, joint: Joint, columns: Array, outcome: Outcome) -> fl
 def _root(columns: Array, support: Array, outcome: Outcome) -> Array:
     """Return the root of the score, by Newton's method with halved steps."""
     coefficients = np.zeros(columns.shape[1])
-    linear, first = outcome.model == "linear", True
+    first = True
     here = outcome.response(columns @ coefficients)
     level = _level(support, here)
     for _ in range(_STEPS):
@@ -333,7 +334,7 @@ def _root(columns: Array, support: Array, outcome: Outcome) -> Array:
         else:
             break
         coefficients, level = trial, reached
-        if not linear and np.abs(columns @ coefficients).max() > _FARTHEST:
+        if np.abs(columns @ coefficients).max() > _FARTHEST:
             break
         if np.abs(columns @ step).max() < _ROUNDING * (1 + np.abs(columns @ coefficients).max()):
             return np.asarray(coefficients)

@@ -55,9 +55,6 @@ class Outcome:
 
     def response(self, predictor: Array) -> Response:
         """Return the log-likelihood of each answer at linear predictors of shape (x,)."""
-        if self.model == "linear":
-            rest = self.scores - predictor[:, None]
-            return Response(-(rest**2) / 2, rest, predictor, np.ones(len(predictor)))
         mean = scipy.special.expit(predictor)
         return Response(
             level=self.scores * predictor[:, None] - np.logaddexp(0.0, predictor)[:, None],

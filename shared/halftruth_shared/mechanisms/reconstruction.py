@@ -8,7 +8,7 @@ given these numbers.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -348,6 +348,26 @@ class Reconstruction(TableSource):
         list of ReportPart
             Positions are those in the schema. Reports that depend on other attributes, too, are
             left out.
+        """
+
+    @abstractmethod
+    def contributions(
+        self, counts: ReportCounts, forms: Mapping[tuple[str, ...], Array]
+    ) -> Iterator[tuple[Array, Array]]:
+        """Yield reports with their centred contributions to K estimates.
+
+        An estimate is the sum of one linear form of each of several tables, which need not be
+        identified together. N times its error is about the sum of the contributions of all reports.
+
+        Parameters
+        ----------
+        forms : mapping of tuple of str to ndarray, shape (*table, K)
+            Weights of the cells of the table of some attributes, by their names.
+
+        Yields
+        ------
+        numbers : ndarray, shape (R,)
+        contributions : ndarray, shape (R, K)
         """
 
     @abstractmethod

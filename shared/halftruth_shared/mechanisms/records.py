@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -24,6 +24,9 @@ from .reconstruction import (
 )
 from .report_space import ReportSpace
 from .variances import Target, UnitVariance, covariance, effective_reports, variance
+
+#: Reports whose contributions are computed at once.
+_ROWS = 2**16
 
 
 class RecordMechanism(Mechanism):
@@ -174,6 +177,29 @@ class RecordReconstruction(Reconstruction):
         positions = self.schema.positions(attributes)
         numbers = counts.marginal(positions).astype(np.float64)
         return [ReportPart((), positions, self._channel(attributes), numbers)]
+
+    def contributions(
+        self, counts: ReportCounts, forms: Mapping[tuple[str, ...], Array]
+    ) -> Iterator[tuple[Array, Array]]:
+        weights = []
+        for names, form in forms.items():
+            channel, cells = self._channel(names), math.prod(form.shape[:-1])
+            check_cells("weights", cells)
+            # Rows of the inverse channel: what a report of each cell contributes to every cell.
+            each = channel.solve(np.eye(cells).reshape(cells, *channel.shape))
+            by_report = each.reshape(cells, cells) @ form.reshape(cells, -1)
+            mean = self.randomized(counts, names).ravel() @ by_report
+            columns = list(self.schema.positions(names))
+            weights.append((columns, channel.shape, by_report - mean))
+        for start in range(0, len(counts.cells), _ROWS):
+            rows = counts.cells[start : start + _ROWS]
+            yield (
+                counts.counts[start : start + _ROWS].astype(np.float64),
+                sum(
+                    centred[np.ravel_multi_index(tuple(rows[:, columns].T), shape)]
+                    for columns, shape, centred in weights
+                ),
+            )
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         return unit_variance(self._channel(attributes), target)

@@ -166,25 +166,6 @@ def test_regressions_within_a_domain_are_of_its_people(reports):
     np.testing.assert_allclose(numbers(result)[0], expected, atol=1e-7)
 
 
-def test_scores_of_a_perturbed_answer_are_regressed_from_tables_of_pairs_alone():
-    """Least squares needs no more, so it is that of the model's own table."""
-    schema = schema_of((2,) * 5)
-    split = SplitQuestionnaire.designed(schema, 19, (), {1: 1.0, 2: 1.0})
-    rng = np.random.default_rng(4)
-    records = rng.integers(0, 2, (4_000, 5))
-    records[:, 4] = np.where(rng.random(4_000) < 0.4, records[:, 0], records[:, 4])
-    survey = Survey("p", "P", schema, split)
-    counts = Counts.from_reports(survey, split.perturb_many(schema, records, rng))
-    pairs = Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
-    asked = {"model": "linear", "scores": {"e": "0,1"}}
-    result = regression(pairs, outcome="e", predictors=list("abcd"), **asked, estimate="auto")
-    assert result.estimate == "model"
-    table, codes = pairs.model().table.ravel(), np.indices((2,) * 5).reshape(5, -1)
-    design = np.vstack([np.ones(32), codes[:4]]).T
-    least = np.linalg.solve((design.T * table) @ design, (design.T * table) @ codes[4])
-    np.testing.assert_allclose(numbers(result)[0], least, atol=1e-8)
-
-
 def test_intervals_that_reports_tell_too_little_for_are_not_relied_on():
     """Of 48 cells and few reports; 81 % of 95 % were held of 432 cells and 20 000 (simulated)."""
     survey = Survey("g", "G", schema_of(SHAPE), GammaDiagonal(19))
@@ -235,6 +216,8 @@ def test_what_no_model_can_answer_is_refused(reports):
     linear = asked | {"model": "linear", "scores": {"b": "ranks"}}
     with pytest.raises(ParameterError, match=r"^present: expected none in a linear model"):
         regression(reports, **linear, present={"b": "c1"})
+    with pytest.raises(ParameterError, match=r"^estimate: a linear regression needs tables of pa"):
+        regression(reports, **linear)
     large = counted(Survey("g", "G", schema_of(SHAPE), GammaDiagonal(19)), 100)
     assert regression(large, **asked).estimate == "model"
 

@@ -146,24 +146,6 @@ def test_where_an_answer_is_rare_tests_reject_as_often_as_they_say():
     assert rejected <= 0.05 * tested + 2 * np.sqrt(0.0475 * tested)
 
 
-def test_unperturbed_scores_give_least_squares():
-    survey = response("1", "1", "1", sizes=(2, 3, 4))
-    records = np.random.default_rng(8).integers(0, (2, 3, 4), (500, 3))
-    found = fit(
-        survey,
-        Counts.from_reports(survey, records),
-        model="linear",
-        scores={"a2": "0,1,3,10", "a1": "ranks"},
-    )
-    x = np.stack([np.ones(500), records[:, 0], records[:, 1] + 1], axis=1)
-    y = np.array([0.0, 1, 3, 10])[records[:, 2]]
-    least, *_ = np.linalg.lstsq(x, y)
-    assert found.coefficients == pytest.approx(least, abs=1e-9)
-    bread, rest = np.linalg.inv(x.T @ x), y - x @ least
-    white = bread @ ((x.T * rest**2) @ x) @ bread * 500 / 499
-    assert found.covariance == pytest.approx(white, rel=1e-9)
-
-
 @pytest.mark.parametrize("beta", [BETA, [2.0, -3.0, 0.0, 4.0], [0.0, 0.0, 0.0, 0.0]])
 def test_a_population_of_the_model_gives_its_coefficients_back(beta):
     found = fit_table(exactly(population(np.array(beta))), model_of(response("1", "1", "1")))

@@ -1,6 +1,6 @@
 """Decoding of counted symbols: reports for each cell of each view, and pooled components."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from math import prod
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...channels.axes import Array
 from ..reconstruction import ReportCounts
-from .incidence import sums_by_cell, sums_of_few
+from .incidence import sums_by_cell, sums_by_symbol, sums_of_few
 from .overlaps import Views
 from .responses import Response
 from .views import View
@@ -111,6 +111,43 @@ class Decoded:
             margin = self._margin(number, public, others)
             total = total + margin * (columns.strength[number] / columns.scale[number])
         return np.asarray(total)
+
+    def contributions(self, weights: Mapping[_Key, Array]) -> Iterator[tuple[Array, Array]]:
+        """Yield the reports of each view with their contributions, as of `Reconstruction`.
+
+        A view may have one report. So the mean contribution of its reports is that by the pooled
+        components, not their own.
+
+        Parameters
+        ----------
+        weights : mapping
+            Of each component, by the positions of its public attributes and of the others; shape
+            (*public, *others, K).
+        """
+        columns, asked = self._columns, self.by_view * self._columns.strength
+        for number in np.flatnonzero(self.by_view).tolist():
+            view, rows = self._views[number], slice(*self._starts[number : number + 2])
+            symbols = self._symbols[rows] - view.first
+            total: Array | float = 0.0
+            for (public, free), each in weights.items():
+                if not set(free) <= set(view.positions):
+                    continue
+                cells = self._public_cells(public, rows)
+                flat = each.reshape(prod(self._public[j] for j in public), -1, each.shape[-1])
+                if not free:
+                    total = total + flat[cells, 0] - self.shares(public).ravel() @ flat[:, 0]
+                    continue
+                pooled = asked @ columns.asked[:, free].all(axis=1)
+                sums = self.component(free, public).reshape(*flat.shape[:2])
+                mean = np.tensordot(sums, flat, 2) / pooled
+                axes = zip(view.positions, view.shape, strict=True)
+                kept = [size if j in free else 1 for j, size in axes]
+                place = np.arange(flat.shape[1]).reshape(kept)
+                by_cell = np.moveaxis(flat[:, np.broadcast_to(place, view.shape).ravel()], 2, 1)
+                own = sums_by_symbol(by_cell, view.response)[cells, :, symbols]
+                own = own / columns.scale[number] - mean
+                total = total + own * (self.counts.reports * columns.strength[number] / pooled)
+            yield self._counts[rows], np.asarray(total)
 
     def _prepare(self, numbers: Iterable[int]) -> None:
         """Decode views with small geometries at once, summed over public attributes."""

@@ -5,7 +5,7 @@ same in every table that it belongs to, and estimated from all views that ask ab
 tables are consistent with each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, combinations
@@ -178,6 +178,24 @@ class SplitReconstruction(Reconstruction):
         from .channel import parts_of
 
         return list(parts_of(*self._reported, counts, self.schema.positions(attributes)))
+
+    def contributions(
+        self, counts: ReportCounts, forms: Mapping[tuple[str, ...], Array]
+    ) -> Iterator[tuple[Array, Array]]:
+        components: dict[tuple[tuple[int, ...], tuple[int, ...]], Array] = {}
+        for names, form in forms.items():
+            positions = self.schema.positions(names)
+            public, free = self._split(positions)
+            order = [positions.index(j) for j in (*public, *free)]
+            arranged = form.transpose(*order, len(order))
+            for length in range(len(free) + 1):
+                for subset in combinations(free, length):
+                    others = [len(public) + free.index(j) for j in free if j not in subset]
+                    weights = arranged.mean(axis=tuple(others))
+                    for axis in range(len(public), len(public) + length):
+                        weights = weights - weights.mean(axis=axis, keepdims=True)
+                    components[public, subset] = components.get((public, subset), 0.0) + weights
+        yield from self._of(counts).contributions(components)
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         """Forecast the variance of a table, if every view has its share of the reports.

@@ -1,0 +1,231 @@
+"""Linear regression from second moments of pairs of answers.
+
+Least squares needs no more of a population than M = E z zᵀ, with z the columns of the predictors
+and then the outcome. Each number of M is a linear form of the table of two predictors, or of one
+and the outcome. So any number of predictors can be regressed on, whether reports tell of pairs
+alone or all answers together have too many combinations.
+
+A coefficient is the ratio of two linear forms of M: with r the row that leaves of column j what
+the other predictors do not explain, (r M e)/(r M r), where e leaves the same of the outcome. Its
+interval is Fieller's set of this ratio, the values that a score test (Rao 1948; Boos 1992) does not
+reject, and its p-value is of that test of 0. The estimate over its standard error would reject too
+often where an answer is rare.
+
+The moments of the other predictors have to be inverted for r and e. Errors of the two multiply
+(Chernozhukov et al. 2018), so that they need not be exact: in a direction in which the second
+moment is less than `SIGNIFICANT` standard errors, it is taken to be as large as these. Otherwise
+one rare answer would hide what all other predictors do.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations_with_replacement
+
+import numpy as np
+from halftruth_shared import ParameterError
+from halftruth_shared.mechanisms import TableEstimate, Target
+from numpy.typing import NDArray
+
+from .bounds import SIGNIFICANT, Array
+from .equation import Equation
+from .regression import Regression, without_numbers
+from .tables import Tables
+
+#: Smallest second moment that is not rounding, of a column whose largest value is 1.
+_ROUNDING = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A table, with those moments that are computed from it.
+
+    Attributes
+    ----------
+    table : TableEstimate
+    kept : ndarray of bool, shape (cells,)
+        The cells that the equation is about.
+    places : ndarray of int, shape (n,)
+        Columns of the equation that depend on its attributes alone.
+    columns : ndarray, shape (cells, n)
+        Their values.
+    used : ndarray of bool, shape (n, n)
+        Which moments are of this table.
+    """
+
+    table: TableEstimate
+    kept: NDArray[np.bool_]
+    places: NDArray[np.int64]
+    columns: Array
+    used: NDArray[np.bool_]
+
+    @property
+    def moments(self) -> Array:
+        """The moments, 0 where they are of another table."""
+        shares = np.where(self.kept, self.table.support.ravel(), 0.0)
+        return np.asarray(self.used * (self.columns.T @ (shares[:, None] * self.columns)))
+
+    def forms(self, left: Array, right: Array) -> Array:
+        """Weights of the cells in K forms l M r, shape (cells, K)."""
+        first = (self.columns[:, None] * left[:, self.places]) @ self.used
+        weights = (first * (self.columns[:, None] * right[:, self.places])).sum(axis=2)
+        return np.asarray(self.kept[:, None] * weights)
+
+
+def fit_linear_table(
+    table: TableEstimate, model: Equation, target: Target, kept: NDArray[np.bool_]
+) -> Regression:
+    """Fit a linear equation to the table of the predictors and the outcome.
+
+    Parameters
+    ----------
+    kept : ndarray of bool
+        The cells of the table that the equation is about.
+    """
+    if table.reports < 2:
+        return without_numbers(len(model.predictors.terms), "one report shows no error")
+    sizes = [*(len(each.values) for each in model.predictors.each), len(model.outcome.scores)]
+    columns = np.zeros((table.support.size, len(model.predictors.terms) + 1))
+    cells = np.indices(sizes).reshape(len(sizes), -1)
+    columns[kept.ravel()] = np.column_stack(
+        [model.predictors.at(cells[:-1].T).columns, model.outcome.scores[cells[-1]]]
+    )
+    every = np.arange(columns.shape[1])
+    part = Part(table, kept.ravel(), every, columns, np.ones((len(every),) * 2, dtype=bool))
+    covariance = table.covariance(target)
+
+    def covariance_of(left: Array, right: Array) -> Array:
+        forms = part.forms(left, right)
+        return np.asarray(forms.T @ covariance @ forms)
+
+    return _fit(part.moments, 1 / np.abs(columns[:, :-1]).max(axis=0), covariance_of)
+
+
+def fit_linear_pairs(tables: Tables, model: Equation) -> Regression:
+    """Fit a linear equation to the tables of pairs of its answers, for the population.
+
+    Raises
+    ------
+    ParameterError
+        If an answer can be missing: pairs do not tell who answered all questions.
+    DomainTooLarge, EstimateError, ParameterError
+        If there is no table of some pair.
+    """
+    parts = list(_parts(tables, model))
+    size = len(model.predictors.terms) + 1
+    moments = np.zeros((size, size))
+    largest = np.zeros(size)
+    for part in parts:
+        largest[part.places] = np.abs(part.columns).max(axis=0)
+        moments[np.ix_(part.places, part.places)] += part.moments
+    reports = tables.counts.reports
+    if reports < 2:
+        return without_numbers(size - 1, "one report shows no error")
+    reconstruction = tables.survey.mechanism.reconstruction(tables.survey.schema)
+
+    def covariance_of(left: Array, right: Array) -> Array:
+        forms = {
+            part.table.attributes: part.forms(left, right).reshape(*part.table.support.shape, -1)
+            for part in parts
+        }
+        products = sum(
+            (numbers[:, None] * each).T @ each
+            for numbers, each in reconstruction.contributions(tables.counts, forms)
+        )
+        return np.asarray(products) / (reports * (reports - 1))
+
+    return _fit(moments, 1 / largest[:-1], covariance_of)
+
+
+def _parts(tables: Tables, model: Equation) -> Iterator[Part]:
+    """Yield the table of each pair of predictors, or of one and the outcome."""
+    schema, restriction = tables.survey.schema, tables.restriction
+    for name in model.names:
+        if schema.attributes[schema.position(name)].missing:
+            raise ParameterError(
+                f"predictors: '{name}' can be missing, and no table tells who answered all of"
+                " these; expected other or fewer predictors",
+                field="predictors",
+            )
+    values = {each.name: each.values for each in model.predictors.each}
+    values[model.names[-1]] = model.outcome.scores[:, None]
+    crossed = [[model.names[n] for n in each] for each in model.predictors.interactions]
+    # By the attributes that they depend on, in the order of the columns.
+    blocks: list[list[str]] = [[], *([name] for name in model.names[:-1]), *crossed]
+    blocks.append([model.names[-1]])
+    widths = [math.prod(values[name].shape[1] for name in names) for names in blocks]
+    ends = np.cumsum(widths)
+    pairs = defaultdict(list)
+    for pair in combinations_with_replacement(range(len(blocks)), 2):
+        either = {name for number in pair for name in blocks[number]} or {model.names[-1]}
+        pairs[tuple(name for name in model.names if name in either)].append(pair)
+    for names, of_table in pairs.items():
+        table = tables.reconstruction.table(tables.counts, _checked(tables, names))
+        cells = np.indices(table.support.shape).reshape(table.support.ndim, -1)
+        kept = np.ones(table.support.size, dtype=bool)
+        for answers, codes in zip(cells[len(names) :], restriction.codes, strict=True):
+            kept &= np.isin(answers, codes)
+        inside = sorted({number for pair in of_table for number in pair})
+        columns = []
+        for number in inside:
+            each = [values[name][cells[names.index(name)]] for name in blocks[number]]
+            columns.append(reduce(_products, each, np.ones((len(kept), 1))))
+        which = np.repeat(inside, [widths[number] for number in inside])
+        used = np.array([[(a, b) in of_table or (b, a) in of_table for b in which] for a in which])
+        places = np.concatenate([np.arange(ends[n] - widths[n], ends[n]) for n in inside])
+        yield Part(table, kept, places, np.hstack(columns), used)
+
+
+def _checked(tables: Tables, names: Sequence[str]) -> list[str]:
+    """Names of a table, with those that it is restricted by, of which reports have to tell."""
+    tables.check(names)
+    return [*names, *tables.restriction.where]
+
+
+def _products(first: Array, second: Array) -> Array:
+    """Products of each two columns."""
+    return np.asarray((first[:, :, None] * second[:, None]).reshape(len(first), -1))
+
+
+def _fit(
+    moments: Array, units: Array, covariance_of: Callable[[Array, Array], Array]
+) -> Regression:
+    """Fit the equation to its moments.
+
+    Parameters
+    ----------
+    units : ndarray, shape (k,)
+        One over the largest value of each column.
+    covariance_of : callable
+        Covariance of K forms l M r, from the rows l and r of each, shapes (K, z).
+    """
+    values, vectors = np.linalg.eigh(moments[:-1, :-1] * np.outer(units, units))
+    directions = np.pad(vectors.T * units, ((0, 0), (0, 1)))
+    errors = np.sqrt(np.maximum(np.diag(covariance_of(directions, directions)), 0.0))
+    floor = np.maximum(SIGNIFICANT * errors, _ROUNDING)
+    if not np.isfinite(floor).all():
+        reason = "the reports do not determine the errors of these answers together"
+        return without_numbers(len(values), reason)
+    if (np.maximum(values, floor) <= _ROUNDING).any():
+        least = np.abs(vectors[:, 0]) >= np.abs(vectors[:, 0]).max() / 2
+        reason = "the data cannot carry the model: some predictors follow from others"
+        return without_numbers(len(values), reason, tuple(np.flatnonzero(least).tolist()))
+    inverse = (directions[:, :-1].T / np.maximum(values, floor)) @ directions[:, :-1]
+    own = np.pad(inverse / np.diag(inverse)[:, None], ((0, 0), (0, 1)))
+    others = inverse @ moments[:-1, -1]
+    rest = np.append(-others, 1.0) + others[:, None] * own
+    numerator, left = (((own @ moments) * each).sum(axis=1) for each in (rest, own))
+    spread = covariance_of(np.vstack([own, own]), np.vstack([rest, own]))
+    of_rest, of_left = np.split(np.diag(spread), 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        beta = numerator / left
+        change = np.hstack([np.eye(len(beta)), -np.diag(beta)]) / left[:, None]
+        z = np.where(of_rest > 0, numerator / np.sqrt(of_rest), np.nan)
+    return Regression(
+        beta,
+        change @ spread @ change.T,
+        z,
+        ratio=(numerator, left, of_rest, of_left, np.diag(spread, len(beta))),
+    )
