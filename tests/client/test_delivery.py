@@ -6,7 +6,6 @@ from itertools import product
 
 import pytest
 from halftruth_client import (
-    Client,
     CollectorUnavailable,
     Delivery,
     HalftruthError,
@@ -232,37 +231,6 @@ def test_a_report_that_was_counted_before_is_a_duplicate_whatever_its_invitation
     assert INVITATIONS[1] in stub.unspent
 
 
-def test_a_refused_invitation_is_final_and_another_one_is_for_the_same_report(
-    stub, client, session, record, tmp_path
-):
-    outbox = tmp_path / "outbox.db"
-    stub.terms = Terms(invitations=True)
-    one = client(outbox=outbox)
-    with pytest.raises(RequestRefused) as caught:
-        one.submit(stub.survey, record, respondent="ada", invitation="ab" * 16)
-    assert (caught.value.status, caught.value.field) == (403, "invitation")
-    assert "ab" * 16 not in str(caught.value)
-    assert waiting(outbox) == []
-    assert (
-        one.submit(stub.survey, record, respondent="ada", invitation=INVITATIONS[0]).status
-        == "accepted"
-    )
-    first, second = (batch["reports"][0] for batch in posted(session))
-    assert (first["id"], first["values"]) == (second["id"], second["values"])
-
-
-def test_a_refusal_that_is_not_about_an_invitation_is_not_final(stub, answering, record, tmp_path):
-    # What a proxy says in the collector's stead.
-    def forbidding(request):
-        return stub(request) if request.method == "GET" else (403, b"<html>Forbidden</html>")
-
-    session, _ = answering(forbidding)
-    one = Client(URL, max_gamma="19", session=session, outbox=tmp_path / "outbox.db")
-    with pytest.raises(RequestRefused):
-        one.submit(stub.survey, record)
-    assert len(waiting(tmp_path / "outbox.db")) == 1
-
-
 def test_one_refused_report_gives_up_itself_alone(stub, client, record, tmp_path):
     stub.terms = Terms(invitations=True)
     one = client(outbox=tmp_path / "outbox.db")
@@ -294,19 +262,6 @@ def test_a_report_that_waits_without_an_invitation_is_given_up_alone(
     assert unsent.reason == "survey 'health' asks for invitations; expected one"
     assert delivery.accepted == 2
     assert one.flush() == Delivery()
-
-
-def test_an_invitation_that_is_no_longer_asked_for_is_left_out(
-    stub, client, session, record, tmp_path
-):
-    stub.terms = Terms(invitations=True)
-    one = client(outbox=tmp_path / "outbox.db")
-    survey = one.survey("health")
-    stub.away = True
-    assert one.submit(survey, record, invitation=INVITATIONS[0]).status == "waiting"
-    stub.away, stub.terms = False, Terms()
-    assert one.flush().accepted == 1
-    assert posted(session)[-1]["reports"][0]["invitation"] is None
 
 
 def test_no_log_error_or_description_holds_an_invitation(stub, client, record, tmp_path, caplog):

@@ -15,7 +15,7 @@ from halftruth_shared import GammaDiagonal, Survey
 from halftruth_shared.protocol.terms import Terms
 from wire import free_port, listening
 
-from .conftest import INVITATIONS, NOWHERE, counted, posted, waiting
+from .conftest import INVITATIONS, NOWHERE, counted, waiting
 
 
 def test_a_report_waits_in_the_outbox_until_the_collector_is_back(live, survey, record, tmp_path):
@@ -102,19 +102,6 @@ def test_a_replaced_survey_is_not_remembered_as_answered(stub, client, record, t
     with pytest.raises(RequestRefused, match="another version"):
         one.submit(old, record, respondent="ada")
     assert one.submit(one.survey("health"), record, respondent="ada").status == "accepted"
-
-
-def test_waiting_reports_of_a_replaced_survey_are_given_up(stub, client, session, record, tmp_path):
-    outbox = tmp_path / "outbox.db"
-    stub.away = True
-    client(outbox=outbox).submit(stub.survey, record)
-    stub.away = False
-    stub.survey = Survey("health", "Health, again", stub.survey.schema, GammaDiagonal("19"))
-    [unsent] = client(outbox=outbox).flush().unsent
-    assert (unsent.survey, unsent.reports, unsent.is_waiting) == ("health", 1, False)
-    assert "another version" in unsent.reason
-    assert waiting(outbox) == []
-    assert posted(session) == []
 
 
 def published(live, *ids):

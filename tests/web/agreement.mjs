@@ -10,14 +10,13 @@ import { protection } from "../../client/halftruth_client/js/protection.js";
 async function made({ survey: written, unprotected = [], record, draws = [] }) {
   try {
     const survey = new Survey(written);
-    const attributes = new Map(survey.schema.attributes.map((one) => [one.name, one]));
     const promise = protection(survey, new Set(unprotected));
     const left = draws.map(BigInt);
     const digest = await survey.digest();
     const report = record && survey.perturb(record, (below) => (left.shift() ?? 0n) % below);
     return {
       digest,
-      sentences: new Wording("en").promises(promise, attributes),
+      sentences: new Wording("en").promises(promise, survey.schema),
       report,
       cost: report && entryOf(survey, digest, report),
     };

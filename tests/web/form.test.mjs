@@ -177,7 +177,7 @@ test("another person on a device is a new one, once the report before was counte
   const first = await client.submit(survey, byName(["c0", "c1"]));
   await assert.rejects(client.forget(survey), /not counted yet/);
   await client.flush();
-  assert.ok(client.drew("health"));
+  assert.ok(client.hasDrawn("health"));
   await client.forget(survey);
   assert.deepEqual([...storage.items.keys()], ["halftruth-ledger:"]);
   assert.equal(client.report("health"), null);

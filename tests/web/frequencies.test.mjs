@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { wordingIn } from "../../client/halftruth_client/js/form/languages.js";
-import { happening, outlook } from "../../client/halftruth_client/js/form/outlook.js";
+import { happening, outlook } from "../../client/halftruth_client/js/form/opening.js";
 import { deciding, receipt } from "../../client/halftruth_client/js/form/receipt.js";
 import { LANGUAGES } from "../../client/halftruth_client/js/form/words.js";
 import { Survey } from "../../client/halftruth_client/js/index.js";

@@ -63,6 +63,8 @@ export class Collector {
     this.digest = digest;
     /** Terms and signature, where there are any. */
     this.published = published;
+    /** What is said of every invitation that is asked about. */
+    this.unspent = true;
     this.requests = [];
     this.reports = new Map();
     this.trouble = [];
@@ -75,6 +77,7 @@ export class Collector {
       const { document: survey, digest, published } = this;
       return json({ survey, digest, status: "open", ...published });
     }
+    if (url.endsWith("/invitations/check")) return json({ unspent: this.unspent });
     const trouble = this.trouble.shift();
     if (trouble !== undefined) return trouble(url, settings);
     const [{ id, values, sealed }] = JSON.parse(settings.body).reports;

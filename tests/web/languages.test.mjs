@@ -75,9 +75,8 @@ test("a survey promises the same figures in every language", async () => {
   assert.ok(vectors.length > 10);
   for (const { survey: document, public: names, sentences } of vectors) {
     const survey = new Survey(document);
-    const attributes = new Map(survey.schema.attributes.map((one) => [one.name, one]));
     for (const language of OTHERS) {
-      const said = (await wordingIn(language)).promises(protection(survey, new Set(names)), attributes);
+      const said = (await wordingIn(language)).promises(protection(survey, new Set(names)), survey.schema);
       assert.deepEqual(said.map(figures), sentences.map(figures), `${survey.id} ${language}`);
       assert.doesNotMatch(said.join(" "), /[{}]|undefined/);
     }

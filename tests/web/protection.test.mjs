@@ -10,8 +10,7 @@ import { readVectors, surveyOf } from "./helpers.mjs";
 
 /** The promise in English. */
 function promises(survey, names) {
-  const attributes = new Map(survey.schema.attributes.map((one) => [one.name, one]));
-  return new Wording("en").promises(protection(survey, new Set(names)), attributes);
+  return new Wording("en").promises(protection(survey, new Set(names)), survey.schema);
 }
 
 for (const { survey, public: names, sentences } of readVectors("protection").vectors) {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Survey } from "../../client/halftruth_client/js/index.js";
-import { Questionnaire } from "../../client/halftruth_client/js/form/questionnaire.js";
+import { Questionnaire } from "../../client/halftruth_client/js/questionnaire.js";
 import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { readVectors, surveyOf } from "./helpers.mjs";
 

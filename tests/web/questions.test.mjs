@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { RecordError, Survey, SurveyError } from "../../client/halftruth_client/js/index.js";
 import { NumberRange } from "../../client/halftruth_client/js/number.js";
-import { inLanguage } from "../../client/halftruth_client/js/texts.js";
+import { inLanguage } from "../../client/halftruth_client/js/documents.js";
 import { readVectors, surveyOf } from "./helpers.mjs";
 
 const VECTORS = readVectors("questions");

@@ -157,19 +157,6 @@ test("the invitation waits with the report, and goes with it later", async () =>
   }
 });
 
-test("a report that waits with its invitation needs none to be tried again", async () => {
-  const { collector, client, open } = await setUp(INVITED);
-  collector.trouble = [away];
-  const survey = await client.survey("health");
-  const { id } = await client.submit(survey, RECORD, { invitation: INVITATION });
-  const again = open();
-  assert.deepEqual(await again.submit(await again.survey("health"), RECORD), {
-    id,
-    status: "accepted",
-  });
-  assert.equal(last(collector).invitation, INVITATION);
-});
-
 test("a counted person who answers again spends no further invitation", async () => {
   const { collector, client, open, survey } = await fetched(INVITED);
   const { id } = await client.submit(survey, RECORD, { invitation: INVITATION });
@@ -199,15 +186,6 @@ test("a report that is not let in is not repeated, and comes with another invita
   const [first, second] = collector.posted.map(({ reports }) => reports[0]);
   assert.deepEqual({ ...second, invitation: INVITATION }, first);
   assert.equal(second.invitation, ANOTHER);
-});
-
-test("a 403 that is not about an invitation lets the report wait", async () => {
-  const { collector, client, open, survey } = await fetched(INVITED);
-  collector.trouble = [() => new Response("<html>", { status: 403 })];
-  await assert.rejects(client.submit(survey, RECORD, { invitation: INVITATION }), { status: 403 });
-  assert.ok(client.isWaiting("health"));
-  assert.equal((await open().flush()).sent[0].status, "accepted");
-  assert.equal(last(collector).invitation, INVITATION);
 });
 
 // Sealed reports.
@@ -364,32 +342,6 @@ test("while the new terms cannot be fetched the report waits", async () => {
   collector.trouble = [refusing];
   assert.equal((await offline.submit(survey, RECORD)).status, "waiting");
   assert.ok(client.isWaiting("health"));
-});
-
-test("a survey that needs an invitation by now refuses a report without, once", async () => {
-  const { collector, client, open, survey } = await fetched();
-  collector.published = INVITED;
-  collector.trouble = [notInvited];
-  const error = { name: "SurveyRefused", field: "invitation" };
-  await assert.rejects(client.submit(survey, RECORD), error);
-  assert.equal(collector.posted.length, 1);
-  assert.deepEqual((await open().flush()).sent, []);
-  const later = open();
-  const asked = await later.survey("health");
-  const { status } = await later.submit(asked, RECORD, { invitation: INVITATION });
-  assert.equal(status, "accepted");
-});
-
-test("a waiting report of another version of the survey is given up", async () => {
-  const { collector, client, open } = await setUp(SEALED);
-  collector.trouble = [away];
-  await client.submit(await client.survey("health"), RECORD);
-  collector.document = { ...DOCUMENT, title: "Health, again" };
-  collector.digest = await new Survey(collector.document).digest();
-  const later = open();
-  assert.deepEqual((await later.flush()).sent, []);
-  assert.equal(collector.posted.length, 1);
-  assert.match(later.report("health").refused, /another version/);
 });
 
 test("a page that knows an older version only sends what another page answered", async () => {

@@ -428,25 +428,3 @@ def test_what_is_no_answer_is_refused_and_not_repeated(live, origin, visit):
     assert "secret" not in found.traffic()
     assert "hush" not in found.traffic()
     assert counted(live) == []
-
-
-def test_a_report_of_a_form_of_ones_own_that_was_kept_is_sent_on_the_next_visit(
-    live, origin, visit
-):
-    found = listening(visit)
-    page = found.page
-    # Time passes as the test says, so that nobody waits for the tries between.
-    page.clock.install()
-    page.goto(origin.add(controls()))
-    attach(page, live)
-    page.route("**/reports", lambda route: route.abort())
-    press(page, "Send")
-    while not page.evaluate("window.heard.length"):
-        page.clock.run_for(2_000)
-    assert heard(page)[0][1]["status"] == "waiting"
-    assert counted(live) == []
-    page.unroute("**/reports")
-    page.reload()
-    with page.expect_response("**/reports"):
-        attach(page, live)
-    assert len(counted(live)) == 1

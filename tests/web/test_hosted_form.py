@@ -5,7 +5,6 @@ from playwright.sync_api import expect
 
 from .conftest import (
     answer,
-    answer_and_send,
     anyone_can_use,
     begin,
     counted,
@@ -80,20 +79,6 @@ def test_nothing_that_is_seen_before_sending_depends_on_the_draw(live, visit):
     expect(heading(page, "Thank you")).to_be_visible()
     assert page.evaluate("window.draws") > 0
     assert counted(live) == [shown_report(page)]
-
-
-def test_reloading_and_answering_again_is_still_one_report(live, visit):
-    found = visit(f"{live.url}/s/work")
-    page = found.page
-    answer_and_send(page)
-    report = shown_report(page)
-    for _ in range(2):
-        page.reload()
-        expect(page.get_by_text("A report from this browser was counted.")).to_be_visible()
-        # Somebody else may have opened the page.
-        assert page.locator(".card").count() == 0
-    assert counted(live) == [report]
-    assert "hush" not in found.traffic()
 
 
 def test_without_scripts_the_page_says_so_and_can_send_nothing(live, visit):

@@ -2,7 +2,6 @@
 
 import json
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 import pytest
 from halftruth_collector.ops.settings import Config
@@ -18,7 +17,6 @@ from .conftest import (
     begin,
     counted,
     heading,
-    keep_for_later,
     let_time_pass,
     posted,
     press,
@@ -74,18 +72,6 @@ def test_a_report_outlives_a_collector_that_ends_and_starts_again(database, stor
     assert "hush" not in found.traffic()
 
 
-def test_a_page_says_that_a_survey_cannot_be_reached_and_tries_again(live, visit):
-    found = visit()
-    page = found.page
-    page.clock.install()
-    page.route("**/v1/**", lambda route: route.abort())
-    page.goto(f"{live.url}/s/work")
-    let_time_pass(page, heading(page, "The survey cannot be reached"))
-    page.unroute("**/v1/**")
-    press(page, "Try again")
-    expect(heading(page, "Before you begin")).to_be_visible()
-
-
 def test_exactly_the_report_that_is_shown_was_sent_and_kept_and_nothing_else(live, visit):
     found = visit(f"{live.url}/s/work")
     page = found.page
@@ -139,53 +125,6 @@ def test_two_tabs_of_one_person_make_one_report(live, visit):
     expect(heading(second, "Answered in this browser already")).to_be_visible()
     assert second.locator(".card").count() == 0
     assert counted(live) == [shown_report(first)]
-
-
-def test_a_busy_collector_is_not_asked_before_its_time_and_the_person_is_told(live, visit):
-    found = visit()
-    page = found.page
-    page.clock.install(time=datetime(2030, 1, 1, 8, tzinfo=UTC))
-    page.goto(f"{live.url}/s/work")
-    answer(page)
-    # From now on the clock goes on when it is told to, however busy this machine is.
-    page.clock.pause_at(datetime(2030, 1, 1, 10, tzinfo=UTC))
-    busy = {"status": 429, "headers": {"Retry-After": "30"}, "body": "{}"}
-    page.route("**/reports", lambda route: route.fulfill(**busy))
-    with page.expect_response("**/reports"):
-        send(page)
-    # Soon, and not after the half minute that the collector asks for.
-    let_time_pass(page, heading(page, "Kept for later"))
-    page.unroute("**/reports")
-    page.clock.run_for(20_000)
-    assert len(posted(found)) == 1
-    with page.expect_request("**/reports"):
-        # And no further: the answer may take its time, as it is not the page's.
-        while len(posted(found)) == 1:
-            page.clock.run_for(1_000)
-    expect(heading(page, "Thank you")).to_be_visible()
-    assert len(posted(found)) == 2
-    assert len(counted(live)) == 1
-
-
-def test_a_tab_that_waits_notices_that_another_one_sent_the_report(live, visit):
-    page = visit().page
-    keep_for_later(page, f"{live.url}/s/work")
-    other = page.context.new_page()
-    other.goto(f"{live.url}/s/work")
-    expect(heading(other, "Answered in this browser already")).to_be_visible()
-    page.clock.run_for(30_000)
-    expect(heading(page, "Thank you")).to_be_visible()
-
-
-def test_a_report_that_came_too_late_is_told(live, visit):
-    page = visit().page
-    keep_for_later(page, f"{live.url}/s/work")
-    live.store.surveys.close("work")
-    page.unroute("**/reports")
-    with page.expect_response("**/reports"):
-        page.clock.run_for(6_000)
-    expect(page.get_by_text("closed")).to_be_visible()
-    assert heading(page, "Kept for later").count() == 0
 
 
 def test_where_the_script_does_not_load_the_page_says_so(live, visit):

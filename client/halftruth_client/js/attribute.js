@@ -1,9 +1,8 @@
 /** Questions as surveys have them, and the attributes that they are perturbed as. */
 
+import { inLanguage, membersOf, readText } from "./documents.js";
 import { RecordError, SurveyError } from "./errors.js";
-import { membersOf } from "./members.js";
 import { NumberRange } from "./number.js";
-import { inLanguage, readText } from "./texts.js";
 
 /** The category of who passes over an optional question. */
 export const NO_ANSWER = "no answer";
@@ -32,7 +31,7 @@ const MEMBERS = {
 };
 
 /**
- * @import { Text } from "./texts.js"
+ * @import { Text } from "./documents.js"
  * @typedef {Record<string, unknown> & {name: string}} Members
  */
 

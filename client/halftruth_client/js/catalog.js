@@ -1,11 +1,11 @@
 /** The surveys of one collector: what it publishes, and whether that is believed and enough. */
 
-import { loaded } from "./delivery.js";
 import { CollectorUnavailable, ParameterError, SurveyRefused } from "./errors.js";
 import { checkAmplification } from "./protection.js";
 import { ONE, Rational } from "./rational.js";
 import { Survey } from "./survey.js";
 import { readPins, readTerms } from "./terms.js";
+import { loaded } from "./transport.js";
 
 /**
  * Privacy requirements of a caller, whatever the survey says of itself.

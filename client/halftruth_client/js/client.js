@@ -2,15 +2,13 @@
 
 import { fromHex, toHex } from "./bytes.js";
 import { Catalog } from "./catalog.js";
-import { isFinal, messageOf } from "./delivery.js";
 import {
-  AnsweredBefore, CollectorUnavailable, HalftruthError, ParameterError, SurveyRefused,
+  AnsweredBefore, CollectorUnavailable, HalftruthError, ParameterError, RequestRefused, SurveyRefused,
 } from "./errors.js";
 import { entryOf } from "./ledger.js";
-import { browserStorage, isCounted, Memory } from "./memory.js";
-import { once } from "./once.js";
+import { browserStorage, isCounted, Memory, once } from "./memory.js";
 import { checkInvitation } from "./terms.js";
-import { notACollector, Transport } from "./transport.js";
+import { loaded, notACollector, Transport } from "./transport.js";
 
 /**
  * @import { PersonRecord } from "./schema.js"
@@ -293,12 +291,12 @@ export class Client {
    *
    * @param {string} survey Its id.
    */
-  drew(survey) {
+  hasDrawn(survey) {
     return this.#drawn.has(this.#memory.get(survey)?.id ?? "");
   }
 
-  /** Take no report for one of whoever answers next. */
-  disown() {
+  /** Treat no report as that of whoever answers next. */
+  releaseReports() {
     this.#drawn.clear();
   }
 
@@ -428,4 +426,31 @@ export class Client {
       throw error;
     }
   }
+}
+
+/**
+ * The message that carries a report: plain or sealed, with an invitation where terms ask for one.
+ *
+ * @param {Survey} survey
+ * @param {import("./memory.js").Remembered} report
+ */
+async function messageOf({ mechanism, terms }, { digest, id, values, invitation }) {
+  const ticket = terms.invitations ? invitation : undefined;
+  if (terms.sealingKey === null) return { id, values, invitation: ticket };
+  const { pack, seal } = await loaded(import("./sealing.js"));
+  const packed = pack(values, mechanism.reportSpace.shape);
+  return { id, sealed: await seal(terms.sealingKey, digest, { id, packed, invitation: ticket }) };
+}
+
+/**
+ * True if sending the same report again is pointless: the survey was closed or replaced, this is
+ * no report, or it was not let in.
+ *
+ * @param {unknown} error
+ * @returns {error is RequestRefused}
+ */
+function isFinal(error) {
+  if (!(error instanceof RequestRefused)) return false;
+  const { status, field } = error;
+  return status === 409 || status === 422 || (status === 403 && field === "invitation");
 }

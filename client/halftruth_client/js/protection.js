@@ -114,7 +114,7 @@ export function questionAmplification({ schema, mechanism }, { attributes }, kno
  * @param {Survey} survey
  * @param {ReadonlySet<string>} unprotected
  */
-export function acceptedAmplification({ mechanism, schema }, unprotected) {
+function acceptedAmplification({ mechanism, schema }, unprotected) {
   // What is perturbed and asked after an answer tells of that, too.
   const allowed = new Set(unprotected);
   for (const { name, askIf } of schema.attributes) {
@@ -132,7 +132,7 @@ export function acceptedAmplification({ mechanism, schema }, unprotected) {
  * @param {Mechanism} mechanism
  * @param {string} name
  */
-export function reveals({ names }, mechanism, name) {
+function reveals({ names }, mechanism, name) {
   return mechanism.amplification(new Set(names.filter((other) => other !== name))) === null;
 }
 
@@ -168,7 +168,7 @@ export function checkConditions(schema, mechanism) {
  *
  * @typedef {object} Protection
  * @property {number} prior In tenths of a percent.
- * @property {readonly import("./attribute.js").Attribute[]} bare What is sent as it is.
+ * @property {readonly import("./attribute.js").Attribute[]} unperturbed What is sent unchanged.
  * @property {ReadonlyMap<string, import("./mechanisms/designs.js").Design>} designs By attribute.
  * @property {readonly {name: string, answer: string, other: string, bound: Bound | null}[]} provable
  *   Attributes of which a report can prove one answer, and what holds of the other one.
@@ -191,9 +191,9 @@ export function checkConditions(schema, mechanism) {
  */
 export function protection(survey, unprotected) {
   const { schema, mechanism, series } = survey;
-  const bare = new Set(unperturbed(survey, unprotected));
+  const open = new Set(unperturbed(survey, unprotected));
   const provable = allowedProofs(mechanism, unprotected);
-  const apart = new Set([...bare, ...provable.map(([name]) => name)]);
+  const apart = new Set([...open, ...provable.map(([name]) => name)]);
   const all = mechanism.amplification(apart);
   const single = largest(schema.questions.map((each) => questionAmplification(survey, each, apart)));
   // Where one is asked after the other, what is reported of one tells of both.
@@ -204,9 +204,9 @@ export function protection(survey, unprotected) {
   return {
     prior: PRIOR_TENTHS,
     designs: mechanism.designs ?? new Map(),
-    bare: schema.attributes.filter(({ name }) => bare.has(name)),
+    unperturbed: schema.attributes.filter(({ name }) => open.has(name)),
     provable: provable.map(([name, { answer, other, amplification }]) => {
-      const group = schema.related(name, bare, true);
+      const group = schema.related(name, open, true);
       const known = schema.names.filter((each) => each === name || !group.has(each));
       const gamma = times(mechanism.amplification(new Set(known)), amplification);
       return { name, answer, other, bound: bound(gamma) };

@@ -1,21 +1,50 @@
 /** Surveys as collectors publish them, named by their digest. */
 
 import { toHex, utf8 } from "./bytes.js";
+import { isLanguage, membersOf, readText } from "./documents.js";
 import { ParameterError, SurveyError } from "./errors.js";
-import { readFraming } from "./framing.js";
 import { readMechanism } from "./mechanisms/index.js";
-import { membersOf } from "./members.js";
 import { checkConditions } from "./protection.js";
+import { Rational } from "./rational.js";
 import { randomBelow } from "./sampling.js";
 import { Schema } from "./schema.js";
-import { readSeries } from "./series.js";
 import { readTerms } from "./terms.js";
-import { isLanguage, readText } from "./texts.js";
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
 const MEMBERS = ["id", "title", "description", "languages", "attributes", "mechanism", "form", "series"];
 
-/** @import { RandomBelow } from "./sampling.js" */
+const FRAMING_MEMBERS = [
+  "asked_by", "purpose", "contact", "privacy_notice", "consent", "thanks", "redirect", "redirect_after",
+];
+
+/** Nothing that would add a subject or another recipient to a message. */
+const MAIL = /^[\w.+-]+@[\w-]+(\.[\w-]+)+$/;
+const MOST_CHARACTERS = 2_000;
+const MOST_WAVES = 1_000;
+
+/**
+ * @import { RandomBelow } from "./sampling.js"
+ * @import { Text } from "./documents.js"
+ *
+ * Introduction and ending of a form.
+ *
+ * @typedef {object} Framing
+ * @property {Text} askedBy Who asks.
+ * @property {Text} purpose What for.
+ * @property {string | null} contact Whom to ask: a mail address, or an address with https.
+ * @property {string | null} privacyNotice Where the privacy notice is: an address with https, or a path.
+ * @property {Text} consent What has to be agreed to before the first question, if anything has.
+ * @property {Text} thanks Said once a report was counted.
+ * @property {string | null} redirect Where to go on to then: an address with https, or a path.
+ * @property {number | null} redirectAfter Seconds after which that happens by itself.
+ *
+ * Surveys that ask the same people again, with one total amplification for all of them.
+ *
+ * @typedef {object} Series
+ * @property {string} id
+ * @property {number} wave Number of this survey in the series, from 1.
+ * @property {Rational} totalGamma Largest amplification of all reports of one person together.
+ */
 
 /** A questionnaire with its mechanism. */
 export class Survey {
@@ -132,4 +161,86 @@ function inOrder(text) {
   return text.replace(/[\ud800-\uffff]/g, (unit) =>
     String.fromCharCode(unit.charCodeAt(0) + (unit < "\ue000" ? 0x2000 : -0x800)),
   );
+}
+
+/**
+ * @param {unknown} [written] As the survey has it.
+ * @param {readonly string[]} languages Of the survey.
+ * @returns {Framing}
+ */
+function readFraming(written = {}, languages = []) {
+  const members = membersOf(written, FRAMING_MEMBERS, "form");
+  const address = (/** @type {string} */ member, fits = isAddress, or = "a path of the site") => {
+    const written = members[member] ?? null;
+    if (written === null || fits(written)) return written;
+    const field = `form.${member}`;
+    throw new SurveyError(`${field}: expected an address with https://, or ${or}`, field);
+  };
+  const text = (/** @type {string} */ member) =>
+    readText(members[member], languages, `form.${member}`);
+  return Object.freeze({
+    askedBy: text("asked_by"),
+    purpose: text("purpose"),
+    contact: address("contact", isContact, "a mail address"),
+    privacyNotice: address("privacy_notice"),
+    consent: text("consent"),
+    thanks: text("thanks"),
+    redirect: address("redirect"),
+    redirectAfter: Number(members.redirect_after) || null,
+  });
+}
+
+/**
+ * True for an address with https, or a path of the site where the form is.
+ *
+ * @param {unknown} written
+ * @returns {written is string}
+ */
+function isAddress(written) {
+  if (typeof written !== "string" || !/^(https:\/\/[^/]|\/(?![/\\]))[!-[\]-~]*$/.test(written)) {
+    return false;
+  }
+  if (!URL.canParse(written, "https://site.invalid")) return false;
+  const { protocol, username, password } = new URL(written, "https://site.invalid");
+  return protocol === "https:" && username === "" && password === "";
+}
+
+/**
+ * True for an address with https, or of mail.
+ *
+ * @param {unknown} written
+ * @returns {written is string}
+ */
+function isContact(written) {
+  if (typeof written !== "string" || written.length > MOST_CHARACTERS) return false;
+  return MAIL.test(written) || (written.startsWith("https://") && isAddress(written));
+}
+
+/**
+ * @param {unknown} [written] As the survey has it.
+ * @returns {Readonly<Series> | null}
+ */
+function readSeries(written) {
+  if (written === undefined) return null;
+  const { id, wave, total_gamma } = membersOf(written, ["id", "wave", "total_gamma"], "series");
+  if (typeof id !== "string" || !ID.test(id)) {
+    throw fault("id", "lower-case letters, digits and hyphens, at most 64");
+  }
+  if (typeof wave !== "number" || !Number.isInteger(wave) || wave < 1 || wave > MOST_WAVES) {
+    throw fault("wave", `a whole number from 1 to ${MOST_WAVES}`);
+  }
+  const totalGamma = Rational.parse(total_gamma, "series.total_gamma");
+  if (totalGamma.numerator <= totalGamma.denominator) {
+    throw fault("total_gamma", "an amplification above 1");
+  }
+  return Object.freeze({ id, wave, totalGamma });
+}
+
+/**
+ * @param {string} member
+ * @param {string} expected
+ */
+function fault(member, expected) {
+  const field = `series.${member}`;
+  return new SurveyError(`${field}: expected ${expected}`, field);
 }

@@ -1,7 +1,7 @@
 /** Terms on which a collector accepts reports; pins and invitations of the caller. */
 
+import { membersOf } from "./documents.js";
 import { ParameterError, SurveyError } from "./errors.js";
-import { membersOf } from "./members.js";
 
 const KEY = /^[0-9a-f]{64}$/;
 const INVITATION = /^[0-9a-f]{32}$/;

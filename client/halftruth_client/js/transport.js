@@ -1,4 +1,4 @@
-/** Requests to one collector, repeated while it is away. */
+/** Requests to one collector, repeated while it is away; and modules that are loaded later. */
 
 import { CollectorUnavailable, RequestRefused } from "./errors.js";
 
@@ -137,4 +137,18 @@ function readObject(text) {
 /** @type {(url: string, status: number) => RequestRefused} */
 export function notACollector(url, status) {
   return new RequestRefused(`${url} answered something that no collector would`, status);
+}
+
+/**
+ * A module that most surveys do without.
+ *
+ * @template T
+ * @param {Promise<T>} module
+ */
+export async function loaded(module) {
+  try {
+    return await module;
+  } catch {
+    throw new CollectorUnavailable("a part of this page that the survey needs cannot be loaded");
+  }
 }

@@ -1,20 +1,24 @@
 /** An existing HTML form whose answers are perturbed before anything is sent. */
 
-import { Client } from "../client.js";
-import { LedgerRefused, ParameterError, RecordError } from "../errors.js";
-import { element } from "./dom.js";
-import { because, checkAdmission, exhausted, hasReport, isForgetful } from "./failures.js";
+import { ParameterError, RecordError } from "../errors.js";
+import { Session } from "../session.js";
+import { reasonOf } from "./closing.js";
 import { chosen, wantedBy, wordingIn } from "./languages.js";
-import { Questionnaire } from "./questionnaire.js";
+import { element } from "./views.js";
 import { Wording } from "./wording.js";
 
-/** @import { Schema } from "../schema.js" */
-
 /**
+ * @import { Questionnaire } from "../questionnaire.js"
+ * @import { Schema } from "../schema.js"
+ *
  * Answers by the values that a form has for them, by attribute or question; what is not listed is the
  * answer itself. The empty value is that of what is left empty or unchecked.
  *
  * @typedef {Readonly<Record<string, Readonly<Record<string, string>>>>} Values
+ *
+ * What is sent and how, as a session takes it, and the form's own values.
+ *
+ * @typedef {import("../session.js").Settings & {values?: Values}} Options
  */
 
 /**
@@ -31,20 +35,9 @@ import { Wording } from "./wording.js";
  * drawn the answers are taken out of the form.
  *
  * @param {HTMLFormElement} form
- * @param {object} options
- * @param {string} options.survey Its id.
- * @param {string} options.collector Address of the collector.
- * @param {string | number} options.maxGamma Largest amplification to accept.
- * @param {readonly string[]} [options.unprotected] Attributes that may be sent unperturbed.
- * @param {readonly string[]} [options.digests] Of the surveys that may be answered.
- * @param {readonly string[]} [options.operatorKeys]
- *   Public keys of operators: a survey that none of them signed is refused.
- * @param {string | number} [options.maxTotalGamma]
- *   Largest amplification to accept of all reports from this browser together.
- * @param {string} [options.invitation] What lets the report in where the survey asks for one.
- * @param {Values} [options.values]
- * @returns {Promise<{client: Client, survey: import("../survey.js").Survey}>}
- *   What is sent by and asked, as `promiseOf` and `receiptOf` take them; the form dispatches
+ * @param {Options} options
+ * @returns {Promise<Session>}
+ *   Whose `client` and `survey` are those that `promiseOf` and `receiptOf` take; the form dispatches
  *   `submitted` and `refused` as `<halftruth-form>` does.
  */
 export async function attach(form, options) {
@@ -78,10 +71,11 @@ class Held {
     this.isAttached = false;
     this.isReading = false;
     this.couldSend = false;
-    this.hasReport = () => false;
     /** @type {Values} */
     this.values = {};
-    /** @type {(() => Promise<void>) | null} */
+    /** @type {Session | null} */
+    this.session = null;
+    /** @type {(() => Promise<unknown>) | null} */
     this.send = null;
     this.notice = element("div", { role: "alert" });
     const listen = EventTarget.prototype.addEventListener.bind(form);
@@ -97,44 +91,41 @@ class Held {
     Element.prototype.append.call(form, this.notice);
   }
 
-  /** @param {Parameters<typeof attach>[1]} options */
-  async open({ survey: id, collector, invitation, values = {}, ...policy }) {
+  /** @param {Options} options */
+  async open({ values = {}, ...settings }) {
     this.disarm();
     this.isAttached = true;
     this.values = values;
-    try {
-      const client = new Client(collector, policy);
-      const fetch = async () => {
-        await client.flush();
-        const survey = await client.survey(id);
-        const before = client.before(id, await survey.digest());
-        if (before === null || survey.isClosed) await checkAdmission(client, survey, invitation);
-        this.check(survey.schema);
-        return survey;
-      };
-      let fetched = fetch();
-      this.hasReport = () => hasReport(client, id);
-      this.send = async () => {
-        try {
-          // What could not be fetched before is fetched now.
-          fetched = fetched.catch(fetch);
-          const survey = await fetched;
-          const submission = await client.submit(survey, this.read(survey.schema), { invitation });
-          this.clear();
-          this.notice.replaceChildren();
-          tell(this.form, "submitted", submission);
-        } catch (error) {
-          if (this.hasReport()) this.clear();
-          await this.show(error);
-          const message = error instanceof Error ? error.message : String(error);
-          tell(this.form, "refused", { message });
-        }
-      };
-      return { client, survey: await fetched };
-    } catch (error) {
+    // The page asks all that it has a control for.
+    const prepare = (/** @type {Session} */ { survey }) => this.check(survey.schema);
+    const session = new Session({ ...settings, ask: "all", prepare });
+    this.session = session;
+    session.addEventListener("submitted", ({ detail }) => {
+      this.clear();
+      this.notice.replaceChildren();
+      emit(this.form, "submitted", detail);
+    });
+    session.addEventListener("refused", async ({ detail }) => {
+      if (session.mayHaveLeft) this.clear();
+      session.questionnaire?.clear();
+      await this.show(session.error);
+      emit(this.form, "refused", detail);
+    });
+    let opened = session.open();
+    this.send = async () => {
+      await opened;
+      // What could not be fetched before is fetched now.
+      if (session.state === "failed") opened = session.open();
+      await opened;
+      if (session.state === "failed") return;
+      if (session.questionnaire) this.read(session.survey.schema, session.questionnaire);
+      await session.submit();
+    };
+    if ((await opened) === "failed") {
       this.isAttached = false;
-      throw error;
+      throw session.error;
     }
+    return session;
   }
 
   /** Take away what a browser would send the form by, and refuse a form that had any of it. */
@@ -191,18 +182,19 @@ class Held {
   }
 
   /**
-   * The record that the form holds: what is empty is left out, and so is what is not asked of such a
-   * person, whatever still stands in its controls.
+   * Take what the form holds for answers: what is empty is left out, and so is what is not asked of
+   * such a person, whatever still stands in its controls.
    *
    * @param {Schema} schema
+   * @param {Questionnaire} questionnaire
    */
-  read(schema) {
+  read({ questions }, questionnaire) {
     const data = this.entered();
     const controls = this.controls();
-    const questionnaire = new Questionnaire(schema);
     const answersTo = (/** @type {string} */ name) =>
       data.getAll(name).map((value) => (typeof value === "string" ? this.answerOf(name, value) : ""));
-    for (const { name, attributes, optional } of schema.questions) {
+    questionnaire.clear();
+    for (const { name, attributes, optional } of questions) {
       const chosen = answersTo(name);
       for (const attribute of attributes) {
         const [value = this.answerOf(attribute.name, "")] = answersTo(attribute.name);
@@ -215,7 +207,6 @@ class Held {
         }
       }
     }
-    return questionnaire.record();
   }
 
   /** @type {(name: string, value: string) => string} */
@@ -238,8 +229,9 @@ class Held {
     return Reflect.get(HTMLFormElement.prototype, "elements", this.form);
   }
 
-  /** Take the answers out of the form. */
+  /** Take the answers out of the form and the session. */
   clear() {
+    this.session?.questionnaire?.clear();
     HTMLFormElement.prototype.reset.call(this.form);
     // What scripts entered, or frameworks wrote into the markup, stays when a form is reset.
     for (const control of this.controls()) {
@@ -255,9 +247,7 @@ class Held {
   async show(error) {
     const wanted = wantedBy(this.notice.closest("[lang]") ?? this.notice);
     const words = await wordingIn(chosen([], wanted)).catch(() => new Wording());
-    let text = because(this.hasReport() ? "mayHaveLeft" : "nothingSent", error, words);
-    if (error instanceof LedgerRefused) text = [exhausted(error, words)];
-    else if (isForgetful(error)) text = [words.say("notCounted")];
+    const text = reasonOf(error, this.session?.mayHaveLeft ?? false, words);
     this.notice.replaceChildren(element("p", { lang: words.locale }, ...text));
   }
 }
@@ -300,6 +290,6 @@ function isAnswer({ attributes, questions }, name, answer) {
 }
 
 /** @type {(form: HTMLFormElement, name: string, detail: unknown) => void} */
-function tell(form, name, detail) {
+function emit(form, name, detail) {
   EventTarget.prototype.dispatchEvent.call(form, new CustomEvent(name, { detail, bubbles: true }));
 }

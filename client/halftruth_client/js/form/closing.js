@@ -1,23 +1,34 @@
 /** Views after sending, or in place of the questions. */
 
-import { element } from "./dom.js";
-import { button, buttons, card, ofSurvey, view } from "./views.js";
+import { inLanguage } from "../documents.js";
+import {
+  AnsweredBefore, CollectorUnavailable, HalftruthError, LedgerRefused, ParameterError, SurveyRefused,
+} from "../errors.js";
+import { hidesAll } from "../protection.js";
+import { spent } from "./opening.js";
+import { receipt } from "./receipt.js";
+import { button, buttons, card, element, ofSurvey, view } from "./views.js";
 
 /**
- * @import { Line } from "./views.js"
+ * @import { Session } from "../session.js"
+ * @import { Survey } from "../survey.js"
  * @import { Key, Wording } from "./wording.js"
- *
- * Outcome of sending a report: counted, counted for somebody who may not be the one in front of the
- * page, or waiting; "open" where it waits and the browser keeps nothing.
- *
- * @typedef {"counted" | "before" | "shared" | "waiting" | "open"} Outcome
  *
  * Where to go on to: an address, and after how many seconds by itself.
  *
  * @typedef {{address: URL, seconds: number | null, stay: () => void}} Onward
+ *
+ * What a view offers, where the page that shows it can do that.
+ *
+ * @typedef {object} Offers
+ * @property {Onward | null} [onward]
+ * @property {(() => void) | null} [again] Sends the same report once more.
+ * @property {(() => void) | null} [another] Lets another person answer.
+ * @property {(() => void) | null} [retry] Tries once more what failed.
+ * @property {((survey: Survey) => void) | null} [forget] Forgets what earlier reports cost.
  */
 
-/** @type {Record<Outcome, [heading: Key, text: Key]>} */
+/** @type {Record<"counted" | "before" | "shared" | "waiting" | "open", [heading: Key, text: Key]>} */
 const OUTCOMES = {
   counted: ["thanks", "counted"],
   before: ["answeredHere", "answeredHereText"],
@@ -27,28 +38,38 @@ const OUTCOMES = {
 };
 
 /**
- * View of the outcome, and where to go from here.
+ * What became of a report: counted, counted for somebody who may not be the one in front of the page,
+ * or waiting, which is "open" where the browser keeps nothing.
  *
- * @param {object} step
- * @param {Outcome} step.outcome
- * @param {number} step.moment Before which the report is not sent, if it waits for that; or 0.
- * @param {string} step.thanks The asker's own words, if there are any.
- * @param {readonly Line[]} step.answers As far as they are this person's.
- * @param {readonly Line[] | null} step.report In words, once it is there.
- * @param {boolean} step.isHidden Whether nobody can be certain of any answer.
- * @param {Onward | null} step.onward
- * @param {(() => void) | null} step.again Sends the same report once more.
- * @param {(() => void) | null} step.another Lets another person answer.
- * @param {HTMLElement | null} step.counted What was counted so far.
+ * @param {Session} session
+ * @returns {keyof typeof OUTCOMES}
+ */
+function outcomeOf({ state, status, isOwn, client, survey }) {
+  if (state !== "counted") return client.remembers ? "waiting" : "open";
+  if (isOwn || status === "accepted") return "counted";
+  return survey.terms.sharedDevices ? "shared" : "before";
+}
+
+/**
+ * View of a report that was counted or waits, and where to go from here.
+ *
+ * @param {Session} session
+ * @param {Offers} offers
  * @param {Wording} words
  */
-export function outcome(step, words) {
-  const { outcome, moment, thanks, answers, report, isHidden, onward, again, another, counted } = step;
-  const [heading, text] = OUTCOMES[outcome];
+export function outcome(session, { onward, again, another, forget }, words) {
+  const { survey, client, questionnaire, isOwn, heldUntil, state } = session;
+  const what = outcomeOf(session);
+  const [heading, text] = OUTCOMES[what];
+  // Whoever opens the page later, or answers in a second tab, may be somebody else.
+  const report = isOwn ? receipt(survey, session.report, words, questionnaire?.record()) : null;
+  const answers = (isOwn && questionnaire?.lines(words)) || [];
+  const isCounted = state === "counted";
+  const thanks = isCounted && isOwn ? inLanguage(survey.framing.thanks, words.language) : "";
   // Of somebody else nothing is promised here.
-  const isOwn = outcome !== "before" && outcome !== "shared";
-  const promise = isOwn ? ` ${words.say("nothingElse")}` : "";
-  const held = moment ? `${words.say("held", { moment: words.moment(moment) })} ` : "";
+  const promise = what === "before" || what === "shared" ? "" : ` ${words.say("nothingElse")}`;
+  const held = heldUntil ? `${words.say("held", { moment: words.moment(heldUntil) })} ` : "";
+  const isHidden = hidesAll(survey, client.unprotected);
   return view(
     words.say(heading),
     thanks ? element("p", {}, ofSurvey(thanks, words)) : null,
@@ -64,14 +85,91 @@ export function outcome(step, words) {
     onward && further(onward, words),
     again && buttons(button(words.say("again"), again)),
     another && buttons(button(words.say("another"), another)),
-    counted,
+    isOwn ? spent(session.ledger, survey, forget ? () => forget(survey) : null, words) : null,
   );
+}
+
+/**
+ * View of a session that failed: why nothing is asked, or was not sent.
+ *
+ * @param {Session} session
+ * @param {Offers} offers
+ * @param {Wording} words
+ */
+export function failure(session, { retry = null, forget }, words) {
+  const { error, survey } = session;
+  const isRefused = error instanceof SurveyRefused;
+  if (error instanceof CollectorUnavailable) {
+    return problem(words.say("unreachable"), words.say("unreachableText"), retry, words);
+  }
+  if (isRefused && error.field === "status") return closed(survey, words);
+  /** @type {"invitationSpent" | "invitationUnreadable" | "invitationMissing" | "answeredBefore" | null} */
+  let key = null;
+  if (isRefused && error.field === "invitation") key = "invitationSpent";
+  else if (error instanceof ParameterError && error.field === "invitation") {
+    key = session.invitation === undefined ? "invitationMissing" : "invitationUnreadable";
+  } else if (error instanceof AnsweredBefore) key = "answeredBefore";
+  if (key) return problem(words.say(key), words.say(`${key}Text`), null, words);
+  const isSpent = error instanceof LedgerRefused;
+  const text = reasonOf(error, session.mayHaveLeft, words);
+  const made = problem(words.say(isSpent ? "enough" : "notAsked"), text, null, words);
+  const forgetIt = isSpent && forget ? () => forget(error.survey) : null;
+  made.append((isSpent && spent(error.ledger, error.survey, forgetIt, words)) || "");
+  return made;
+}
+
+/**
+ * View of a report that the collector will not count.
+ *
+ * @param {Session} session
+ * @param {Offers} offers
+ * @param {Wording} words
+ */
+export function refusal({ error, survey }, { again = null }, words) {
+  const { field } = /** @type {HalftruthError} */ (error);
+  if (field === "closes_at" || field === "max_reports") {
+    return problem(words.say("late"), words.say("lateText"), again, words);
+  }
+  const text =
+    field === "invitation" && survey.terms.invitations
+      ? words.say("invitationRefusedText")
+      : because("refusedText", error, words);
+  return problem(words.say("refused"), text, again, words);
+}
+
+/**
+ * Why nothing is asked, or was not sent.
+ *
+ * @param {unknown} error
+ * @param {boolean} mayHaveLeft Whether a report may have been sent before.
+ * @param {Wording} words
+ */
+export function reasonOf(error, mayHaveLeft, words) {
+  if (error instanceof LedgerRefused) {
+    if (error.field === "series.wave") return [words.say("waveAnswered")];
+    return [words.say(error.field === "maxTotalGamma" ? "totalSpent" : "seriesSpent")];
+  }
+  if (error instanceof SurveyRefused && error.field === "storage") return [words.say("notCounted")];
+  return because(mayHaveLeft ? "mayHaveLeft" : "nothingSent", error, words);
+}
+
+/**
+ * A sentence around what a program said, which is English whatever the form speaks.
+ *
+ * @param {"nothingSent" | "mayHaveLeft" | "refusedText"} key
+ * @param {unknown} error
+ * @param {Wording} words
+ */
+function because(key, error, words) {
+  const [before, after] = words.around(key, "message");
+  if (!(error instanceof HalftruthError)) return [before, words.say("unforeseen"), after];
+  return [before, element("span", { lang: "en", dir: "ltr" }, error.message), after];
 }
 
 /**
  * Where a survey goes on to, if it does.
  *
- * @param {import("../framing.js").Framing} framing
+ * @param {import("../survey.js").Framing} framing
  * @param {() => void} stay Once a person wants to.
  * @returns {Onward | null}
  */
@@ -119,8 +217,8 @@ export function anotherPerson({ back, go }, words) {
   );
 }
 
-/** @type {(survey: import("../survey.js").Survey, words: Wording) => HTMLElement} */
-export function closed({ closedBecause, terms }, words) {
+/** @type {(survey: Survey, words: Wording) => HTMLElement} */
+function closed({ closedBecause, terms }, words) {
   const text =
     closedBecause === "quota"
       ? words.say("closedQuota")
@@ -132,11 +230,11 @@ export function closed({ closedBecause, terms }, words) {
 
 /**
  * @param {string} heading
- * @param {string | readonly import("./dom.js").Child[]} text
+ * @param {string | readonly import("./views.js").Child[]} text
  * @param {(() => void) | null} retry
  * @param {Wording} words
  */
-export function problem(heading, text, retry, words) {
+function problem(heading, text, retry, words) {
   return view(
     heading,
     element("p", {}, ...text),

@@ -1,9 +1,8 @@
 /** Controls for each kind of question, and the answers entered. */
 
-import { element } from "./dom.js";
-import { entered, readNumber } from "./numbers.js";
-import { NO_NUMBER, offeredMissing, rangeOf } from "./questionnaire.js";
-import { ofSurvey } from "./views.js";
+import { NO_NUMBER, offeredMissing, rangeOf } from "../questionnaire.js";
+import { readNumber } from "./numbers.js";
+import { element, numberField, ofSurvey } from "./views.js";
 
 /** Categories up to which all are shown at once. */
 const FEW = 7;
@@ -13,7 +12,7 @@ const SHORT = 14;
 const TINY = 4;
 
 /**
- * @typedef {import("./questionnaire.js").Asked} Asked
+ * @typedef {import("../questionnaire.js").Asked} Asked
  * @typedef {Iterable<readonly [string, string | null]>} Changes Answers by attribute, null for none.
  *
  * Parameters of a control.
@@ -21,7 +20,7 @@ const TINY = 4;
  * @typedef {object} Making
  * @property {Asked} asked
  * @property {string} id Of the control; names could hold the ends of other ids.
- * @property {import("./questionnaire.js").Questionnaire} questionnaire
+ * @property {import("../questionnaire.js").Questionnaire} questionnaire
  * @property {import("./wording.js").Wording} words
  * @property {(changes: Changes) => void} change
  */
@@ -136,12 +135,12 @@ class Controls {
     const { name, categories, optional } = this.attribute;
     const isNumber = !categories.includes(answer) && answer !== NO_NUMBER;
     const readAs = element("output", { for: id, class: "help", id: `${id}-read` });
-    const tell = (/** @type {string | null} */ number) => {
+    const showReading = (/** @type {string | null} */ number) => {
       const isAnswer = number !== null && range.bin(number) >= 0;
       readAs.textContent = isAnswer ? words.say("readAs", { number: words.point(number) }) : "";
     };
     const field = /** @type {HTMLInputElement} */ (
-      entered({
+      numberField({
         id,
         name,
         value: isNumber ? words.point(answer) : "",
@@ -152,16 +151,16 @@ class Controls {
         input: () => {
           for (const other of others) inputOf(other).checked = false;
           const number = readNumber(field.value, words.locale);
-          tell(number);
+          showReading(number);
           this.change([[name, field.value.trim() === "" ? null : (number ?? NO_NUMBER)]]);
         },
       })
     );
-    tell(isNumber ? answer : null);
+    showReading(isNumber ? answer : null);
     const others = this.missing.map((category) =>
       this.tick(`${name}-missing`, category, this.textOf(category), answer === category, (box) => {
         field.value = "";
-        tell(null);
+        showReading(null);
         for (const other of others.map(inputOf)) if (other !== box) other.checked = false;
         this.change([[name, box.checked ? category : null]]);
       }),

@@ -1,9 +1,9 @@
 /** In which language a form is read. */
 
-import { isLanguage } from "../texts.js";
-import { element } from "./dom.js";
-import { LANGUAGES, wordsIn } from "./words.js";
+import { isLanguage } from "../documents.js";
+import { element } from "./views.js";
 import { directionOf, Wording } from "./wording.js";
+import { LANGUAGES, wordsIn } from "./words.js";
 
 /**
  * Languages wanted for an element: by its page and its address, then by its browser.

@@ -1,7 +1,5 @@
 /** Numbers as people write them, which a browser's own fields for numbers misread. */
 
-import { element } from "./dom.js";
-
 const BLANKS = /[\s\u00a0\u2009\u202f'’]/g;
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)$/;
 
@@ -62,13 +60,4 @@ function digitOf(sign) {
   let zero = code;
   while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1;
   return String((code - zero) % 10);
-}
-
-/**
- * A field for a number.
- *
- * @param {Record<string, string | boolean | ((event: Event) => void)>} attributes
- */
-export function entered(attributes) {
-  return element("input", { type: "text", class: "number", autocomplete: "off", ...attributes });
 }

@@ -1,46 +1,51 @@
-/** View before the first question: who asks, what others can learn, and what happens. */
+/** The promise before the first question: who asks, what others can learn, and what happens. */
 
-import { inLanguage } from "../texts.js";
-import { element } from "./dom.js";
-import { happening, inHundred, outlook } from "./outlook.js";
-import { button, buttons, ofSurvey } from "./views.js";
+import { inLanguage } from "../documents.js";
+import { bound, PRIOR_TENTHS, protection } from "../protection.js";
+import { deciding } from "./receipt.js";
+import { button, buttons, card, element, ofSurvey } from "./views.js";
 
 /**
+ * @import { Ledger } from "../ledger.js"
+ * @import { Fit } from "../mechanisms/base.js"
  * @import { Protection } from "../protection.js"
- * @import { Attributes, Key, Wording } from "./wording.js"
+ * @import { Rational } from "../rational.js"
+ * @import { Session } from "../session.js"
+ * @import { Survey } from "../survey.js"
+ * @import { Key, Wording } from "./wording.js"
+ *
+ * What people can do before the first question.
+ *
+ * @typedef {object} Step
+ * @property {boolean} agreed Whether the consent that is asked for was given.
+ * @property {boolean} missing Whether consent was passed over.
+ * @property {(agreed: boolean) => void} agree
+ * @property {(() => void) | null} practise
+ * @property {() => void} begin
+ * @property {(() => void) | null} forget Forgets what earlier reports cost.
  */
 
 /**
- * Who asks and why, what a report can tell others, and what has to be agreed to.
+ * The view before the first question.
  *
- * @param {object} step
- * @param {import("../framing.js").Framing} step.framing
- * @param {Protection} step.protection
- * @param {import("../mechanisms/base.js").Fit} step.fit
- * @param {Attributes} step.attributes
- * @param {import("../terms.js").Terms} step.terms
- * @param {readonly string[]} step.drawn Why only some questions are asked.
- * @param {boolean} step.lasts Whether the report is still known after the page was closed.
- * @param {boolean} step.agreed
- * @param {boolean} step.missing Whether consent was passed over.
- * @param {(agreed: boolean) => void} step.agree
- * @param {(() => void) | null} step.practise
- * @param {() => void} step.begin
- * @param {HTMLElement | null} step.counted What was counted so far.
+ * @param {Session} session That is asking.
+ * @param {Step} step
  * @param {Wording} words
  */
-export function opening(step, words) {
-  const { framing, protection, terms, lasts, practise } = step;
+export function opening(session, step, words) {
+  const { survey, client, view, ledger } = session;
+  const { framing, terms, mechanism } = survey;
+  const promise = protection(survey, client.unprotected);
   const agreement = inLanguage(framing.consent, words.language);
-  const exact = words.promises(protection, step.attributes).map((text) => element("p", {}, text));
-  const isBounded = protection.hidden > 0 && protection.whole !== null;
+  const exact = words.promises(promise, survey.schema).map((text) => element("p", {}, text));
+  const isBounded = promise.hidden > 0 && promise.whole !== null;
   // What a report can prove, and what no bound covers, is said where nobody has to open anything.
-  const isOpen = protection.provable.length > 0 || protection.timed;
+  const isOpen = promise.provable.length > 0 || promise.timed;
   const details =
     isBounded &&
     element("details", { open: isOpen }, element("summary", {}, words.say("exactly")), ...exact);
   const notes = [
-    step.drawn.join(" "),
+    selection(session, words).join(" "),
     terms.closesAt && words.say("closesAt", { moment: words.moment(terms.closesAt) }),
     terms.maxReports && words.say("maxReports", { count: terms.maxReports }),
   ].map((note) => (note ? element("p", { class: "muted" }, note) : null));
@@ -54,24 +59,24 @@ export function opening(step, words) {
     element("h2", { tabindex: "-1" }, words.say("opening")),
     asker(framing, words),
     ...(isBounded
-      ? consequences(step, words)
+      ? consequences(promise, mechanism.fit(view), words)
       : [element("h3", {}, words.say("protection")), ...exact]),
     isOpen ? details : null,
-    lasts ? null : element("p", {}, words.say("forgetful")),
+    client.remembers ? null : element("p", {}, words.say("forgetful")),
     ...notes,
     agreement ? consent(agreement, step, words) : null,
     buttons(
       element("button", { class: "main" }, words.say("begin")),
-      practise && isBounded && button(words.say("practise"), practise),
+      step.practise && isBounded && button(words.say("practise"), step.practise),
     ),
     isOpen ? null : details,
-    step.counted,
+    spent(ledger, survey, step.forget, words),
   );
 }
 
-/** @type {(framing: import("../framing.js").Framing, words: Wording) => HTMLElement | null} */
+/** @type {(framing: import("../survey.js").Framing, words: Wording) => HTMLElement | null} */
 function asker({ askedBy, purpose, contact, privacyNotice }, words) {
-  /** @type {[Key, import("../texts.js").Text][]} */
+  /** @type {[Key, import("../documents.js").Text][]} */
   const texts = [["askedBy", askedBy], ["purpose", purpose]];
   const defined = texts.flatMap(([key, text]) => {
     const said = inLanguage(text, words.language);
@@ -97,14 +102,13 @@ function asker({ askedBy, purpose, contact, privacyNotice }, words) {
 /**
  * What others can learn, in natural frequencies, and what can and cannot happen.
  *
- * @param {Parameters<typeof opening>[0]} step
- * @param {Wording} words
+ * @type {(protection: Protection, fit: Fit, words: Wording) => (HTMLElement | null)[]}
  */
-function consequences({ protection, fit }, words) {
-  const { bare, prior } = protection;
+function consequences(protection, fit, words) {
+  const { unperturbed, prior } = protection;
   return [
     // What is not protected is said first.
-    bare.length > 0 ? element("p", {}, words.bare(bare)) : null,
+    unperturbed.length > 0 ? element("p", {}, words.unperturbed(unperturbed)) : null,
     element("h3", {}, words.say("learn")),
     element("p", {}, words.say("suppose", { count: inHundred(prior) })),
     figures(protection, words),
@@ -137,7 +141,7 @@ function bar(count) {
 
 /**
  * @param {string} text What is to be agreed to.
- * @param {{agreed: boolean, missing: boolean, agree: (agreed: boolean) => void}} step
+ * @param {Step} step
  * @param {Wording} words
  */
 function consent(text, { agreed, missing, agree }, words) {
@@ -160,5 +164,91 @@ function consent(text, { agreed, missing, agree }, words) {
       ? element("p", { class: "problem", id: "consent-problem" }, words.say("consentMissing"))
       : null,
     element("label", { class: "option" }, box, element("span", {}, ofSurvey(text, words))),
+  );
+}
+
+/**
+ * A share that may be held for more than it is, never for less: nothing is promised that does not hold.
+ *
+ * @param {number} tenths Of a percent.
+ */
+export function inHundred(tenths) {
+  return Math.ceil(tenths / 10);
+}
+
+/**
+ * Of 100 people, how many have a secret that 5 of 100 have: before anything was sent, after what this
+ * survey sends, and after answers that are sent unperturbed.
+ *
+ * The largest share holds for every secret, and whatever else somebody knows; the one below it holds for
+ * a single answer, to someone who already knows all others; and one for all waves of a series.
+ *
+ * @param {Protection} protection With a bound.
+ * @param {Wording} words
+ * @returns {{label: string, value: string, count: number}[]}
+ */
+export function outlook({ prior, whole, single, series }, words) {
+  const before = inHundred(prior);
+  const after = inHundred(whole?.posterior ?? 1_000);
+  const ofOne = single && inHundred(single.posterior);
+  const line = (/** @type {"after" | "afterSingle" | "afterSeries"} */ key, /** @type {number} */ count) => ({
+    label: words.say(key),
+    value: words.say("atMost", { count }),
+    count,
+  });
+  return [
+    { label: words.say("before"), value: String(before), count: before },
+    line("after", after),
+    ...(ofOne !== null && ofOne < after ? [line("afterSingle", ofOne)] : []),
+    ...(series ? [line("afterSeries", inHundred(series.bound?.posterior ?? 1_000))] : []),
+    { label: words.say("ordinary"), value: "100", count: 100 },
+  ];
+}
+
+/** @type {(protection: Protection, fit: Fit, words: Wording) => string[]} */
+export function happening({ unperturbed, provable, series }, fit, words) {
+  const isAll = unperturbed.length + provable.length === 0;
+  return [
+    words.say(isAll ? "chance" : "chanceOthers", { figure: words.frequency(fit) }),
+    words.say(isAll ? "certain" : "certainMostly"),
+    words.say("lasting"),
+    ...(series ? [words.say("series", { wave: series.wave })] : []),
+  ];
+}
+
+/** @type {(session: Session, words: Wording) => string[]} Why only some questions are asked, if so. */
+function selection({ survey: { schema, mechanism }, questionnaire, view }, words) {
+  const [some, all] = [questionnaire?.all.length ?? 0, schema.questions.length];
+  if (some === all) return [];
+  const { length: count } = deciding(schema, mechanism.asked?.(view ?? 0) ?? schema.names);
+  const drawn = words.say("drawn", { some, all });
+  return count > 0 ? [drawn, words.say("decides", { count })] : [drawn];
+}
+
+/**
+ * What reports before tell together, of whole records and of each question, and a way to forget it.
+ *
+ * @param {Ledger | null} ledger
+ * @param {Survey} survey
+ * @param {(() => void) | null} forget
+ * @param {Wording} words
+ */
+export function spent(ledger, { schema }, forget, words) {
+  if (ledger === null || ledger.entries.length === 0) return null;
+  const boundOf = (/** @type {Rational | null} */ gamma) => words.bound(PRIOR_TENTHS, bound(gamma));
+  const labels = new Map(schema.questions.map((each) => [each.name, each.labelIn(words.language)]));
+  const lines = [...ledger.questions].map(([name, { gamma, count }]) => ({
+    // A question of an earlier wave may not be asked any more.
+    label: words.say("ledgerQuestion", { label: labels.get(name) ?? name, count }),
+    value: boundOf(gamma),
+  }));
+  const whole = { label: words.say("ledgerWhole", { count: ledger.entries.length }), value: boundOf(ledger.gamma) };
+  return element(
+    "details",
+    { class: "counted" },
+    element("summary", {}, words.say("ledger")),
+    card(words.say("ledgerTells"), [whole, ...lines], "card", words),
+    forget && element("p", {}, words.say("ledgerNote")),
+    forget && buttons(button(words.say("forgetLedger"), forget)),
   );
 }

@@ -4,9 +4,8 @@
  */
 
 import { randomBelow } from "../sampling.js";
-import { element } from "./dom.js";
-import { entered, readNumber } from "./numbers.js";
-import { button, buttons, view } from "./views.js";
+import { readNumber } from "./numbers.js";
+import { button, buttons, element, numberField, view } from "./views.js";
 
 /** Answers up to which they have names: colours. */
 const NAMED = 8;
@@ -35,7 +34,7 @@ export function practiceRound({ practice, tried, back }, words, below = randomBe
   const answers = answersTo(practice, words);
   const result = element("div", { role: "status" });
   const listed = element("ol", { class: "tries", reversed: true });
-  const tell = () => {
+  const show = () => {
     if (rounds.length === 0) return;
     const fits = rounds.map(([own, sent]) => practice.fits(own, sent));
     const [own, sent] = rounds[rounds.length - 1];
@@ -68,9 +67,9 @@ export function practiceRound({ practice, tried, back }, words, below = randomBe
       return;
     }
     rounds.push([tried.chosen, practice.draw(tried.chosen, below)]);
-    tell();
+    show();
   };
-  tell();
+  show();
   return view(
     words.say("practice"),
     element("p", {}, words.say("practiceLead")),
@@ -111,7 +110,7 @@ function names(practice, tried, words) {
 
 /** @type {(practice: Practice, tried: Tried, words: import("./wording.js").Wording) => HTMLElement} */
 function numbers({ size }, tried, words) {
-  const field = entered({
+  const field = numberField({
     id: "practice",
     inputmode: "numeric",
     value: tried.chosen === null ? "" : String(tried.chosen + 1),

@@ -7,16 +7,14 @@
 
 import { ShortStorage } from "../memory.js";
 import { Survey } from "../survey.js";
-import { element } from "./dom.js";
 import { HalftruthForm } from "./element.js";
-import { clientOf } from "./settings.js";
-import { button, buttons, view } from "./views.js";
+import { button, buttons, element, view } from "./views.js";
 
 class HalftruthPreview extends HalftruthForm {
-  makeClient() {
+  settings() {
     const written = this.getAttribute("document") ?? "";
     const fetch = async () => published(written);
-    return clientOf(this, { storage: new ShortStorage(), retries: 0, fetch });
+    return { ...super.settings(), storage: new ShortStorage(), retries: 0, fetch };
   }
 
   /** Nothing that was tried is missed. */
@@ -38,7 +36,7 @@ class HalftruthPreview extends HalftruthForm {
 
   /** The end of a preview: nothing is drawn. */
   async submit() {
-    this.questionnaire?.clear();
+    this.session?.leave();
     this.show(() =>
       view(
         "The preview ends here",

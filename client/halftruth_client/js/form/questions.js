@@ -1,13 +1,12 @@
 /** A page of questions, which come and go as earlier answers call for them. */
 
-import { inLanguage } from "../texts.js";
+import { inLanguage } from "../documents.js";
+import { rangeOf } from "../questionnaire.js";
 import { controls, isOneControl } from "./controls.js";
-import { element } from "./dom.js";
-import { rangeOf } from "./questionnaire.js";
-import { button, buttons, ofSurvey } from "./views.js";
+import { button, buttons, element, ofSurvey } from "./views.js";
 
 /**
- * @import { Asked, Questionnaire } from "./questionnaire.js"
+ * @import { Asked, Questionnaire } from "../questionnaire.js"
  * @import { Wording } from "./wording.js"
  */
 

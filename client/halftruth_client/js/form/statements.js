@@ -1,9 +1,9 @@
 /** What the form says of a survey, of answers and of a report, for pages that ask by themselves. */
 
 import { protection } from "../protection.js";
+import { Questionnaire } from "../questionnaire.js";
 import { chosen, wordingIn } from "./languages.js";
-import { happening, inHundred, outlook } from "./outlook.js";
-import { Questionnaire } from "./questionnaire.js";
+import { happening, inHundred, outlook } from "./opening.js";
 import { receipt } from "./receipt.js";
 
 /**
@@ -36,8 +36,7 @@ export async function promiseOf(client, survey, { language } = {}) {
   const { schema, mechanism } = survey;
   const words = await wordsOf(survey, language);
   const figures = protection(survey, client.unprotected);
-  const attributes = new Map(schema.attributes.map((attribute) => [attribute.name, attribute]));
-  const exactly = words.promises(figures, attributes);
+  const exactly = words.promises(figures, schema);
   if (figures.hidden === 0 || figures.whole === null) {
     return { figures, suppose: "", outlook: [], happening: [], exactly };
   }
@@ -80,7 +79,7 @@ export async function readingOf(survey, record, { language } = {}) {
  * @returns {Promise<Line[] | null>}
  */
 export async function receiptOf(client, survey, { language, record } = {}) {
-  if (!client.drew(survey.id)) return null;
+  if (!client.hasDrawn(survey.id)) return null;
   return receipt(survey, client.report(survey.id), await wordsOf(survey, language), record);
 }
 

@@ -75,15 +75,15 @@ export interface FormEvents {
 }
 
 /** Listeners that know what an event holds. */
-export interface TypedEvents {
-  addEventListener<K extends keyof FormEvents>(
+export interface TypedEvents<Events> {
+  addEventListener<K extends keyof Events>(
     type: K,
-    listener: (event: FormEvents[K]) => void,
+    listener: (event: Events[K]) => void,
     options?: boolean | AddEventListenerOptions,
   ): void;
-  removeEventListener<K extends keyof FormEvents>(
+  removeEventListener<K extends keyof Events>(
     type: K,
-    listener: (event: FormEvents[K]) => void,
+    listener: (event: Events[K]) => void,
     options?: boolean | EventListenerOptions,
   ): void;
 }

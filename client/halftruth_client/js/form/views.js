@@ -1,6 +1,45 @@
-/** Parts of views, and the view of the answers before they are sent. */
+/** Parts that views are made of, from text alone: nothing that a survey says becomes markup. */
 
-import { element } from "./dom.js";
+/** What pages style as `::part()`s of the form, by what it is. */
+export const PARTS = Object.entries({
+  heading: "h2, h3",
+  button: "button",
+  "main-button": "button.main",
+  question: "fieldset",
+  label: "legend, .label",
+  help: ".help",
+  problem: ".problem",
+  option: ".option",
+  control: "input, select",
+  card: ".card",
+  link: "a",
+  progress: "progress",
+});
+
+/**
+ * @typedef {Node | string | false | null | undefined} Child False and none are left out.
+ */
+
+/**
+ * An element with its attributes and children.
+ *
+ * @param {string} tag
+ * @param {Record<string, string | boolean | ((event: Event) => void)>} [attributes]
+ *   Functions listen to the event of their name; true is an attribute without a value, false none.
+ * @param {...Child} children
+ * @returns {HTMLElement}
+ */
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") made.addEventListener(name, value);
+    else if (value !== false) made.setAttribute(name, value === true ? "" : value);
+  }
+  const parts = PARTS.filter(([, selector]) => made.matches(selector)).map(([part]) => part);
+  if (parts.length > 0) made.part.add(...parts);
+  made.append(...children.filter((child) => child != null && child !== false));
+  return made;
+}
 
 /**
  * @typedef {import("./wording.js").Wording} Wording
@@ -21,7 +60,7 @@ export function ofSurvey(text, { isForeign, language, direction }) {
  * A state of the form under its heading, which takes the focus.
  *
  * @param {string} heading
- * @param {...import("./dom.js").Child} children
+ * @param {...Child} children
  */
 export function view(heading, ...children) {
   return element(
@@ -32,7 +71,7 @@ export function view(heading, ...children) {
   );
 }
 
-/** @param {...import("./dom.js").Child} made */
+/** @param {...Child} made */
 export function buttons(...made) {
   return element("div", { class: "buttons" }, ...made);
 }
@@ -72,4 +111,13 @@ export function card(heading, rows, style, words) {
     element("dd", {}, ofSurvey(value, words)),
   ]);
   return element("div", { class: style }, element("h3", {}, heading), element("dl", {}, ...lines));
+}
+
+/**
+ * A field for a number as people write it: a browser's own field for numbers misreads some.
+ *
+ * @param {Record<string, string | boolean | ((event: Event) => void)>} attributes
+ */
+export function numberField(attributes) {
+  return element("input", { type: "text", class: "number", autocomplete: "off", ...attributes });
 }

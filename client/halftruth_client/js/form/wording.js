@@ -1,8 +1,8 @@
 /** The form's words in a language: texts with what is put into them, numbers, moments, promises. */
 
 import { NO_ANSWER, NOT_ASKED } from "../attribute.js";
+import { inLanguage } from "../documents.js";
 import { ONE } from "../rational.js";
-import { inLanguage } from "../texts.js";
 import { ENGLISH } from "./words.js";
 
 const GAP = "\u202f";
@@ -196,11 +196,12 @@ export class Wording {
 
   /**
    * @param {import("../protection.js").Protection} protection
-   * @param {Attributes} attributes
+   * @param {import("../schema.js").Schema} schema
    */
-  promises({ prior, designs, bare, provable, hidden, whole, single, series, timed }, attributes) {
+  promises({ prior, designs, unperturbed, provable, hidden, whole, single, series, timed }, schema) {
+    const attributes = new Map(schema.attributes.map((attribute) => [attribute.name, attribute]));
     const sentences = this.designs(designs, attributes);
-    if (bare.length > 0) sentences.push(this.bare(bare));
+    if (unperturbed.length > 0) sentences.push(this.unperturbed(unperturbed));
     for (const { name, answer, other, bound } of provable) {
       const attribute = /** @type {Attribute} */ (attributes.get(name));
       const answers = { answer: this.answer(attribute, answer), other: this.answer(attribute, other) };
@@ -209,7 +210,7 @@ export class Wording {
     }
     if (hidden === 0) return sentences;
     if (whole === null) return [...sentences, this.say("unbounded")];
-    const whose = this.say(bare.length + provable.length > 0 ? "others" : "whole");
+    const whose = this.say(unperturbed.length + provable.length > 0 ? "others" : "whole");
     const epsilon = this.point(String(whole.epsilon));
     sentences.push(this.say("promise", { whose, epsilon, ...this.figures(prior, whole) }));
     if (single !== null) sentences.push(this.say("single", { bound: this.bound(prior, single) }));
@@ -257,10 +258,10 @@ export class Wording {
   }
 
   /** @param {readonly Attribute[]} attributes */
-  bare(attributes) {
+  unperturbed(attributes) {
     const shown = attributes.map((attribute) => this.label(attribute)).join(", ");
     // A label may be a question.
-    return this.say("bare", { labels: shown }).replace("?.", "?");
+    return this.say("unperturbed", { labels: shown }).replace("?.", "?");
   }
 
   /** @type {(prior: number, bound: Bound | null) => string} */

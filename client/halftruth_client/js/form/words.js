@@ -6,7 +6,7 @@
  * categories of `Intl.PluralRules`, chosen by the value of `count`.
  */
 
-import { loaded } from "../delivery.js";
+import { loaded } from "../transport.js";
 
 /**
  * A text, or one by the categories of `Intl.PluralRules`; or a list.
@@ -104,7 +104,7 @@ export const ENGLISH = {
   afterSeries: "if they send the same as you in all waves",
   ordinary: "if they admit it in an ordinary survey",
   exactly: "The same in exact words",
-  bare: "Sent as answered, without protection: {labels}.",
+  unperturbed: "Sent as answered, without protection: {labels}.",
   provable:
     "Of “{label}”, a report can prove the answer “{answer}”, which this survey takes not to be" +
     " sensitive. It never proves “{other}”: {bound}.",

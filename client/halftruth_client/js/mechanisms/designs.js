@@ -1,7 +1,7 @@
 /** Named designs of survey methodology for a question with two answers, as distortion matrices. */
 
+import { membersOf } from "../documents.js";
 import { SurveyError } from "../errors.js";
-import { membersOf } from "../members.js";
 import { ONE, Rational } from "../rational.js";
 
 /**

@@ -1,7 +1,7 @@
 /** Any column-stochastic matrix for each attribute, or a named design. */
 
+import { membersOf } from "../documents.js";
 import { SurveyError } from "../errors.js";
-import { membersOf } from "../members.js";
 import { lcm, ONE, Rational, ZERO } from "../rational.js";
 import { largest } from "./base.js";
 import { readDesign } from "./designs.js";

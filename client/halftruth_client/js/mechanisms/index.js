@@ -1,7 +1,7 @@
 /** The mechanisms, by the name that surveys give them. */
 
+import { membersOf } from "../documents.js";
 import { SurveyError } from "../errors.js";
-import { membersOf } from "../members.js";
 import { DistortionMatrices } from "./distortion-matrices.js";
 import { GammaDiagonal } from "./gamma-diagonal.js";
 import { RandomizedGammaDiagonal } from "./randomized-gamma-diagonal.js";

@@ -1,7 +1,7 @@
 /** Mechanisms that perturb each attribute by itself. */
 
+import { membersOf } from "../documents.js";
 import { SurveyError } from "../errors.js";
-import { membersOf } from "../members.js";
 import { ONE } from "../rational.js";
 import { least, most, RecordMechanism } from "./base.js";
 

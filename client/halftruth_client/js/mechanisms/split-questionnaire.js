@@ -115,10 +115,10 @@ export class SplitQuestionnaire {
    * @param {Response} response
    * @param {import("../sampling.js").RandomBelow} below
    */
-  #symbolFor(cell, { symbols, inside, dimension }, below) {
+  #symbolFor(cell, { symbols, subsetSize, dimension }, below) {
     const { numerator, denominator } = this.gamma;
-    const own = numerator * BigInt(inside);
-    const draw = below(own + denominator * BigInt(symbols - inside));
+    const own = numerator * BigInt(subsetSize);
+    const draw = below(own + denominator * BigInt(symbols - subsetSize));
     const isOwn = draw < own;
     const place = Number(isOwn ? draw / numerator : (draw - own) / denominator);
     if (dimension === 0) return isOwn ? cell : another(place, cell);
@@ -149,9 +149,9 @@ export class SplitQuestionnaire {
    *
    * @param {Response} response
    */
-  #chance({ symbols, inside }) {
-    const own = this.gamma.times(new Rational(BigInt(inside)));
-    return ONE.over(own.plus(new Rational(BigInt(symbols - inside))));
+  #chance({ symbols, subsetSize }) {
+    const own = this.gamma.times(new Rational(BigInt(subsetSize)));
+    return ONE.over(own.plus(new Rational(BigInt(symbols - subsetSize))));
   }
 
   /** @type {Mechanism["fit"]} */
@@ -159,7 +159,7 @@ export class SplitQuestionnaire {
     const views = view === undefined ? this.views : [this.#viewOf(view)];
     const responses = [...new Set(views.map(({ response }) => response))];
     const chances = responses.map((response) =>
-      this.gamma.times(new Rational(BigInt(response.inside))).times(this.#chance(response)),
+      this.gamma.times(new Rational(BigInt(response.subsetSize))).times(this.#chance(response)),
     );
     return { least: least(chances), most: most(chances) };
   }

@@ -1,7 +1,7 @@
 /** Views: groups of questions that are drawn, their weights and their symbols. */
 
+import { membersOf } from "../documents.js";
 import { SurveyError } from "../errors.js";
-import { membersOf } from "../members.js";
 import { points } from "./projective.js";
 
 const MOST_CELLS = 2 ** 20;
@@ -18,7 +18,7 @@ const MEMBERS = ["attributes", "choose", "weight"];
  * @typedef {object} Response
  * @property {number} cells
  * @property {number} symbols
- * @property {number} inside Symbols of each cell's own.
+ * @property {number} subsetSize Symbols of each cell's own.
  * @property {number} dimension t of PG(t−1, q), or 0.
  *
  * A group of questions that may be drawn.
@@ -151,11 +151,11 @@ export function expand(schema, classes, prime, direct) {
 
 /** @type {(cells: number, prime: number, direct: number) => Response} */
 function responseTo(cells, prime, direct) {
-  if (cells <= direct) return { cells, symbols: cells, inside: 1, dimension: 0 };
+  if (cells <= direct) return { cells, symbols: cells, subsetSize: 1, dimension: 0 };
   let dimension = 3;
   while (points(prime, dimension) < cells) dimension += 1;
-  const [symbols, inside] = [points(prime, dimension), points(prime, dimension - 1)];
-  return { cells, symbols, inside, dimension };
+  const [symbols, subsetSize] = [points(prime, dimension), points(prime, dimension - 1)];
+  return { cells, symbols, subsetSize, dimension };
 }
 
 /**

@@ -1,11 +1,11 @@
 /** Questions of a SurveyJS model as those of a survey: which are asked, and their answers. */
 
 import { ParameterError } from "../errors.js";
-import { rangeOf } from "../form/questionnaire.js";
+import { rangeOf } from "../questionnaire.js";
 
 /**
  * @import { Attribute } from "../attribute.js"
- * @import { Questionnaire } from "../form/questionnaire.js"
+ * @import { Questionnaire } from "../questionnaire.js"
  *
  * Name and answers of an attribute by a name and the values in a questionnaire: of the question
  * `smoker`, the option `symptoms[cough]` or the row `mood.morning`. Of a number there are no values.
@@ -158,8 +158,7 @@ function offered(field) {
   const [other] = more(question, ["other"]).filter((item) => isWhole || items.includes(item));
   question.choices = isWhole ? question.choices : items.filter((item) => item !== question.otherItem);
   if (other) {
-    const text = other.locText.getJson() ?? other.text;
-    question.choices = [...question.choices, { value: other.value, text }];
+    question.choices = [...question.choices, { value: other.value, text: other.text }];
   }
   question.showOtherItem = false;
   for (const item of question.choices) switchOff(item);

@@ -90,7 +90,7 @@ export default {
   afterSeries: "wenn sie in allen Wellen dasselbe senden wie Sie",
   ordinary: "wenn sie es in gewöhnlichen Umfragen zugeben",
   exactly: "Dasselbe genau gesagt",
-  bare: "Wird ohne Schutz so gesendet, wie Sie antworten: {labels}.",
+  unperturbed: "Wird ohne Schutz so gesendet, wie Sie antworten: {labels}.",
   provable:
     "Bei „{label}“ kann ein Bericht die Antwort „{answer}“ beweisen, die nach Angabe dieser Umfrage" +
     " nicht heikel ist. „{other}“ beweist er nie: {bound}.",

@@ -92,7 +92,7 @@ export default {
   afterSeries: "si envían lo mismo que usted en todas las oleadas",
   ordinary: "si lo admiten en una encuesta corriente",
   exactly: "Lo mismo con palabras exactas",
-  bare: "Se envía tal como usted responde, sin protección: {labels}.",
+  unperturbed: "Se envía tal como usted responde, sin protección: {labels}.",
   provable:
     "De «{label}», un informe puede demostrar la respuesta «{answer}», que esta encuesta no considera" +
     " delicada. Nunca demuestra «{other}»: {bound}.",

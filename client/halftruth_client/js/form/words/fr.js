@@ -91,7 +91,7 @@ export default {
   afterSeries: "si elles envoient la même chose que vous à toutes les vagues",
   ordinary: "si elles l’avouent dans une enquête ordinaire",
   exactly: "La même chose en termes exacts",
-  bare: "Envoyé tel que vous répondez, sans protection : {labels}.",
+  unperturbed: "Envoyé tel que vous répondez, sans protection : {labels}.",
   provable:
     "Pour « {label} », un rapport peut prouver la réponse « {answer} », que cette enquête ne considère" +
     " pas comme sensible. Il ne prouve jamais « {other} » : {bound}.",

@@ -1,4 +1,4 @@
-/** Texts in one language or in several. */
+/** Parts of what collectors publish: objects whose members are all known, and texts in one language or in several. */
 
 import { SurveyError } from "./errors.js";
 
@@ -61,4 +61,24 @@ export function readText(document = "", languages, field) {
     throw new SurveyError(`${field}: expected text, or text by language`, field);
   }
   return Object.freeze(Object.fromEntries(texts));
+}
+
+/**
+ * The members of an object, all of which this client knows: what it does not, it cannot keep to.
+ *
+ * @param {unknown} value
+ * @param {readonly string[]} known
+ * @param {string} field Its name, for the message.
+ * @returns {Record<string, unknown>}
+ * @throws {SurveyError}
+ */
+export function membersOf(value, known, field) {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new SurveyError(`${field}: expected an object`, field);
+  }
+  const unknown = Object.keys(value).find((member) => !known.includes(member));
+  if (unknown !== undefined) {
+    throw new SurveyError(`${field}: unknown member '${unknown}'`, unknown);
+  }
+  return /** @type {Record<string, unknown>} */ (value);
 }

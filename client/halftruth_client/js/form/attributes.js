@@ -1,7 +1,8 @@
-/** Attributes of `<halftruth-form>`, and properties that reflect them. */
+/** Attributes of `<halftruth-form>`: the properties that reflect them, and the session that they set up. */
 
 /**
- * @import { Properties, TypedEvents } from "./types.d.ts"
+ * @import { Settings } from "../session.js"
+ * @import { FormEvents, Properties, TypedEvents } from "./types.d.ts"
  */
 
 /** Attributes, each with the property that reflects it. */
@@ -52,6 +53,25 @@ for (const [attribute, property] of Object.entries(ATTRIBUTES)) {
 }
 
 /** An element whose properties are its attributes, and whose events are typed. */
-export const Reflecting = /** @type {{ new (): TypedEvents & HTMLElement & Properties, prototype: HTMLElement }} */ (
+export const Reflecting = /** @type {{ new (): TypedEvents<FormEvents> & HTMLElement & Properties, prototype: HTMLElement }} */ (
   /** @type {unknown} */ (ReflectingElement)
 );
+
+/** Attributes whose value is a list, with blanks between its items. */
+const LISTS = ["unprotected", "digests", "operator-keys"];
+
+/**
+ * Settings of a session, from the attributes that an element has.
+ *
+ * @param {Element} form
+ * @returns {Settings}
+ */
+export function settingsOf(form) {
+  const written = Object.entries(ATTRIBUTES).flatMap(([attribute, property]) => {
+    const value = form.getAttribute(attribute);
+    if (value === null) return [];
+    return [[property, LISTS.includes(attribute) ? value.split(/\s+/).filter(Boolean) : value]];
+  });
+  const { history: _, collector, ...settings } = Object.fromEntries(written);
+  return { ...settings, collector: collector || location.origin };
+}

@@ -1,14 +1,14 @@
 /** Questions of one person, and their answers so far. */
 
-import { NO_ANSWER, NOT_ASKED } from "../attribute.js";
-import { decimals } from "../number.js";
-import { randomBelow } from "../sampling.js";
-import { inLanguage } from "../texts.js";
+import { NO_ANSWER, NOT_ASKED } from "./attribute.js";
+import { inLanguage } from "./documents.js";
+import { decimals } from "./number.js";
+import { randomBelow } from "./sampling.js";
 
 /**
- * @import { Attribute, Question } from "../attribute.js"
- * @import { Line } from "./views.js"
- * @import { Wording } from "./wording.js"
+ * @import { Attribute, Question } from "./attribute.js"
+ * @import { Line } from "./form/views.js"
+ * @import { Wording } from "./form/wording.js"
  *
  * A question with those of its options that are asked about, and codes of its categories, or
  * positions of these options, in the order shown.
@@ -26,12 +26,13 @@ export const NO_NUMBER = "?";
  */
 export class Questionnaire {
   /**
-   * @param {import("../schema.js").Schema} schema
+   * @param {import("./schema.js").Schema} schema
    * @param {readonly string[]} [names] Attributes that answers are needed to; by default all.
-   * @param {import("../sampling.js").RandomBelow} [below] For tests.
+   * @param {import("./sampling.js").RandomBelow} [below] For tests.
    */
   constructor(schema, names = schema.names, below = randomBelow()) {
     this.schema = schema;
+    this.names = names;
     const needed = new Set(names);
     /** @type {readonly Asked[]} Orders are drawn once, before anything is answered. */
     this.all = schema.questions.flatMap((question) => {
@@ -141,7 +142,7 @@ export function offeredMissing({ missing, optional, askIf }) {
   );
 }
 
-/** @type {(range: import("../number.js").NumberRange, words: Wording) => Record<string, string>} */
+/** @type {(range: import("./number.js").NumberRange, words: Wording) => Record<string, string>} */
 export function rangeOf({ minimum, maximum }, words) {
   return { minimum: words.point(decimals(minimum)), maximum: words.point(decimals(maximum)) };
 }
@@ -149,7 +150,7 @@ export function rangeOf({ minimum, maximum }, words) {
 /**
  * @param {Question} question
  * @param {readonly Attribute[]} attributes
- * @param {import("../sampling.js").RandomBelow} below
+ * @param {import("./sampling.js").RandomBelow} below
  */
 function orderOf({ kind }, attributes, below) {
   const [{ categories, missing, shuffle }] = attributes;

@@ -6,9 +6,10 @@ const PLACE = "halftruth-page";
 /** Milliseconds that a browser may take to go back. */
 const PATIENCE = 1_000;
 
-export class Trail {
+/** Pages of a form, each with a place in the browser's history where the form is asked to keep one. */
+export class PageHistory {
   /** @type {(() => void)[]} Pages so far, each as it is shown once more. */
-  #steps = [];
+  #pages = [];
   #form;
 
   /** @param {HTMLElement & {hasAnswers: () => boolean}} form */
@@ -41,7 +42,7 @@ export class Trail {
 
   /** Begin anew, from wherever the browser is. */
   reset() {
-    this.#steps = [];
+    this.#pages = [];
   }
 
   /**
@@ -49,7 +50,7 @@ export class Trail {
    * the places behind it have goes with them: from here on it is kept with the report.
    */
   async finish() {
-    let place = this.#isKept() ? this.#steps.length - 1 : 0;
+    let place = this.#isKept() ? this.#pages.length - 1 : 0;
     this.reset();
     for (; place > 0; place -= 1) {
       const { invitation, ...others } = history.state ?? {};
@@ -63,32 +64,32 @@ export class Trail {
     }
   }
 
-  /** @param {() => void} step Shows a further page. */
-  go(step) {
-    const place = this.#steps.push(step) - 1;
+  /** @param {() => void} show Shows a further page. */
+  go(show) {
+    const place = this.#pages.push(show) - 1;
     if (this.#isKept()) {
       // Beside what a router of the page has written there.
       const state = { ...history.state, [PLACE]: place };
       if (place === 0) history.replaceState(state, "");
       else history.pushState(state, "");
     }
-    step();
+    show();
   }
 
   back = () => {
     if (this.#isKept()) history.back();
-    else this.#return(this.#steps.length - 2);
+    else this.#return(this.#pages.length - 2);
   };
 
   /** @param {number} place Of a page that was shown before. */
   #return(place) {
-    this.#steps.length = place + 1;
-    this.#steps[place]();
+    this.#pages.length = place + 1;
+    this.#pages[place]();
   }
 
   #travelled = (/** @type {PopStateEvent} */ { state }) => {
     const place = state?.[PLACE];
-    const last = this.#steps.length - 1;
+    const last = this.#pages.length - 1;
     if (place === undefined || place === last || last < 0) return;
     // Forward goes by the form's own buttons, which look at the answers.
     if (place > last) history.go(last - place);

@@ -1,0 +1,465 @@
+// The life cycle of a response, without a view: each state, what leads to it, and what is told of it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Session } from "../../client/halftruth_client/js/session.js";
+import { ADDRESS, away, byName, FakeStorage, problem, setUp, surveyOf } from "./helpers.mjs";
+
+// Two draws of one record coincide with a probability of 6^−30, so that equal values are remembered ones.
+const WIDTH = 30;
+const DOCUMENT = surveyOf(
+  Array.from({ length: WIDTH }, () => 6),
+  { kind: "randomized-response", keep: byName(Array.from({ length: WIDTH }, () => "1/5")) },
+);
+const ANSWERS = Array.from({ length: WIDTH }, (_, j) => [`a${j}`, `c${j % 6}`]);
+
+/** Half of the questions are drawn before anything is answered. */
+const SPLIT = surveyOf([2, 3], {
+  kind: "split-questionnaire",
+  gamma: "9",
+  prime: 5,
+  direct: 6,
+  views: [{ attributes: [["a0", "a1"]], choose: [1], weight: 1 }],
+});
+
+const INVITATION = "0123456789abcdef0123456789abcdef";
+const ANOTHER = "fedcba9876543210fedcba9876543210";
+const INVITED = { terms: { invitations: true, sealing_key: null } };
+const SHARED = { terms: { shared_devices: true } };
+const wave = (number, more = {}) => ({
+  ...surveyOf([2, 2], { kind: "gamma-diagonal", gamma: "3" }),
+  ...{ id: `wave-${number}`, series: { id: "panel", wave: number, total_gamma: "9" } },
+  ...more,
+});
+
+/** A collector and a browser; `begin` makes sessions of them that note what they go through. */
+async function browser(document = DOCUMENT, { published, ...options } = {}) {
+  const { collector, storage } = await setUp(document, { published });
+  const begin = (more = {}) => {
+    const given = { survey: document.id, collector: ADDRESS, maxGamma: "1000", storage, fetch: collector.fetch };
+    const session = new Session({ ...given, retries: 0, ...options, ...more });
+    session.seen = [];
+    session.addEventListener("change", () => session.seen.push(session.state));
+    for (const name of ["submitted", "refused"]) {
+      session.addEventListener(name, ({ detail }) => session.seen.push([name, detail]));
+    }
+    return session;
+  };
+  return { collector, storage, begin };
+}
+
+/** The same with a session that is asking, and has answers. */
+async function answered(...how) {
+  const made = await browser(...how);
+  const session = made.begin();
+  assert.equal(await session.open(), "asking", String(session.error));
+  session.questionnaire.set(ANSWERS.slice(0, session.survey.schema.names.length));
+  session.seen = [];
+  return { ...made, session };
+}
+
+/** Resolves once a session is in a state. */
+const becomes = (session, state) =>
+  new Promise((resolve) => {
+    const look = () => session.state === state && resolve();
+    session.addEventListener("change", look);
+    look();
+  });
+
+/** What was sent, each report once. */
+const drawn = ({ posted }) => [...new Set(posted.flatMap(({ reports }) => reports.map((one) => JSON.stringify(one))))];
+
+const TICKING = { apis: ["setInterval", "setTimeout", "Date"], now: 1_900_000_000_000 };
+
+test("what is asked is known before anything is drawn or kept, and one report of it is counted", async () => {
+  const { collector, storage, session } = await answered();
+  assert.deepEqual(session.questionnaire.names, session.survey.schema.names);
+  assert.deepEqual([storage.items.size, collector.posted.length, session.mayHaveLeft], [0, 0, false]);
+  assert.equal(await session.submit(), "counted");
+  const [{ id, values }] = collector.posted[0].reports;
+  assert.deepEqual(session.seen, ["sending", "counted", ["submitted", { id, status: "accepted" }]]);
+  assert.deepEqual([session.isOwn, session.mayHaveLeft, session.canResend], [true, true, false]);
+  assert.deepEqual(session.report.values, values);
+  // The answers stay beside it, for whoever gave them.
+  assert.equal(session.questionnaire.answers.size, WIDTH);
+});
+
+test("whoever answers again sends the same report, also with other answers", async () => {
+  const { collector, session } = await answered();
+  await session.submit();
+  session.questionnaire.set([["a0", "c5"]]);
+  assert.equal(await session.submit(), "counted");
+  assert.equal(session.seen.at(-1)[1].status, "duplicate");
+  assert.deepEqual([collector.reports.size, drawn(collector).length], [1, 1]);
+});
+
+// What this browser remembers of an earlier visit.
+
+const EARLIER = {
+  counted: [[], "counted", [], false],
+  "not confirmed": [[away], "waiting", [], true],
+  refused: [[() => problem(409, "it is closed", "closes_at")], "refused", [["refused", { message: "it is closed" }]], false],
+};
+
+for (const [what, [trouble, state, told, canResend]] of Object.entries(EARLIER)) {
+  test(`a report of an earlier visit that was ${what} is found, and nothing is asked`, async () => {
+    const { collector, begin, session } = await answered();
+    collector.trouble = [...trouble];
+    await session.submit();
+    session.leave();
+    collector.trouble = [away];
+    const later = begin();
+    assert.equal(await later.open(), state);
+    assert.deepEqual(later.seen, ["loading", state, ...told]);
+    assert.deepEqual([later.questionnaire, later.isOwn, later.canResend], [null, false, canResend]);
+    assert.equal(drawn(collector).length, 1);
+    later.leave();
+  });
+}
+
+test("what is remembered and cannot be read lets nothing be asked, and nothing be denied", async () => {
+  const { storage, begin } = await browser();
+  storage.items.set("halftruth:health", "null");
+  const session = begin();
+  assert.equal(await session.open(), "failed");
+  assert.deepEqual([session.error.name, session.mayHaveLeft], ["AnsweredBefore", true]);
+});
+
+test("another version of what was answered is not asked", async () => {
+  const { collector, begin, session } = await answered();
+  await session.submit();
+  await collector.publish({ ...DOCUMENT, title: "Health, again" });
+  const later = begin();
+  assert.deepEqual([await later.open(), later.error.name], ["failed", "AnsweredBefore"]);
+});
+
+// Nothing is asked.
+
+const settings = (field, more) => [{}, more, { name: "ParameterError", field }];
+const UNASKED = {
+  "a survey without an id": settings("survey", { survey: "" }),
+  "no limit": settings("maxGamma", { maxGamma: undefined }),
+  "no address": settings("url", { collector: "" }),
+  "something else than drawn or all": settings("ask", { ask: "some" }),
+  ...Object.fromEntries(
+    ["0", "-5", "1441", "1e1", "", "5abc", 0, null].map((sendEvery) => [
+      `minutes that are ${JSON.stringify(sendEvery)}`,
+      settings("sendEvery", { sendEvery }),
+    ]),
+  ),
+  "a survey that protects too little": [{}, { maxGamma: "2" }, { name: "SurveyRefused", field: "maxGamma" }],
+  "a closed survey": [{ published: { status: "closed" } }, {}, { name: "SurveyRefused", field: "status" }],
+  "no invitation": [{ published: INVITED }, {}, { name: "ParameterError", field: "invitation" }],
+  "half an invitation": [
+    { published: INVITED }, { invitation: "01" }, { name: "ParameterError", field: "invitation" },
+  ],
+  "a collector that is away": [{}, { fetch: away }, { name: "CollectorUnavailable", field: undefined }],
+  "a page that cannot show it": [
+    {}, { prepare: () => assert.fail("no room") }, { name: "AssertionError", field: undefined },
+  ],
+};
+
+for (const [what, [published, more, { name, field }]] of Object.entries(UNASKED)) {
+  test(`nothing is asked where there is ${what}, and the page hears so`, async () => {
+    const { collector, storage, begin } = await browser(DOCUMENT, published);
+    const session = begin(more);
+    assert.equal(await session.open(), "failed");
+    assert.deepEqual([session.error.name, session.error.field], [name, field]);
+    const message = name === "AssertionError" ? "something unforeseen went wrong" : session.error.message;
+    assert.deepEqual(session.seen, ["loading", "failed", ["refused", { message }]]);
+    assert.equal(collector.posted.length + storage.items.size, 0);
+    if (name === "ParameterError" && field !== "invitation") assert.equal(collector.requests.length, 0);
+    assert.equal(session.mayHaveLeft, false);
+  });
+}
+
+test("a spent invitation is told before anything is asked, and one that nobody knows of is not", async () => {
+  for (const [unspent, state] of [[false, "failed"], [true, "asking"], [null, "asking"]]) {
+    const { collector, begin } = await browser(DOCUMENT, { published: INVITED });
+    collector.unspent = unspent;
+    const session = begin({ invitation: INVITATION });
+    assert.equal(await session.open(), state);
+    if (state === "failed") assert.deepEqual([session.error.name, session.error.field], ["SurveyRefused", "invitation"]);
+    assert.ok(!JSON.stringify(collector.requests).includes(INVITATION));
+  }
+});
+
+test("what failed may be opened once more", async () => {
+  const { collector, begin } = await browser();
+  let fetch = away;
+  const session = begin({ fetch: (...request) => fetch(...request) });
+  await session.open();
+  fetch = collector.fetch;
+  assert.equal(await session.open(), "asking");
+  assert.deepEqual([session.error, session.seen.slice(-2)], [null, ["loading", "asking"]]);
+});
+
+test("a page prepares once all is known, and before anything is asked", async () => {
+  const { begin } = await browser(SPLIT);
+  const seen = [];
+  const session = begin({ prepare: ({ state, questionnaire, survey, view }) => seen.push([state, questionnaire.names, survey.id, view]) });
+  await session.open();
+  assert.deepEqual(seen, [["loading", session.questionnaire.names, "health", session.view]]);
+});
+
+test("only what is drawn for this browser is asked, each time the same, or all", async () => {
+  const { begin, storage } = await browser(SPLIT);
+  const all = begin({ ask: "all" });
+  await all.open();
+  assert.deepEqual([all.questionnaire.names, all.view, storage.items.size], [["a0", "a1"], undefined, 0]);
+  const asked = new Set();
+  for (let visit = 0; visit < 12; visit += 1) {
+    const session = begin();
+    await session.open();
+    assert.equal(session.questionnaire.all.length, 1);
+    asked.add(`${session.questionnaire.names} ${session.view}`);
+  }
+  assert.equal(asked.size, 1);
+});
+
+// Sending.
+
+test("answers that are no record go back to be completed, and nothing is drawn", async () => {
+  const { collector, storage, session } = await answered();
+  session.questionnaire.set([["a7", "SECRET"]]);
+  assert.equal(await session.submit(), "asking");
+  assert.deepEqual([session.error.name, session.error.field], ["RecordError", "a7"]);
+  assert.deepEqual(session.seen.slice(0, 2), ["sending", "asking"]);
+  assert.ok(!JSON.stringify(session.seen).includes("SECRET"));
+  assert.deepEqual([collector.posted.length, storage.items.size, session.mayHaveLeft], [0, 0, false]);
+  session.questionnaire.set([["a7", "c0"]]);
+  assert.equal(await session.submit(), "counted");
+});
+
+test("a report that cannot be remembered is not sent, and is drawn once it can be", async () => {
+  const { collector, storage, session } = await answered();
+  storage.fails = (method) => method === "setItem";
+  assert.equal(await session.submit(), "failed");
+  assert.deepEqual(session.seen.at(-1), ["refused", { message: "something unforeseen went wrong" }]);
+  assert.deepEqual([collector.posted.length, session.mayHaveLeft], [0, false]);
+  storage.fails = () => false;
+  assert.equal(await session.submit(), "counted");
+});
+
+test("what waits is sent every five seconds, as the same report, until it is counted", async (t) => {
+  const { collector, session } = await answered();
+  t.mock.timers.enable(TICKING);
+  collector.trouble = [away, away, () => problem(404)];
+  assert.equal(await session.submit(), "waiting");
+  const { id } = session.report;
+  assert.deepEqual(session.seen, ["sending", "waiting", ["submitted", { id, status: "waiting" }]]);
+  assert.deepEqual([session.canResend, session.heldUntil], [true, 0]);
+  const flushed = async (posts) => {
+    t.mock.timers.tick(4_999);
+    assert.equal(collector.posted.length, posts - 1);
+    t.mock.timers.tick(1);
+    while (collector.posted.length < posts) await new Promise((resolve) => setImmediate(resolve));
+    for (let i = 0; i < 20; i += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  await flushed(2);
+  await flushed(3);
+  assert.equal(session.state, "waiting");
+  await flushed(4);
+  assert.equal(session.state, "counted");
+  assert.deepEqual(session.seen.slice(3), ["counted", ["submitted", { id, status: "accepted" }]]);
+  assert.deepEqual([session.isOwn, drawn(collector).length], [true, 1]);
+  t.mock.timers.tick(60_000);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(collector.posted.length, 4);
+});
+
+test("a busy collector is not asked before its time, and whoever answers is told at once", async () => {
+  const { collector, begin } = await browser();
+  const session = begin({ retries: 2 });
+  await session.open();
+  session.questionnaire.set(ANSWERS);
+  collector.trouble = Array(3).fill(() => new Response("{}", { status: 429, headers: { "Retry-After": "30" } }));
+  const begun = performance.now();
+  assert.equal(await session.submit(), "waiting");
+  assert.ok(performance.now() - begun < 10_000);
+  assert.equal(collector.posted.length, 1);
+  session.leave();
+});
+
+for (const [what, trouble] of Object.entries({
+  "no answer": away,
+  404: () => problem(404),
+  500: () => new Response("<html>", { status: 500 }),
+  "a receipt that cannot be read": () => new Response("{}"),
+})) {
+  test(`a report is kept, and not said to be refused, where the collector answers ${what}`, async () => {
+    const { collector, storage, session } = await answered();
+    collector.trouble = [trouble];
+    assert.equal(await session.submit(), "waiting");
+    assert.deepEqual([session.seen.length, storage.reports.length], [3, 1]);
+    // By hand, at any time.
+    assert.equal(await session.resend(), "counted");
+    assert.equal(drawn(collector).length, 1);
+  });
+}
+
+test("a report that is refused for good takes the answers with it, at once or later", async (t) => {
+  for (const waits of [false, true]) {
+    const { collector, session } = await answered();
+    if (waits) t.mock.timers.enable(TICKING);
+    collector.trouble = [...(waits ? [away] : []), () => problem(422, "values: expected others", "values")];
+    await session.submit();
+    if (waits) t.mock.timers.tick(5_000);
+    await becomes(session, "refused");
+    assert.deepEqual(session.seen.at(-1), ["refused", { message: "values: expected others" }]);
+    assert.deepEqual([session.error.field, session.questionnaire.answers.size], ["values", 0]);
+    assert.deepEqual([session.mayHaveLeft, session.canResend], [true, false]);
+  }
+});
+
+test("the same report comes with another invitation after one that was refused", async () => {
+  const { collector, session } = await answered(DOCUMENT, { published: INVITED, invitation: INVITATION });
+  collector.trouble = [() => problem(403, "no such invitation", "invitation")];
+  assert.equal(await session.submit(), "refused");
+  assert.equal(session.canResend, false);
+  session.invitation = ANOTHER;
+  assert.equal(session.canResend, true);
+  assert.equal(await session.resend(), "counted");
+  const reports = collector.posted.slice(1).map(({ reports: [report] }) => report);
+  assert.deepEqual(reports.map(({ invitation }) => invitation), [INVITATION, ANOTHER]);
+  assert.deepEqual(reports[0].values, reports[1].values);
+});
+
+test("a later visit with an invitation sends what was not let in", async () => {
+  const { collector, begin, session } = await answered(DOCUMENT, { published: INVITED, invitation: INVITATION });
+  collector.trouble = [() => problem(403, "no such invitation", "invitation")];
+  await session.submit();
+  const later = begin({ invitation: ANOTHER });
+  assert.deepEqual([await later.open(), later.canResend, begin().canResend], ["refused", true, false]);
+  collector.published.status = "closed";
+  await later.open();
+  assert.equal(later.canResend, false);
+});
+
+for (const [taken, leaves] of [[1_200, 300_000], [299_999, 300_000], [300_000, 600_000]]) {
+  test(`a report whose answers took ${taken} ms leaves after ${leaves} ms, and no sooner`, async (t) => {
+    t.mock.timers.enable(TICKING);
+    const { collector, session } = await answered(DOCUMENT, { sendEvery: "5" });
+    t.mock.timers.tick(taken);
+    const requests = collector.requests.length;
+    assert.equal(await session.submit(), "waiting");
+    assert.deepEqual([session.heldUntil, session.canResend], [TICKING.now + leaves, false]);
+    t.mock.timers.tick(leaves - taken - 1);
+    for (let i = 0; i < 20; i += 1) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(collector.requests.length, requests);
+    t.mock.timers.tick(1);
+    await becomes(session, "counted");
+    assert.equal(collector.posted.length, 1);
+  });
+}
+
+// Whoever comes next.
+
+test("whoever leaves leaves no answer, and what is still on its way is told to nobody", async () => {
+  const { collector, session } = await answered();
+  let answer;
+  collector.trouble = [() => new Promise((resolve) => { answer = resolve; })];
+  const sent = session.submit();
+  while (answer === undefined) await new Promise((resolve) => setImmediate(resolve));
+  session.leave();
+  assert.equal(session.questionnaire.answers.size, 0);
+  answer(new Response(JSON.stringify({ accepted: 1 }), { status: 202 }));
+  assert.equal(await sent, "left");
+  assert.deepEqual(session.seen, ["sending", "left"]);
+  assert.equal(session.isOwn, false);
+});
+
+test("whoever leaves while the survey is fetched is asked nothing", async () => {
+  const { begin } = await browser();
+  const session = begin();
+  const opened = session.open();
+  session.leave();
+  assert.equal(await opened, "left");
+  assert.deepEqual([session.seen, session.questionnaire], [["loading", "left"], null]);
+});
+
+test("the answers of a second tab are forgotten, as the report is that of the first", async () => {
+  const { collector, begin, session } = await answered();
+  const second = begin();
+  await second.open();
+  second.questionnaire.set(ANSWERS.map(([name]) => [name, "c0"]));
+  await session.submit();
+  assert.equal(await second.submit(), "counted");
+  assert.deepEqual([second.status, second.isOwn, second.questionnaire.answers.size], ["duplicate", false, 0]);
+  assert.equal(drawn(collector).length, 1);
+});
+
+test("a tab that waits notices that another one sent the report", async (t) => {
+  const { collector, begin, session } = await answered();
+  t.mock.timers.enable(TICKING);
+  collector.trouble = [away];
+  await session.submit();
+  const other = begin();
+  assert.equal(await other.open(), "counted");
+  t.mock.timers.tick(5_000);
+  await becomes(session, "counted");
+  assert.deepEqual([session.isOwn, other.isOwn, collector.reports.size], [true, false, 1]);
+});
+
+test("another person answers on a shared device, and shows nothing of the one before", async () => {
+  const { collector, storage, session } = await answered(DOCUMENT, { published: SHARED });
+  await session.submit();
+  assert.equal(await session.forgetReport(), "asking");
+  assert.deepEqual([session.questionnaire.answers.size, storage.reports.length, session.isOwn], [0, 0, false]);
+  session.questionnaire.set(ANSWERS);
+  assert.equal(await session.submit(), "counted");
+  assert.equal(collector.reports.size, 2);
+});
+
+test("where one report is taken from each device, nobody else is asked", async () => {
+  const { storage, session } = await answered();
+  await session.submit();
+  assert.equal(await session.forgetReport(), "failed");
+  assert.deepEqual([session.error.name, storage.reports.length], ["ParameterError", 1]);
+});
+
+test("the ledger of a series is known before and after, refuses, and can be forgotten", async () => {
+  const made = await browser(wave(1));
+  const spent = [];
+  for (const number of [1, 2]) {
+    await made.collector.publish(wave(number));
+    const session = made.begin({ survey: `wave-${number}` });
+    await session.open();
+    spent.push(String(session.ledger.gamma));
+    session.questionnaire.set(ANSWERS.slice(0, 2).map(([name]) => [name, "c0"]));
+    await session.submit();
+    spent.push(String(session.ledger.gamma));
+  }
+  assert.deepEqual(spent, ["1", "3", "3", "9"]);
+  await made.collector.publish(wave(3));
+  const third = made.begin({ survey: "wave-3" });
+  assert.equal(await third.open(), "failed");
+  assert.deepEqual([third.error.name, third.error.field], ["LedgerRefused", "series.total_gamma"]);
+  assert.equal(await third.forgetLedger(third.error.survey), "asking");
+  assert.equal(String(third.ledger.gamma), "1");
+});
+
+test("a ledger is there only where something bounds it", async () => {
+  for (const [more, isThere] of [[{}, false], [{ maxTotalGamma: "1000000" }, true]]) {
+    const { begin } = await browser(surveyOf([2], { kind: "gamma-diagonal", gamma: "3" }));
+    const session = begin(more);
+    await session.open();
+    assert.equal(session.ledger !== null, isThere);
+  }
+});
+
+test("where the browser keeps nothing, a series is not asked", async () => {
+  const storage = new FakeStorage();
+  storage.fails = () => true;
+  const before = Object.getOwnPropertyDescriptor(globalThis, "localStorage");
+  Object.defineProperty(globalThis, "localStorage", { value: storage, configurable: true });
+  try {
+    const { begin } = await browser(wave(1));
+    const session = begin({ storage: undefined });
+    assert.deepEqual([await session.open(), session.error.field], ["failed", "storage"]);
+  } finally {
+    if (before) Object.defineProperty(globalThis, "localStorage", before);
+    else delete globalThis.localStorage;
+  }
+});
