@@ -1,5 +1,6 @@
 """Coefficients of a regression as messages."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..estimation.equation import Equation
 from ..estimation.estimates import estimates
 from ..estimation.intervals import NUMBER, RATIO, ConfidenceSets, fieller_sets
 from ..estimation.regression import Regression
-from ..estimation.reliability import grades
+from ..estimation.reliability import NOT, grades
 
 #: Largest logarithm of an odds ratio that is written.
 _FARTHEST = 700.0
@@ -30,17 +31,20 @@ def coefficients_of(
     if fit.ratio is not None:
         sets = fieller_sets(*fit.ratio, quantile=quantile)
     p_values = 2 * scipy.special.ndtr(-np.abs(fit.z))
-    # By the row that is shown: of an odds ratio, or of a difference on the scale of the outcome.
+    terms = model.predictors.terms
+    # An odds ratio, or a difference on the scale of the outcome, between the ends of a predictor
+    # with scores: a unit of them may be a year or a decade.
+    spans = {each.name: float(np.ptp(each.values)) for each in model.predictors.each}
+    scored = [[f.attribute for f in term if f.category is None] for term in terms]
+    over = sets.half_width * [math.prod(spans[name] for name in names) for names in scored]
     with np.errstate(over="ignore"):
         odds = np.exp([fit.coefficients, *ends])
-        margins = (
-            np.exp(half_widths) if odds_scale else sets.half_width / np.ptp(model.outcome.scores)
-        )
-    grade = grades(margins, ratio=odds_scale)
+        margins = np.exp(over) if odds_scale else over / np.ptp(model.outcome.scores)
+    untested = np.isnan(fit.z) & (fit.standard_error > 0)
+    grade = np.where(untested, NOT, grades(margins, ratio=odds_scale))
     # An end may be too far for a number, and then there is no interval.
     near = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
     ratios = estimates(Estimate, RATIO, odds[0], half_widths * np.nan, tuple(near), grade=grade)
-    terms = model.predictors.terms
     first = [term[0] if term else None for term in terms]
     return estimates(
         Coefficient,

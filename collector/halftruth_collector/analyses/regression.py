@@ -36,7 +36,9 @@ from ..estimation.equation import Equation, equation
 from ..estimation.estimates import covariance_of
 from ..estimation.linear import fit_linear_pairs, fit_linear_table
 from ..estimation.model import (
+    LoglinearModel,
     Reported,
+    at_independence,
     channel_of_outcome,
     described,
     perturbed_outcome_regression,
@@ -48,14 +50,15 @@ from .base import Analysis, Counted, Grid, clearest, errors_naming, middle_answe
 from .coefficients import coefficients_of
 from .deciding import count_in_words, decide_each, p_in_words, sign, tested_by, with_adjusted
 
-#: Standard error of a log odds ratio above which a model gives no p-value: where 20 000 reports of
-#: the gamma-diagonal matrix have 432 cells, 19 % were below 5 % though no predictor mattered.
+#: Standard error of a log odds ratio above which a model gives no p-value, if answers were
+#: independent: where 20 000 reports of the gamma-diagonal matrix have 432 cells, 19 % of all were
+#: below 5 % though no predictor mattered.
 _FAR = 0.5
 
 _TOO_LITTLE = (
-    f"The reports tell too little of coefficients with a standard error above {_FAR}: their"
-    " intervals may miss the truth more often than they say, and they have no p-value and no error"
-    " of their marginal effect."
+    "There are too few reports for coefficients without a p-value: if all answers were independent,"
+    f" the standard error would be above {_FAR}. Their intervals can miss the truth more often than"
+    " they say."
 )
 
 #: What the likelihood of a perturbed outcome assumes.
@@ -201,19 +204,23 @@ def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> _F
         except (DomainTooLarge, EstimateError):
             modelled = [*model.names, *query.where]
             answers = counted.model(crossed, modelled)
-        table = shares(answers, model.names, query.where, "exclude")
+        fit = _fit_model(answers, query, model)
+        # Not by the estimated errors: those that come out small would be the ones shown.
+        even = at_independence(counted.survey, counted.counts, answers)
+        far = _fit_model(even, query, model).standard_error > _FAR
     fitted = described(counted.survey, counted.counts, crossed, modelled)
-    joint = Joint(
-        table.support.reshape(-1, len(model.outcome.scores)),
-        table.parameters,
-        table.gradient * table.support.reshape(-1, 1),
-    )
-    fit = fit_regression(joint, model.predictors.everywhere(), model.outcome)
-    far = fit.standard_error > _FAR
     if not far.any():
         return _Fitted(fit, "model", None, None, fitted)
     tested = dataclasses.replace(fit, z=np.where(far, np.nan, fit.z))
     return _Fitted(tested, "model", None, _TOO_LITTLE, fitted)
+
+
+def _fit_model(answers: LoglinearModel, query: RegressionQuery, model: Equation) -> Regression:
+    """Fit the equation to the table of a model of all answers."""
+    table = shares(answers, model.names, query.where, "exclude")
+    support = table.support.reshape(-1, len(model.outcome.scores))
+    joint = Joint(support, table.parameters, table.slopes)
+    return fit_regression(joint, model.predictors.everywhere(), model.outcome)
 
 
 def grid(result: RegressionResult) -> Grid:

@@ -97,14 +97,18 @@ def test_few_reports_behind_a_coefficient_are_said():
     assert many.caution is None
 
 
-def test_a_coefficient_of_scores_is_judged_by_the_row_that_is_shown():
-    narrow = regression(scores={"age": "ranks"}, predictors=["age"]).coefficients[1]
-    wide = regression(scores={"age": "0,1000,2000"}, predictors=["age"]).coefficients[1]
+def test_a_coefficient_of_scores_is_judged_over_their_range():
+    """Whatever their unit is: from one end to the other the factor is squared here."""
+    few = counted(1_000)
+    narrow = regression(few, scores={"age": "ranks"}, predictors=["age"]).coefficients[1]
+    wide = regression(few, scores={"age": "0,1000,2000"}, predictors=["age"]).coefficients[1]
     assert narrow.term == wide.term == "age"
     assert wide.value == pytest.approx(narrow.value / 1000, rel=1e-6)
     assert wide.z == pytest.approx(narrow.z)
-    for found in (narrow, wide):
-        assert found.reliability == verdict_on(found)
+    lower, upper = narrow.odds_ratio.interval
+    factor = math.sqrt(upper / lower)
+    assert factor < 1.5 < factor**2 < 2
+    assert narrow.reliability == wide.reliability == "barely usable"
 
 
 def test_a_linear_model_has_no_odds():

@@ -8,7 +8,7 @@ survey that perturbs one answer alone.
 
 from .adequacy import LackOfFit, adequacy
 from .cached import cached_model, described
-from .fit import LoglinearModel, Penalty, fit_model
+from .fit import LoglinearModel, Penalty, at_independence, fit_model
 from .perturbed_outcome import Reported, channel_of_outcome, perturbed_outcome_regression
 from .tables import Shares, shares
 
@@ -19,6 +19,7 @@ __all__ = [
     "Reported",
     "Shares",
     "adequacy",
+    "at_independence",
     "cached_model",
     "channel_of_outcome",
     "described",

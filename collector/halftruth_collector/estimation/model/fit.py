@@ -10,7 +10,7 @@ categories nor a reference matters to it.
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -428,6 +428,25 @@ def fit_model(
         log_likelihood=optimum.level - optimum.penalty,
         steps=optimum.steps,
         converged=optimum.converged,
+    )
+
+
+def at_independence(survey: Survey, counts: Counts, model: LoglinearModel) -> LoglinearModel:
+    """Return the model as it would be of independent answers with the shares of single questions.
+
+    Its covariance is the expected one: how precise these reports can be, whatever associations are
+    estimated from them.
+    """
+    schema, design = model.schema, model.design
+    parts = parts_of(survey, counts, schema)
+    problem = Problem(schema.names, design, parts, model.penalty, feasible(schema))
+    theta = design.contrast @ independence(survey, counts, schema, design)
+    information = problem.derivatives(theta, expected=True).expected
+    return replace(
+        model,
+        fitted=problem.at(theta),
+        coefficients=theta,
+        covariance=np.asarray(np.linalg.inv(information)),
     )
 
 
