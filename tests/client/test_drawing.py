@@ -266,19 +266,6 @@ def test_a_respondent_that_is_no_text_is_refused(hostile, survey, respondent):
     assert session.asked == []
 
 
-def test_a_respondent_who_was_refused_is_not_drawn_again_for_another_version(
-    hostile, stub, survey, tmp_path
-):
-    session = hostile(lambda _: (409, b"{}"))
-    client = client_of(session, outbox=tmp_path / "outbox.db")
-    with pytest.raises(ClientError):
-        client.submit(survey, RECORD, respondent="ada")
-    stub.survey = Survey("wide", "Wide, again", SCHEMA, survey.mechanism)
-    with pytest.raises(AnsweredBefore, match="another version"):
-        client.submit(stub.survey, RECORD, respondent="ada")
-    assert len(seen(session)) == 1
-
-
 @pytest.mark.parametrize("answer", [(503, b"{}"), (409, b"{}")], ids=["503", "409"])
 def test_many_records_are_drawn_once_however_often_they_are_submitted(hostile, survey, answer):
     session = hostile(lambda _: answer)

@@ -84,18 +84,6 @@ def test_a_respondent_who_answers_twice_at_once_sends_one_report(live, survey, r
     assert counted(live.store) == 1
 
 
-def test_a_report_for_a_survey_that_is_not_there_now_keeps_waiting(live, record, tmp_path):
-    # A collector restored from an old back-up may know it again later.
-    unknown = Survey(
-        "unknown", "Unknown", live.store.surveys.get("health").survey().schema, GammaDiagonal("19")
-    )
-    client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db")
-    with pytest.raises(RequestRefused, match="there is no survey 'unknown'"):
-        client.submit(unknown, record)
-    live.store.surveys.publish(unknown)
-    assert client.flush().accepted == 1
-
-
 def test_a_replaced_survey_is_not_remembered_as_answered(stub, client, record, tmp_path):
     old = Survey("health", "Health, before", stub.survey.schema, GammaDiagonal("19"))
     one = client(outbox=tmp_path / "outbox.db")

@@ -4,8 +4,6 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { receipt } from "../../client/halftruth_client/js/form/receipt.js";
-import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { Client, Survey } from "../../client/halftruth_client/js/index.js";
 import { ADDRESS, away, byName, FakeStorage, json, problem, surveyOf } from "./helpers.mjs";
 import { setUp as setUpWith } from "./helpers.mjs";
@@ -140,22 +138,6 @@ test("only what was answered can be sent again", async () => {
   const { id } = await client.submit(survey, RECORD);
   assert.deepEqual(await client.resend(survey), { id, status: "duplicate" });
   assert.equal(collector.reports.size, 1);
-});
-
-const shown = (client) =>
-  receipt(new Survey(DOCUMENT), client.report("health"), new Wording());
-
-test("a receipt is shown once the report is counted, and not while it could be kept back", async () => {
-  const { collector, client, open } = await setUp();
-  const survey = new Survey(DOCUMENT);
-  assert.equal(shown(client), null);
-  collector.trouble = Array(3).fill(away);
-  await client.submit(survey, RECORD);
-  assert.equal(shown(client), null);
-  await client.flush();
-  const { values } = collector.posted[0].reports[0];
-  const expected = values.map((value, j) => ({ label: `a${j}`, value: `c${value}` }));
-  assert.deepEqual(shown(open()), expected);
 });
 
 test("a report that is to leave at a moment leaves no sooner, however it is tried", async (t) => {

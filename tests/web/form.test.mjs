@@ -8,7 +8,7 @@ import { receipt } from "../../client/halftruth_client/js/form/receipt.js";
 import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { Client, Survey } from "../../client/halftruth_client/js/index.js";
 import {
-  ADDRESS, away, byName, FakeStorage, json, problem, setUp, surveyOf,
+  ADDRESS, away, byName, FakeStorage, json, problem, surveyOf,
 } from "./helpers.mjs";
 
 /** Once without and once with each strategy; HALFTRUTH_TEST_PEOPLE=20000 takes half a minute. */
@@ -164,35 +164,6 @@ test("where views have different chances, only what was drawn can be practised",
   const { mechanism } = new Survey(SURVEYS["drawn questions"]);
   assert.equal(mechanism.practice(), null);
   assert.deepEqual([0, 1].map((view) => mechanism.practice(view).size), [2, 3]);
-});
-
-test("another person on a device is a new one, once the report before was counted", async () => {
-  const document = SURVEYS["drawn questions"];
-  const { collector, client, storage } = await setUp(document, {
-    published: { terms: { shared_devices: true } },
-  });
-  const survey = await client.survey("health");
-  await client.asked(survey);
-  collector.trouble = [away];
-  const first = await client.submit(survey, byName(["c0", "c1"]));
-  await assert.rejects(client.forget(survey), /not counted yet/);
-  await client.flush();
-  assert.ok(client.hasDrawn("health"));
-  await client.forget(survey);
-  assert.deepEqual([...storage.items.keys()], ["halftruth-ledger:"]);
-  assert.equal(client.report("health"), null);
-  await client.asked(survey);
-  const second = await client.submit(survey, byName(["c1", "c1"]));
-  assert.notEqual(second.id, first.id);
-  assert.equal(collector.reports.size, 2);
-});
-
-test("where one report is taken from each device, nobody forgets it", async () => {
-  const { client } = await setUp(SURVEYS["whole records"]);
-  const survey = await client.survey("health");
-  await client.submit(survey, byName(["c0", "c1"]));
-  await assert.rejects(client.forget(survey), { name: "ParameterError", field: "survey" });
-  assert.ok(client.report("health"));
 });
 
 const ADDRESSES = [

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { sealBase } from "../../client/halftruth_client/js/hpke.js";
-import { checkSealing, pack, seal } from "../../client/halftruth_client/js/sealing.js";
+import { checkSealing, pack, seal, sealBase } from "../../client/halftruth_client/js/sealing.js";
 import { readVectors } from "./helpers.mjs";
 import { newKey, open, openReport, pairOf } from "./hpke.mjs";
 

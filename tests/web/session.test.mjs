@@ -402,12 +402,17 @@ test("a tab that waits notices that another one sent the report", async (t) => {
   assert.deepEqual([session.isOwn, other.isOwn, collector.reports.size], [true, false, 1]);
 });
 
-test("another person answers on a shared device, and shows nothing of the one before", async () => {
-  const { collector, storage, session } = await answered(DOCUMENT, { published: SHARED });
+test("another person answers on a shared device, and is shown nothing of the one before", async () => {
+  const { collector, storage, session } = await answered(SPLIT, { published: SHARED });
+  collector.trouble = [away];
   await session.submit();
+  await assert.rejects(session.client.forget(session.survey), /not counted yet/);
+  await session.resend();
   assert.equal(await session.forgetReport(), "asking");
-  assert.deepEqual([session.questionnaire.answers.size, storage.reports.length, session.isOwn], [0, 0, false]);
-  session.questionnaire.set(ANSWERS);
+  assert.deepEqual([session.questionnaire.answers.size, session.isOwn], [0, false]);
+  // What is asked was drawn anew, and what the first report cost still counts.
+  assert.deepEqual([...storage.items.keys()].map((key) => key.split(":")[0]), ["halftruth-ledger", "halftruth-view"]);
+  session.questionnaire.set([["a0", "c0"], ["a1", "c0"]]);
   assert.equal(await session.submit(), "counted");
   assert.equal(collector.reports.size, 2);
 });

@@ -3,8 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { LedgerRefused, SurveyRefused } from "../../client/halftruth_client/js/errors.js";
+import { reasonOf } from "../../client/halftruth_client/js/form/closing.js";
 import { promiseOf, readingOf, receiptOf } from "../../client/halftruth_client/js/form/index.js";
 import { Survey } from "../../client/halftruth_client/js/index.js";
+import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { byName, setUp, surveyOf } from "./helpers.mjs";
 
 const GAMMA = surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "9" });
@@ -101,4 +104,23 @@ test("a receipt is there for its owner once it is counted, and for nobody else",
   assert.deepEqual(more.slice(0, 2), lines);
   assert.equal(more.length, 3);
   assert.equal(await receiptOf(open(), survey), null);
+});
+
+for (const [error, said] of [
+  [new LedgerRefused("", "series.wave"), /answered in this browser, under another name/],
+  [new LedgerRefused("", "series.total_gamma"), /than was promised for the whole series/],
+  [new LedgerRefused("", "maxTotalGamma"), /than this page allows for all surveys/],
+  [new SurveyRefused("", "storage"), /This browser keeps nothing for this page/],
+]) {
+  test(`why nothing is asked is said in the form's words: ${error.field}`, () => {
+    const reason = reasonOf(error, false, new Wording()).join("");
+    assert.match(reason, said);
+    assert.match(reason, /nothing was asked or sent/);
+  });
+}
+
+test("what went wrong besides is said of a report that may have left, and of none", () => {
+  const [sent, unsent] = [true, false].map((left) => reasonOf(new TypeError("x"), left, new Wording()).join(""));
+  assert.match(sent, /^A report may have been sent.*something unforeseen/);
+  assert.match(unsent, /^Nothing was sent: something unforeseen/);
 });

@@ -109,28 +109,6 @@ def test_waves_are_counted_until_the_total_is_spent_and_the_count_can_be_forgott
     expect(heading(page, "Answered in this browser already")).to_be_visible()
 
 
-def test_cleared_data_and_private_windows_begin_a_new_count_as_the_form_says(live, visit):
-    found = visit()
-    for number in (1, 2):
-        ask(found, live, wave(number))
-        answer_and_send(found)
-    ask(found, live, wave(3))
-    expect(heading(found.page, "Enough was told already")).to_be_visible()
-    found.page.evaluate("localStorage.clear()")
-    ask(found, live, wave(3))
-    expect(found.page.locator(".happens")).to_contain_text(
-        "data were deleted, the count begins anew"
-    )
-    answer_and_send(found)
-    assert ledger(found) == [("work-3", "19")]
-
-    private = visit()
-    ask(private, live, wave(4))
-    expect(private.page.locator(".happens")).to_contain_text("in a private window")
-    answer_and_send(private)
-    assert ledger(private) == [("work-4", "19")]
-
-
 #: What is read in the place of the first question, in each language.
 NOT_COUNTED = {
     "en": "What all your reports tell together has to be counted here.",
@@ -161,17 +139,6 @@ def test_where_nothing_is_kept_no_wave_is_asked(live, visit, origin):
     attach(page, live, survey="work-1")
     expect(page.get_by_role("alert")).to_contain_text(NOT_COUNTED["en"])
     assert posted(found) == []
-
-
-def test_the_same_wave_under_another_name_is_refused_in_words(live, visit):
-    found = visit()
-    ask(found, live, wave(1))
-    answer_and_send(found)
-    again = Survey("again", "Again", SCHEMA, GammaDiagonal(19), series=wave(1).series)
-    ask(found, live, again)
-    expect(heading(found.page, "Enough was told already")).to_be_visible()
-    expect(found.page.get_by_text("answered in this browser, under another name")).to_be_visible()
-    assert len(posted(found)) == 1
 
 
 def test_a_page_bounds_all_its_surveys_whatever_series_they_say_they_are_of(live, visit, origin):

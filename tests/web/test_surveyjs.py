@@ -327,10 +327,7 @@ WRONG = {
         "expected a question of the survey for 'pets[dog]'",
     ),
     "a weaker survey": ({"maxGamma": "18"}, "amplification"),
-    "no limit": ({"maxGamma": None}, "maxGamma"),
-    "no such survey": ({"survey": "none"}, "there is no survey 'none'"),
     "no collector": ({"collector": "http://127.0.0.1:1"}, "cannot be reached"),
-    "no address": ({"collector": None}, "url: expected"),
 }
 
 

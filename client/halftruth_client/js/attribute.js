@@ -200,11 +200,7 @@ function readOptions({ options, label: _, ...common }, label, languages) {
   });
 }
 
-/**
- * @param {string} name
- * @param {unknown} document
- * @returns {[string, readonly string[]][]}
- */
+/** @type {(name: string, document: unknown) => [string, readonly string[]][]} */
 function readConditions(name, document = {}) {
   return Object.entries(Object(document)).map(([about, answers]) => {
     if (!isTexts(answers) || answers.length === 0) {

@@ -26,14 +26,7 @@ let sheet;
  * sending does not depend on the draw, so that nobody can choose a draw that suits them. Nothing that
  * was entered or shown outlives the page's leaving, not even in the browser's own copy of the page.
  *
- * Attributes: `survey`, its id; `collector`, its address, by default that of the page; `max-gamma`,
- * the largest amplification to accept; `unprotected`, names of attributes that may be sent unperturbed,
- * which needs one of the next two; `digests`, of the surveys that may be answered, and `operator-keys`,
- * public keys of which one must have signed the survey, all with blanks between them; `max-total-gamma`,
- * the largest amplification to accept of all reports together; `invitation`, what lets the report in
- * where the survey asks for one; `send-every`, minutes after a whole multiple of which it is sent; `ask`,
- * whether only what is `drawn` for this browser is asked, by default, or `all`; `history`, whether the
- * browser's Back key goes a page back, for one form of a page; `lang`, the language, which changes when a
+ * Attributes are those of `FormAttributes` (`types.d.ts`) and `lang`, the language, which changes when a
  * person chooses another one. Each has a property (`maxGamma` of `max-gamma`). When one is set anew, the
  * form begins anew.
  *

@@ -61,11 +61,7 @@ export function readClasses(written, schema, unperturbed) {
   return classes;
 }
 
-/**
- * @param {unknown} written
- * @param {import("../schema.js").Schema} schema
- * @returns {ViewClass}
- */
+/** @type {(written: unknown, schema: import("../schema.js").Schema) => ViewClass} */
 function readClass(written, schema) {
   const { attributes, choose, weight } = membersOf(written, MEMBERS, "views");
   if (!Array.isArray(attributes) || !attributes.every(Array.isArray)) {

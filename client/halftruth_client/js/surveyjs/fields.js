@@ -126,13 +126,22 @@ function fieldOf(question, map, attributes) {
  * @type {(question: any, type: string, item: any) => readonly string[]}
  */
 function valuesOf(question, type, item) {
-  const { valueFalse = false, valueTrue = true, columns, visibleRateValues, choices } = question;
+  const { valueFalse = false, valueTrue = true, columns, choices } = question;
   if (type === "boolean") return [String(valueFalse), String(valueTrue)];
   const names = ["none", "refuse", "dontKnow"];
-  let items = [...(visibleRateValues ?? choices ?? []), ...more(question, ["other"])];
+  if (type === "rating") return ratesOf(question);
+  let items = [...(choices ?? []), ...more(question, ["other"])];
   if (type === "matrix") items = columns;
   else if (item !== null) items = [item];
   return [...items, ...more(question, names)].map(({ value }) => String(value));
+}
+
+/** @type {(rating: any) => readonly string[]} Values of a rating, listed or by minimum, maximum and step. */
+function ratesOf({ autoGenerate, rateValues, rateMin, rateMax, rateStep }) {
+  const listed = rateValues.map((/** @type {any} */ { value }) => String(value));
+  if (listed.length > 0 && autoGenerate !== true) return listed;
+  const count = Math.floor((rateMax - rateMin) / rateStep) + 1;
+  return Array.from({ length: count }, (_, i) => String(rateMin + i * rateStep));
 }
 
 /** @type {(question: any, names: readonly string[]) => readonly any[]} Answers besides the list. */
