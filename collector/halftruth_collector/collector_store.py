@@ -1,4 +1,7 @@
-"""One collector's store: an attribute for each kind of thing that it keeps."""
+"""One collector's store: an attribute for each kind of thing that it keeps.
+
+The attributes read; :mod:`.operations` and the reports that come in write.
+"""
 
 from contextlib import suppress
 from pathlib import Path
@@ -8,21 +11,19 @@ from halftruth_shared import ParameterError
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from .access.keys import KeyStore
-from .access.tokens import TokenStore
 from .errors import StoreUnavailable
 from .intake.counting import Observer, ReportStore
 from .offloading import Offload, run_inline
-from .store.audit import ACTOR, AuditLog
+from .store.audit import AuditLog
 from .store.database import Database, check_version, read_version
-from .store.files import FileStore
 from .store.invitations import InvitationStore
-from .store.retention import RetentionStore
+from .store.keys import KeyStore
 from .store.surveys import SurveyStore
+from .store.tokens import TokenStore
 
 
 class Store:
-    """Surveys, reports and tokens of one database; as a context, it closes its connections.
+    """Surveys, reports and tokens of one database; as a context manager, it closes its connections.
 
     Everything that it holds raises StoreUnavailable if the database does not answer.
 
@@ -30,8 +31,6 @@ class Store:
     ----------
     url : str
         An SQLAlchemy URL of SQLite or PostgreSQL; a database without tables gets them.
-    actor : str
-        Who acts, for the audit log, where a call does not say.
     observer : Observer, optional
         Told of every commit and refusal, by the thread or greenlet that asked for it.
     offload : callable, optional
@@ -45,9 +44,6 @@ class Store:
     surveys : SurveyStore
     reports : ReportStore
     invitations : InvitationStore
-    retention : RetentionStore
-    files : FileStore
-        Back-ups, exports and imports.
     tokens : TokenStore
     keys : KeyStore
 
@@ -65,20 +61,17 @@ class Store:
         self,
         url: str,
         *,
-        actor: str = ACTOR,
         observer: Observer | None = None,
         offload: Offload = run_inline,
     ) -> None:
         self.database = Database(url)
         self._offload = offload
-        self.audit = AuditLog(self.database, actor)
-        self.surveys = SurveyStore(self.database, self.audit, offload)
+        self.audit = AuditLog(self.database)
+        self.surveys = SurveyStore(self.database, offload)
         self.reports = ReportStore(self.database, self.surveys, observer, offload)
-        self.invitations = InvitationStore(self.database, self.audit, self.surveys)
-        self.retention = RetentionStore(self.database, self.audit)
-        self.files = FileStore(self.database, self.audit)
-        self.tokens = TokenStore(self.database, self.audit)
-        self.keys = KeyStore(self.database, self.audit)
+        self.invitations = InvitationStore(self.database, self.surveys)
+        self.tokens = TokenStore(self.database)
+        self.keys = KeyStore(self.database)
         try:
             offload(self._open)
         except BaseException as error:

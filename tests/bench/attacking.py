@@ -12,6 +12,8 @@ from statistics import median
 from time import monotonic, sleep
 from uuid import uuid4
 
+from halftruth_collector import operations
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import msgspec
@@ -45,7 +47,7 @@ def costs() -> tuple[list[str], list[list[str]]]:
     with tempfile.TemporaryDirectory() as folder:
         database = f"sqlite:///{folder}/bench.db"
         with Store(database) as store:
-            store.surveys.publish(SURVEY)
+            operations.publish_survey(store, SURVEY)
         with run_collector(database, Path(folder), "--quiet") as collector:
             url, workers = collector.url, collector.workers()
             for name, make in attacks.items():

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 from uuid import UUID
 
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
 from halftruth_collector.demo.process import collector_process
@@ -53,14 +54,14 @@ def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         database = f"sqlite:///{Path(folder) / 'bench.db'}"
         with Store(database) as store:
-            store.surveys.publish(survey)
+            operations.publish_survey(store, survey)
             for start in range(0, len(reports), 10_000):
                 batch = [
                     Report(id=UUID(int=start + i), values=values)
                     for i, values in enumerate(reports[start : start + 10_000])
                 ]
                 store.reports.add("census", survey.digest, batch)
-            token = store.tokens.create("analyst")
+            token = operations.create_token(store, "analyst")
         with collector_process(database, "--quiet") as url, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
             page = browser.new_page()

@@ -26,6 +26,7 @@ import msgspec
 import numpy as np
 import sending
 import wrk
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
 from halftruth_collector.demo.process import collector_process
@@ -83,7 +84,7 @@ def _single_reports(name: str, database: Database, figures: list[Figure]) -> Ite
         Store(url) as store,
         tempfile.TemporaryDirectory() as folder,
     ):
-        store.surveys.publish(SURVEY)
+        operations.publish_survey(store, SURVEY)
         reports = Path(folder) / "reports"
         reports.write_text(_report_lines())
         with collector_process(url, "--quiet") as collector, bare() as peer:
@@ -171,7 +172,7 @@ class _Destination:
     def __init__(self, stack: ExitStack, database: Database, batches: Sequence[Batch]) -> None:
         self.url = stack.enter_context(database())
         self._store = stack.enter_context(Store(self.url))
-        self._store.surveys.publish(SURVEY)
+        operations.publish_survey(self._store, SURVEY)
         self.survey = self._store.surveys.get(SURVEY.id).number
         self._expected = Counter(cell for batch in batches for _, cell in batch.reports)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
+from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli.output import print_table
 from halftruth_collector.collector_store import Store
@@ -39,11 +40,11 @@ def rows() -> Iterator[list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         config = Config(database=f"sqlite:///{Path(folder) / 'bench.db'}")
         with Store(config.database) as store:
-            store.surveys.publish(survey)
+            operations.publish_survey(store, survey)
             batch = [Report(id=UUID(int=i), values=each) for i, each in enumerate(values)]
             for start in range(0, len(batch), 10_000):
                 store.reports.add("census", survey.digest, batch[start : start + 10_000])
-            token = store.tokens.create("analyst")
+            token = operations.create_token(store, "analyst")
         browser = create_app(config).test_client()
         browser.post("/sign-in", data={"token": token})
         for name, path in PATHS.items():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from halftruth_client import Analyst, Client, RequestRefused
+from halftruth_collector import operations
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 
@@ -19,7 +20,7 @@ def analyst(live, survey):
         )
     ]
     Client(live.url, max_gamma="19").submit_many(survey, records)
-    return Analyst(live.url, live.store.tokens.create("analyst"))
+    return Analyst(live.url, operations.create_token(live.store, "analyst"))
 
 
 def test_a_wrong_token_is_refused(live, survey):
@@ -29,7 +30,7 @@ def test_a_wrong_token_is_refused(live, survey):
 
 
 def test_a_survey_without_reports_has_no_results(live, survey):
-    analyst = Analyst(live.url, live.store.tokens.create("analyst"))
+    analyst = Analyst(live.url, operations.create_token(live.store, "analyst"))
     with pytest.raises(RequestRefused, match="no report has been counted"):
         analyst.itemsets("health", min_support=0.1)
     with pytest.raises(RequestRefused, match="no report has been counted"):

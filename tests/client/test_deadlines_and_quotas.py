@@ -6,6 +6,7 @@ from itertools import count
 import pytest
 from halftruth_client import Client, HalftruthError, RequestRefused
 from halftruth_client import client as client_module
+from halftruth_collector import operations
 from halftruth_shared.protocol.terms import Terms
 from wire import free_port, listening
 
@@ -49,7 +50,7 @@ def test_a_report_that_comes_too_late_is_refused_and_does_not_wait(
 ):
     outbox = tmp_path / "outbox.db"
     client = Client(one_counted.url, max_gamma="19", outbox=outbox)
-    one_counted.store.surveys.set_terms("health", terms)
+    operations.set_terms(one_counted.store, "health", terms)
     # Its questions can be had still.
     assert client.survey("health") == survey
     with pytest.raises(RequestRefused) as refused:
@@ -67,7 +68,7 @@ def test_reports_that_waited_too_long_are_given_up_with_a_refusal(
     outbox, port = tmp_path / "outbox.db", free_port()
     client = Client(f"http://127.0.0.1:{port}", max_gamma="19", outbox=outbox, retries=0)
     assert client.submit_many(survey, [record] * 3).waiting == 3
-    one_counted.store.surveys.set_terms("health", terms)
+    operations.set_terms(one_counted.store, "health", terms)
     with listening(one_counted.app, port):
         [unsent] = client.flush().unsent
         assert (unsent.survey, unsent.reports, unsent.is_waiting) == ("health", 3, False)
@@ -84,13 +85,13 @@ def test_who_was_refused_sends_the_same_report_if_more_are_taken_later(
 ):
     outbox = tmp_path / "outbox.db" if keeps else None
     client = Client(one_counted.url, max_gamma="19", outbox=outbox)
-    one_counted.store.surveys.set_terms("health", terms)
+    operations.set_terms(one_counted.store, "health", terms)
     for answer in ("yes", "no"):
         with pytest.raises(RequestRefused) as refused:
             client.submit(survey, {"smoker": answer, "drinks": "daily"}, respondent="ada")
         is_refused(refused, field)
     drawn = client._outbox.find("health", "ada")
-    one_counted.store.surveys.set_terms("health", Terms(max_reports=2))
+    operations.set_terms(one_counted.store, "health", Terms(max_reports=2))
     done = client.submit(survey, {"smoker": "no", "drinks": "never"}, respondent="ada")
     assert (done.id, done.status) == (drawn.id, "accepted")
     assert counted(one_counted.store) == 2
@@ -100,7 +101,7 @@ def test_a_batch_for_which_there_is_no_room_is_refused_whole_and_says_what_was_c
     live, survey, record, monkeypatch
 ):
     monkeypatch.setattr(client_module, "BATCH", 4)
-    live.store.surveys.set_terms("health", Terms(max_reports=9))
+    operations.set_terms(live.store, "health", Terms(max_reports=9))
     client = Client(live.url, max_gamma="19")
     settled = count()
     with pytest.raises(RequestRefused, match="takes 1 more") as refused:
@@ -108,7 +109,7 @@ def test_a_batch_for_which_there_is_no_room_is_refused_whole_and_says_what_was_c
     assert (refused.value.status, refused.value.field) == (409, "max_reports")
     assert (refused.value.accepted, counted(live.store), next(settled)) == (8, 8, 2)
     # Where there is room for all, the same reports are sent, and none is counted twice.
-    live.store.surveys.set_terms("health", Terms(max_reports=10))
+    operations.set_terms(live.store, "health", Terms(max_reports=10))
     again = client.submit_many(survey, [record] * 10)
     assert (again.accepted, again.duplicates) == (2, 8)
     assert counted(live.store) == 10
@@ -123,7 +124,7 @@ def test_a_report_that_was_counted_in_time_is_a_duplicate_after_the_deadline(
     with listening(Failing(live.app, 1, "503 Service Unavailable"), port):
         assert client.submit(survey, record).status == "waiting"
     assert counted(live.store) == 1
-    live.store.surveys.set_terms("health", PASSED)
+    operations.set_terms(live.store, "health", PASSED)
     with listening(live.app, port):
         delivery = client.flush()
     assert (delivery.accepted, delivery.duplicates) == (0, 1)

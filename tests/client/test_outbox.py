@@ -11,6 +11,7 @@ from halftruth_client import (
     RequestRefused,
     Unsent,
 )
+from halftruth_collector import operations
 from halftruth_shared import GammaDiagonal, Survey
 from halftruth_shared.protocol.terms import Terms
 from wire import free_port, listening
@@ -97,7 +98,7 @@ def published(live, *ids):
     survey = live.store.surveys.get("health").survey()
     made = [Survey(id, id, survey.schema, survey.mechanism) for id in ids]
     for each in made:
-        live.store.surveys.publish(each)
+        operations.publish_survey(live.store, each)
     return made
 
 
@@ -113,7 +114,7 @@ def kept(live, tmp_path, record, surveys, count=3):
 def test_reports_to_a_deleted_survey_hold_up_no_other_one(live, survey, record, tmp_path):
     deleted, other = published(live, "deleted", "other")
     client, served = kept(live, tmp_path, record, [deleted, survey, other])
-    live.store.retention.delete("deleted")
+    operations.delete_survey(live.store, "deleted")
     with served:
         delivery = client.flush()
         assert (delivery.accepted, delivery.waiting) == (6, 3)
@@ -122,7 +123,7 @@ def test_reports_to_a_deleted_survey_hold_up_no_other_one(live, survey, record, 
         )
         assert [counted(live.store, each) for each in ("health", "other")] == [3, 3]
         # They keep waiting: the survey may be published once more.
-        live.store.surveys.publish(deleted)
+        operations.publish_survey(live.store, deleted)
         assert client.flush() == Delivery(accepted=3)
 
 
@@ -131,8 +132,8 @@ def test_the_next_report_takes_others_along_whatever_cannot_be_sent(
 ):
     deleted, second, other = published(live, "deleted", "second", "other")
     client, served = kept(live, tmp_path, record, [deleted, second, other])
-    live.store.retention.delete("deleted")
-    live.store.retention.delete("second")
+    operations.delete_survey(live.store, "deleted")
+    operations.delete_survey(live.store, "second")
     with served:
         for _ in range(3):
             assert client.submit(survey, record).status == "accepted"

@@ -2,6 +2,7 @@
 
 import pytest
 from halftruth_client import Client, SurveyRefused
+from halftruth_collector import operations
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,
@@ -32,7 +33,7 @@ def test_a_survey_is_held_against_the_limit_fetched_or_not(live, survey, record)
 
 def test_the_caller_alone_can_accept_an_attribute_sent_as_it_is(live):
     bare = Survey("place", "Place", OPEN_PLACE, RandomizedResponse({"smoker": "0.9", "place": "1"}))
-    live.store.surveys.publish(bare)
+    operations.publish_survey(live.store, bare)
     for limit, unprotected, why in (
         ("19", [], "a report can reveal 'place'"),
         ("8.99", ["place"], "amplification 9 exceeds"),
@@ -49,7 +50,7 @@ def test_a_report_that_can_rule_an_answer_out_is_refused(live):
     # No "no" is ever reported as "yes": a "yes" proves itself.
     schema = Schema((Attribute("smoker", ("no", "yes"), sensitive=False),))
     telling = DistortionMatrices({"smoker": [["1", "0.5"], ["0", "0.5"]]})
-    live.store.surveys.publish(Survey("telling", "Telling", schema, telling))
+    operations.publish_survey(live.store, Survey("telling", "Telling", schema, telling))
     with pytest.raises(SurveyRefused, match="amplification infinite exceeds"):
         Client(live.url, max_gamma="1000000").survey("telling")
 
@@ -62,7 +63,7 @@ def test_the_caller_alone_can_let_an_answer_be_proved_and_the_other_one_still_co
     }
     schema = Schema(tuple(Attribute(name, ("no", "yes")) for name in designs))
     survey = Survey("designs", "Designs", schema, DistortionMatrices({}, designs))
-    live.store.surveys.publish(survey)
+    operations.publish_survey(live.store, survey)
     for limit, unprotected, why in (
         ("1000", [], r"a report can reveal 'smoker'; .* \(unprotected=\['smoker'\]\)"),
         ("1000", ["drinks"], "infinite exceeds"),
@@ -91,7 +92,7 @@ def test_unprotected_is_a_list():
 
 def test_what_is_sent_unperturbed_is_allowed_in_a_pinned_survey_alone(live):
     bare = Survey("place", "Place", OPEN_PLACE, RandomizedResponse({"smoker": "0.9", "place": "1"}))
-    live.store.surveys.publish(bare)
+    operations.publish_survey(live.store, bare)
     unpinned = Client(live.url, max_gamma="9", unprotected=["place"])
     answers = {"smoker": "yes", "place": "north"}
     for call in (lambda: unpinned.survey("place"), lambda: unpinned.submit(bare, answers)):

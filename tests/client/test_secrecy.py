@@ -10,6 +10,7 @@ from types import TracebackType
 import pytest
 import requests
 from halftruth_client import Client, CollectorUnavailable, RecordError, RequestRefused
+from halftruth_collector import operations
 from halftruth_shared import Attribute, GammaDiagonal, HalftruthError, Schema, Survey
 
 SECRET = "answer-7731"
@@ -117,7 +118,7 @@ def test_an_error_of_a_strange_mapping_is_not_passed_on(live, survey):
 
 @pytest.mark.parametrize("away", [True, False])
 def test_no_frame_or_error_holds_the_record_when_sending_fails(live, survey, away):
-    live.store.surveys.close("illness")
+    operations.close_survey(live.store, "illness")
     url = "http://127.0.0.1:1" if away else live.url
     client = Client(url, max_gamma="19", retries=0)
     for call in (
@@ -138,7 +139,7 @@ def test_no_frame_holds_the_record_of_a_respondent_either(live, survey, monkeypa
     total, invitation = "2" if why == "too much" else None, "0" * 32 if why[:2] == "no" else None
     client = Client(url, max_gamma="19", max_total_gamma=total, retries=0)
     if why == "refused":
-        live.store.surveys.close("illness")
+        operations.close_survey(live.store, "illness")
     if why == "a full disk":
 
         def full(*_):

@@ -1,29 +1,69 @@
 """Shortcuts to the HTTP interface of a collector in this process."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
 import pytest
 from flask.testing import FlaskClient
+from halftruth_collector import operations
+from halftruth_collector.collector_store import Store
 from halftruth_collector.estimation import Counts
+from halftruth_collector.store.tables import metadata
+from halftruth_shared import Survey
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.engine import make_url
+
+
+@pytest.fixture
+def raw(database: str) -> Iterator[Engine]:
+    """The database without the store in between."""
+    engine = create_engine(make_url(database.replace("postgresql:", "postgresql+psycopg:")))
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def rows(raw: Engine) -> Callable[[str], list[tuple[Any, ...]]]:
+    """Run a query of one's own."""
+
+    def run(query: str) -> list[tuple[Any, ...]]:
+        with raw.connect() as connection:
+            return [tuple(row) for row in connection.exec_driver_sql(query)]
+
+    return run
+
+
+@pytest.fixture
+def dump(rows) -> Callable[[], dict[str, list[tuple[Any, ...]]]]:
+    """Every row of every table, in an order that says nothing."""
+    return lambda: {
+        name: sorted(rows(f"SELECT * FROM {name}"), key=repr) for name in metadata.tables
+    }
+
+
+@pytest.fixture
+def published(store: Store, survey: Survey) -> Survey:
+    operations.publish_survey(store, survey)
+    return survey
 
 
 @pytest.fixture
 def http(app, store, survey) -> FlaskClient:
     """A test client of a collector with the small survey published."""
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     return app.test_client()
 
 
 @pytest.fixture
 def analyst(store) -> dict[str, str]:
-    return {"Authorization": f"Bearer {store.tokens.create('analyst')}"}
+    return {"Authorization": f"Bearer {operations.create_token(store, 'analyst')}"}
 
 
 @pytest.fixture
 def operator(store) -> dict[str, str]:
-    return {"Authorization": f"Bearer {store.tokens.create('operator')}"}
+    return {"Authorization": f"Bearer {operations.create_token(store, 'operator')}"}
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from halftruth_client import Client
+from halftruth_collector import operations
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
 from halftruth_shared import Survey
@@ -72,7 +73,7 @@ def test_the_database_and_its_log_are_private_from_the_first_byte(tmp_path):
         patch.setattr(sqlite3.dbapi2, "connect", seen)
         with Store("sqlite:///new.db") as store:
             survey = Survey.from_toml(TOML)
-            store.surveys.publish(survey)
+            operations.publish_survey(store, survey)
             store.reports.add("health", survey.digest, reports(6))
             assert {"new.db", "new.db-wal", "new.db-shm"} <= modes(tmp_path).keys()
             assert open_to_others(tmp_path) == {}
@@ -83,7 +84,7 @@ def test_the_database_and_its_log_are_private_from_the_first_byte(tmp_path):
 def test_a_database_that_others_could_read_is_tightened(tmp_path):
     survey = Survey.from_toml(TOML)
     with Store("sqlite:///old.db") as first:
-        first.surveys.publish(survey)
+        operations.publish_survey(first, survey)
         first.reports.add("health", survey.digest, reports(6))
         for name in ("old.db", "old.db-wal", "old.db-shm"):
             (tmp_path / name).chmod(0o644)

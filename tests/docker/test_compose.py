@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 import psycopg
 import pytest
 from distributed.cli import dask_scheduler, dask_worker
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.ops.settings import Config
@@ -252,7 +253,7 @@ def test_the_collectors_url_opens_a_database_that_asks_for_this_password(
         return path
 
     with Store(here(passfile("right", line))) as store:
-        store.surveys.publish(survey)
+        operations.publish_survey(store, survey)
         assert [stored.digest for stored in store.surveys.all()] == [survey.digest]
     *beginning, password = line.strip().split(":")
     wrong = ":".join([*beginning, password[::-1]])

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import pytest
 import requests
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from installed import program
 from wire import PATIENCE, REPORTS, wait_until
@@ -71,8 +72,8 @@ def test_the_nightly_service_backs_up_purges_and_compacts(units, survey, tmp_pat
     """As systemd does it: one line after the other, each with the folder of the back-ups."""
     database = f"sqlite:///{tmp_path / 'halftruth.db'}"
     with Store(database) as store:
-        store.surveys.publish(survey)
-        store.surveys.close(survey.id)
+        operations.publish_survey(store, survey)
+        operations.close_survey(store, survey.id)
     backups = tmp_path / "backups"
     backups.mkdir(mode=0o700)
     for name, days in (("last-week.backup", 7), ("last-month.backup", 30)):
@@ -101,7 +102,7 @@ def test_the_nightly_service_backs_up_purges_and_compacts(units, survey, tmp_pat
     assert stat.S_IMODE((backups / made).stat().st_mode) == 0o600
     restored = f"sqlite:///{tmp_path / 'restored.db'}"
     with Store(restored) as store:
-        assert store.files.restore(backups / made) > 0
+        assert operations.restore(store, backups / made) > 0
         assert store.surveys.get(survey.id).digest == survey.digest
 
 
@@ -143,7 +144,7 @@ def test_nobody_is_refused_while_the_service_is_restarted(units, survey, tmp_pat
     [backlog] = all_of(units["halftruth.socket"], "Backlog")
     database = f"sqlite:///{tmp_path / 'halftruth.db'}"
     with Store(database) as store:
-        store.surveys.publish(survey)
+        operations.publish_survey(store, survey)
     statuses: list[int | str] = []
     stop = threading.Event()
     with socket.create_server(("127.0.0.1", 0), backlog=int(backlog)) as held:

@@ -9,6 +9,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 from halftruth_client import Client
+from halftruth_collector import operations
 from halftruth_collector.cli import main
 from halftruth_collector.estimation.planning.planner import plan
 from halftruth_shared import (
@@ -56,7 +57,7 @@ def browser(live, survey):
         [Report(id=uuid4(), values=row) for row in records],
     )
     signed_in = live.app.test_client()
-    token = live.store.tokens.create("analyst")
+    token = operations.create_token(live.store, "analyst")
     signed_in.post("/sign-in", data={"token": token})
     return signed_in
 

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_shared import Survey
 from halftruth_shared.protocol.reports import Report
@@ -175,7 +176,7 @@ def counted(tmp_path: Path, suite: SimpleNamespace, survey: Survey) -> SimpleNam
     reports = [Report(id=UUID(int=i), values=list(v)) for i, v in enumerate(VALUES)]
     entries = [suite.Entry("health", UUID(int=i).bytes, bytes(v)) for i, v in enumerate(VALUES)]
     with Store(file.url) as store:
-        store.surveys.publish(survey)
+        operations.publish_survey(store, survey)
         receipt = store.reports.add("health", survey.digest, reports)
     first = book.attempt(entries)
     body = b'{"accepted": %d, "duplicates": 0}' % receipt.accepted
@@ -226,8 +227,8 @@ def invited(tmp_path: Path, suite: SimpleNamespace, survey: Survey) -> SimpleNam
     book = suite.Ledger()
     entries = [suite.Entry("health", UUID(int=i).bytes, b"\1\2") for i in range(3)]
     with Store(file.url) as store:
-        store.surveys.publish(survey, Terms(invitations=True))
-        given = store.invitations.create("health", 5)
+        operations.publish_survey(store, survey, Terms(invitations=True))
+        given = operations.create_invitations(store, "health", 5)
         reports = [
             Report(id=UUID(int=i), values=[1, 2], invitation=invitation)
             for i, invitation in enumerate(given[:3])

@@ -15,6 +15,7 @@ from uuid import uuid4
 import click
 import numpy as np
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
 from halftruth_shared import Survey, read_survey
@@ -168,7 +169,7 @@ def publish(store, survey, people):
     rng = np.random.default_rng(1)
     columns = [rng.integers(0, len(a.categories), people) for a in survey.schema.attributes]
     records = np.stack(columns, axis=1)
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     values = survey.mechanism.perturb_many(survey.schema, records, rng).tolist()
     reports = [Report(id=uuid4(), values=row) for row in values]
     store.reports.add(survey.id, survey.digest, reports)

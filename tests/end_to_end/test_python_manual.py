@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 import requests
+from halftruth_collector import operations
 from halftruth_collector.cli import main
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
@@ -45,7 +46,9 @@ def work(tmp_path_factory):
         runpy.run_path("simulate.py")
         app = create_app(Config(database=f"sqlite:///{folder / 'halftruth.db'}"))
         store = app.extensions["halftruth"].store
-        Path("analyst.token").write_text(store.tokens.create("analyst"), encoding="utf-8")
+        Path("analyst.token").write_text(
+            operations.create_token(store, "analyst"), encoding="utf-8"
+        )
         with listening(app) as url:
             yield SimpleNamespace(url=url, folder=folder)
         store.close()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import requests
 from halftruth_client import Analyst, Client, SurveyRefused
+from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
@@ -59,7 +60,7 @@ def test_whole_records_are_taken_and_counted_by_public_answer_and_symbol(live, s
     one = client.submit(survey, as_asked(records)[0], respondent="somebody")
     again = client.submit(survey, as_asked(records)[1], respondent="somebody")
     assert (one.status, again.status, again.id) == ("accepted", "duplicate", one.id)
-    counts = Analyst(live.url, live.store.tokens.create("analyst")).counts("split")
+    counts = Analyst(live.url, operations.create_token(live.store, "analyst")).counts("split")
     _, stored, _ = live.store.reports.counts("split")
     assert stored.names == ("age", "(symbol)")
     assert stored.shape[1] == 66 * 4 + 12 * 7240
@@ -116,7 +117,7 @@ def test_a_report_waits_in_the_outbox_and_is_the_one_that_is_counted(
 
 
 def test_a_sealed_report_takes_four_bytes_a_value(sealing_app, sealing_key, store, survey):
-    store.surveys.publish(survey, Terms(sealing_key=sealing_key))
+    operations.publish_survey(store, survey, Terms(sealing_key=sealing_key))
     last = survey.report_space.shape[1] - 1
     packed = survey.report_space.pack((1, last))
     assert packed == bytes([0, 0, 0, 1]) + last.to_bytes(4)
@@ -211,11 +212,11 @@ def published(tmp_path_factory):
     database = f"sqlite:///{tmp_path_factory.mktemp('short') / 'short.db'}"
     app = create_app(Config(database=database, rate_limit=None))
     store = app.extensions["halftruth"].store
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     with listening(app) as url:
         client = Client(url, max_gamma="19", unprotected=["age"], digests=[survey.digest])
         assert client.submit_many(client.survey("short"), answers).accepted == len(people)
-        yield people, Analyst(url, store.tokens.create("analyst"))
+        yield people, Analyst(url, operations.create_token(store, "analyst"))
     store.close()
 
 

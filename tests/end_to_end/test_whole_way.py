@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from halftruth_client import Analyst, Client
+from halftruth_collector import operations
 from halftruth_collector.cli import main
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
 from halftruth_collector.estimation import Counts, Estimator
@@ -69,8 +70,8 @@ def test_reports_sent_are_counted_and_come_back_as_itemsets(database, store):
 def send_and_compare(store, url, mechanism, patch):
     """Send CENSUS with a mechanism; what comes back is what is estimated of the reports here."""
     survey = census_survey(mechanism.kind, mechanism)
-    store.surveys.publish(survey)
-    token = store.tokens.create("analyst")
+    operations.publish_survey(store, survey)
+    token = operations.create_token(store, "analyst")
 
     sent: list[np.ndarray] = []
     real = type(mechanism).perturb_many

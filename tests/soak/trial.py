@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_shared.protocol.terms import Terms
 from ledger import Ledger
@@ -139,7 +140,7 @@ class Trial:
     def _invite(self) -> None:
         """Issue invitations for what clients spent of theirs, as an operator would."""
         with Store(self._database.url) as store:
-            self._load.invite(lambda count: store.invitations.create(INVITED.id, count))
+            self._load.invite(lambda count: operations.create_invitations(store, INVITED.id, count))
 
     def _retry(self, reading: Reading) -> None:
         """Send again what nothing acknowledged, and some of what was; hold receipts to it.
@@ -166,4 +167,4 @@ def publish(database: Database) -> None:
     """Publish the surveys that all clients answer."""
     with Store(database.url) as store:
         for survey in SURVEYS:
-            store.surveys.publish(survey, _TERMS if survey is INVITED else {})
+            operations.publish_survey(store, survey, _TERMS if survey is INVITED else {})

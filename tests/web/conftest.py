@@ -15,6 +15,7 @@ from typing import Any
 import axe_playwright_python
 import pytest
 from flask import Response
+from halftruth_collector import operations
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from installed import program
 from playwright.sync_api import Page, expect, sync_playwright
@@ -356,7 +357,7 @@ def heard(page, number=1):
 
 def sign_in(found, live, role="operator"):
     """Sign in on the page that asks for a token."""
-    found.page.get_by_label("Token").fill(live.store.tokens.create(role))
+    found.page.get_by_label("Token").fill(operations.create_token(live.store, role))
     found.page.get_by_label("Token").press("Enter")
     expect(found.page.get_by_label("Token")).to_have_count(0)
     return found

@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import requests
+from halftruth_collector import operations
 from playwright.sync_api import expect
 from wire import PATIENCE, running
 
@@ -332,7 +333,7 @@ def test_answers_leave_the_form_once_their_report_is_drawn(live, origin, visit):
     expect(page.get_by_role("alert")).to_contain_text("'drinks': missing")
     expect(page.get_by_label("smoker")).to_have_value("no-hush")
     page.evaluate("document.querySelector('[name=drinks]').value = 'never-hush'")
-    live.store.surveys.close("work")
+    operations.close_survey(live.store, "work")
     press(page, "Send")
     expect(page.get_by_role("alert")).to_contain_text(
         "A report may have been sent. What went wrong"

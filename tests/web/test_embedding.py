@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+from halftruth_collector import operations
 from halftruth_shared import GammaDiagonal, Survey
 from playwright.sync_api import expect
 
@@ -100,7 +101,7 @@ def test_a_page_hears_that_its_collector_cannot_be_reached(live, origin, visit):
 
 
 def test_two_forms_of_one_page_are_two_surveys(live, store, origin, visit):
-    store.surveys.publish(Survey("other", "Other", SCHEMA, GammaDiagonal(7)))
+    operations.publish_survey(store, Survey("other", "Other", SCHEMA, GammaDiagonal(7)))
     page = visit(origin.add(element(live) + element(live, "other"), script(live))).page
     forms = page.locator("halftruth-form").all()
     for form in forms:
@@ -167,7 +168,7 @@ async ([addresses, token]) => {
 
 def test_scripts_of_other_origins_read_a_survey_and_no_result(live, origin, visit):
     page = sign_in(visit(f"{live.url}/results/work"), live, "analyst").page
-    token = live.store.tokens.create("analyst")
+    token = operations.create_token(live.store, "analyst")
     page.goto(origin.add("<p>nothing</p>"))
     # Plainly, with the cookie of an analyst who signed in here, and with a token that got out.
     outcomes = page.evaluate(READ, [[live.url + path for path in READABLE], token])
@@ -248,7 +249,7 @@ def test_a_page_styles_parts_of_the_form_and_else_nothing_gets_in(live, origin, 
 def test_another_survey_takes_the_place_of_one_and_nothing_of_the_first_stays(
     live, store, origin, visit
 ):
-    store.surveys.publish(Survey("other", "Other", SCHEMA, GammaDiagonal(7)))
+    operations.publish_survey(store, Survey("other", "Other", SCHEMA, GammaDiagonal(7)))
     found = listening(visit)
     page = found.page
     page.goto(origin.add(element(live), script(live)))
@@ -319,7 +320,7 @@ def test_a_closed_survey_is_not_asked_and_nobody_is_told_what_is_not_so(live, or
     counted_page, refused_page = visit(address).page, visit(address).page
     answer_and_send(counted_page)
     answer(refused_page)
-    live.store.surveys.close("work")
+    operations.close_survey(live.store, "work")
     is_not_asked(visit(address), "It takes no more answers.")
     send(refused_page)
     expect(refused_page.get_by_text("is closed")).to_be_visible()

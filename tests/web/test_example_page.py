@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from halftruth_collector import operations
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from playwright.sync_api import expect
 
@@ -44,7 +45,7 @@ def test_a_newspaper_asks_its_readers(live, origin, survey, example, visit, sche
     if scheme == "dark":
         bundle(origin)
     health = Survey("health", "Health", survey.schema, survey.mechanism)
-    live.store.surveys.publish(health)
+    operations.publish_survey(live.store, health)
     found = visit(example, color_scheme=scheme)
     page = found.page
     page.get_by_role("button", name="Begin").click()
@@ -70,7 +71,7 @@ def test_a_back_end_reports_once_for_each_person_and_says_that_it_sees_the_truth
 ):
     drinks = Attribute("drinks", ["never", "weekly", "daily"])
     schema = Schema([Attribute("smoker", ["no", "yes"]), drinks])
-    live.store.surveys.publish(Survey("health", "Health", schema, GammaDiagonal(19)))
+    operations.publish_survey(live.store, Survey("health", "Health", schema, GammaDiagonal(19)))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLLECTOR", live.url)
     spec = importlib.util.spec_from_file_location("backend", EXAMPLES / "backend.py")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
+from halftruth_collector import operations
 from halftruth_shared import GammaDiagonal, Survey
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.terms import Terms
@@ -26,16 +27,16 @@ def survey():
 
 def published(**terms):
     """The survey under other terms."""
-    return lambda live, page, survey: live.store.surveys.publish(survey, Terms(**terms))
+    return lambda live, page, survey: operations.publish_survey(live.store, survey, Terms(**terms))
 
 
 def full(live, page, survey):
-    live.store.surveys.publish(survey, Terms(max_reports=1))
+    operations.publish_survey(live.store, survey, Terms(max_reports=1))
     live.store.reports.add("work", survey.digest, [Report(id=uuid4(), values=[0, 0, 0])])
 
 
 def closed(live, page, survey):
-    live.store.surveys.close("work")
+    operations.close_survey(live.store, "work")
 
 
 def cut_off(live, page, survey):

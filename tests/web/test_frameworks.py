@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from halftruth_collector import operations
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from installed import module
 from playwright.sync_api import expect
@@ -29,7 +30,9 @@ SURVEYS = ("health", "sleep")
 def surveys(live):
     schema = Schema([Attribute("smoker", ["no-hush", "yes-hush"], label="Do you smoke?")])
     for name in SURVEYS:
-        live.store.surveys.publish(Survey(name, f"About {name}", schema, GammaDiagonal(7)))
+        operations.publish_survey(
+            live.store, Survey(name, f"About {name}", schema, GammaDiagonal(7))
+        )
 
 
 def built(framework, live, node, folder):

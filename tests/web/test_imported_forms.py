@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.importing import read_questionnaire
 from halftruth_shared import Survey
 from playwright.sync_api import expect
@@ -235,7 +236,7 @@ def test_an_imported_survey_is_answered_and_counted_on_a_phone_and_on_a_screen(l
     # All of it is asked, and seen.
     whole = re.sub('"split-.*\n.*\n.*', '"randomized-response"\ngamma = "19"', made.text)
     survey = Survey.from_toml(whole)
-    live.store.surveys.publish(survey)
+    operations.publish_survey(live.store, survey)
     asked = {question.name for question in survey.schema.questions}
     for width in (390, 1280):
         found = visit(f"{live.url}/s/{survey.id}", viewport={"width": width, "height": 900})

@@ -5,6 +5,7 @@ import hashlib
 import json
 
 import pytest
+from halftruth_collector import operations
 from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Terms
 from playwright.sync_api import expect
@@ -30,26 +31,26 @@ from .conftest import (
 @pytest.fixture
 def invited(live, survey):
     """The collector, whose survey needs an invitation."""
-    live.store.surveys.publish(survey, Terms(invitations=True))
+    operations.publish_survey(live.store, survey, Terms(invitations=True))
     return live
 
 
 @pytest.fixture
 def sealed(live, survey, sealing_key):
     """The collector, whose survey takes sealed reports only."""
-    live.store.surveys.publish(survey, Terms(sealing_key=sealing_key))
+    operations.publish_survey(live.store, survey, Terms(sealing_key=sealing_key))
     return live
 
 
 @pytest.fixture
 def both(live, survey, sealing_key):
     """The collector, whose survey takes sealed reports with an invitation."""
-    live.store.surveys.publish(survey, Terms(invitations=True, sealing_key=sealing_key))
+    operations.publish_survey(live.store, survey, Terms(invitations=True, sealing_key=sealing_key))
     return live
 
 
 def invitation_of(live):
-    (made,) = live.store.invitations.create("work", 1)
+    (made,) = operations.create_invitations(live.store, "work", 1)
     return made
 
 
@@ -121,7 +122,7 @@ def test_an_invitation_that_is_spent_meanwhile_lets_nothing_in_and_another_one_t
     found = visit(link(invited, spent))
     page = found.page
     answer(page)
-    invited.store.invitations.revoke("work")
+    operations.revoke_invitations(invited.store, "work")
     send(page)
     expect(heading(page, "Your report was not counted")).to_be_visible()
     expect(page.get_by_text("Please ask whoever invited you for another one")).to_be_visible()
@@ -155,7 +156,7 @@ def operator():
 
 
 def publish_signed(live, survey, operator, terms):
-    live.store.surveys.publish(survey, terms, sign(operator, survey.digest, terms))
+    operations.publish_survey(live.store, survey, terms, sign(operator, survey.digest, terms))
 
 
 def own_page(found, live, more, body=None):

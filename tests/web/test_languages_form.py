@@ -1,6 +1,7 @@
 """The form in every language that it has, and around texts of one that it has not."""
 
 import pytest
+from halftruth_collector import operations
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.attribute import Several
 from halftruth_shared.framing import Framing
@@ -105,7 +106,7 @@ def speak(page, language):
 
 
 def test_everyone_can_use_every_step_in_every_language(live, visit, survey):
-    live.store.surveys.publish(survey, Terms(shared_devices=True))
+    operations.publish_survey(live.store, survey, Terms(shared_devices=True))
     found = visit(f"{live.url}/s/work", locale="de-AT", viewport=PHONE)
     page = found.page
 
@@ -243,7 +244,7 @@ ARABIC = Schema(
 def test_right_to_left_texts_are_laid_out_their_way_around_words_of_english(live, visit):
     mechanism = RandomizedResponse.for_amplification(ARABIC, 19)
     asked = Survey("arabic", "الصحة في العمل", ARABIC, mechanism, languages=["ar"])
-    live.store.surveys.publish(asked)
+    operations.publish_survey(live.store, asked)
     found = visit(f"{live.url}/s/arabic")
     page = found.page
 

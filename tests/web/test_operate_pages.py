@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
+from halftruth_collector import operations
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.sealing import create_sealing_key
 from halftruth_shared.protocol.signing import OperatorKey, sign
@@ -33,10 +34,12 @@ def filled(live, survey):
     """A collector with three reports, an unused invitation, a token with a name, and a key."""
     reports = [Report(id=UUID(int=n), values=[0, n, 0]) for n in range(3)]
     live.store.reports.add("work", survey.digest, reports)
-    live.store.invitations.create("work", 1)
-    live.store.tokens.create("analyst", "work", name="Anna, paper")
+    operations.create_invitations(live.store, "work", 1)
+    operations.create_token(live.store, "analyst", "work", name="Anna, paper")
     terms = Terms()
-    live.store.surveys.set_terms("work", terms, sign(OperatorKey.create(), survey.digest, terms))
+    operations.set_terms(
+        live.store, "work", terms, sign(OperatorKey.create(), survey.digest, terms)
+    )
     return live
 
 

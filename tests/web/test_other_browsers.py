@@ -1,6 +1,7 @@
 """From opening to receipt, and a form that is set up wrongly, in Firefox and in WebKit."""
 
 import pytest
+from halftruth_collector import operations
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Terms
@@ -47,7 +48,7 @@ def test_a_signed_and_sealed_survey_is_answered_from_opening_to_receipt(
     schema = Schema([Attribute("smoker", ["No", "Yes"], label="Do you smoke?")])
     survey = Survey("own", "Own", schema, GammaDiagonal(7))
     terms, operator = Terms(sealing_key=sealing_key), OperatorKey.create()
-    live.store.surveys.publish(survey, terms, sign(operator, survey.digest, terms))
+    operations.publish_survey(live.store, survey, terms, sign(operator, survey.digest, terms))
     pinned = f'max-gamma="19" operator-keys="{operator.public}"'
     driven.go(origin.add(element(live, "own", pinned), script(live)))
     heard, sent, colour = driven.run(JOURNEY)

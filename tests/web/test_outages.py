@@ -4,6 +4,7 @@ import json
 from contextlib import contextmanager
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
@@ -53,7 +54,7 @@ def codes(report):
 
 
 def test_a_report_outlives_a_collector_that_ends_and_starts_again(database, store, survey, visit):
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     found = visit()
     page = found.page
     page.clock.install()
@@ -143,7 +144,7 @@ def test_no_more_is_promised_than_holds_where_an_answer_is_hardly_changed(live, 
         ]
     )
     mechanism = RandomizedResponse({"smoker": "0.9", "town": kept})
-    store.surveys.publish(Survey("mixed", "Mixed", schema, mechanism))
+    operations.publish_survey(store, Survey("mixed", "Mixed", schema, mechanism))
     page = visit(f"{live.url}/s/mixed").page
     page.get_by_text("The same in exact words").click()
     # 9 · 0.05 / (0.95 + 9 · 0.05) = 0.3214…, rounded up; it holds for smoking alone. A report makes
@@ -170,7 +171,7 @@ def test_questions_whose_names_hold_those_of_others_keep_their_labels(live, stor
             Attribute("a-help", many, label="Second?", help="Of nine."),
         ]
     )
-    store.surveys.publish(Survey("alike", "Alike", schema, GammaDiagonal(19)))
+    operations.publish_survey(store, Survey("alike", "Alike", schema, GammaDiagonal(19)))
     page = visit(f"{live.url}/s/alike").page
     begin(page)
     expect(page.get_by_label("yes")).to_be_visible()

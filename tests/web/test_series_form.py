@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.disclosure.audit import audit
 from halftruth_shared import (
     Attribute,
@@ -44,7 +45,7 @@ def survey():
 
 def ask(found, live, survey):
     """Publish a wave and open its form."""
-    live.store.surveys.publish(survey)
+    operations.publish_survey(live.store, survey)
     found.page.goto(f"{live.url}/s/{survey.id}")
 
 
@@ -82,7 +83,7 @@ def test_waves_are_counted_until_the_total_is_spent_and_the_count_can_be_forgott
     anyone_can_use(found, "series-after-first-wave")
 
     # This survey replaces another one.
-    live.store.surveys.publish(wave(2, "A draft"))
+    operations.publish_survey(live.store, wave(2, "A draft"))
     ask(found, live, wave(2))
     page.get_by_text(COUNT).click()
     expect(page.locator(".counted")).to_contain_text("from 5\u202f% to at most 50\u202f% (γ = 19)")
@@ -130,7 +131,7 @@ def test_where_nothing_is_kept_no_wave_is_asked(live, visit, origin):
         expect(page.get_by_text(said)).to_be_visible()
     assert page.get_by_role("button").count() == 0
     # Nor any survey where the page bounds all of them, nor by a form of the page's own.
-    live.store.surveys.publish(Survey("other", "Another", SCHEMA, GammaDiagonal(19)))
+    operations.publish_survey(live.store, Survey("other", "Another", SCHEMA, GammaDiagonal(19)))
     page.goto(
         origin.add(element(live, "other", 'max-gamma="19" max-total-gamma="361"'), script(live))
     )
@@ -143,7 +144,7 @@ def test_where_nothing_is_kept_no_wave_is_asked(live, visit, origin):
 
 def test_a_page_bounds_all_its_surveys_whatever_series_they_say_they_are_of(live, visit, origin):
     unbound = Survey("other", "Another", SCHEMA, GammaDiagonal(19))
-    live.store.surveys.publish(unbound)
+    operations.publish_survey(live.store, unbound)
     found = visit()
     limits = 'max-gamma="19" max-total-gamma="360"'
     found.page.goto(origin.add(element(live, "work-1", limits), script(live)))

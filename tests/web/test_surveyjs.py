@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from halftruth_client import Analyst
+from halftruth_collector import operations
 from halftruth_collector.analyses.overview import NONE
 from halftruth_collector.importing import import_questionnaire
 from halftruth_shared import Survey
@@ -129,7 +130,7 @@ def with_mechanism(keep):
 
 def test_every_type_of_question_is_counted_as_it_was_answered(live, people):
     asked = with_mechanism("1")
-    live.store.surveys.publish(asked)
+    operations.publish_survey(live.store, asked)
     draw = random.Random(4)
     records = [person(draw) for _ in range(40)]
     names = list(asked.schema.names)
@@ -157,13 +158,13 @@ def gives(record, question, share, options):
 def test_shares_of_two_hundred_people_lie_in_their_intervals(live, people):
     """Of 57 intervals of 99.999 % all hold but in one of 5 000 runs (400 000 were simulated)."""
     asked = with_mechanism("0.75")
-    live.store.surveys.publish(asked)
+    operations.publish_survey(live.store, asked)
     draw = random.Random(7)
     records = [person(draw) for _ in range(200)]
     ends = people(*records, maxGamma="1" + "0" * 30)
     assert {end["state"] for end in ends} == {"success"}, ends[0]
     truths = [truth(record) for record in records]
-    analyst = Analyst(live.url, live.store.tokens.create("analyst"))
+    analyst = Analyst(live.url, operations.create_token(live.store, "analyst"))
     options, outside = asked.schema.options, []
     for question in analyst.overview("health", confidence=0.99999).questions:
         for share in [*question.answers, *question.missing]:
@@ -178,7 +179,7 @@ def test_shares_of_two_hundred_people_lie_in_their_intervals(live, people):
 
 
 def test_only_what_was_drawn_is_asked_and_only_reports_leave_the_page(live, people):
-    live.store.surveys.publish(IMPORTED.survey)
+    operations.publish_survey(live.store, IMPORTED.survey)
     draw = random.Random(7)
     ends = people(*[person(draw) for _ in range(30)])
     assert {end["state"] for end in ends} == {"success"}, ends[0]
@@ -253,7 +254,7 @@ UNMAPPED = [
 def test_no_function_of_the_page_sees_an_answer(live, people):
     """Wherever a questionnaire calls it; without `connect` each place would call it."""
     asked = with_mechanism("1")
-    live.store.surveys.publish(asked)
+    operations.publish_survey(live.store, asked)
     questionnaire = json.loads(json.dumps(QUESTIONNAIRE)) | OF_SURVEYS
     for page in questionnaire["pages"]:
         page |= {"visibleIf": SPY, "enableIf": LATER, "requiredIf": SPY}
@@ -294,7 +295,7 @@ def test_a_questionnaire_without_connect_hands_answers_to_functions(people):
 
 
 def test_a_model_whose_expressions_cannot_be_stopped_is_refused(live, people):
-    live.store.surveys.publish(IMPORTED.survey)
+    operations.publish_survey(live.store, IMPORTED.survey)
     page = people.visit.page
     arguments = [QUESTIONNAIRE, people.settings, {}, {"onExpressionRunning": None}]
     end = page.evaluate("(given) => answer(...given)", arguments)
@@ -334,7 +335,7 @@ WRONG = {
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_does_not_fit_is_said_in_the_place_of_the_questions(live, people, wrong):
     settings, said = WRONG[wrong]
-    live.store.surveys.publish(IMPORTED.survey)
+    operations.publish_survey(live.store, IMPORTED.survey)
     [end] = people(person(random.Random(1)), **settings)
     assert end["state"] == "loading"
     assert said in re.sub("<[^>]*>", "", end["html"])
@@ -344,7 +345,7 @@ def test_what_does_not_fit_is_said_in_the_place_of_the_questions(live, people, w
 
 
 def test_what_is_wrong_is_said_in_the_language_of_the_questionnaire(live, people):
-    live.store.surveys.publish(IMPORTED.survey)
+    operations.publish_survey(live.store, IMPORTED.survey)
     settings = people.settings | {"maxGamma": "18"}
     arguments = [QUESTIONNAIRE, settings, {}, {"locale": "de"}]
     end = people.visit.page.evaluate("(given) => answer(...given)", arguments)
@@ -357,7 +358,7 @@ SOON = "const every = setInterval; window.setInterval = (action) => every(action
 
 
 def test_a_report_that_does_not_arrive_is_no_success_and_the_same_is_sent_again(live, people):
-    live.store.surveys.publish(IMPORTED.survey)
+    operations.publish_survey(live.store, IMPORTED.survey)
     page = people.visit.page
     page.evaluate(SOON)
     page.route("**/reports", lambda route: route.abort())
@@ -381,12 +382,12 @@ def test_a_report_that_does_not_arrive_is_no_success_and_the_same_is_sent_again(
 
 
 def test_a_survey_that_changed_meanwhile_counts_nothing_and_says_so(live, people):
-    live.store.surveys.publish(IMPORTED.survey)
+    operations.publish_survey(live.store, IMPORTED.survey)
     page = people.visit.page
 
     def change(route):
         text = IMPORTED.text.replace('title = "Work', 'title = "Sleep')
-        live.store.surveys.publish(Survey.from_toml(text))
+        operations.publish_survey(live.store, Survey.from_toml(text))
         route.continue_()
 
     page.route("**/reports", change, times=1)
@@ -397,7 +398,7 @@ def test_a_survey_that_changed_meanwhile_counts_nothing_and_says_so(live, people
 
 
 def test_required_questions_and_numbers_outside_of_their_range_are_asked_for(live, people):
-    live.store.surveys.publish(with_mechanism("1"))
+    operations.publish_survey(live.store, with_mechanism("1"))
     names = list(IMPORTED.survey.schema.names)
     more = {"unprotected": names, "digests": [with_mechanism("1").digest]}
     record = person(random.Random(1))
@@ -418,7 +419,7 @@ def test_the_lines_of_the_manual_ask_by_the_pages_of_surveyjs(live, origin, visi
     text = toml.read_text("utf-8").replace("max_length = 2\n", "")
     text = text.replace("split-questionnaire", "gamma-diagonal")
     text = text.replace("[form]", '[form]\nasked_by = "A university"\nconsent = "I agree."')
-    live.store.surveys.publish(Survey.from_toml(text))
+    operations.publish_survey(live.store, Survey.from_toml(text))
     # An address with an answer in it, such as browsers fetch.
     questionnaire = json.loads(file.read_text("utf-8"))
     picture = {"type": "html", "name": "note", "html": '<img src="/smoker-{smoker}.png" alt="">'}

@@ -6,8 +6,9 @@ from urllib.parse import urlsplit
 import click
 from halftruth_shared import ParameterError
 
+from .. import operations
 from ..collector_store import open_existing_store
-from ..web.invitations import MOST_CARDS, as_csv, as_document
+from ..web.invitations import as_csv, as_document, check_cards
 from . import options
 from .output import print_table, secrets_to, write
 
@@ -53,7 +54,7 @@ def create(
     with secrets_to(output, f"{count} invitations") as write_secrets:
         with open_existing_store(database) as store:
             stored = store.surveys.get(survey)
-            made = store.invitations.create(survey, count)
+            made = operations.create_invitations(store, survey, count)
         lines = "".join(f"{invitation}\n" for invitation in made)
         write_secrets(lines if form is None else as_csv(form, made))
     if form is not None and cards is not None:
@@ -94,7 +95,7 @@ def revoke(survey: str, invitations: tuple[str, ...], every: bool, database: str
         )
     chosen = None if every else [bytes.fromhex(invitation) for invitation in invitations]
     with open_existing_store(database) as store:
-        click.echo(f"withdrawn {store.invitations.revoke(survey, chosen)}")
+        click.echo(f"withdrawn {operations.revoke_invitations(store, survey, chosen)}")
 
 
 def _form(collector: str, survey: str) -> str:
@@ -112,6 +113,5 @@ def _check_cards(form: str | None, file: str, count: int) -> None:
     """Whatever can be wrong is found before there are invitations that nobody is shown."""
     if form is None:
         raise ParameterError("cards: expected --links with it", field="cards")
-    if count > MOST_CARDS:
-        raise ParameterError(f"count: expected at most {MOST_CARDS} cards at a time", field="count")
+    check_cards(count)
     write(file, b"", "cards")

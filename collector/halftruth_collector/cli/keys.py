@@ -1,7 +1,10 @@
 """``halftruth admin key`` and ``halftruth admin sealing-key``: files of private keys."""
 
+from pathlib import Path
+
 import click
 
+from .. import operations
 from ..collector_store import open_existing_store
 from . import options
 from .output import print_table
@@ -66,7 +69,7 @@ def revoke_key(public: str, database: str) -> None:
     client cannot learn here that a key was revoked: take it out of their pins, too.
     """
     with open_existing_store(database) as store:
-        unsigned = store.keys.revoke(public)
+        unsigned = operations.revoke_key(store, public)
     click.echo(f"revoked {public}")
     for id in unsigned:
         click.echo(f"{id} is not signed any more")
@@ -111,12 +114,6 @@ def retire_sealing(file: str, public: str, database: str) -> None:
     until the reports under way have arrived. Refused as long as a survey of the database is
     sealed to it that is open, or can be reopened since it has no report.
     """
-    from halftruth_shared.protocol.sealing import retire_sealing_key
-
-    from ..access.sealing_keys import check_unused
-
     with open_existing_store(database) as store:
-        check_unused(public, store.surveys.states())
-        retire_sealing_key(file, public)
-        store.audit.note("sealing-key retire", public)
+        operations.retire_sealing_key(store, Path(file), public)
     click.echo(f"retired {public}")

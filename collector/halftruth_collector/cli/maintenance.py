@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 import msgspec
 
+from .. import operations
 from ..collector_store import Store, open_existing_store
-from ..store.audit import BACKUP
 from ..store.database import Database
 from ..store.retention import KEEP_DAYS
 from . import options
@@ -37,7 +37,7 @@ def compact(database: str) -> None:
     Closing a survey does it, too. Reports that arrive meanwhile wait for it.
     """
     with open_existing_store(database) as store:
-        store.retention.compact()
+        operations.compact(store)
     click.echo("the files hold no order of arrival")
 
 
@@ -62,7 +62,7 @@ def purge(days: int, database: str) -> None:
     twice, so let the last retries arrive first. Reports of a purged survey can be exported no more.
     """
     with open_existing_store(database) as store:
-        done = store.retention.purge(days)
+        done = operations.purge(store, days)
     for each in done:
         click.echo(f"{each.id}: {each.ids} ids and {each.invitations} unused invitations deleted")
     if not done:
@@ -101,8 +101,7 @@ def audit_log(as_json: bool, database: str) -> None:
 def backup(file: Path, database: str) -> None:
     """Write everything into a new FILE, as it is at one moment, while the collector runs."""
     with open_existing_store(database) as store, progress_bar("rows") as progress:
-        rows = store.files.back_up(file, progress)
-        store.audit.note(BACKUP, "")
+        rows = operations.back_up(store, file, progress)
     click.echo(f"{rows} rows in {file}")
 
 
@@ -112,7 +111,7 @@ def backup(file: Path, database: str) -> None:
 def restore(file: Path, database: str) -> None:
     """Read a back-up FILE into an empty database, of either kind."""
     with Store(database) as store, progress_bar("rows") as progress:
-        rows = store.files.restore(file, progress)
+        rows = operations.restore(store, file, progress)
     click.echo(f"{rows} rows from {file}")
 
 
@@ -123,7 +122,7 @@ def restore(file: Path, database: str) -> None:
 def export_reports(survey: str, file: Path, database: str) -> None:
     """Write SURVEY and its perturbed reports into a new FILE, for another collector."""
     with open_existing_store(database) as store, progress_bar("reports") as progress:
-        reports = store.files.export_reports(survey, file, progress)
+        reports = operations.export_reports(store, survey, file, progress)
     click.echo(f"{reports} reports in {file}")
 
 
@@ -136,5 +135,5 @@ def import_reports(file: Path, database: str) -> None:
     Its reports are all new here, or all known: importing a file again does no harm.
     """
     with Store(database) as store, progress_bar("reports") as progress:
-        done = store.files.import_reports(file, progress)
+        done = operations.import_reports(store, file, progress)
     click.echo(f"counted {done.counted} reports; {done.repeated} had been counted before")

@@ -10,6 +10,7 @@ from halftruth_shared.protection import Protection
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from .. import operations
 from ..collector_store import Store
 from ..files.randomized import read_randomized
 from ..store.sqlite_files import PAGE
@@ -67,7 +68,7 @@ def read(file: str, survey_file: str, key: str | None, count: str | None, databa
     survey = read_survey(survey_file)
     reports = read_randomized(file, survey, key=key, count=count)
     with Store(database) as store, progress_bar("reports") as progress:
-        done = store.files.count_rows(survey, reports.pages(PAGE), progress)
+        done = operations.count_rows(store, survey, reports.pages(PAGE), progress)
     click.echo(
         f"counted {done.counted} reports in survey {survey.id};"
         f" {done.repeated} had been counted before"

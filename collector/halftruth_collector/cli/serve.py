@@ -38,7 +38,7 @@ def serve(database: str, host: str, port: int, workers: int, threads: int, quiet
     # Fail here, in one line, if a setting is wrong or the database cannot be used.
     config = Config.from_environment()
     if config.sealing_keys is not None:
-        from ..access.sealing_keys import SealingKeyFile
+        from ..store.keys import SealingKeyFile
 
         SealingKeyFile(config.sealing_keys)
     Store(database).close()

@@ -1,6 +1,6 @@
 """``halftruth survey``: what is done with surveys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,10 +12,12 @@ from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
 from msgspec import UNSET, UnsetType
 
+from .. import operations
 from ..collector_store import Store, open_existing_store
 from ..dry_run import check_survey, why_form_refuses
+from ..operations import Changes
 from ..ops.settings import Config
-from ..store.surveys import Changes, SurveyStore, describe_limits
+from ..store.surveys import describe_limits
 from . import Commands, options
 from .output import json_text, print_table, write
 
@@ -139,13 +141,19 @@ def publish(
     """Publish the survey of a TOML FILE."""
     new = read_survey(file)
     terms, signature = _read_terms(terms_file, chosen)
-    _check_known(terms)
     # Before anything is published, so that a wrong setting leaves nothing half done.
     max_gamma = Config.from_environment(only=["max_gamma"]).max_gamma
     refused = why_form_refuses(new, max_gamma)
     sentences = Protection.of(new).sentences()
     with Store(database) as store:
-        changed = store.surveys.publish(new, terms, signature, listed=False if unlisted else None)
+        changed = operations.publish_survey(
+            store,
+            new,
+            terms,
+            signature,
+            listed=False if unlisted else None,
+            sealing_keys=_known_keys,
+        )
         taken = store.surveys.get(new.id)
     click.echo("\n".join([f"published {new.id}, digest {new.digest}", *changed]))
     click.echo(f"reports are taken {_taken(taken.terms, signed=taken.signature is not None)}")
@@ -186,9 +194,10 @@ def terms(id: str, file: str | None, no_signature: bool, database: str, **chosen
     with its old and new value. A change of signed terms needs another signature, or --no-signature.
     """
     new, signature = _read_terms(file, chosen)
-    _check_known(new)
+    if no_signature:
+        signature = None
     with open_existing_store(database) as store:
-        changed = store.surveys.set_terms(id, new, None if no_signature else signature)
+        changed = operations.set_terms(store, id, new, signature, sealing_keys=_known_keys)
         taken = store.surveys.get(id)
     click.echo("\n".join(f"{id}: {line}" for line in changed or ["nothing changed"]))
     click.echo(f"{id}: {_taken(taken.terms, signed=taken.signature is not None)}")
@@ -223,38 +232,33 @@ def list_surveys(as_json: bool, database: str) -> None:
     )
 
 
-def _command(name: str, done: str, change: Callable[[SurveyStore, str], None], help: str) -> None:
+def _command(name: str, done: str, change: Callable[[Store, str], None], help: str) -> None:
     @survey.command(name, help=help)
     @click.argument("id")
     @options.database
     def run(id: str, database: str) -> None:
         with open_existing_store(database) as store:
-            change(store.surveys, id)
+            change(store, id)
         click.echo(f"{done} {id}")
 
 
-def _reopen(surveys: SurveyStore, id: str) -> None:
-    _check_known(surveys.get(id).terms)
-    surveys.reopen(id)
-
-
-_command("close", "closed", SurveyStore.close, "Take no more reports for the survey ID.")
+_command("close", "closed", operations.close_survey, "Take no more reports for the survey ID.")
 _command(
     "reopen",
     "reopened",
-    _reopen,
+    lambda store, id: operations.reopen_survey(store, id, sealing_keys=_known_keys),
     "Take reports again for the survey ID, which was closed before its first one.",
 )
 _command(
     "unlist",
     "unlisted",
-    lambda surveys, id: surveys.set_listed(id, False),
+    lambda store, id: operations.set_listing(store, id, False),
     "Take the survey ID out of the public list; who knows its address can still answer it.",
 )
 _command(
     "relist",
     "listed",
-    lambda surveys, id: surveys.set_listed(id, True),
+    lambda store, id: operations.set_listing(store, id, True),
     "Put the survey ID into the public list again.",
 )
 
@@ -270,13 +274,11 @@ def delete(id: str, confirm: str | None, database: str) -> None:
     the counts and delete only what tells who took part, see 'halftruth admin purge'.
     """
     with open_existing_store(database) as store:
-        state = store.surveys.state(id)
         if confirm is None:
+            state = store.surveys.state(id)
             click.echo(f"{id} has {state.reports} reports: {state.title}")
             confirm = click.prompt(f"Type {id} to delete it")
-        if confirm != id:
-            raise ParameterError(f"confirm: expected {id}; nothing was deleted", field="confirm")
-        done = store.retention.delete(id)
+        done = operations.delete_survey(store, id, confirm=confirm)
     click.echo(
         f"deleted {id}: {done.reports} reports, {done.ids} ids, {done.invitations} unused"
         f" invitations, {done.tokens} tokens"
@@ -322,21 +324,12 @@ def _check_key(field: str, key: str | None) -> None:
         check_hexadecimal(field, key)
 
 
-def _check_known(changes: Changes) -> None:
-    """Make sure that this machine's sealing keys open what the terms ask for."""
-    named = msgspec.structs.asdict(changes) if isinstance(changes, Terms) else changes
-    key = named.get("sealing_key")
-    if key is None:
-        return
+def _known_keys() -> Sequence[str]:
+    """Return the public keys of this machine's file of sealing keys."""
     from halftruth_shared.protocol.sealing import SealingKeys
 
     path = Config.from_environment(only=["sealing_keys"]).sealing_keys
-    if path is None or key not in SealingKeys.read(path).public:
-        raise ParameterError(
-            "sealed-to: its private key is not here; expected one of the file that"
-            " HALFTRUTH_SEALING_KEYS names",
-            field="sealed-to",
-        )
+    return () if path is None else SealingKeys.read(path).public
 
 
 def _taken(terms: Terms, *, signed: bool) -> str:

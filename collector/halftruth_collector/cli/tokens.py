@@ -5,8 +5,9 @@ from typing import get_args
 
 import click
 
-from ..access.tokens import Role
+from .. import operations
 from ..collector_store import open_existing_store
+from ..store.tokens import Role
 from . import options
 from .output import print_table, secrets_to
 
@@ -42,7 +43,7 @@ def create(
     """
     last_day = None if expires is None else expires.date()
     with secrets_to(output, "a token") as write, open_existing_store(database) as store:
-        token = store.tokens.create(role, survey, name=name, last_day=last_day)
+        token = operations.create_token(store, role, survey, name=name, expires=last_day)
         write(f"{token}\n")
 
 
@@ -75,5 +76,5 @@ def list_tokens(database: str) -> None:
 def revoke(id: str, database: str) -> None:
     """Make the token with this ID useless."""
     with open_existing_store(database) as store:
-        store.tokens.revoke(id)
+        operations.revoke_token(store, id)
     click.echo(f"revoked {id}")

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from tabulate import tabulate
 from tqdm import tqdm
 
+from .. import operations
 from ..collector_store import Store
 from ..estimation import Counts, Estimator
 from .census import SCHEMA, census_codes, census_survey
@@ -84,8 +85,8 @@ def run_demo(keep: str | None = None, people: int | None = None) -> None:
         database = f"sqlite:///{file}"
         with Store(database) as store:
             for survey in surveys:
-                store.surveys.publish(survey)
-            token = store.tokens.create("analyst")
+                operations.publish_survey(store, survey)
+            token = operations.create_token(store, "analyst")
         with collector_process(database, "--quiet") as url:
             for survey in surveys:
                 _send(url, survey, codes)

@@ -162,7 +162,7 @@ class Server(BaseApplication):
             try:
                 Store(self._config.database).close()
                 if self._config.sealing_keys is not None:
-                    from ..access.sealing_keys import SealingKeyFile
+                    from ..store.keys import SealingKeyFile
 
                     SealingKeyFile(self._config.sealing_keys)
                 break

@@ -7,10 +7,10 @@ from halftruth_shared.protocol.base import Message
 from msgspec import Meta
 from sqlalchemy import Connection, Select, func, select
 
-from .database import Database
+from .database import Database, insert
 from .tables import audit
 
-#: Who acts where nobody says otherwise.
+#: Actor of what is done without a token.
 ACTOR = "command line"
 
 #: Name of the action after which there is a new back-up.
@@ -29,18 +29,10 @@ class AuditEntry(Message, frozen=True, kw_only=True):
 
 
 class AuditLog:
-    """Writes down what operators do, in the transaction that does it.
+    """Records what operators do, in the transaction that does it."""
 
-    Parameters
-    ----------
-    database : Database
-    actor : str
-        Who acts where a call does not say.
-    """
-
-    def __init__(self, database: Database, actor: str) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._actor = actor
 
     def record(
         self,
@@ -49,24 +41,22 @@ class AuditLog:
         subject: str,
         detail: str = "",
         *,
-        actor: str | None = None,
+        actor: str = ACTOR,
     ) -> None:
         """Write one entry as part of a transaction."""
         row = {
             "at": datetime.now(UTC),
-            "actor": actor or self._actor,
+            "actor": actor,
             "action": action,
             "subject": subject,
             "detail": detail,
         }
-        connection.execute(self._database.insert(audit).values(row))
+        connection.execute(insert(connection, audit).values(row))
 
-    def note(
-        self, action: str, subject: str, detail: str = "", *, actor: str | None = None
-    ) -> None:
+    def note(self, action: str, subject: str, *, actor: str = ACTOR) -> None:
         """Write one entry about what was done outside of the database."""
         with self._database.writing() as connection:
-            self.record(connection, action, subject, detail, actor=actor)
+            self.record(connection, action, subject, actor=actor)
 
     def last(self, action: str) -> datetime | None:
         """When something was done for the last time."""

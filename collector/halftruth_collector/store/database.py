@@ -222,7 +222,7 @@ class Database:
         from alembic.util import CommandError
 
         with self.writing() as connection:
-            self.advisory_lock(connection)
+            advisory_lock(connection)
             before = read_version(connection)
             if before == VERSION:
                 return before, VERSION
@@ -271,27 +271,29 @@ class Database:
         """True if one file is the whole database, with one writing transaction at a time."""
         return self.engine.dialect.name == "sqlite"
 
-    def advisory_lock(self, connection: Connection) -> None:
-        """Let no other transaction of this kind run until this writing one ends."""
-        # SQLite has one writer in any case.
-        if not self.is_sqlite:
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
-
     def close(self) -> None:
         """Close every connection that nobody uses."""
         self.engine.dispose()
-
-    def insert(self, table: Table) -> Any:
-        """An INSERT that can say ON CONFLICT, in the dialect of this database."""
-        dialect = sqlite if self.is_sqlite else postgresql
-        statement: Insert = dialect.insert(table)
-        return statement
 
     def _dispose_after_fork(self) -> None:
         """Leave the connections alone that a process had from which this one was forked."""
         if self._process != os.getpid():
             self.engine.dispose(close=False)
             self._process = os.getpid()
+
+
+def advisory_lock(connection: Connection) -> None:
+    """Let no other transaction of this kind run until this writing one ends."""
+    # SQLite has one writer in any case.
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+
+
+def insert(connection: Connection, table: Table) -> Any:
+    """Return an INSERT that can have ON CONFLICT, in the dialect of a connection."""
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    statement: Insert = dialect.insert(table)
+    return statement
 
 
 def read_version(connection: Connection) -> str | None:
@@ -434,7 +436,7 @@ def _prepare_sqlite(engine: Engine, url: URL) -> None:
 
 
 def _write_ahead(cursor: Any) -> None:
-    """Give a file its log, once: for that SQLite does not wait where somebody else writes."""
+    """Enable WAL, retrying while locked: SQLite itself does not wait for that."""
     until = time.monotonic() + _LOCK_TIMEOUT
     while True:
         try:

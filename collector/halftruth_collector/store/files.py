@@ -21,16 +21,15 @@ from typing import Any
 
 import numpy as np
 from halftruth_shared import ParameterError, ReportSpace, Survey
-from sqlalchemy import Connection, SmallInteger, Table, func, insert, literal, select
+from sqlalchemy import Connection, SmallInteger, Table, func, literal, select
 from sqlalchemy import cast as as_type
 
 from ..errors import SurveyExists
 from . import counts_folder
-from .audit import AuditLog
-from .database import Database, check_version, read_version
+from .database import insert
 from .reports import SHARDS, add_counts, add_ids, add_outcomes, by_day
-from .sqlite_files import PAGE, Progress, copy, existing_file, new_file, pages
-from .surveys import find, has_reports
+from .sqlite_files import PAGE, Progress, copy, existing_file, pages
+from .surveys import StoredSurvey, has_reports
 from .tables import (
     COUNTED,
     cells,
@@ -57,199 +56,138 @@ class Imported:
     repeated: int
 
 
-class FileStore:
-    """Backs up and restores a database, and exports and imports the reports of a survey."""
+def copy_tables(source: Connection, target: Connection, progress: Progress | None) -> int:
+    """Copy the rows of every table, and return how many there were."""
+    return sum(
+        copy(source, select(table), target, table, progress) for table in metadata.sorted_tables
+    )
 
-    def __init__(self, database: Database, audit: AuditLog) -> None:
-        self._database = database
-        self._audit = audit
 
-    def back_up(self, file: Path, progress: Progress | None = None) -> int:
-        """Write everything that a database holds into a new file.
+def is_empty(connection: Connection) -> bool:
+    """True if no table has a row."""
+    return all(
+        connection.execute(select(table).limit(1)).first() is None
+        for table in metadata.sorted_tables
+    )
 
-        It shows one moment, and nobody has to wait meanwhile.
 
-        Parameters
-        ----------
-        file : Path
-        progress : callable, optional
-            Told of so many more rows.
+def advance_sequences(connection: Connection) -> None:
+    """Let PostgreSQL number new rows after those that were restored with their numbers."""
+    for table in metadata.sorted_tables:
+        if "number" in table.c and connection.dialect.name != "sqlite":
+            last = connection.execute(select(func.max(table.c.number))).scalar()
+            if last is not None:
+                sequence = func.pg_get_serial_sequence(table.name, "number")
+                connection.execute(select(func.setval(sequence, last)))
 
-        Returns
-        -------
-        int
-            Rows written.
 
-        Raises
-        ------
-        ParameterError
-            If the file exists or cannot be written.
-        SchemaOutdated
-            If there are no tables, or those of another version.
-        """
-        with self._database.reading() as connection:
-            check_version(read_version(connection))
-        with (
-            new_file(file) as target,
-            self._database.reading_reports() as source,
-            target.writing() as connection,
-        ):
-            return _copy_tables(source, connection, progress)
+def export_survey(
+    source: Connection, stored: StoredSurvey, target: Connection, progress: Progress | None
+) -> int:
+    """Copy a survey, its counts and the ids of its reports, and return how many reports there are.
 
-    def restore(self, file: Path, progress: Progress | None = None) -> int:
-        """Read a back-up into an empty database, all of it or nothing.
+    Raises
+    ------
+    ParameterError
+        If the ids were purged.
+    """
+    if stored.purged_at is not None:
+        raise _purged(stored.id)
+    number = stored.number
+    copy(source, select(surveys).where(surveys.c.number == number), target, surveys)
+    counts = (
+        select(
+            cells.c.survey,
+            cells.c.cell,
+            as_type(literal(0), SmallInteger).label("shard"),
+            sum_shards(cells.c.count).label("count"),
+        )
+        .where(cells.c.survey == number)
+        .group_by(cells.c.survey, cells.c.cell)
+    )
+    copy(source, counts, target, cells)
+    for day, count in source.execute(by_day(number)).all():
+        row = {"survey": number, "day": day, "outcome": COUNTED, "shard": 0, "count": count}
+        target.execute(insert(target, daily_outcomes), row)
+    reports = select(report_ids).where(report_ids.c.survey == number)
+    return copy(source, reports, target, report_ids, progress)
 
-        Returns
-        -------
-        int
-            Rows read.
 
-        Raises
-        ------
-        ParameterError
-            If the file is no back-up, or the database is not empty.
-        SchemaOutdated
-            If the back-up has tables of another version.
-        """
-        with existing_file(file) as backup, self._database.writing() as connection:
-            self._database.advisory_lock(connection)
-            for table in metadata.sorted_tables:
-                if connection.execute(select(table).limit(1)).first() is not None:
-                    raise ParameterError(
-                        "database: it is not empty; expected an empty one, such as a new file",
-                        field="database",
-                    )
-            with backup.reading() as source:
-                rows = _copy_tables(source, connection, progress)
-            if not self._database.is_sqlite:
-                _advance_sequences(connection)
-        return rows
+def import_survey(
+    source: Connection,
+    ids: Iterator[Sequence[bytes]],
+    target: Connection,
+    progress: Progress | None,
+    *,
+    of_files: bool,
+) -> tuple[str, Imported]:
+    """Count the reports of an export, all of them or none.
 
-    def export_reports(self, survey_id: str, file: Path, progress: Progress | None = None) -> int:
-        """Write a survey, the ids of its reports and its counts into a new file, to be imported.
+    Parameters
+    ----------
+    source : Connection
+        With a survey and its counts.
+    ids : iterator of sequence of bytes
+        The ids of its reports.
+    target : Connection
+    progress : callable or None
+    of_files : bool
+        Whether the reports were counted in files, and sent to no collector.
 
-        Returns
-        -------
-        int
-            Reports written.
+    Returns
+    -------
+    tuple of str and Imported
+        The id of the survey, and the numbers of its reports.
 
-        Raises
-        ------
-        ParameterError
-            If the file exists or cannot be written, or the ids of the reports were purged.
-        UnknownSurvey
-        """
-        with (
-            new_file(file) as target,
-            self._database.reading_reports() as source,
-            target.writing() as connection,
-        ):
-            stored = find(source, survey_id)
-            if stored.purged_at is not None:
-                raise _purged(survey_id)
-            number = stored.number
-            copy(source, select(surveys).where(surveys.c.number == number), connection, surveys)
-            counts = (
-                select(
-                    cells.c.survey,
-                    cells.c.cell,
-                    as_type(literal(0), SmallInteger).label("shard"),
-                    sum_shards(cells.c.count).label("count"),
-                )
-                .where(cells.c.survey == number)
-                .group_by(cells.c.survey, cells.c.cell)
-            )
-            copy(source, counts, connection, cells)
-            for day, count in source.execute(by_day(number)).all():
-                row = {"survey": number, "day": day, "outcome": COUNTED, "shard": 0, "count": count}
-                connection.execute(insert(daily_outcomes), row)
-            reports = select(report_ids).where(report_ids.c.survey == number)
-            return copy(source, reports, connection, report_ids, progress)
+    Raises
+    ------
+    ParameterError, SurveyExists
+    """
+    rows = source.execute(select(surveys)).all()
+    if len(rows) != 1:
+        raise ParameterError(
+            f"file: expected an export of one survey, found {len(rows)}", field="file"
+        )
+    [exported] = rows
+    space = _report_space(exported)
+    known = _known_survey(target, exported, of_files)
+    done = _import_ids(target, known.number, ids, progress)
+    if done.counted:
+        if done.repeated:
+            raise _known_in_part(done.repeated)
+        _check_invitations(target, known, exported)
+        _import_counts(source, target, known.number, space, done.counted)
+        _import_days(source, target, known.number, done.counted)
+    return exported.id, done
 
-    def import_reports(self, file: Path, progress: Progress | None = None) -> Imported:
-        """Count the reports of another collector's file, each once.
 
-        So a file may be imported twice. The survey is published as the other collector has it,
-        if it is not known here.
+def count_rows(
+    connection: Connection,
+    survey: Survey,
+    pages: Iterable[tuple[Sequence[bytes], Sequence[bytes]]],
+    progress: Progress | None,
+) -> Imported:
+    """Count packed reports with their ids, each id once.
 
-        Raises
-        ------
-        ParameterError
-            If the file is no export of one survey, or its reports do not fit that; if some of them
-            were counted here but not all, or the ids of those that were counted here were purged;
-            or if two collectors may have taken a report each for one invitation. Nothing is
-            imported then.
-        SurveyExists
-            If another survey of that id is published here.
-        SchemaOutdated
-        """
-        with exported(file) as (source, ids):
-            rows = source.execute(select(surveys)).all()
-            if len(rows) != 1:
-                raise ParameterError(
-                    f"file: expected an export of one survey, found {len(rows)}", field="file"
-                )
-            space = _report_space(rows[0])
-            with self._database.writing() as connection:
-                # No other import is under way, nor is a key revoked meanwhile.
-                self._database.advisory_lock(connection)
-                known = _known_survey(self._database, connection, rows[0], file.is_dir())
-                done = _import_ids(connection, known.number, ids, progress)
-                if done.counted:
-                    if done.repeated:
-                        raise _known_in_part(done.repeated)
-                    _check_invitations(connection, known, rows[0])
-                    _import_counts(
-                        source, self._database, connection, known.number, space, done.counted
-                    )
-                    _import_days(source, self._database, connection, known.number, done.counted)
-                self._audit.record(
-                    connection, "import", rows[0].id, f"{done.counted} reports counted"
-                )
-                return done
-
-    def count_rows(
-        self,
-        survey: Survey,
-        pages: Iterable[tuple[Sequence[bytes], Sequence[bytes]]],
-        progress: Progress | None = None,
-    ) -> Imported:
-        """Count reports whose ids and cells are at hand, each id once, all of them or none.
-
-        Unlike those of an export, some may have been counted before: the others are told by their
-        ids. The survey is published, if it is not known here.
-
-        Parameters
-        ----------
-        pages : iterable of (ids, packed reports)
-
-        Raises
-        ------
-        ParameterError
-            If the ids of the survey's reports were purged, or it takes them sealed or with
-            invitations.
-        SurveyExists
-            If another survey of that id is published here.
-        """
-        row = counts_folder.survey_row(survey, None)
-        published = SimpleNamespace(**{column.name: row.get(column.name) for column in surveys.c})
-        published.shared_devices = published.unlisted = False
-        counted = repeated = 0
-        with self._database.writing() as connection:
-            # No key is revoked meanwhile.
-            self._database.advisory_lock(connection)
-            number = _known_survey(self._database, connection, published, True).number
-            for ids, packed in pages:
-                new = add_ids(connection, number, ids)
-                fresh = [cell for id_, cell in zip(ids, packed, strict=True) if id_ in new]
-                add_counts(connection, number, _SHARD, fresh)
-                counted += len(new)
-                repeated += len(ids) - len(new)
-                if progress is not None:
-                    progress(len(ids))
-            add_outcomes(connection, number, _SHARD, {COUNTED: counted})
-            self._audit.record(connection, "read", survey.id, f"{counted} reports counted")
-        return Imported(counted, repeated)
+    Raises
+    ------
+    ParameterError, SurveyExists
+    """
+    row = counts_folder.survey_row(survey, None)
+    published = SimpleNamespace(**{column.name: row.get(column.name) for column in surveys.c})
+    published.shared_devices = published.unlisted = False
+    counted = repeated = 0
+    number = _known_survey(connection, published, True).number
+    for ids, packed in pages:
+        new = add_ids(connection, number, ids)
+        fresh = [cell for id_, cell in zip(ids, packed, strict=True) if id_ in new]
+        add_counts(connection, number, _SHARD, fresh)
+        counted += len(new)
+        repeated += len(ids) - len(new)
+        if progress is not None:
+            progress(len(ids))
+    add_outcomes(connection, number, _SHARD, {COUNTED: counted})
+    return Imported(counted, repeated)
 
 
 @contextmanager
@@ -316,7 +254,6 @@ def _check_invitations(connection: Connection, known: Any, exported: Any) -> Non
 
 def _import_counts(
     source: Connection,
-    database: Database,
     connection: Connection,
     number: int,
     space: ReportSpace,
@@ -331,14 +268,12 @@ def _import_counts(
             raise _damaged("one of its counts is not positive")
         counted += sum(row.count for row in page)
         new = [{"cell": row.cell, "count": row.count} for row in page]
-        _add(database, connection, cells, number, new)
+        _add(connection, cells, number, new)
     if counted != reports:
         raise _damaged("it does not have as many ids as reports")
 
 
-def _import_days(
-    source: Connection, database: Database, connection: Connection, number: int, reports: int
-) -> None:
+def _import_days(source: Connection, connection: Connection, number: int, reports: int) -> None:
     """Count the reports of the file on the days on which they were counted there."""
     try:
         days = dict(source.execute(by_day()).all())
@@ -351,18 +286,12 @@ def _import_days(
     if min(days.values()) < 1 or sum(days.values()) != reports:
         raise _damaged("its days do not have as many reports as ids")
     new = [{"day": day, "outcome": COUNTED, "count": count} for day, count in days.items()]
-    _add(database, connection, daily_outcomes, number, new)
+    _add(connection, daily_outcomes, number, new)
 
 
-def _add(
-    database: Database,
-    connection: Connection,
-    table: Table,
-    number: int,
-    rows: Sequence[dict[str, Any]],
-) -> None:
+def _add(connection: Connection, table: Table, number: int, rows: Sequence[dict[str, Any]]) -> None:
     """Add counts of a survey to those that a table has of it."""
-    statement = database.insert(table)
+    statement = insert(connection, table)
     statement = statement.on_conflict_do_update(
         index_elements=list(table.primary_key),
         set_={"count": table.c.count + statement.excluded.count},
@@ -398,7 +327,7 @@ def _damaged(what: str) -> ParameterError:
     return ParameterError(f"file: {what}; expected an export of a collector", field="file")
 
 
-def _known_survey(database: Database, connection: Connection, exported: Any, of_files: bool) -> Any:
+def _known_survey(connection: Connection, exported: Any, of_files: bool) -> Any:
     """The row of the survey here, which is published if need be and kept for this transaction."""
     row = {column.name: getattr(exported, column.name) for column in surveys.c}
     # Its invitations stay where they were issued.
@@ -408,7 +337,9 @@ def _known_survey(database: Database, connection: Connection, exported: Any, of_
     if connection.execute(revoked).first() is not None:
         row |= {"signature_key": None, "signature": None}
     connection.execute(
-        database.insert(surveys).values(row).on_conflict_do_nothing(index_elements=[surveys.c.id])
+        insert(connection, surveys)
+        .values(row)
+        .on_conflict_do_nothing(index_elements=[surveys.c.id])
     )
     statement = select(surveys).where(surveys.c.id == exported.id).with_for_update(read=True)
     known = connection.execute(statement).one()
@@ -432,20 +363,3 @@ def _known_survey(database: Database, connection: Connection, exported: Any, of_
             field="file",
         )
     return known
-
-
-def _copy_tables(source: Connection, target: Connection, progress: Progress | None) -> int:
-    """Copy the rows of every table, and return how many there were."""
-    return sum(
-        copy(source, select(table), target, table, progress) for table in metadata.sorted_tables
-    )
-
-
-def _advance_sequences(connection: Connection) -> None:
-    """Let PostgreSQL number new rows after those that were restored with their numbers."""
-    for table in metadata.sorted_tables:
-        if "number" in table.c:
-            last = connection.execute(select(func.max(table.c.number))).scalar()
-            if last is not None:
-                sequence = func.pg_get_serial_sequence(table.name, "number")
-                connection.execute(select(func.setval(sequence, last)))

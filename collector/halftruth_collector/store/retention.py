@@ -10,35 +10,18 @@ Back-ups and exports that were written before hold what they held.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 
-from halftruth_shared import ParameterError
 from halftruth_shared.protocol.base import Message
 from msgspec import Meta
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, or_, select
 
-from .audit import AuditLog
-from .database import Database
-from .surveys import find, report_count, report_count_query
-from .tables import (
-    COUNTED,
-    REPORT_TABLES,
-    daily_outcomes,
-    invitations,
-    report_ids,
-    surveys,
-    tokens,
-)
-
-#: What a database that is too busy leaves to do.
-_LEFT = "what was deleted may be left in files"
+from .surveys import State, StoredSurvey, as_stored, report_count, report_count_query, update_survey
+from .tables import COUNTED, REPORT_TABLES, daily_outcomes, invitations, report_ids, surveys, tokens
 
 #: Days for which retries of reports are waited for, unless an operator says otherwise.
 KEEP_DAYS = 30
-
-#: Most days that anyone can ask for.
-MOST_DAYS = 36_500
 
 
 class Deleted(Message, frozen=True, kw_only=True):
@@ -52,121 +35,59 @@ class Deleted(Message, frozen=True, kw_only=True):
     invitations: Annotated[int, Meta(description="Invitations that nobody had used.")]
     tokens: Annotated[int, Meta(description="Tokens that were for this survey only.")] = 0
 
+    @property
+    def in_words(self) -> str:
+        """What was deleted, for the audit log."""
+        parts = {
+            "reports": self.reports,
+            "ids": self.ids,
+            "unused invitations": self.invitations,
+            "tokens": self.tokens,
+        }
+        return ", ".join(f"{count} {name}" for name, count in parts.items() if count) or "nothing"
 
-class RetentionStore:
-    """Deletes surveys, purges what is kept of those that have ended, and compacts the database."""
 
-    def __init__(self, database: Database, audit: AuditLog) -> None:
-        self._database = database
-        self._audit = audit
+def delete_survey_rows(connection: Connection, stored: StoredSurvey) -> Deleted:
+    """Delete every row of a survey."""
+    reports = report_count(connection, stored.number)
+    rows = {table: _delete(connection, table, stored) for table in (*REPORT_TABLES, tokens)}
+    connection.execute(delete(surveys).where(surveys.c.number == stored.number))
+    return Deleted(
+        id=stored.id,
+        reports=reports,
+        ids=rows[report_ids],
+        invitations=rows[invitations],
+        tokens=rows[tokens],
+    )
 
-    def delete(self, id: str, *, actor: str | None = None) -> Deleted:
-        """Delete a survey with its reports, ids, counts, invitations and tokens.
 
-        What the files of the database still hold of them is destroyed as when a survey is closed.
-        Forms that are filled in meanwhile are told that there is no such survey.
+def purge_rows(connection: Connection, stored: StoredSurvey) -> Deleted:
+    """Delete the ids and the unused invitations of a survey."""
+    ids = _delete(connection, report_ids, stored)
+    unused = _delete(connection, invitations, stored)
+    # They cannot be used any more, as if they had been withdrawn.
+    update_survey(connection, stored, withdrawn=surveys.c.withdrawn + unused)
+    return Deleted(id=stored.id, ids=ids, invitations=unused)
 
-        Raises
-        ------
-        UnknownSurvey
-        """
-        with self._database.writing() as connection:
-            stored = find(connection, id, lock=True)
-            reports = report_count(connection, stored.number)
-            rows = {
-                table: _delete(connection, table, stored.number)
-                for table in (*REPORT_TABLES, tokens)
-            }
-            connection.execute(delete(surveys).where(surveys.c.number == stored.number))
-            done = Deleted(
-                id=id,
-                reports=reports,
-                ids=rows[report_ids],
-                invitations=rows[invitations],
-                tokens=rows[tokens],
-            )
-            detail = f"{stored.digest}; {_describe(done)}"
-            self._audit.record(connection, "survey delete", id, detail, actor=actor)
-        self._database.compact_or_warn(_LEFT)
-        return done
 
-    def purge(self, days: int, *, actor: str | None = None) -> list[Deleted]:
-        """Delete ids and unused invitations of the surveys that ended so many days ago.
-
-        A survey ends when an operator closes it, at its deadline, or when its quota is full. The
-        last two are closed for good by this, since an id that is not known any more could be
-        counted twice if the deadline or the quota were changed.
-
-        A client that sends one of their reports again is told that the survey is closed, though the
-        report had been counted. Their reports cannot be exported any more.
-
-        Parameters
-        ----------
-        days : int
-            0 for all that have ended.
-
-        Returns
-        -------
-        list of Deleted
-            The surveys that had not been purged before.
-
-        Raises
-        ------
-        ParameterError
-            If there cannot be so many days.
-        """
-        if not 0 <= days <= MOST_DAYS:
-            raise ParameterError(f"days: expected 0 to {MOST_DAYS} days", field="days")
-        now = datetime.now(UTC)
-        with self._database.writing() as connection:
-            # In the order in which counting holds them, so that neither waits for the other.
-            chosen = connection.execute(
-                select(surveys.c.id, surveys.c.number, surveys.c.status)
-                .where(surveys.c.purged_at.is_(None), _ended(now, days))
-                .order_by(surveys.c.id)
-                .with_for_update()
-            ).all()
-            for row in chosen:
-                if row.status == "open":
-                    self._close(connection, row.id, row.number, now, actor)
-            done = [self._purge(connection, row.id, row.number, now, actor) for row in chosen]
-        if done:
-            self._database.compact_or_warn(_LEFT)
-        return done
-
-    def compact(self) -> None:
-        """Destroy the order in which reports arrived; see :meth:`.Database.compact`.
-
-        Raises
-        ------
-        StoreUnavailable, SchemaOutdated
-        """
-        self._database.compact()
-        self._audit.note("compact", "")
-
-    def _close(
-        self, connection: Connection, id: str, number: int, now: datetime, actor: str | None
-    ) -> None:
-        connection.execute(
-            update(surveys).where(surveys.c.number == number).values(status="closed", closed_at=now)
-        )
-        detail = "its deadline had passed or its quota was full"
-        self._audit.record(connection, "survey close", id, detail, actor=actor)
-
-    def _purge(
-        self, connection: Connection, id: str, number: int, now: datetime, actor: str | None
-    ) -> Deleted:
-        ids = _delete(connection, report_ids, number)
-        unused = _delete(connection, invitations, number)
-        connection.execute(
-            update(surveys)
-            .where(surveys.c.number == number)
-            # They cannot be used any more, as if they had been withdrawn.
-            .values(purged_at=now, withdrawn=surveys.c.withdrawn + unused)
-        )
-        done = Deleted(id=id, ids=ids, invitations=unused)
-        self._audit.record(connection, "survey purge", id, _describe(done), actor=actor)
-        return done
+def find_ended(
+    connection: Connection, now: datetime, days: int
+) -> list[tuple[StoredSurvey, State]]:
+    """Lock the surveys that ended so many days ago and are not purged, and return their states."""
+    rows = connection.execute(
+        select(surveys)
+        .where(surveys.c.purged_at.is_(None), _ended(now, days))
+        # In the order in which counting holds them, so that neither waits for the other.
+        .order_by(surveys.c.id)
+        .with_for_update()
+    ).all()
+    found: list[tuple[StoredSurvey, State]] = []
+    for stored in map(as_stored, rows):
+        closes_at = stored.terms.closes_at
+        is_past = closes_at is not None and closes_at <= now
+        by_terms: State = "deadline" if is_past else "quota"
+        found.append((stored, by_terms if stored.state == "open" else stored.state))
+    return found
 
 
 def _ended(now: datetime, days: int) -> ColumnElement[bool]:
@@ -192,15 +113,5 @@ def _ended(now: datetime, days: int) -> ColumnElement[bool]:
     )
 
 
-def _delete(connection: Connection, table: Table, number: int) -> int:
-    return connection.execute(delete(table).where(table.c.survey == number)).rowcount
-
-
-def _describe(done: Deleted) -> str:
-    parts = {
-        "reports": done.reports,
-        "ids": done.ids,
-        "unused invitations": done.invitations,
-        "tokens": done.tokens,
-    }
-    return ", ".join(f"{count} {name}" for name, count in parts.items() if count) or "nothing"
+def _delete(connection: Connection, table: Table, stored: StoredSurvey) -> int:
+    return connection.execute(delete(table).where(table.c.survey == stored.number)).rowcount

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
-from halftruth_shared import ParameterError, Survey
+from halftruth_shared import Survey
 from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.protocol.terms import Signature, Terms
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 from sqlalchemy import (
     Column,
     ColumnElement,
@@ -27,19 +25,18 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Row
 
-from ..errors import SignatureRefused, SurveyClosed, SurveyExists, UnknownSurvey
+from ..errors import UnknownSurvey
 from ..offloading import Offload, run_inline
-from .audit import AuditLog
 from .database import Database
-from .tables import COUNTED, cells, daily_outcomes, invitations, revoked_keys, sum_shards, surveys
+from .tables import COUNTED, cells, daily_outcomes, invitations, sum_shards, surveys
 
 Status = Literal["open", "closed"]
 
 #: Why a survey takes no more reports.
 Reason = Literal["operator", "deadline", "quota"]
 
-#: All terms, or those that change by name.
-Changes = Terms | Mapping[str, Any]
+#: What can be done with a survey depends on this.
+State = Literal["open", "deadline", "quota", "closed", "purged"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +54,11 @@ class StoredSurvey:
     published_at: datetime
     closed_at: datetime | None
     purged_at: datetime | None
+
+    @property
+    def state(self) -> State:
+        """Its state, apart from its deadline and its quota."""
+        return self.status if self.purged_at is None else "purged"
 
     def survey(self) -> Survey:
         """The survey itself."""
@@ -95,195 +97,21 @@ class SurveyState(Message, frozen=True, kw_only=True):
 
 
 class SurveyStore:
-    """Publishes, lists, opens and closes surveys.
+    """Reads surveys, with their states.
 
-    A call about a survey that there is not raises UnknownSurvey.
+    UnknownSurvey is raised if there is no such survey.
 
     Parameters
     ----------
     database : Database
-    audit : AuditLog
     offload : callable, optional
         Where `get` waits for the database.
     """
 
-    def __init__(self, database: Database, audit: AuditLog, offload: Offload = run_inline) -> None:
+    def __init__(self, database: Database, offload: Offload = run_inline) -> None:
         self._database = database
-        self._audit = audit
         self._offload = offload
         self._cache: dict[str, StoredSurvey] = {}
-
-    def publish(
-        self,
-        survey: Survey,
-        terms: Changes = MappingProxyType({}),
-        signature: Signature | UnsetType | None = UNSET,
-        *,
-        listed: bool | None = None,
-        actor: str | None = None,
-    ) -> list[str]:
-        """Publish a survey, or replace one of the same id that has no report yet.
-
-        Terms that are not named, and whether it is listed, stay.
-
-        Parameters
-        ----------
-        survey : Survey
-        terms : Terms or mapping, optional
-            For a new survey, neither invitations nor sealed reports by default.
-        signature : Signature or None, optional
-            Of the survey and its terms; by default the one that there is.
-        listed : bool, optional
-            Whether everyone is told of it; a new survey is listed by default.
-        actor : str, optional
-
-        Returns
-        -------
-        list of str
-            The terms of a known survey that changed, with their old and new values.
-
-        Raises
-        ------
-        SurveyExists
-            If another survey of that id has reports.
-        ParameterError
-            If terms that are signed would change without a word about the signature, something of
-            the survey was not confirmed after its import, or respondents randomized their answers
-            themselves, so that nobody sends reports.
-        SignatureRefused
-            If the signature does not hold, or is by a key that was revoked.
-        """
-        if survey.unconfirmed:
-            more = len(survey.unconfirmed) - 1
-            raise ParameterError(
-                f"{survey.unconfirmed[0]}{f' (and {more} more)' if more else ''}; expected that"
-                " somebody checks it and deletes the line 'unconfirmed'",
-                field="attributes",
-            )
-        if survey.mechanism.randomized_by != "device":
-            raise ParameterError(
-                f"mechanism.randomized_by: respondents of '{survey.id}' randomized their answers"
-                " themselves; expected 'halftruth reports read', which publishes it as closed",
-                field="mechanism.randomized_by",
-            )
-        row = {
-            "digest": survey.digest,
-            "document": survey.canonical_json.decode(),
-            "status": "open",
-            "published_at": datetime.now(UTC),
-            "closed_at": None,
-            "purged_at": None,
-        }
-        listing: dict[str, object] = {} if listed is None else {"unlisted": not listed}
-        with self._database.writing() as connection:
-            if signature:
-                # Nobody revokes its key meanwhile.
-                self._database.advisory_lock(connection)
-            values, messages = change_terms(
-                connection, survey.digest, Terms(), None, terms, signature
-            )
-            first = row | _term_columns(Terms(), None) | values | listing
-            added = connection.execute(
-                self._database.insert(surveys)
-                .values(id=survey.id, invited=0, withdrawn=0, **first)
-                .on_conflict_do_nothing(index_elements=[surveys.c.id])
-                .returning(surveys.c.number)
-            ).scalar()
-            if added is None:
-                statement = select(surveys).where(surveys.c.id == survey.id).with_for_update()
-                known = as_stored(connection.execute(statement).one())
-                other = known.digest != survey.digest
-                by = None if other and signature is UNSET else signature
-                values, messages = change_terms(
-                    connection, survey.digest, known.terms, known.signature, terms, by
-                )
-                if other:
-                    _check_replaceable(connection, known)
-                    values |= row
-                elif not values and not listing:
-                    return []
-                _update(connection, known, **values, **listing)
-            listed_or_not = [] if listed is None else ["listed" if listed else "unlisted"]
-            detail = "; ".join([survey.digest, *messages, *listed_or_not])
-            self._audit.record(connection, "survey publish", survey.id, detail, actor=actor)
-            return messages if added is None else []
-
-    def set_terms(
-        self,
-        id: str,
-        terms: Changes,
-        signature: Signature | UnsetType | None = UNSET,
-        *,
-        actor: str | None = None,
-    ) -> list[str]:
-        """Change how the reports of a survey are taken from now on, and who signed that.
-
-        See :func:`change_terms`, whose words are the value.
-
-        Raises
-        ------
-        ParameterError, SignatureRefused
-        """
-        with self._database.writing() as connection:
-            if signature:
-                # Nobody revokes its key meanwhile.
-                self._database.advisory_lock(connection)
-            stored = find(connection, id, lock=True)
-            values, messages = change_terms(
-                connection, stored.digest, stored.terms, stored.signature, terms, signature
-            )
-            if values:
-                _update(connection, stored, **values)
-                self._audit.record(connection, "survey terms", id, "; ".join(messages), actor=actor)
-            return messages
-
-    def close(self, id: str, *, actor: str | None = None) -> None:
-        """Take no more reports, and destroy the order in which they arrived.
-
-        Closing a closed survey changes nothing. Where the database is too busy for the latter, it
-        is left to :meth:`.RetentionStore.compact`, and a line in the log says so.
-        """
-        with self._database.writing() as connection:
-            stored = find(connection, id, lock=True)
-            if stored.status == "open":
-                _update(connection, stored, status="closed", closed_at=datetime.now(UTC))
-                self._audit.record(connection, "survey close", id, actor=actor)
-        if stored.status == "open":
-            self._database.compact_or_warn("order of arrival is not destroyed yet")
-
-    def reopen(self, id: str, *, actor: str | None = None) -> None:
-        """Take reports again for a survey that was closed before its first one.
-
-        Once there are reports, the end of a survey is final: the order of their arrival is
-        destroyed, its results were looked at, and its ids may have been purged. Reopening an open
-        survey changes nothing.
-
-        Raises
-        ------
-        SurveyClosed
-            If it has reports.
-        """
-        with self._database.writing() as connection:
-            stored = find(connection, id, lock=True)
-            if stored.status == "open":
-                return
-            if has_reports(connection, stored.number):
-                raise SurveyClosed(
-                    f"survey '{id}': it has reports already, so that its end is final; expected"
-                    " one that was closed before the first",
-                    field="survey",
-                )
-            _update(connection, stored, status="open", closed_at=None, purged_at=None)
-            self._audit.record(connection, "survey reopen", id, actor=actor)
-
-    def set_listed(self, id: str, listed: bool, *, actor: str | None = None) -> None:
-        """Tell everyone of a survey, or only those who know its address."""
-        with self._database.writing() as connection:
-            stored = find(connection, id, lock=True)
-            if stored.listed != listed:
-                _update(connection, stored, unlisted=not listed)
-                action = "survey list" if listed else "survey unlist"
-                self._audit.record(connection, action, id, actor=actor)
 
     def get(self, id: str) -> StoredSurvey:
         """One survey."""
@@ -401,18 +229,9 @@ def as_stored(row: Row[*tuple[Any, ...]]) -> StoredSurvey:
     )
 
 
-def _update(connection: Connection, stored: StoredSurvey, **values: object) -> None:
+def update_survey(connection: Connection, stored: StoredSurvey, **values: object) -> None:
     """Set columns of a survey."""
     connection.execute(update(surveys).where(surveys.c.number == stored.number).values(values))
-
-
-def _check_replaceable(connection: Connection, known: StoredSurvey) -> None:
-    if has_reports(connection, known.number):
-        raise SurveyExists(
-            f"id: survey '{known.id}' has reports already and cannot be replaced;"
-            " publish this one under another id",
-            field="id",
-        )
 
 
 def closed_reason(
@@ -508,83 +327,10 @@ def _state(row: Row[*tuple[Any, ...]], reports: int, unused: int) -> SurveyState
     )
 
 
-def change_terms(
-    connection: Connection,
-    digest: str,
-    terms: Terms,
-    signed: Signature | None,
-    changes: Changes,
-    signature: Signature | UnsetType | None,
-) -> tuple[dict[str, object], list[str]]:
-    """The columns of a survey that change, and the same in words: old and new value of each term.
-
-    Terms that are not named stay, and so does the signature where it is UNSET.
-
-    Raises
-    ------
-    ParameterError
-        If terms that are signed would change without a word about the signature.
-    SignatureRefused
-        If the signature does not hold, or is by a key that was revoked.
-    """
-    named = msgspec.structs.asdict(changes) if isinstance(changes, Terms) else changes
-    new = msgspec.structs.replace(terms, **named)
-    if signature is UNSET:
-        signature = signed
-        if signed is not None and new != terms:
-            raise ParameterError(
-                f"signature: the terms are signed by {signed.key}; expected a signature of the"
-                " new ones, or none (--no-signature, or null)",
-                field="signature",
-            )
-    elif signature is not None:
-        _check_signature(connection, digest, new, signature)
-    old, row = _term_columns(terms, signed), _term_columns(new, signature)
-    said = [
-        f"{name.replace('signature_key', 'signature')}: "
-        f"{_describe_term(old[name])} → {_describe_term(value)}"
-        for name, value in row.items()
-        if value != old[name] and name != "signature"
-    ]
-    return {name: value for name, value in row.items() if value != old[name]}, said
-
-
-def _term_columns(terms: Terms, signature: Signature | None) -> dict[str, object]:
-    """The columns of a survey that say how its reports are taken."""
+def term_columns(terms: Terms, signature: Signature | None) -> dict[str, object]:
+    """Return the columns of a survey that hold its terms and their signature."""
     return {
         **msgspec.structs.asdict(terms),
         "signature_key": None if signature is None else signature.key,
         "signature": None if signature is None else signature.value,
     }
-
-
-def _describe_term(value: object) -> str:
-    match value:
-        case None:
-            return "none"
-        case bool():
-            return "yes" if value else "no"
-        case datetime():
-            return f"{value:%Y-%m-%dT%H:%M:%SZ}"
-    return str(value)
-
-
-def _check_signature(
-    connection: Connection, digest: str, terms: Terms, signature: Signature
-) -> None:
-    # Imported here: most collectors have no signed survey.
-    from halftruth_shared import SignatureError
-    from halftruth_shared.protocol.base import check_hexadecimal
-    from halftruth_shared.protocol.signing import verify
-
-    check_hexadecimal("signature.key", signature.key)
-
-    statement = select(revoked_keys.c.key).where(revoked_keys.c.key == signature.key)
-    if connection.execute(statement).first() is not None:
-        raise SignatureRefused(
-            "signature: its key was revoked; expected one by another key", field="signature"
-        )
-    try:
-        verify(signature, digest, terms, {signature.key})
-    except SignatureError as error:
-        raise SignatureRefused(str(error), field="signature") from None

@@ -12,9 +12,9 @@ from ..collector_store import Store
 from ..offloading import INLINE, Offloading
 from ..ops.metrics import Metrics
 from ..ops.settings import Config
+from ..store.keys import SealingKeyFile
 from . import errors as problems
-from . import observation, pages
-from .calls import AUDIENCES
+from . import observation, pages, routes
 from .context import EXTENSION, Collector
 from .headers import Protected
 from .limits import ReportLimit
@@ -22,9 +22,6 @@ from .readiness import Readiness
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
-
-    # Only a collector with sealed surveys needs the cryptography.
-    from ..access.sealing_keys import SealingKeyFile
 
 #: What waits for nothing but a commit, or for nothing at all.
 _EVENT_LOOP_ENDPOINTS = frozenset(["respondents.add_reports", "operations.get_health"])
@@ -84,7 +81,7 @@ def create_app(config: Config | None = None, offloading: Offloading = INLINE) ->
     collector = Collector(config, store, metrics, limit, keys, offloading, readiness)
     app.extensions[EXTENSION] = collector
     problems.register(app)
-    for blueprint in (*(audience.blueprint for audience in AUDIENCES), *pages.blueprints):
+    for blueprint in (*routes.blueprints, *pages.blueprints):
         app.register_blueprint(blueprint)
     observation.observe(app, metrics)
     wsgi_app: WSGIApplication = Protected(app.wsgi_app)
@@ -95,8 +92,4 @@ def create_app(config: Config | None = None, offloading: Offloading = INLINE) ->
 
 
 def _key_file(config: Config) -> SealingKeyFile | None:
-    if config.sealing_keys is None:
-        return None
-    from ..access.sealing_keys import SealingKeyFile
-
-    return SealingKeyFile(config.sealing_keys)
+    return None if config.sealing_keys is None else SealingKeyFile(config.sealing_keys)

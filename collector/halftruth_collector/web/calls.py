@@ -18,7 +18,6 @@ from flask import Blueprint, Response, g, request
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.protocol.base import Request
 
-from ..access.tokens import Role
 from ..analyses import Analysis
 from ..errors import (
     Forbidden,
@@ -29,6 +28,7 @@ from ..errors import (
     UnknownSurvey,
     UnknownToken,
 )
+from ..store.tokens import Role
 from . import formats, parameters
 from .context import answer, require
 

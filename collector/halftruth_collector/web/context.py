@@ -12,7 +12,6 @@ from flask import Request, Response, current_app, g, request
 from halftruth_shared.protocol.base import Message
 from halftruth_shared.protocol.surveys import PublishedSurvey
 
-from ..access.tokens import Role, StoredToken
 from ..analyses import Counted
 from ..analyses.stored import counted_in
 from ..collector_store import Store
@@ -20,15 +19,15 @@ from ..errors import Forbidden, Unauthorized
 from ..offloading import Offloading
 from ..ops.metrics import Metrics
 from ..ops.settings import Config
+from ..store.keys import SealingKeyFile
 from ..store.surveys import StoredSurvey
+from ..store.tokens import Role, StoredToken
 from .limits import ReportLimit
 from .readiness import Readiness
 
 if TYPE_CHECKING:
     # Only a collector with sealed surveys needs the cryptography.
     from halftruth_shared.protocol.sealing import SealingKeys
-
-    from ..access.sealing_keys import SealingKeyFile
 
 EXTENSION = "halftruth"
 
@@ -40,7 +39,11 @@ SUFFICIENT: dict[Role, tuple[Role, ...]] = {
 }
 
 #: Roles with their article.
-AN: dict[Role, str] = {"analyst": "an analyst", "operator": "an operator", "monitor": "a monitor"}
+ROLE_WITH_ARTICLE: dict[Role, str] = {
+    "analyst": "an analyst",
+    "operator": "an operator",
+    "monitor": "a monitor",
+}
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,10 @@ class Collector:
         """Private keys of sealed reports."""
         return None if self.key_file is None else self.key_file.keys
 
+    def known_keys(self) -> tuple[str, ...]:
+        """Return the public keys that reports can be sealed to here, newest first."""
+        return () if self.key_file is None else self.key_file.keys.public
+
 
 def collector() -> Collector:
     """The collector that this request is for."""
@@ -91,7 +98,8 @@ def require(role: Role) -> StoredToken:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token:
         raise Unauthorized(
-            f"token: expected 'Authorization: Bearer' with the token of {AN[role]}", field="token"
+            f"token: expected 'Authorization: Bearer' with the token of {ROLE_WITH_ARTICLE[role]}",
+            field="token",
         )
     return allow(role, token.strip())
 
@@ -105,7 +113,7 @@ def allow(role: Role, token: str) -> StoredToken:
     """
     bearer = collector().store.tokens.bearer(token)
     if bearer.role not in SUFFICIENT[role]:
-        raise Forbidden(f"token: expected the token of {AN[role]}", field="token")
+        raise Forbidden(f"token: expected the token of {ROLE_WITH_ARTICLE[role]}", field="token")
     asked = (request.view_args or {}).get("survey_id")
     if None not in (bearer.survey, asked) and bearer.survey != asked:
         raise Forbidden(f"token: it is for the survey '{bearer.survey}' only", field="token")

@@ -8,10 +8,23 @@ import csv
 from collections.abc import Sequence
 from io import StringIO
 
+from halftruth_shared import ParameterError
+
 from .standalone import standalone
 
 #: Most cards of one document: each is some kilobytes of picture.
 MOST_CARDS = 1_000
+
+
+def check_cards(count: int) -> None:
+    """Refuse more cards than a document may have.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if count > MOST_CARDS:
+        raise ParameterError(f"count: expected at most {MOST_CARDS} cards at a time", field="count")
 
 
 def links(form: str, invitations: Sequence[str]) -> list[str]:

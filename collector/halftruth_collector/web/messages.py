@@ -6,11 +6,12 @@ from typing import Annotated
 from halftruth_shared.protocol.base import Invitation, Message, PublicKey, Request, prepare
 from msgspec import Meta
 
-from ..access.keys import KnownKey
-from ..access.tokens import Role, StoredToken
+from ..operations import MOST_DAYS
 from ..store.audit import AuditEntry
-from ..store.retention import KEEP_DAYS, MOST_DAYS, Deleted
+from ..store.keys import KnownKey
+from ..store.retention import KEEP_DAYS, Deleted
 from ..store.surveys import SurveyState
+from ..store.tokens import Role, StoredToken
 
 #: Most invitations and entries of one answer.
 MOST_INVITATIONS, MOST_ENTRIES = 100_000, 1_000

@@ -14,12 +14,12 @@ from halftruth_shared.protocol.base import Request
 from halftruth_shared.protocol.problems import Problem
 from halftruth_shared.survey import SurveyDocument
 
-from ..access.tokens import Role
 from ..analyses import choices
 from ..errors import slug
+from ..store.tokens import Role
 from . import formats
 from .calls import AUDIENCES, Call, declared
-from .context import AN, SUFFICIENT
+from .context import ROLE_WITH_ARTICLE, SUFFICIENT
 from .errors import status_of
 
 Json = dict[str, Any]
@@ -40,7 +40,10 @@ everything; an *analyst* reads estimates of every survey, or of the one that the
 #: Whose token is enough where one of a role is needed, in words.
 CALLERS: dict[Role | None, str] = {
     None: "anyone",
-    **{role: " or ".join(AN[who] for who in enough) for role, enough in SUFFICIENT.items()},
+    **{
+        role: " or ".join(ROLE_WITH_ARTICLE[who] for who in enough)
+        for role, enough in SUFFICIENT.items()
+    },
 }
 
 #: What stands for a part of an address: in words, and as a pattern.

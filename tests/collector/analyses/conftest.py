@@ -7,6 +7,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 from halftruth_client import Analyst
+from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
@@ -83,14 +84,14 @@ def study(tmp_path_factory):
     vote = np.where(rng.random(3000) < 0.5, age, rng.integers(0, 3, 3000))
     records = np.stack([smoker, coughs, age, vote], axis=1).astype(int)
     for survey in (*SURVEYS, EMPTY):
-        store.surveys.publish(survey)
+        operations.publish_survey(store, survey)
         if survey is not EMPTY:
             reports = survey.mechanism.perturb_many(SCHEMA, records, rng).tolist()
             store.reports.add(
                 survey.id, survey.digest, [Report(id=uuid4(), values=row) for row in reports]
             )
     app = create_app(Config(database=database))
-    token = store.tokens.create("analyst")
+    token = operations.create_token(store, "analyst")
     browser = app.test_client()
     browser.post("/sign-in", data={"token": token})
     with listening(app) as url:

@@ -7,6 +7,7 @@ from uuid import uuid4
 import msgspec
 import numpy as np
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli import main
 from halftruth_collector.estimation import Counts, Estimator
@@ -295,13 +296,13 @@ def test_a_rule_of_nobody_is_a_conflict_in_one_line(store, app, database, capsys
     monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "1")
     # One report says that somebody is young, so that the estimate of the old is below 0.
     survey = SURVEYS[0]
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     store.reports.add(survey.id, survey.digest, [Report(id=uuid4(), values=[0, 0, 0, 0])])
     asked = {"antecedent": {"age": "old"}, "consequent": {"coughs": "yes"}}
     line = "antecedent: its estimated share is not above 0, so the rule has no confidence"
     response = app.test_client().get(
         f"/v1/surveys/study/rules?{query_string(asked)}",
-        headers={"Authorization": f"Bearer {store.tokens.create('analyst')}"},
+        headers={"Authorization": f"Bearer {operations.create_token(store, 'analyst')}"},
     )
     problem = response.get_json()
     assert (response.status_code, problem["field"], problem["detail"]) == (409, "antecedent", line)

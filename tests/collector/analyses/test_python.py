@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 from halftruth_client import Analyst, RequestRefused
+from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation import Counts
@@ -235,10 +236,10 @@ def test_what_a_survey_holds_is_only_text(store, live):
     hostile = ("<b>&amp;</b>", "$x^2$ and $")
     schema = Schema([Attribute("a", hostile, label="<script>alert(1)</script>")])
     survey = Survey("hostile", "<img src=x>", schema, GammaDiagonal("19"))
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     reports = [Report(id=uuid4(), values=[n % 2]) for n in range(60)]
     store.reports.add("hostile", survey.digest, reports)
-    analyst = Analyst(live.url, store.tokens.create("analyst"), retries=0)
+    analyst = Analyst(live.url, operations.create_token(store, "analyst"), retries=0)
     found = analyst.overview("hostile")
     for document in (
         found._repr_html_(),

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli import main
 from halftruth_collector.errors import TooFewReports
@@ -46,7 +47,7 @@ def send(store, rows):
 @pytest.fixture
 def collector(database, store):
     """A collector with the settings that it has by itself, and 49 reports."""
-    store.surveys.publish(SURVEY)
+    operations.publish_survey(store, SURVEY)
     send(store, reports(50)[:49])
     app = create_app(Config(database=database))
     yield app
@@ -54,7 +55,7 @@ def collector(database, store):
 
 
 def test_below_the_minimum_nothing_is_served_in_any_form(collector, store, database, capsys):
-    client, token = collector.test_client(), store.tokens.create("analyst")
+    client, token = collector.test_client(), operations.create_token(store, "analyst")
     bearer = {"Authorization": f"Bearer {token}"}
     client.post("/sign-in", data={"token": token})
     for name, analysis in ANALYSES.items():
@@ -84,7 +85,7 @@ def test_below_the_minimum_nothing_is_served_in_any_form(collector, store, datab
 
 def test_from_the_minimum_on_results_are_served(collector, store):
     client = collector.test_client()
-    bearer = {"Authorization": f"Bearer {store.tokens.create('analyst')}"}
+    bearer = {"Authorization": f"Bearer {operations.create_token(store, 'analyst')}"}
     assert client.get("/v1/surveys/few/overview", headers=bearer).status_code == 409
     send(store, reports(50)[49:])
     answer = client.get("/v1/surveys/few/overview", headers=bearer)

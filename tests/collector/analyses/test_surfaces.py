@@ -14,6 +14,7 @@ import msgspec
 import pandas as pd
 import pytest
 from halftruth_client import Analyst, RequestRefused
+from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES as REGISTRY
 from halftruth_collector.analyses.sentences import basis
 from halftruth_collector.cli import main
@@ -408,9 +409,9 @@ def test_a_measure_has_the_name_under_which_it_was_asked_for(study):
 def test_an_attribute_may_be_called_like_a_column(store, live):
     schema = Schema((Attribute("support", ("no", "yes")), Attribute("lower", ("no", "yes"))))
     survey = Survey("measures", "Names", schema, GammaDiagonal("19"))
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     store.reports.add("measures", survey.digest, [Report(id=uuid4(), values=[0, 1])])
-    analyst = Analyst(live.url, store.tokens.create("analyst"), retries=0)
+    analyst = Analyst(live.url, operations.create_token(store, "analyst"), retries=0)
     frame = analyst.table("measures", ["support", "lower"]).to_pandas()
     assert frame.index.names == ["support", "lower"]
     assert len(frame) == 4
@@ -497,10 +498,10 @@ def test_an_analysis_needs_a_token(study, capsys):
 def test_cells_that_a_spreadsheet_would_compute_are_only_text_in_csv(store, live):
     names = ("=1+1", "+49", "-1", "@x", "plain")
     survey = Survey("cells", "Cells", Schema([Attribute("a", names)]), GammaDiagonal("19"))
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     reports = [Report(id=uuid4(), values=[n % 5]) for n in range(60)]
     store.reports.add("cells", survey.digest, reports)
-    headers = {"Authorization": f"Bearer {store.tokens.create('analyst')}"}
+    headers = {"Authorization": f"Bearer {operations.create_token(store, 'analyst')}"}
     path = "/v1/surveys/cells/table?attributes=a&format="
     text = live.app.test_client().get(f"{path}csv", headers=headers).text
     rows = list(csv.DictReader(io.StringIO(text)))

@@ -11,6 +11,7 @@ import pytest
 import scipy
 from halftruth_client import Analyst
 from halftruth_client.errors import RequestRefused
+from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES, identified
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
@@ -357,20 +358,20 @@ def panel(tmp_path_factory):
     with Store(database) as store:
         for wave, yes in ((1, 0.2), (2, 0.2), (3, 0.6)):
             each = survey(wave)
-            store.surveys.publish(each)
+            operations.publish_survey(store, each)
             records = np.column_stack([rng.random(600) < yes, rng.integers(0, 3, 600)]).astype(int)
             drawn = each.mechanism.perturb_many(each.schema, records, rng).tolist()
             reports = [Report(id=UUID(int=i), values=row) for i, row in enumerate(drawn)]
             store.reports.add(each.id, each.digest, reports)
-        store.surveys.set_terms("wave-2", {"invitations": True})
+        operations.set_terms(store, "wave-2", {"invitations": True})
         app = create_app(Config(database=database))
         with listening(app) as url:
             yield SimpleNamespace(
                 url=url,
                 database=database,
                 app=app,
-                every=store.tokens.create("analyst"),
-                one=store.tokens.create("analyst", "wave-3"),
+                every=operations.create_token(store, "analyst"),
+                one=operations.create_token(store, "analyst", "wave-3"),
             )
         app.extensions["halftruth"].store.close()
 

@@ -6,6 +6,7 @@ import sys
 
 import halftruth_collector.charts
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.web.pages.session import COOKIE
 
 MISSING = (
@@ -33,7 +34,7 @@ def bare(monkeypatch):
 
 @pytest.fixture
 def analysts(http, store, filled, bare):
-    http.set_cookie(COOKIE, store.tokens.create("analyst"), path="/results/")
+    http.set_cookie(COOKIE, operations.create_token(store, "analyst"), path="/results/")
     return http
 
 

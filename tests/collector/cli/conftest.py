@@ -3,6 +3,7 @@
 from uuid import UUID
 
 import pytest
+from halftruth_collector import operations
 from halftruth_shared.protocol.reports import Report
 
 
@@ -10,6 +11,6 @@ from halftruth_shared.protocol.reports import Report
 def of_ninety_reports(store, survey, monkeypatch, tmp_path):
     """A survey with reports, and a folder to write into."""
     monkeypatch.chdir(tmp_path)
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     reports = [Report(id=UUID(int=i), values=[i % 2, i % 3]) for i in range(90)]
     store.reports.add("health", survey.digest, reports)

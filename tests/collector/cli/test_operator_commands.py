@@ -104,7 +104,7 @@ def test_reports_are_sealed_to_known_keys_alone_and_a_key_in_use_is_not_retired(
         for words in (("publish", "health.toml"), ("terms", "health")):
             status, _, complaint = halftruth("survey", *words, "--sealed-to", key)
             assert (status, complaint.count("\n")) == (2, 1)
-            assert "sealed-to: its private key is not here" in complaint
+            assert "sealing_key: its private key is not here" in complaint
         assert stored() == (Terms(), None)
     monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", "sealing.pem")
     done("survey", "terms", "health", "--sealed-to", KEY)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from halftruth_collector import operations
 from halftruth_shared.protocol.terms import Terms
 
 HALFTRUTH = Path(sys.executable).parent / "halftruth"
@@ -18,7 +19,7 @@ COMMANDS = {
 
 @pytest.fixture(params=COMMANDS)
 def words(request, store, survey):
-    store.surveys.publish(survey, Terms(invitations=True))
+    operations.publish_survey(store, survey, Terms(invitations=True))
     return COMMANDS[request.param]
 
 
@@ -73,7 +74,7 @@ def test_a_file_that_cannot_be_made_is_refused_before_there_is_a_secret(
 
 
 def test_what_goes_wrong_leaves_no_file(refused, words, made, tmp_path, store):
-    store.retention.delete("health")
+    operations.delete_survey(store, "health")
     words = (*words, "--survey", "health") if words is COMMANDS["token"] else words
     assert "there is no survey 'health'" in refused(*words, "--output", tmp_path / "secrets")
     assert not (tmp_path / "secrets").exists()

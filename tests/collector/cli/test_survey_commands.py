@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from click.testing import CliRunner
+from halftruth_collector import operations
 from halftruth_collector.cli import main
 from halftruth_shared import Survey
 
@@ -87,7 +88,7 @@ def test_a_survey_is_reopened_until_it_has_reports(done, refused, filled, store)
     done("survey", "close", "health")
     complaint = refused("survey", "reopen", "health")
     assert complaint.startswith("halftruth: survey 'health': it has reports already")
-    store.surveys.publish(Survey("new", "New", *parts(store)))
+    operations.publish_survey(store, Survey("new", "New", *parts(store)))
     done("survey", "close", "new")
     assert done("survey", "reopen", "new") == "reopened new\n"
 

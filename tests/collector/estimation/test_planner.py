@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 from halftruth_client import Analyst
+from halftruth_collector import operations
 from halftruth_collector.demo.census import census_survey
 from halftruth_collector.estimation.planning.planner import of_itemsets, plan
 from halftruth_collector.estimation.planning.recommendation import expected_precision
@@ -778,7 +779,7 @@ ASKED = (
 @pytest.mark.parametrize("asked", ASKED)
 def test_every_way_to_ask_gives_the_same_numbers(live, ask, survey, command, survey_file, asked):
     expected = plan(survey, PlanQuery(**asked))
-    there = Analyst(live.url, live.store.tokens.create("analyst"))
+    there = Analyst(live.url, operations.create_token(live.store, "analyst"))
     respondents = asked["respondents"]
     others = {name: value for name, value in asked.items() if name != "respondents"}
     answered = there.plan(survey, respondents, **others)

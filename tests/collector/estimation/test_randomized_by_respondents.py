@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from halftruth_client import SurveyRefused
 from halftruth_client.policy import PrivacyPolicy
-from halftruth_collector import regress_records
+from halftruth_collector import operations, regress_records
 from halftruth_collector.analyses.regression import compute
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.disclosure.audit import audit
@@ -193,9 +193,9 @@ def test_nobody_asks_for_answers_that_respondents_randomized(store):
     with pytest.raises(SurveyRefused, match="respondents randomized their answers themselves"):
         PrivacyPolicy("100", ["town"], [survey.digest]).check(survey)
     with pytest.raises(ParameterError, match="'halftruth reports read', which publishes it as cl"):
-        store.surveys.publish(survey)
+        operations.publish_survey(store, survey)
     assert "respondents randomized" in check_survey(survey, "100").refused_by_form
-    store.files.count_rows(survey, [([b"0" * 16], [b"\0\1"])])
+    operations.count_rows(store, survey, [([b"0" * 16], [b"\0\1"])])
     stored = store.surveys.get("f")
     assert (stored.status, stored.closed_at is None) == ("closed", False)
-    assert store.files.count_rows(survey, [([b"1" * 16], [b"\0\2"])]).counted == 1
+    assert operations.count_rows(store, survey, [([b"1" * 16], [b"\0\2"])]).counted == 1

@@ -8,6 +8,7 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
@@ -213,7 +214,7 @@ def test_records_have_known_margins(counted):
 def test_the_command_writes_files_side_by_side(reports, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with Store("sqlite:///halftruth.db") as store:
-        store.surveys.publish(SURVEY)
+        operations.publish_survey(store, SURVEY)
         store.reports.add(
             "work",
             SURVEY.digest,

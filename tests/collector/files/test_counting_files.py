@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from filed import by_hand, counted, provenance, some, told
+from halftruth_collector import operations
 from halftruth_collector.executors import open_executor
 from halftruth_collector.files import counting, engine
 from halftruth_collector.files.counting import count
@@ -198,7 +199,7 @@ def test_processes_count_the_same_or_leave_nothing(run, write, tmp_path, survey)
 
 def test_what_is_refused_is_what_a_collector_refuses(run, write, survey, store):
     """In the words of the collector that is told each of these reports over HTTP."""
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     wrong = [
         Report(id=UUID(int=1), values=[2, 0]),
         Report(id=UUID(int=2), values=[0, -1]),

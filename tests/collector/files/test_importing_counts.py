@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 from databases import on_both
 from filed import by_hand, counted, some
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.files.counting import count
 from halftruth_shared import ParameterError, Survey
@@ -31,35 +32,35 @@ def cells(store: Store) -> Counter[bytes]:
 def test_a_campaign_is_imported_once_and_goes_on(store, survey, run, write, tmp_path):
     first, second = write(some(range(60))), write(some(range(40, 100), seed=1))
     before = run("before", first)
-    assert store.files.import_reports(before).counted == 60
+    assert operations.import_reports(store, before).counted == 60
     assert cells(store) == by_hand(first)[1]
     # Again, and the same files counted once more.
     for folder in (before, run("again", first)):
-        done = store.files.import_reports(folder)
+        done = operations.import_reports(store, folder)
         assert (done.counted, done.repeated) == (0, 60)
     # Someone whose report was in a file sends it once more.
     assert store.reports.add("health", survey.digest, some(range(5))).duplicates == 5
     # Counted by itself, the second half has ids of the first; with all files, it has all of them.
     for folder in (run("alone", second), run("all", [*first, *second])):
         with pytest.raises(ParameterError, match=r"reports were counted here before.*--earlier"):
-            store.files.import_reports(folder)
+            operations.import_reports(store, folder)
         assert cells(store) == by_hand(first)[1]
     after = run("after", second, earlier=[before])
     assert counted(after) == by_hand(second, by_hand(first)[0])
-    assert store.files.import_reports(after).counted == 40
+    assert operations.import_reports(store, after).counted == 40
     assert cells(store) == by_hand(first)[1] + by_hand(second, by_hand(first)[0])[1]
     assert sum(cells(store).values()) == 100
 
 
 def test_what_was_sent_to_the_collector_is_left_out_of_files(store, survey, run, write, tmp_path):
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     store.reports.add("health", survey.digest, some(range(20)))
     files = write(some(range(10, 50), seed=1))
     with pytest.raises(ParameterError, match="10 of its reports were counted here before"):
-        store.files.import_reports(run("all", files))
-    store.files.export_reports("health", tmp_path / "export.db")
+        operations.import_reports(store, run("all", files))
+    operations.export_reports(store, "health", tmp_path / "export.db")
     folder = run("rest", files, earlier=[tmp_path / "export.db"])
-    assert store.files.import_reports(folder).counted == 30
+    assert operations.import_reports(store, folder).counted == 30
     sent = Counter(bytes(report.values) for report in some(range(20)))
     known = {report.id.bytes for report in some(range(20))}
     assert cells(store) == sent + by_hand(files, known)[1]
@@ -68,11 +69,11 @@ def test_what_was_sent_to_the_collector_is_left_out_of_files(store, survey, run,
 def test_files_that_another_collector_imported_count_once(store, survey, run, write, tmp_path):
     folder = run("counts", write(some(range(30))))
     with Store(f"sqlite:///{tmp_path / 'other.db'}") as other:
-        other.files.import_reports(folder)
+        operations.import_reports(other, folder)
         other.reports.add("health", survey.digest, some(range(30, 35)))
-        other.files.export_reports("health", tmp_path / "other-export.db")
-    assert store.files.import_reports(tmp_path / "other-export.db").counted == 35
-    assert store.files.import_reports(folder).repeated == 30
+        operations.export_reports(other, "health", tmp_path / "other-export.db")
+    assert operations.import_reports(store, tmp_path / "other-export.db").counted == 35
+    assert operations.import_reports(store, folder).repeated == 30
     assert sum(cells(store).values()) == 35
 
 
@@ -81,12 +82,12 @@ def test_counts_of_another_survey_or_terms_are_refused(
 ):
     files = write(some(range(30)))
     folder = run("counts", files)
-    store.surveys.publish(survey, Terms(invitations=True))
+    operations.publish_survey(store, survey, Terms(invitations=True))
     with pytest.raises(ParameterError, match="'health' asks for invitations here"):
-        store.files.import_reports(folder)
-    store.surveys.publish(survey, Terms(sealing_key=sealing_key))
+        operations.import_reports(store, folder)
+    operations.publish_survey(store, survey, Terms(sealing_key=sealing_key))
     with pytest.raises(ParameterError, match="takes sealed reports only, and those of the file"):
-        store.files.import_reports(folder)
+        operations.import_reports(store, folder)
     another = Survey("health", "Another", survey.schema, survey.mechanism)
     with pytest.raises(ParameterError, match=r"earlier: .*counts has counts of another survey"):
         count(another, [*map(str, files)], tmp_path / "new", earlier=[folder])
@@ -97,8 +98,8 @@ def test_a_damaged_folder_is_refused_as_a_whole(store, run, write, name):
     folder = run("counts", write(some(range(30))))
     (folder / name).write_bytes((folder / name).read_bytes()[:-1])
     with pytest.raises(ParameterError, match="halftruth reports count"):
-        store.files.import_reports(folder)
+        operations.import_reports(store, folder)
     (folder / name).unlink()
     with pytest.raises(ParameterError, match="halftruth reports count"):
-        store.files.import_reports(folder)
+        operations.import_reports(store, folder)
     assert not store.surveys.all()

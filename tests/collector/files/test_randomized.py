@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from databases import on_both
 from field_data import NIGERIA, published
+from halftruth_collector import operations
 from halftruth_collector.files import randomized
 from halftruth_collector.files.randomized import read_randomized
 from halftruth_shared import ParameterError, RecordError, Survey
@@ -169,8 +170,8 @@ def test_a_file_that_is_none_is_refused(field, file, tmp_path, name, options, sa
 @on_both
 def test_a_row_is_counted_once(store, field, file):
     def read(content, **options):
-        done = store.files.count_rows(
-            field, read_randomized(file(content), field, **options).pages(2)
+        done = operations.count_rows(
+            store, field, read_randomized(file(content), field, **options).pages(2)
         )
         return done.counted, done.repeated
 
@@ -206,9 +207,9 @@ def test_ids_differ_between_surveys_files_and_people(field, file):
 
 def test_nothing_is_counted_where_the_survey_takes_no_open_reports(store, field, file):
     pages = list(read_randomized(file(HEADER + LINE), field).pages(10))
-    store.surveys.publish(field, Terms(invitations=True))
+    operations.publish_survey(store, field, Terms(invitations=True))
     with pytest.raises(ParameterError, match="asks for invitations"):
-        store.files.count_rows(field, pages)
+        operations.count_rows(store, field, pages)
     assert counted_in(store) == {}
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 from databases import on_both
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.terms import Terms
@@ -34,11 +35,11 @@ def state(http):
 def test_after_its_deadline_a_survey_takes_no_new_report_and_knows_the_old_ones(
     http, store, batch, counted
 ):
-    store.surveys.set_terms("health", Terms(closes_at=FUTURE))
+    operations.set_terms(store, "health", Terms(closes_at=FUTURE))
     assert state(http) == ("open", None)
     first = batch([0, 0], [1, 2])
     assert http.post(f"{URL}/reports", json=first).status_code == 202
-    store.surveys.set_terms("health", Terms(closes_at=PAST))
+    operations.set_terms(store, "health", Terms(closes_at=PAST))
     assert state(http) == ("closed", "deadline")
     refused(http.post(f"{URL}/reports", json=batch([0, 0])), "closes_at", "2020-03-31 22:00:00 UTC")
     repeated = http.post(f"{URL}/reports", json=first)
@@ -51,7 +52,7 @@ def test_after_its_deadline_a_survey_takes_no_new_report_and_knows_the_old_ones(
 def test_a_quota_is_reached_exactly_and_a_request_is_counted_whole_or_not_at_all(
     http, store, batch, counted
 ):
-    store.surveys.set_terms("health", Terms(max_reports=3))
+    operations.set_terms(store, "health", Terms(max_reports=3))
     first = batch([0, 0], [1, 2])
     assert http.post(f"{URL}/reports", json=first).status_code == 202
     refused(http.post(f"{URL}/reports", json=batch([0, 1], [0, 1])), "max_reports", "takes 1 more")
@@ -65,7 +66,7 @@ def test_a_quota_is_reached_exactly_and_a_request_is_counted_whole_or_not_at_all
     assert http.post(f"{URL}/reports", json=mixed).get_json() == {"accepted": 0, "duplicates": 3}
     assert counted() == 3
     # Who closed it says so, whatever else holds.
-    store.surveys.close("health")
+    operations.close_survey(store, "health")
     assert state(http) == ("closed", "operator")
 
 
@@ -73,9 +74,9 @@ def test_a_quota_below_what_was_counted_takes_none_and_a_larger_one_takes_more(
     http, store, batch, counted
 ):
     assert http.post(f"{URL}/reports", json=batch([0, 0], [1, 2])).status_code == 202
-    store.surveys.set_terms("health", Terms(max_reports=1))
+    operations.set_terms(store, "health", Terms(max_reports=1))
     refused(http.post(f"{URL}/reports", json=batch([0, 0])), "max_reports", "all the reports")
-    store.surveys.set_terms("health", Terms(max_reports=4))
+    operations.set_terms(store, "health", Terms(max_reports=4))
     assert http.post(f"{URL}/reports", json=batch([0, 0], [1, 2])).status_code == 202
     assert counted() == 4
 
@@ -83,7 +84,7 @@ def test_a_quota_below_what_was_counted_takes_none_and_a_larger_one_takes_more(
 def test_many_at_once_through_several_stores_fill_a_quota_to_the_last_place(
     database, store, survey, counted
 ):
-    store.surveys.publish(survey, Terms(max_reports=25))
+    operations.publish_survey(store, survey, Terms(max_reports=25))
     others = [Store(database) for _ in range(3)]
     outcomes, start = [], threading.Barrier(12)
 
@@ -115,9 +116,9 @@ def hash_of(invitation):
 def test_an_invitation_is_asked_about_without_spending_or_writing_anything(
     http, store, batch, counted
 ):
-    store.surveys.set_terms("health", Terms(invitations=True))
-    spent, unspent, withdrawn = store.invitations.create("health", 3)
-    store.invitations.revoke("health", [bytes.fromhex(withdrawn)])
+    operations.set_terms(store, "health", Terms(invitations=True))
+    spent, unspent, withdrawn = operations.create_invitations(store, "health", 3)
+    operations.revoke_invitations(store, "health", [bytes.fromhex(withdrawn)])
     body = batch([0, 0])
     body["reports"][0]["invitation"] = spent
     assert http.post(f"{URL}/reports", json=body).status_code == 202

@@ -2,6 +2,7 @@
 
 import pytest
 from databases import on_both
+from halftruth_collector import operations
 from halftruth_shared.protocol.terms import Terms
 
 pytestmark = on_both
@@ -16,13 +17,13 @@ UNKNOWN = (
 @pytest.fixture
 def invited(http, store):
     """A client of a collector whose small survey asks for invitations."""
-    store.surveys.set_terms("health", Terms(invitations=True))
+    operations.set_terms(store, "health", Terms(invitations=True))
     return http
 
 
 @pytest.fixture
 def invitations(store):
-    return lambda count, survey="health": store.invitations.create(survey, count)
+    return lambda count, survey="health": operations.create_invitations(store, survey, count)
 
 
 @pytest.fixture
@@ -110,7 +111,7 @@ def test_a_refused_request_spends_nothing(invited, invite, invitations, store, c
         spoil(body)
         assert invited.post(URL, json=body).status_code == status, name
         assert (counted(), unused()) == (0, 2), name
-    store.surveys.close("health")
+    operations.close_survey(store, "health")
     assert invited.post(URL, json=invite(*given)).status_code == 409
     assert (counted(), unused()) == (0, 2)
 

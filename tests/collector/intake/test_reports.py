@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 from databases import on_both
+from halftruth_collector import operations
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app, parameters
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
@@ -102,7 +103,7 @@ def test_a_report_of_another_shape_is_named(http, batch, counted, report, said):
 
 
 def test_an_oversized_body_is_refused(database, store, survey, batch, counted):
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     app = create_app(Config(database=database, max_body=5_000, max_batch=50))
     http = app.test_client()
     body = json.dumps(batch(*[[0, 0]] * 90)).encode()
@@ -119,7 +120,7 @@ def test_reports_to_no_open_survey_of_this_digest_are_refused(http, batch, count
     response = http.post("/v1/surveys/nothing/reports", json=batch([0, 0]))
     assert problem(response, 404)["detail"] == "there is no survey 'nothing'"
     stale = problem(http.post(URL, json=batch([0, 0], digest="0" * 64)), 409)
-    store.surveys.close("health")
+    operations.close_survey(store, "health")
     closed = problem(http.post(URL, json=batch([0, 0])), 409)
     kinds = [document["type"].rpartition(":")[2] for document in (stale, closed)]
     assert kinds == ["stale-digest", "survey-closed"]
@@ -154,7 +155,7 @@ def test_wide_and_long_reports_are_counted_as_they_came(store, sizes):
         else RandomizedResponse.for_amplification(schema, "1000")
     )
     wide = Survey("wide", "Wide", schema, mechanism)
-    store.surveys.publish(wide)
+    operations.publish_survey(store, wide)
     last, first = [size - 1 for size in sizes], [0 for _ in sizes]
     reports = [Report(id=uuid4(), values=values) for values in (last, first, last)]
     store.reports.add("wide", wide.digest, reports)

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import hpke
 import pytest
 from databases import on_both
+from halftruth_collector import operations
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import Survey
@@ -60,7 +61,7 @@ def applications(database):
 @pytest.fixture
 def http(applications, key_file, public, store, survey):
     """A collector with the small survey published, sealed to `public`."""
-    store.surveys.publish(survey, terms=Terms(sealing_key=public))
+    operations.publish_survey(store, survey, terms=Terms(sealing_key=public))
     return applications(key_file)
 
 
@@ -125,7 +126,7 @@ def test_who_guesses_what_a_sealed_report_said_learns_nothing_from_its_id(
     guesses = [sealed(public, survey, [a, b], id=id) for a in range(2) for b in range(3)]
     for close in (False, True):
         if close:
-            store.surveys.close("health")
+            operations.close_survey(store, "health")
         answers = [send(guess) for guess in guesses]
         assert {(each.status_code, each.get_data()) for each in answers} == {
             (202, b'{"accepted":0,"duplicates":1}')
@@ -137,7 +138,7 @@ def test_who_guesses_what_a_sealed_report_said_learns_nothing_from_its_id(
 def test_a_sealed_report_counts_for_no_other_survey(send, public, survey, store, counted):
     """Of the same key, and of the same questions and mechanism."""
     twin = Survey("twin", survey.title, survey.schema, survey.mechanism)
-    store.surveys.publish(twin, terms=Terms(sealing_key=public))
+    operations.publish_survey(store, twin, terms=Terms(sealing_key=public))
     report = sealed(public, survey, [1, 2])
     refused(send(report, to="twin", digest=twin.digest))
     assert send(report, to="twin").get_json()["type"] == "urn:halftruth:problem:stale-digest"
@@ -209,7 +210,7 @@ def test_a_sealed_report_to_a_plain_survey_is_one_clear_line(
     refused(http.post(URL, json=mixed), 1, detail=f"report 1: {detail}")
     both = {**sealed(public, survey, [1, 2]), "values": [1, 2]}
     assert send(both).status_code == 422
-    store.surveys.set_terms("health", Terms())
+    operations.set_terms(store, "health", Terms())
     assert send(both).status_code == 422
     detail = "report 0: expected 'values': this survey takes no sealed reports"
     refused(send(sealed(public, survey, [1, 2])), field="values", detail=detail)
@@ -220,7 +221,7 @@ def test_reports_to_an_older_key_count_until_it_is_retired(
     applications, key_file, public, send, http, survey, store, counted
 ):
     new = create_sealing_key(key_file)
-    store.surveys.set_terms("health", Terms(sealing_key=new))
+    operations.set_terms(store, "health", Terms(sealing_key=new))
     both = applications(key_file)
     assert accepted(send(sealed(public, survey, [1, 2]), by=both)) == (1, 0)
     assert accepted(send(sealed(new, survey, [1, 2]), by=both)) == (1, 0)
@@ -234,8 +235,8 @@ def test_reports_to_an_older_key_count_until_it_is_retired(
 
 
 def test_a_sealed_invitation_lets_one_report_in(send, public, survey, store, counted):
-    store.surveys.set_terms("health", Terms(sealing_key=public, invitations=True))
-    first, second = store.invitations.create("health", 2)
+    operations.set_terms(store, "health", Terms(sealing_key=public, invitations=True))
+    first, second = operations.create_invitations(store, "health", 2)
     id = uuid4()
     assert accepted(send(sealed(public, survey, [1, 2], id=id, invitation=first))) == (1, 0)
     # The same report again, whatever its invitation.
@@ -256,8 +257,8 @@ def test_a_sealed_invitation_lets_one_report_in(send, public, survey, store, cou
 
 
 def test_an_invitation_beside_a_sealed_report_is_refused(send, public, survey, store, counted):
-    store.surveys.set_terms("health", Terms(sealing_key=public, invitations=True))
-    [invitation] = store.invitations.create("health", 1)
+    operations.set_terms(store, "health", Terms(sealing_key=public, invitations=True))
+    [invitation] = operations.create_invitations(store, "health", 1)
     report = sealed(public, survey, [1, 2], invitation=invitation)
     response = send({**report, "invitation": invitation})
     assert response.status_code == 422
@@ -274,7 +275,7 @@ def test_a_collector_without_keys_is_away_for_sealed_reports(
     assert counted() == 0
     assert accepted(send(sealed(public, survey, [1, 2]))) == (1, 0)
     # Once the survey is not sealed any more, keys are not needed.
-    store.surveys.set_terms("health", Terms())
+    operations.set_terms(store, "health", Terms())
     response = send(sealed(public, survey, [1, 2]), by=without)
     detail = "report 0: expected 'values': this survey takes no sealed reports"
     refused(response, field="values", detail=detail)
@@ -319,7 +320,7 @@ def test_terms_that_changed_elsewhere_hold_for_the_next_request(
     def plain(**members):
         return {"id": str(uuid4()), "values": [0, 0], **members}
 
-    first, second, third = store.invitations.create("health", 3)
+    first, second, third = operations.create_invitations(store, "health", 3)
     assert accepted(send(closed(), by=other)) == (1, 0)
     send_after([closed(), plain()])
     send_after([plain(), closed()], sealing_key=public)
@@ -332,7 +333,7 @@ def test_terms_that_changed_elsewhere_hold_for_the_next_request(
 
 def test_neither_log_nor_answer_holds_what_was_sealed(send, public, survey, caplog, store):
     caplog.set_level("DEBUG")
-    store.surveys.set_terms("health", Terms(sealing_key=public, invitations=True))
+    operations.set_terms(store, "health", Terms(sealing_key=public, invitations=True))
     report = sealed(public, survey, [1, 2], invitation="c0ffee" + "00" * 13)
     answers = [send(report), send({**report, "id": str(uuid4())}), send(report, report)]
     said = caplog.text + "".join(json.dumps(dict(a.headers)) + a.text for a in answers)

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import msgspec
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_shared import Survey
 from serving import Running, run_collector
@@ -30,7 +31,7 @@ def file(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Pat
 def served(file: Path, survey: Survey) -> Iterator[Store]:
     """Their counts."""
     with Store(f"sqlite:///{file}") as store:
-        store.surveys.publish(survey)
+        operations.publish_survey(store, survey)
         yield store
 
 
@@ -72,4 +73,4 @@ def body(survey) -> Callable[[], bytes]:
 
 @pytest.fixture
 def published(store, survey) -> None:
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import requests
+from halftruth_collector import operations
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from serving import Running, is_well
 from wire import PATIENCE, REPORTS, answers, connect, get, in_chunks, post, rest, taken, wait_until
@@ -294,7 +295,7 @@ def send_all(connection: socket.socket, data: bytes) -> None:
 
 def test_a_computation_that_takes_long_stops_nobody(url, served, body, newly_counted):
     """Planning for six questions takes a while; reports and others go on beside it."""
-    token = served.tokens.create("analyst")
+    token = operations.create_token(served, "analyst")
     categories = tuple(str(code) for code in range(4))
     attributes = tuple(Attribute(f"q{number}", categories) for number in range(6))
     asked = Survey("large", "Large", Schema(attributes), GammaDiagonal(19))

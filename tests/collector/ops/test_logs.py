@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import pytest
 import requests
+from halftruth_collector import operations
 from halftruth_collector.ops import logs
 from wire import wait_until
 
@@ -87,7 +88,7 @@ def test_lines_of_json_have_the_same_fields(configured, http, capsys):
 
 
 def test_no_value_of_a_request_is_written(said, survey, served):
-    token = served.tokens.create("analyst")
+    token = operations.create_token(served, "analyst")
     report = {"id": str(uuid4()), "values": [0, 1], "invitation": INVITATION}
     other = {"id": str(uuid4()), "values": [SECRET, 77_777_777]}
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import requests
 import yaml
+from halftruth_collector import operations
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from prometheus_client.parser import text_string_to_metric_families
@@ -35,7 +36,7 @@ def value(found: Numbers, name: str, **labels: str) -> float:
 
 @pytest.fixture
 def monitor(store) -> dict[str, str]:
-    return {"Authorization": f"Bearer {store.tokens.create('monitor')}"}
+    return {"Authorization": f"Bearer {operations.create_token(store, 'monitor')}"}
 
 
 @pytest.fixture
@@ -65,9 +66,9 @@ def test_reports_are_counted_as_the_store_counts_them(http, batch, scrape, count
 
 def test_a_survey_that_takes_reports_has_its_counter_before_the_first(http, store, scrape):
     counter = ("halftruth_reports_total", frozenset({("survey", "health"), ("outcome", "counted")}))
-    store.surveys.close("health")
+    operations.close_survey(store, "health")
     assert counter not in scrape()
-    store.surveys.reopen("health")
+    operations.reopen_survey(store, "health")
     assert scrape()[counter] == 0
 
 
@@ -169,7 +170,7 @@ def test_a_worker_that_was_killed_while_it_began_a_file_takes_no_numbers_away(
 
 
 def test_bodies_that_never_come_are_counted(impatient, served):
-    monitor = {"Authorization": f"Bearer {served.tokens.create('monitor')}"}
+    monitor = {"Authorization": f"Bearer {operations.create_token(served, 'monitor')}"}
 
     def refused() -> float:
         answer = requests.get(f"{impatient.url}/metrics", headers=monitor, timeout=PATIENCE)

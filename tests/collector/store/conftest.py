@@ -11,13 +11,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.intake.checking import Batch
-from halftruth_collector.store.tables import metadata
 from halftruth_shared import Survey
 from halftruth_shared.protocol.reports import Report
-from sqlalchemy import Engine, create_engine, event
-from sqlalchemy.engine import make_url
+from sqlalchemy import Engine, event
 from wire import PATIENCE, wait_until
 
 from ...conftest import empty, postgresql_database
@@ -46,33 +45,6 @@ def elsewhere(
 
 
 @pytest.fixture
-def raw(database: str) -> Iterator[Engine]:
-    """The database without the store in between."""
-    engine = create_engine(make_url(database.replace("postgresql:", "postgresql+psycopg:")))
-    yield engine
-    engine.dispose()
-
-
-@pytest.fixture
-def rows(raw: Engine) -> Callable[[str], list[tuple[Any, ...]]]:
-    """Run a query of one's own."""
-
-    def run(query: str) -> list[tuple[Any, ...]]:
-        with raw.connect() as connection:
-            return [tuple(row) for row in connection.exec_driver_sql(query)]
-
-    return run
-
-
-@pytest.fixture
-def dump(rows) -> Callable[[], dict[str, list[tuple[Any, ...]]]]:
-    """Every row of every table, in an order that says nothing."""
-    return lambda: {
-        name: sorted(rows(f"SELECT * FROM {name}"), key=repr) for name in metadata.tables
-    }
-
-
-@pytest.fixture
 def true_counts(rows) -> Callable[[], dict[int, Counter[bytes]]]:
     """Reports by survey and cell; fails where there are not as many ids, or on no day."""
 
@@ -95,15 +67,9 @@ def true_counts(rows) -> Callable[[], dict[int, Counter[bytes]]]:
 
 
 @pytest.fixture
-def published(store: Store, survey: Survey) -> Survey:
-    store.surveys.publish(survey)
-    return survey
-
-
-@pytest.fixture
 def second(store: Store, survey: Survey) -> Survey:
     other = Survey("second", "Second", survey.schema, survey.mechanism)
-    store.surveys.publish(other)
+    operations.publish_survey(store, other)
     return other
 
 

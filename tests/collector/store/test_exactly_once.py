@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import (
     InvitationRefused,
@@ -47,12 +48,12 @@ def test_whatever_comes_with_a_known_id_gets_the_same_answer(
     store, survey, dump, invitations, closed
 ):
     """Who guesses what a report said learns nothing from asking."""
-    store.surveys.publish(survey, Terms(invitations=invitations))
-    made = store.invitations.create("health", 2)
+    operations.publish_survey(store, survey, Terms(invitations=invitations))
+    made = operations.create_invitations(store, "health", 2)
     good = made[0] if invitations else None
     store.reports.add("health", survey.digest, [report(1, 1, 2, invitation=good)])
     if closed:
-        store.surveys.close("health")
+        operations.close_survey(store, "health")
     before = dump()
     before.pop("daily_outcomes")
     guesses = [(a, b, i) for a in range(2) for b in range(3) for i in (None, *made, "0" * 32)]
@@ -156,11 +157,11 @@ def test_a_failure_at_any_statement_leaves_nothing_of_a_group(
     shape = survey.report_space
     ended = Survey("ended", "Ended", survey.schema, survey.mechanism)
     for each, terms in ((survey, Terms(invitations=True)), (ended, Terms())):
-        store.surveys.publish(each, terms)
-    invitations = store.invitations.create("health", 3)
+        operations.publish_survey(store, each, terms)
+    invitations = operations.create_invitations(store, "health", 3)
     store.reports.add("second", second.digest, [report(1, 1, 1)])
     store.reports.add("ended", ended.digest, [report(1, 1, 1)])
-    store.surveys.close("ended")
+    operations.close_survey(store, "ended")
     items = [
         check("health", survey.digest, shape, [report(1, 0, 0, invitation=invitations[0])]),
         check("second", second.digest, shape, [report(1, 1, 1), report(2, 1, 2)]),
@@ -263,9 +264,9 @@ class CountingMachine(RuleBasedStateMachine):
         terms = {} if invited is None else Terms(invitations=invited)
         if known is not None and known.digest != new.digest and self.reports[name]:
             with pytest.raises(HalftruthError, match="has reports already"):
-                self.store.surveys.publish(new, terms)
+                operations.publish_survey(self.store, new, terms)
             return
-        self.store.surveys.publish(new, terms)
+        operations.publish_survey(self.store, new, terms)
         if known is None or known.digest != new.digest:
             self.closed.discard(name)
             self.surveys[name] = new
@@ -277,26 +278,26 @@ class CountingMachine(RuleBasedStateMachine):
     @rule(name=names, invited=st.booleans())
     def set_terms(self, name, invited):
         if name in self.surveys:
-            self.store.surveys.set_terms(name, Terms(invitations=invited))
+            operations.set_terms(self.store, name, Terms(invitations=invited))
             self.terms[name] = invited
         else:
             with pytest.raises(UnknownSurvey):
-                self.store.surveys.set_terms(name, Terms(invitations=invited))
+                operations.set_terms(self.store, name, Terms(invitations=invited))
 
     @rule(name=names)
     def close(self, name):
         if name in self.surveys:
-            self.store.surveys.close(name)
+            operations.close_survey(self.store, name)
             self.closed.add(name)
 
     @rule()
     def compact(self):
-        self.store.retention.compact()
+        operations.compact(self.store)
 
     @rule(name=names, count=st.integers(1, 3))
     def invite(self, name, count):
         if name in self.surveys:
-            made = self.store.invitations.create(name, count)
+            made = operations.create_invitations(self.store, name, count)
             self.invitations += made
             self.unspent[name] |= set(made)
             self.issued[name] += count
@@ -308,7 +309,7 @@ class CountingMachine(RuleBasedStateMachine):
         chosen = data.draw(st.none() | st.lists(st.sampled_from(self.invitations), max_size=3))
         gone = self.unspent[name] & set(self.invitations if chosen is None else chosen)
         revoked = None if chosen is None else [bytes.fromhex(each) for each in chosen]
-        assert self.store.invitations.revoke(name, revoked) == len(gone)
+        assert operations.revoke_invitations(self.store, name, revoked) == len(gone)
         self.unspent[name] -= gone
         self.withdrawn[name] += len(gone)
 

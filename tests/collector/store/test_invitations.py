@@ -6,6 +6,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import InvitationRefused
 from halftruth_collector.intake.checking import check
@@ -23,7 +24,7 @@ INVITED = Terms(invitations=True)
 
 @pytest.fixture
 def invited(store, survey) -> Survey:
-    store.surveys.publish(survey, INVITED)
+    operations.publish_survey(store, survey, INVITED)
     return survey
 
 
@@ -58,7 +59,7 @@ def counts(store):
 def test_reports_of_one_transaction_need_an_invitation_each(
     store, add, counts, true_counts, requests, outcomes
 ):
-    given = dict(zip("abc", store.invitations.create("health", 3), strict=True))
+    given = dict(zip("abc", operations.create_invitations(store, "health", 3), strict=True))
 
     def send(words):
         return lambda: add(*(report(int(w[0]), 0, 0, invitation=given.get(w[1:])) for w in words))
@@ -76,7 +77,7 @@ def test_reports_of_one_transaction_need_an_invitation_each(
 
 
 def test_invitations_differ_and_only_their_hashes_are_stored(store, invited, dump):
-    made = store.invitations.create("health", 500)
+    made = operations.create_invitations(store, "health", 500)
     assert len(set(made)) == 500
     assert all(len(each) == 32 and int(each, 16) >= 0 and each == each.lower() for each in made)
     rows = dump()
@@ -92,7 +93,7 @@ def test_of_two_processes_with_one_invitation_one_counts(
     database, store, invited, counts, true_counts
 ):
     """Forty invitations, each brought to both at the same moment with different reports."""
-    made = store.invitations.create("health", 40)
+    made = operations.create_invitations(store, "health", 40)
     together = threading.Barrier(2, timeout=PATIENCE)
 
     def work(mine: Store, first: int) -> list[bool]:
@@ -119,7 +120,7 @@ def test_a_retry_that_comes_while_its_report_is_being_committed_is_a_duplicate(
     database, store, invited, counts
 ):
     """It waits for that, and then finds its invitation spent and itself counted."""
-    [only] = store.invitations.create("health", 1)
+    [only] = operations.create_invitations(store, "health", 1)
     shape = invited.report_space
     made = check("health", invited.digest, shape, [report(1, 0, 0, invitation=only)])
     committing, free, looked = threading.Event(), threading.Event(), threading.Event()
@@ -171,14 +172,14 @@ def test_nothing_tells_whose_invitation_let_a_report_in(
                 "surveys",
             ):
                 connection.exec_driver_sql(f"DELETE FROM {table}")
-        store.surveys.publish(survey, INVITED)
+        operations.publish_survey(store, survey, INVITED)
         drawn = iter(fixed)
         with monkeypatch.context() as patched:
             patched.setattr(
-                "halftruth_collector.store.invitations.secrets.token_bytes",
+                "halftruth_collector.operations.secrets.token_bytes",
                 lambda _, drawn=drawn: next(drawn),
             )
-            store.invitations.create("health", len(fixed))
+            operations.create_invitations(store, "health", len(fixed))
         batch = [
             report(number, number % 2, number % 3, invitation=invitation.hex())
             for number, invitation in enumerate(dealt)

@@ -7,8 +7,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.ops.settings import Config
@@ -57,8 +59,8 @@ def test_a_lock_of_another_process_is_waited_for_in_vain_for_a_while_only(
         with held():
             for act in (
                 lambda: store.reports.add("health", published.digest, [report(1, 0, 0)]),
-                lambda: store.invitations.create("health", 1),
-                store.retention.compact,
+                lambda: operations.create_invitations(store, "health", 1),
+                partial(operations.compact, store),
                 store.database.check,
             ):
                 with pytest.raises(StoreUnavailable, match="the database does not answer"):

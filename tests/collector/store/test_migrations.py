@@ -9,6 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SchemaOutdated, StoreRefused, StoreUnavailable
 from halftruth_collector.store import database
@@ -93,7 +94,7 @@ def test_the_last_revision_is_the_one_that_this_program_works_with(fresh_databas
 
 def test_a_fresh_database_gets_its_tables_by_migrations(fresh_database, raw, survey):
     with Store(fresh_database) as store:
-        store.surveys.publish(survey)
+        operations.publish_survey(store, survey)
         store.database.check()
     rows = all_rows(raw)
     assert rows.keys() == {"alembic_version", *metadata.tables}

@@ -16,6 +16,7 @@ from shutil import copyfile
 from uuid import UUID
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.store import database as module
@@ -125,8 +126,8 @@ INVITATIONS: dict[str, list[str]] = {}
 
 def prepare(url: str) -> None:
     with Store(url) as store:
-        store.surveys.publish(SURVEY, Terms(invitations=True))
-        INVITATIONS["wide"] = store.invitations.create("wide", REPORTS + 20)
+        operations.publish_survey(store, SURVEY, Terms(invitations=True))
+        INVITATIONS["wide"] = operations.create_invitations(store, "wide", REPORTS + 20)
 
 
 @pytest.fixture
@@ -173,11 +174,11 @@ def test_back_ups_and_exports_have_no_order_and_the_end_of_a_survey_destroys_it(
     written = []
     for files, forwards in zip(twins, (True, False), strict=True):
         store = fill(files, forwards)
-        store.files.back_up(tmp_path / f"{forwards}.backup")
-        store.files.export_reports("wide", tmp_path / f"{forwards}.reports")
+        operations.back_up(store, tmp_path / f"{forwards}.backup")
+        operations.export_reports(store, "wide", tmp_path / f"{forwards}.reports")
         names = [tmp_path / f"{forwards}.{kind}" for kind in ("backup", "reports")]
         written.append([SqliteFiles(file).read() for file in names])
-        store.surveys.close("wide")
+        operations.close_survey(store, "wide")
         assert 0.35 < told_apart(files.read()) < 0.65
     assert written[0] == written[1]
     assert all(0.35 < told_apart(data) < 0.65 for data in written[0])
@@ -202,14 +203,14 @@ def test_reports_that_arrive_during_compactions_count_once(store, published, tru
         reader = threads.submit(look)
         for _ in range(10):
             with suppress(StoreUnavailable):
-                store.retention.compact()
+                operations.compact(store)
         for sender in senders:
             sender.result(PATIENCE)
         stop.set()
         reader.result(PATIENCE)
     # PostgreSQL would show an old transaction empty tables.
     assert seen == sorted(seen)
-    store.retention.compact()
+    operations.compact(store)
     assert true_counts()[1].total() == 1200
 
 
@@ -217,7 +218,7 @@ def test_reports_that_arrive_during_compactions_count_once(store, published, tru
 def test_a_compaction_keeps_everything_and_merges_shards(database, store, published, rows, raw):
     store.reports.add("health", published.digest, [report(n, *cell_of(n)) for n in range(30)])
     store.reports.refuse("health", "too-large")
-    store.invitations.create("health", 3)
+    operations.create_invitations(store, "health", 3)
     with raw.begin() as connection:
         for shard in (3, 16):
             connection.exec_driver_sql(
@@ -225,7 +226,7 @@ def test_a_compaction_keeps_everything_and_merges_shards(database, store, publis
             )
     before = store.reports.counts("health")[1].counts.tolist()
     days = store.reports.daily_outcomes("health")
-    store.retention.compact()
+    operations.compact(store)
     assert store.reports.counts("health")[1].counts.tolist() == before
     assert store.reports.daily_outcomes("health") == days
     assert store.invitations.count("health").unused == 3
@@ -245,13 +246,13 @@ def test_who_reads_for_long_puts_a_compaction_off(store, published, raw, monkeyp
         reader.exec_driver_sql("SELECT * FROM report_ids").all()
         store.reports.add("health", published.digest, [report(2, 0, 0)])
         with pytest.raises(StoreUnavailable):
-            store.retention.compact()
+            operations.compact(store)
         # A survey ends all the same.
-        store.surveys.close("health")
+        operations.close_survey(store, "health")
         assert "run 'halftruth admin compact'" in caplog.text
     assert store.surveys.get("health").status == "closed"
     assert store.reports.counts("health")[1].reports == 2
-    store.retention.compact()
+    operations.compact(store)
 
 
 def test_the_command_compacts(store, published, halftruth):

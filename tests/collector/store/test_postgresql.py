@@ -9,6 +9,7 @@ from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import InvitationRefused
 from halftruth_collector.intake.checking import check
@@ -89,8 +90,8 @@ def test_batches_in_any_order_never_wait_for_each_other_in_a_circle(
 
     Operators do what they do meanwhile.
     """
-    store.surveys.publish(survey, Terms(invitations=True))
-    invitations = store.invitations.create("health", 400)
+    operations.publish_survey(store, survey, Terms(invitations=True))
+    invitations = operations.create_invitations(store, "health", 400)
     sent: set[int] = set()
     lock = threading.Lock()
 
@@ -118,10 +119,10 @@ def test_batches_in_any_order_never_wait_for_each_other_in_a_circle(
         chance = random.Random(number)
         for _ in range(30):
             chosen = [bytes.fromhex(each) for each in chance.choices(invitations, k=10)]
-            mine.invitations.revoke("health", chosen)
-            mine.surveys.set_terms("second", Terms())
-            mine.keys.revoke(f"{number:064x}")
-            mine.invitations.create("health", 2)
+            operations.revoke_invitations(mine, "health", chosen)
+            operations.set_terms(mine, "second", Terms())
+            operations.revoke_key(mine, f"{number:064x}")
+            operations.create_invitations(mine, "health", 2)
         return [0, 0]
 
     accepted = hammer(several(5), lambda mine, n: (work if n % 5 else operate)(mine, n), 15)
@@ -144,9 +145,9 @@ def test_no_signature_slips_in_while_its_key_is_revoked(database, store, survey,
         commits_held(store.database.engine) as (held, free),
     ):
         signature = sign(key, survey.digest, INVITED)
-        publishing = threads.submit(store.surveys.publish, survey, INVITED, signature)
+        publishing = threads.submit(operations.publish_survey, store, survey, INVITED, signature)
         assert held.wait(PATIENCE)
-        revoked = threads.submit(other.keys.revoke, key.public)
+        revoked = threads.submit(operations.revoke_key, other, key.public)
         with pytest.raises(TimeoutError):
             revoked.result(0.3)
         free.set()
@@ -160,11 +161,11 @@ def test_reports_are_counted_while_an_import_is_under_way(
 ):
     """Whoever counts in the same cells waits for nobody on PostgreSQL, however long it takes."""
     monkeypatch.setattr(sqlite_files, "PAGE", 5)
-    elsewhere.surveys.publish(published)
+    operations.publish_survey(elsewhere, published)
     elsewhere.reports.add("health", published.digest, [report(n, 1, n % 3) for n in range(20)])
-    elsewhere.files.export_reports("health", tmp_path / "there.db")
+    operations.export_reports(elsewhere, "health", tmp_path / "there.db")
     with ThreadPoolExecutor() as threads, holding() as (held, _, hold):
-        importing = threads.submit(store.files.import_reports, tmp_path / "there.db", hold)
+        importing = threads.submit(operations.import_reports, store, tmp_path / "there.db", hold)
         assert held.wait(PATIENCE)
         mine = [report(n, 1, n % 3) for n in range(100, 110)]
         assert store.reports.add("health", published.digest, mine).accepted == 10
@@ -181,14 +182,14 @@ def test_times_survive_whatever_the_zone_of_the_server(postgresql, database, sur
         with postgresql.connect() as connection:
             connection.exec_driver_sql(f"ALTER DATABASE {name} SET timezone = 'Asia/Tokyo'")
         with Store(url) as store:
-            store.surveys.publish(survey)
+            operations.publish_survey(store, survey)
             with store.database.reading() as connection:
                 [(there,)] = connection.exec_driver_sql(SECONDS)
-            store.files.back_up(tmp_path / "all.db")
+            operations.back_up(store, tmp_path / "all.db")
         with closing(sqlite3.connect(tmp_path / "all.db")) as connection:
             [(written,)] = connection.execute("SELECT published_at FROM surveys")
         with Store(database) as again:
-            again.files.restore(tmp_path / "all.db")
+            operations.restore(again, tmp_path / "all.db")
             with again.database.reading() as connection:
                 [(here,)] = connection.exec_driver_sql(SECONDS)
     assert here == there
@@ -208,7 +209,7 @@ def test_a_survey_is_closed_after_what_is_being_counted(database, store, publish
     ):
         counting_ = threads.submit(store.reports.count, made)
         assert held.wait(PATIENCE)
-        closing_ = threads.submit(other.surveys.close, "health")
+        closing_ = threads.submit(operations.close_survey, other, "health")
         with pytest.raises(TimeoutError):
             closing_.result(0.3)
         free.set()
@@ -240,9 +241,9 @@ def test_a_report_that_arrives_here_while_it_is_imported_counts_once(
 ):
     """Nothing says what it said, so the import gives way."""
     monkeypatch.setattr(sqlite_files, "PAGE", 5)
-    elsewhere.surveys.publish(published)
+    operations.publish_survey(elsewhere, published)
     elsewhere.reports.add("health", published.digest, [report(n, 1, n % 3) for n in range(20)])
-    elsewhere.files.export_reports("health", tmp_path / "there.db")
+    operations.export_reports(elsewhere, "health", tmp_path / "there.db")
     told: list[int] = []
 
     def send(_: int) -> None:
@@ -251,6 +252,6 @@ def test_a_report_that_arrives_here_while_it_is_imported_counts_once(
             told.append(store.reports.add("health", published.digest, ahead).accepted)
 
     with pytest.raises(ParameterError, match="1 of its reports were counted here before"):
-        store.files.import_reports(tmp_path / "there.db", send)
+        operations.import_reports(store, tmp_path / "there.db", send)
     assert told == [1]
     assert true_counts() == {1: Counter({b"\1\0": 1})}

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.errors import SurveyClosed, Unauthorized, UnknownSurvey
 from halftruth_collector.store.tables import metadata
 from halftruth_shared import ParameterError, Survey
@@ -43,20 +44,20 @@ def of_survey(rows):
 def filled(store, published, second):
     """Two surveys with three reports, two unused invitations and a token each."""
     for survey in (published, second):
-        store.surveys.set_terms(survey.id, INVITED)
-        invitations = store.invitations.create(survey.id, 5)
+        operations.set_terms(store, survey.id, INVITED)
+        invitations = operations.create_invitations(store, survey.id, 5)
         store.reports.add(
             survey.id,
             survey.digest,
             [report(n, *cell_of(n), invitation=invitations[n]) for n in range(3)],
         )
-        store.tokens.create("analyst", survey.id)
+        operations.create_token(store, "analyst", survey.id)
     return store
 
 
 def closed_for(store, rows, raw, id, days):
     """Close a survey as if that had been so many days ago."""
-    store.surveys.close(id)
+    operations.close_survey(store, id)
     moment = datetime.now(UTC) - timedelta(days=days)
     with raw.begin() as connection:
         connection.exec_driver_sql(
@@ -68,10 +69,13 @@ def test_a_deleted_survey_leaves_no_row_and_takes_no_other_one(
     filled, dump, numbers, of_survey, published
 ):
     number, before = numbers()["health"], dump()
-    kept = filled.tokens.create("analyst", "second"), filled.tokens.create("analyst")
-    lost = filled.tokens.create("analyst", "health")
+    kept = (
+        operations.create_token(filled, "analyst", "second"),
+        operations.create_token(filled, "analyst"),
+    )
+    lost = operations.create_token(filled, "analyst", "health")
     assert set(of_survey(number).values()) != {0}
-    done = filled.retention.delete("health", actor="token 1234")
+    done = operations.delete_survey(filled, "health", actor="token 1234")
     assert (done.reports, done.ids, done.invitations, done.tokens) == (3, 3, 2, 2)
     assert set(of_survey(number).values()) == {0}
     for token in kept:
@@ -85,21 +89,21 @@ def test_a_deleted_survey_leaves_no_row_and_takes_no_other_one(
     with pytest.raises(UnknownSurvey):
         filled.surveys.get("health")
     with pytest.raises(UnknownSurvey):
-        filled.retention.delete("health")
+        operations.delete_survey(filled, "health")
     [entry] = [each for each in filled.audit.all() if each.action == "survey delete"]
     assert (entry.actor, entry.subject) == ("token 1234", "health")
     assert entry.detail == (f"{published.digest}; 3 reports, 3 ids, 2 unused invitations, 2 tokens")
 
 
 def test_a_survey_of_the_same_id_begins_anew(filled, published, of_survey, numbers):
-    filled.retention.delete("health")
-    filled.surveys.publish(published, INVITED)
+    operations.delete_survey(filled, "health")
+    operations.publish_survey(filled, published, INVITED)
     found = of_survey(numbers()["health"])
     assert found.pop("surveys") == 1
     assert set(found.values()) == {0}
     assert filled.surveys.state("health").reports == 0
     # Ids that were known are not any more.
-    [invitation] = filled.invitations.create("health", 1)
+    [invitation] = operations.create_invitations(filled, "health", 1)
     receipt = filled.reports.add(
         "health", published.digest, [report(0, 0, 0, invitation=invitation)]
     )
@@ -117,26 +121,26 @@ def test_a_deleted_survey_is_in_no_file_of_sqlite(filled, database, published):
             content = one.read() + other.read()
         return [each in content for each in wanted]
 
-    filled.retention.delete("second")
+    operations.delete_survey(filled, "second")
     assert found() == [True, True]
-    filled.retention.delete("health")
+    operations.delete_survey(filled, "health")
     assert found() == [False, False]
 
 
 def test_reports_that_arrive_while_a_survey_is_deleted_are_nobodys(store, published, of_survey):
     number = store.surveys.get("health").number
     digest = published.digest
-    store.surveys.set_terms("health", Terms())
+    operations.set_terms(store, "health", Terms())
 
     def add(n):
         with suppress(UnknownSurvey):
             store.reports.add("health", digest, [report(n, *cell_of(n))])
             with suppress(UnknownSurvey):
-                store.invitations.create("health", 3)
+                operations.create_invitations(store, "health", 3)
 
     with ThreadPoolExecutor(6) as threads:
         adding = [threads.submit(add, n) for n in range(60)]
-        done = threads.submit(store.retention.delete, "health").result()
+        done = threads.submit(operations.delete_survey, store, "health").result()
         for each in adding:
             each.result()
     assert done.reports == done.ids
@@ -145,10 +149,10 @@ def test_reports_that_arrive_while_a_survey_is_deleted_are_nobodys(store, publis
 
 def test_only_surveys_that_ended_long_enough_ago_are_purged(filled, rows, raw, numbers, of_survey):
     closed_for(filled, rows, raw, "health", days=31)
-    assert filled.retention.purge(32) == []
+    assert operations.purge(filled, 32) == []
     counted = filled.reports.counts("health")[1]
     before = of_survey(numbers()["second"])
-    [done] = filled.retention.purge(31, actor="token 1234")
+    [done] = operations.purge(filled, 31, actor="token 1234")
     assert (done.id, done.reports, done.ids, done.invitations, done.tokens) == (
         "health",
         0,
@@ -169,7 +173,7 @@ def test_only_surveys_that_ended_long_enough_ago_are_purged(filled, rows, raw, n
     assert state.purged_at is not None
     assert filled.invitations.count("health").used == 3
     # Nothing is left to be done, nor written down again.
-    assert filled.retention.purge(0) == []
+    assert operations.purge(filled, 0) == []
     [entry] = [each for each in filled.audit.all() if each.action == "survey purge"]
     assert (entry.actor, entry.subject) == ("token 1234", "health")
     assert entry.detail == "3 ids, 2 unused invitations"
@@ -196,26 +200,26 @@ def test_a_survey_that_ended_by_its_terms_is_purged_like_one_that_was_closed(
     filled, raw, numbers, of_survey, published, limits
 ):
     number = numbers()["health"]
-    filled.surveys.set_terms("health", limits)
+    operations.set_terms(filled, "health", limits)
     # Its last reports came only today, whatever the deadline says: their retries may come.
-    assert filled.retention.purge(30) == []
+    assert operations.purge(filled, 30) == []
     counted_on(raw, number, NOW - timedelta(days=31))
-    assert filled.retention.purge(32) == []
-    [done] = filled.retention.purge(30, actor="token 1234")
+    assert operations.purge(filled, 32) == []
+    [done] = operations.purge(filled, 30, actor="token 1234")
     assert (done.id, done.ids, done.invitations) == ("health", 3, 2)
     found = of_survey(number)
     assert (found["report_ids"], found["invitations"]) == (0, 0)
     assert found["cells"] > 0
     assert filled.surveys.state("health").reports == 3
-    assert filled.retention.purge(0) == []
+    assert operations.purge(filled, 0) == []
     entries = [(each.actor, each.action) for each in filled.audit.all()][-2:]
     assert entries == [("token 1234", "survey close"), ("token 1234", "survey purge")]
     # Its end is final: an id that is not known any more would count twice.
-    filled.surveys.set_terms("health", {"closes_at": None, "max_reports": 9})
+    operations.set_terms(filled, "health", {"closes_at": None, "max_reports": 9})
     with pytest.raises(SurveyClosed):
         filled.reports.add("health", published.digest, [report(0, *cell_of(0))])
     with pytest.raises(SurveyClosed, match="its end is final"):
-        filled.surveys.reopen("health")
+        operations.reopen_survey(filled, "health")
 
 
 @pytest.mark.parametrize(
@@ -226,62 +230,62 @@ def test_a_survey_that_ended_by_its_terms_is_purged_like_one_that_was_closed(
 def test_a_survey_that_takes_reports_or_ended_lately_is_not_purged(
     filled, raw, numbers, dump, limits
 ):
-    filled.surveys.set_terms("health", limits)
+    operations.set_terms(filled, "health", limits)
     counted_on(raw, numbers()["health"], NOW - timedelta(days=99))
     before = dump()
-    assert filled.retention.purge(2) == []
+    assert operations.purge(filled, 2) == []
     assert dump() == before
 
 
 def test_every_survey_that_has_ended_is_purged_at_once_if_that_is_asked_for(filled):
-    filled.surveys.set_terms("health", {"max_reports": 3})
-    filled.surveys.set_terms("second", {"closes_at": NOW})
-    assert [each.id for each in filled.retention.purge(0)] == ["health", "second"]
+    operations.set_terms(filled, "health", {"max_reports": 3})
+    operations.set_terms(filled, "second", {"closes_at": NOW})
+    assert [each.id for each in operations.purge(filled, 0)] == ["health", "second"]
 
 
 def test_a_purged_survey_counts_nothing_and_is_exported_and_imported_no_more(
     filled, tmp_path, published
 ):
     file = tmp_path / "before.reports"
-    filled.files.export_reports("health", file)
-    filled.surveys.close("health")
-    filled.retention.purge(0)
+    operations.export_reports(filled, "health", file)
+    operations.close_survey(filled, "health")
+    operations.purge(filled, 0)
     with pytest.raises(SurveyClosed):
         filled.reports.add("health", published.digest, [report(0, 0, 0)])
     with pytest.raises(ParameterError, match="ids of 'health' were purged"):
-        filled.files.export_reports("health", tmp_path / "after.reports")
+        operations.export_reports(filled, "health", tmp_path / "after.reports")
     with pytest.raises(ParameterError, match="ids of 'health' were purged"):
-        filled.files.import_reports(file)
+        operations.import_reports(filled, file)
     assert not (tmp_path / "after.reports").exists()
     assert filled.surveys.state("health").reports == 3
 
 
 def test_a_survey_is_reopened_before_its_first_report_only(store, published):
-    store.surveys.reopen("health")
-    store.surveys.close("health")
-    store.retention.purge(0)
-    store.surveys.reopen("health", actor="token 1234")
+    operations.reopen_survey(store, "health")
+    operations.close_survey(store, "health")
+    operations.purge(store, 0)
+    operations.reopen_survey(store, "health", actor="token 1234")
     again = store.surveys.get("health")
     assert (again.status, again.closed_at, again.purged_at) == ("open", None, None)
     store.reports.add("health", published.digest, [report(1, 0, 0)])
-    store.surveys.close("health")
+    operations.close_survey(store, "health")
     with pytest.raises(SurveyClosed, match="has reports already, so that its end is final"):
-        store.surveys.reopen("health")
+        operations.reopen_survey(store, "health")
     assert store.surveys.get("health").status == "closed"
     [entry] = [each for each in store.audit.all() if each.action == "survey reopen"]
     assert (entry.actor, entry.subject) == ("token 1234", "health")
 
 
 def test_whether_a_survey_is_listed_outlives_its_changes(store, survey):
-    store.surveys.publish(survey, listed=False)
+    operations.publish_survey(store, survey, listed=False)
     assert store.surveys.get("health").listed is False
-    store.surveys.publish(survey)
-    store.surveys.publish(Survey("health", "Other", survey.schema, survey.mechanism))
+    operations.publish_survey(store, survey)
+    operations.publish_survey(store, Survey("health", "Other", survey.schema, survey.mechanism))
     assert store.surveys.get("health").listed is False
-    store.surveys.publish(store.surveys.get("health").survey(), listed=True)
+    operations.publish_survey(store, store.surveys.get("health").survey(), listed=True)
     assert store.surveys.get("health").listed is True
-    store.surveys.set_listed("health", False, actor="token 1234")
-    store.surveys.set_listed("health", False)
+    operations.set_listing(store, "health", False, actor="token 1234")
+    operations.set_listing(store, "health", False)
     last = store.audit.all()[-1]
     assert (last.actor, last.action, last.subject) == ("token 1234", "survey unlist", "health")
     assert [each.action for each in store.audit.all()].count("survey unlist") == 1
@@ -292,6 +296,6 @@ def test_states_have_the_numbers_of_each_survey(filled):
     for state in (first, second):
         assert (state.reports, state.invited, state.withdrawn, state.unused) == (3, 5, 0, 2)
         assert state == filled.surveys.state(state.id)
-    filled.invitations.revoke("second")
+    operations.revoke_invitations(filled, "second")
     assert filled.surveys.state("second").withdrawn == 2
     assert filled.surveys.state("health") == first

@@ -13,9 +13,11 @@ from uuid import uuid4
 
 import pytest
 from databases import on_both
+from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SchemaOutdated, StoreUnavailable, SurveyExists, UnknownSurvey
 from halftruth_collector.store import sqlite_files
+from halftruth_collector.store.audit import BACKUP
 from halftruth_collector.store.tables import VERSION, metadata
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.protocol.signing import OperatorKey, sign
@@ -42,24 +44,24 @@ def fill(store: Store, survey: Survey) -> None:
     """Some of everything."""
     key = OperatorKey.create()
     invited = Terms(invitations=True)
-    store.surveys.publish(survey, invited, sign(key, survey.digest, invited))
-    first, second, *_ = store.invitations.create("health", 5)
+    operations.publish_survey(store, survey, invited, sign(key, survey.digest, invited))
+    first, second, *_ = operations.create_invitations(store, "health", 5)
     store.reports.add("health", survey.digest, [report(1, 0, 0, invitation=first)])
     store.reports.add("health", survey.digest, [report(2, 1, 2, invitation=second)])
     store.reports.refuse("health", "too-large")
-    store.invitations.revoke("health", [])
+    operations.revoke_invitations(store, "health", [])
     other = Survey("second", "Zweite „Umfrage“", survey.schema, survey.mechanism)
-    store.surveys.publish(other)
+    operations.publish_survey(store, other)
     store.reports.add("second", other.digest, [report(n, n % 2, n % 3) for n in range(50)])
-    store.surveys.close("second")
-    store.tokens.create("operator")
-    store.tokens.create("analyst", "second")
-    store.tokens.revoke(store.tokens.all()[0].id)
-    store.keys.revoke(OperatorKey.create().public)
+    operations.close_survey(store, "second")
+    operations.create_token(store, "operator")
+    operations.create_token(store, "analyst", "second")
+    operations.revoke_token(store, store.tokens.all()[0].id)
+    operations.revoke_key(store, OperatorKey.create().public)
 
 
 def contents(store: Store):
-    """Every row of every table, as the store's own types read it, times without their zone."""
+    """Every row of every table but those about back-ups, times without their zone."""
     with store.database.reading() as connection:
         return {
             table.name: sorted(
@@ -69,6 +71,7 @@ def contents(store: Store):
                         for value in row
                     )
                     for row in connection.execute(table.select())
+                    if BACKUP not in row
                 ),
                 key=repr,
             )
@@ -96,13 +99,13 @@ def test_a_back_up_restored_into_the_other_kind_has_every_row(
     fill(store, survey)
     before = contents(store)
     told: list[int] = []
-    written = store.files.back_up(folder / "all.db", told.append)
+    written = operations.back_up(store, folder / "all.db", told.append)
     assert written == sum(told) == sum(map(len, before.values()))
-    assert elsewhere.files.restore(folder / "all.db") == written
+    assert operations.restore(elsewhere, folder / "all.db") == written
     assert contents(elsewhere) == before
     assert contents(store) == before
     # And back again.
-    elsewhere.files.back_up(folder / "again.db")
+    operations.back_up(elsewhere, folder / "again.db")
     for name in metadata.tables:
         query = f"SELECT * FROM {name}"
         assert sorted(rows_of(folder / "again.db", query), key=repr) == sorted(
@@ -113,17 +116,18 @@ def test_a_back_up_restored_into_the_other_kind_has_every_row(
 @both
 def test_a_restored_store_goes_on(store, survey, elsewhere, folder):
     fill(store, survey)
-    store.files.back_up(folder / "all.db")
-    elsewhere.files.restore(folder / "all.db")
+    operations.back_up(store, folder / "all.db")
+    operations.restore(elsewhere, folder / "all.db")
     third = Survey("third", "Third", survey.schema, survey.mechanism)
-    elsewhere.surveys.publish(third)
+    operations.publish_survey(elsewhere, third)
     numbers = [each.number for each in elsewhere.surveys.all()]
     assert len(set(numbers)) == 3
     assert elsewhere.reports.add("third", third.digest, [report(1, 0, 0)]).accepted == 1
     second = elsewhere.surveys.get("second")
     assert elsewhere.reports.add("second", second.digest, [report(1, 1, 1)]).duplicates == 1
     assert elsewhere.invitations.count("health").unused == 3
-    assert len(elsewhere.audit.all()) == len(store.audit.all()) + 1
+    # One has recorded its back-up, the other the third survey.
+    assert len(elsewhere.audit.all()) == len(store.audit.all())
 
 
 @both
@@ -134,12 +138,12 @@ def test_a_back_up_while_others_write_shows_one_moment(
     monkeypatch.setattr(sqlite_files, "PAGE", 5)
     store.reports.add("health", published.digest, [report(n, 0, n % 3) for n in range(20)])
     with ThreadPoolExecutor() as threads, holding() as (held, _, hold):
-        backing_up = threads.submit(store.files.back_up, folder / "all.db", hold)
+        backing_up = threads.submit(operations.back_up, store, folder / "all.db", hold)
         assert held.wait(PATIENCE)
         # Nobody has to wait for it.
         later = [report(n, 1, n % 3) for n in range(20, 60)]
         assert store.reports.add("health", published.digest, later).accepted == 40
-        store.surveys.close("health")
+        operations.close_survey(store, "health")
         assert not backing_up.done()
     backing_up.result()
     file = folder / "all.db"
@@ -155,11 +159,11 @@ def test_a_file_is_whole_and_its_owners_alone(store, survey, folder, elsewhere, 
     fill(store, survey)
     (folder / "other.db").touch()
     file = folder / name
-    rows = store.files.back_up(file)
+    rows = operations.back_up(store, file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     # No log beside it, and no unfinished one.
     assert {each.name for each in folder.iterdir()} == {"other.db", name}
-    assert elsewhere.files.restore(file) == rows
+    assert operations.restore(elsewhere, file) == rows
     assert {each.name for each in folder.iterdir()} == {"other.db", name}
 
 
@@ -180,9 +184,9 @@ def test_a_file_is_not_overwritten(store, published, folder, operation):
 
 def write(store: Store, operation: str, file: Path) -> int:
     return (
-        store.files.back_up(file)
+        operations.back_up(store, file)
         if operation == "back_up"
-        else store.files.export_reports("health", file)
+        else operations.export_reports(store, "health", file)
     )
 
 
@@ -218,7 +222,10 @@ def test_what_was_interrupted_leaves_nothing(store, survey, folder, failure):
         raise failure
 
     file = folder / "new [1].db"
-    for write_file in (store.files.back_up, partial(store.files.export_reports, "second")):
+    for write_file in (
+        partial(operations.back_up, store),
+        partial(operations.export_reports, store, "second"),
+    ):
         with pytest.raises(failure):
             write_file(file, interrupt)
         assert list(folder.iterdir()) == []
@@ -229,18 +236,18 @@ def test_a_store_that_is_not_empty_takes_no_back_up(store, survey, elsewhere, fo
     """Nor of another version; and a back-up of several surveys is no export."""
     file = folder / "all.db"
     fill(store, survey)
-    store.files.back_up(file)
+    operations.back_up(store, file)
     with pytest.raises(ParameterError, match="expected an export of one survey, found 2"):
-        elsewhere.files.import_reports(file)
-    elsewhere.tokens.create("monitor")
+        operations.import_reports(elsewhere, file)
+    operations.create_token(elsewhere, "monitor")
     before = contents(elsewhere)
     with pytest.raises(ParameterError, match="database: it is not empty; expected an empty one"):
-        elsewhere.files.restore(file)
+        operations.restore(elsewhere, file)
     with pytest.raises(ParameterError, match="expected an empty one"):
-        store.files.restore(file)
+        operations.restore(store, file)
     rows_of(file, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(SchemaOutdated, match="of version 9999; expected 0001"):
-        elsewhere.files.restore(file)
+        operations.restore(elsewhere, file)
     assert contents(elsewhere) == before
 
 
@@ -251,12 +258,18 @@ def test_what_is_no_back_up_is_refused_in_one_line(store, folder):
         connection.execute("CREATE TABLE mine (x)")
     for content in (file.read_bytes(), b"", b"nonsense" * 1000):
         file.write_bytes(content)
-        for operation in (store.files.restore, store.files.import_reports):
+        for operation in (
+            partial(operations.restore, store),
+            partial(operations.import_reports, store),
+        ):
             with pytest.raises(ParameterError, match="is no back-up or export") as refused:
                 operation(file)
             assert "\n" not in str(refused.value)
         assert file.read_bytes() == content
-    for operation in (store.files.restore, store.files.import_reports):
+    for operation in (
+        partial(operations.restore, store),
+        partial(operations.import_reports, store),
+    ):
         with pytest.raises(ParameterError, match="is not there"):
             operation(folder / "nothing.db")
         with pytest.raises(ParameterError, match=r"is not there|is no folder that"):
@@ -267,7 +280,7 @@ def test_what_is_no_back_up_is_refused_in_one_line(store, folder):
 @both
 def test_a_restore_that_fails_leaves_nothing_and_can_be_repeated(store, survey, elsewhere, folder):
     fill(store, survey)
-    store.files.back_up(folder / "all.db")
+    operations.back_up(store, folder / "all.db")
     empty = contents(elsewhere)
     for at in ("INTO cells", "INTO tokens", "COMMIT"):
 
@@ -276,16 +289,16 @@ def test_a_restore_that_fails_leaves_nothing_and_can_be_repeated(store, survey, 
                 raise OperationalError(text, {}, Exception())
 
         with statements(elsewhere.database.engine, fail), pytest.raises(StoreUnavailable):
-            elsewhere.files.restore(folder / "all.db")
+            operations.restore(elsewhere, folder / "all.db")
         assert contents(elsewhere) == empty
-    elsewhere.files.restore(folder / "all.db")
+    operations.restore(elsewhere, folder / "all.db")
     assert contents(elsewhere)["cells"] == contents(store)["cells"]
 
 
 @on_both
 def test_an_export_holds_one_survey_and_no_secrets(store, survey, folder):
     fill(store, survey)
-    assert store.files.export_reports("second", folder / "second.db") == 50
+    assert operations.export_reports(store, "second", folder / "second.db") == 50
     file = folder / "second.db"
     assert rows_of(file, "SELECT id FROM surveys") == [("second",)]
     assert rows_of(file, "SELECT count(*) FROM report_ids") == [(50,)]
@@ -295,7 +308,7 @@ def test_an_export_holds_one_survey_and_no_secrets(store, survey, folder):
     for table in ("tokens", "invitations", "audit", "revoked_keys"):
         assert rows_of(file, f"SELECT * FROM {table}") == []
     with pytest.raises(UnknownSurvey):
-        store.files.export_reports("nothing", folder / "nothing.db")
+        operations.export_reports(store, "nothing", folder / "nothing.db")
     assert [each.name for each in folder.iterdir()] == ["second.db"]
 
 
@@ -305,8 +318,8 @@ def move(folder):
 
     def run(source: Store, target: Store) -> tuple[int, int]:
         file = folder / f"{uuid4().hex}.db"
-        source.files.export_reports("health", file)
-        done = target.files.import_reports(file)
+        operations.export_reports(source, "health", file)
+        done = operations.import_reports(target, file)
         return done.counted, done.repeated
 
     return run
@@ -319,9 +332,9 @@ def restored(tmp_path, folder):
 
         def make(source: Store) -> Store:
             file = folder / f"{uuid4().hex}.db"
-            source.files.back_up(file)
+            operations.back_up(source, file)
             made = stores.enter_context(Store(f"sqlite:///{tmp_path / uuid4().hex}.db"))
-            made.files.restore(file)
+            operations.restore(made, file)
             return made
 
         yield make
@@ -342,7 +355,7 @@ def test_collectors_are_merged_and_each_report_counts_once(
 ):
     """However often that is done, and whatever arrives between."""
     monkeypatch.setattr(sqlite_files, "PAGE", 7)
-    elsewhere.surveys.publish(published)
+    operations.publish_survey(elsewhere, published)
     send(store, *range(30))
     send(elsewhere, *range(100, 140))
     assert move(elsewhere, store) == (40, 0)
@@ -350,7 +363,7 @@ def test_collectors_are_merged_and_each_report_counts_once(
     assert move(elsewhere, store) == (0, 40)
     everything = cells_of(*range(40), *range(100, 140))
     assert counted(store) == everything
-    store.retention.compact()
+    operations.compact(store)
     assert move(elsewhere, store) == (0, 40)
     assert true_counts() == {1: Counter({bytes(cell): n for cell, n in everything.items()})}
     # Retries of what was imported are known.
@@ -363,7 +376,7 @@ def test_collectors_are_merged_and_each_report_counts_once(
 def test_imported_reports_are_of_the_days_on_which_they_were_counted(
     store, published, elsewhere, move, monkeypatch
 ):
-    elsewhere.surveys.publish(published)
+    operations.publish_survey(elsewhere, published)
     for day, numbers in ((1, range(3)), (2, range(3, 8))):
         with monkeypatch.context() as patch:
             patch.setattr("halftruth_collector.store.reports.datetime", Clock(day))
@@ -390,15 +403,15 @@ class Clock:
 @on_both
 def test_an_older_file_of_a_collector_adds_nothing(store, published, elsewhere, folder):
     """Whether or not the survey is closed by then."""
-    elsewhere.surveys.publish(published)
+    operations.publish_survey(elsewhere, published)
     send(elsewhere, *range(10))
-    elsewhere.files.export_reports("health", folder / "older.db")
+    operations.export_reports(elsewhere, "health", folder / "older.db")
     send(elsewhere, *range(10, 20))
-    elsewhere.surveys.close("health")
-    elsewhere.files.export_reports("health", folder / "newer.db")
-    store.surveys.close("health")
-    assert store.files.import_reports(folder / "newer.db").counted == 20
-    done = store.files.import_reports(folder / "older.db")
+    operations.close_survey(elsewhere, "health")
+    operations.export_reports(elsewhere, "health", folder / "newer.db")
+    operations.close_survey(store, "health")
+    assert operations.import_reports(store, folder / "newer.db").counted == 20
+    done = operations.import_reports(store, folder / "older.db")
     assert (done.counted, done.repeated) == (0, 10)
     assert counted(store) == cells_of(*range(20))
     assert store.surveys.get("health").status == "closed"
@@ -409,7 +422,7 @@ def test_an_older_file_of_a_collector_adds_nothing(store, published, elsewhere, 
 def test_reports_that_both_have_cannot_be_told_apart_and_stop_the_import(
     store, published, elsewhere, dump, move, first
 ):
-    elsewhere.surveys.publish(published)
+    operations.publish_survey(elsewhere, published)
     send(elsewhere, *range(12))
     if first == "imported":
         move(elsewhere, store)
@@ -427,8 +440,8 @@ def test_one_invitation_counts_once_through_back_up_and_restore(
     store, published, restored, move, dump, tmp_path
 ):
     """Each of two stores that go back to one back-up takes it; their counts never meet."""
-    store.surveys.set_terms("health", Terms(invitations=True))
-    [invitation] = store.invitations.create("health", 1)
+    operations.set_terms(store, "health", Terms(invitations=True))
+    [invitation] = operations.create_invitations(store, "health", 1)
     twin = restored(store)
     send(store, 1, invitation=invitation)
     send(twin, 2, invitation=invitation)
@@ -440,8 +453,8 @@ def test_one_invitation_counts_once_through_back_up_and_restore(
     with Store(f"sqlite:///{tmp_path / 'third.db'}") as third:
         assert move(store, third) == (1, 0)
         for terms in (Terms(invitations=True), Terms()):
-            third.surveys.set_terms("health", terms)
-            twin.surveys.set_terms("health", terms)
+            operations.set_terms(third, "health", terms)
+            operations.set_terms(twin, "health", terms)
             with pytest.raises(ParameterError, match="may have taken a report for the same one"):
                 move(twin, third)
         assert move(store, third) == (0, 1)
@@ -454,8 +467,8 @@ def test_an_unknown_survey_is_published_as_the_other_collector_has_it(
     store, survey, elsewhere, folder, true_counts
 ):
     fill(store, survey)
-    store.files.export_reports("health", folder / "there.db")
-    elsewhere.files.import_reports(folder / "there.db")
+    operations.export_reports(store, "health", folder / "there.db")
+    operations.import_reports(elsewhere, folder / "there.db")
     there, here = store.surveys.get("health"), elsewhere.surveys.get("health")
     assert (here.digest, here.document, here.status) == (
         there.digest,
@@ -472,12 +485,12 @@ def test_an_unknown_survey_is_published_as_the_other_collector_has_it(
 @on_both
 def test_another_survey_of_the_same_id_is_refused(store, published, elsewhere, folder, dump):
     other = Survey("health", "Another", published.schema, published.mechanism)
-    elsewhere.surveys.publish(other)
+    operations.publish_survey(elsewhere, other)
     elsewhere.reports.add("health", other.digest, [report(1, 0, 0)])
-    elsewhere.files.export_reports("health", folder / "there.db")
+    operations.export_reports(elsewhere, "health", folder / "there.db")
     before = dump()
     with pytest.raises(SurveyExists, match="file: another survey 'health' is published here"):
-        store.files.import_reports(folder / "there.db")
+        operations.import_reports(store, folder / "there.db")
     assert dump() == before
 
 
@@ -500,15 +513,15 @@ DAMAGES = [
 def test_a_damaged_export_is_refused(store, published, elsewhere, folder):
     batch = [report(n, n % 2, n % 3) for n in range(3)]
     store.reports.add("health", published.digest, batch)
-    store.files.export_reports("health", folder / "there.db")
+    operations.export_reports(store, "health", folder / "there.db")
     before = contents(elsewhere)
     for damage in DAMAGES:
         damaged = copyfile(folder / "there.db", folder / "damaged.db")
         rows_of(damaged, damage)
         with pytest.raises(ParameterError, match="file: "):
-            elsewhere.files.import_reports(damaged)
+            operations.import_reports(elsewhere, damaged)
         assert contents(elsewhere) == before, damage
-    elsewhere.files.import_reports(folder / "there.db")
+    operations.import_reports(elsewhere, folder / "there.db")
 
 
 @on_both
@@ -516,10 +529,10 @@ def test_a_signature_of_a_key_that_was_revoked_here_is_not_imported(
     store, survey, elsewhere, folder
 ):
     key = OperatorKey.create()
-    store.surveys.publish(survey, Terms(), sign(key, survey.digest, Terms()))
-    store.files.export_reports("health", folder / "there.db")
-    elsewhere.keys.revoke(key.public)
-    elsewhere.files.import_reports(folder / "there.db")
+    operations.publish_survey(store, survey, Terms(), sign(key, survey.digest, Terms()))
+    operations.export_reports(store, "health", folder / "there.db")
+    operations.revoke_key(elsewhere, key.public)
+    operations.import_reports(elsewhere, folder / "there.db")
     assert elsewhere.surveys.get("health").signature is None
 
 
@@ -528,9 +541,9 @@ def test_imports_and_reports_at_the_same_time_count_each_once(
     store, published, elsewhere, folder, true_counts, monkeypatch
 ):
     monkeypatch.setattr(sqlite_files, "PAGE", 20)
-    elsewhere.surveys.publish(published)
+    operations.publish_survey(elsewhere, published)
     send(elsewhere, *range(300))
-    elsewhere.files.export_reports("health", folder / "there.db")
+    operations.export_reports(elsewhere, "health", folder / "there.db")
 
     def work(number: int) -> None:
         for n in range(15):
@@ -539,7 +552,7 @@ def test_imports_and_reports_at_the_same_time_count_each_once(
     with ThreadPoolExecutor() as threads:
         senders = [threads.submit(work, number) for number in range(1, 4)]
         imports = [
-            threads.submit(store.files.import_reports, folder / "there.db") for _ in range(2)
+            threads.submit(operations.import_reports, store, folder / "there.db") for _ in range(2)
         ]
         for future in senders:
             future.result(2 * PATIENCE)

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import re
+from functools import partial
 from itertools import product
 from unittest.mock import Mock
 from uuid import uuid4
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 from calls import SURVEY, calls
 from databases import on_both
+from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.store.tables import metadata
 from halftruth_collector.web.calls import declared
@@ -130,7 +132,7 @@ def app(store, sealing_app):
 @pytest.fixture
 def filled(http, store, survey):
     """A client of a collector with reports, and with another survey."""
-    store.surveys.publish(Survey("second", "Second", survey.schema, survey.mechanism))
+    operations.publish_survey(store, Survey("second", "Second", survey.schema, survey.mechanism))
     reports = [Report(id=uuid4(), values=[n % 2, n % 3, n % 2]) for n in range(60)]
     store.reports.add("health", survey.digest, reports)
     return http
@@ -139,12 +141,12 @@ def filled(http, store, survey):
 @pytest.fixture
 def bearers(filled, store):
     """The token of everyone; None where there is none."""
-    create = store.tokens.create
+    create = partial(operations.create_token, store)
     made = {"nobody": None, "malformed": "", "unknown": "ht_" + "A" * 43}
     made |= {"revoked": create("operator"), "elsewhere": create("analyst", "second")}
     made |= {"here": create("analyst", "health")}
     made |= {role: create(role) for role in ("analyst", "monitor", "operator")}
-    store.tokens.revoke(store.tokens.bearer(made["revoked"]).id)
+    operations.revoke_token(store, store.tokens.bearer(made["revoked"]).id)
     assert tuple(made) == WHO
     return made
 
@@ -368,7 +370,7 @@ def test_whoever_may_not_see_a_survey_is_not_told_whether_it_is_there(filled, be
 def test_tokens_are_compared_by_hash_and_in_constant_time(bearers, store, monkeypatch):
     """What is compared are 32 bytes that nobody can choose, by a comparison without shortcut."""
     spy = Mock(wraps=hmac.compare_digest)
-    monkeypatch.setattr("halftruth_collector.access.tokens.hmac", Mock(compare_digest=spy))
+    monkeypatch.setattr("halftruth_collector.store.tokens.hmac", Mock(compare_digest=spy))
     token = bearers["operator"]
     assert store.tokens.bearer(token).role == "operator"
     expected = hashlib.sha256(token.encode()).digest()

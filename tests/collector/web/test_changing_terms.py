@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from html import unescape
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.survey_file import of_survey
 from halftruth_shared import Survey
 from halftruth_shared.protocol.sealing import create_sealing_key
@@ -109,7 +110,7 @@ def form_of(page):
 
 @pytest.fixture
 def by_page(http, store):
-    http.post("/sign-in", data={"token": store.tokens.create("operator")})
+    http.post("/sign-in", data={"token": operations.create_token(store, "operator")})
 
     def change(name, value):
         filled = form_of(http.get(ADDRESS).text)
@@ -133,7 +134,7 @@ def test_each_term_survives_a_change_of_each_other_one_and_its_change_is_logged(
     change, store, every, other
 ):
     for name, (value, written) in other.items():
-        store.surveys.set_terms("health", every)
+        operations.set_terms(store, "health", every)
         output = change(name, value)
         assert store.surveys.get("health").terms == replace(every, **{name: value})
         entry = store.audit.all()[-1]
@@ -146,7 +147,7 @@ def test_each_term_survives_a_change_of_each_other_one_and_its_change_is_logged(
 def test_each_term_is_dropped_by_name_alone(change, store, every):
     defaults = Terms()
     for name in OPTIONS:
-        store.surveys.set_terms("health", every)
+        operations.set_terms(store, "health", every)
         change(name, getattr(defaults, name))
         dropped = replace(every, **{name: getattr(defaults, name)})
         assert store.surveys.get("health").terms == dropped
@@ -154,7 +155,7 @@ def test_each_term_is_dropped_by_name_alone(change, store, every):
 
 
 def test_terms_without_options_are_shown_and_stay(done, store, survey, every):
-    store.surveys.set_terms("health", every, sign(OperatorKey.create(), survey.digest, every))
+    operations.set_terms(store, "health", every, sign(OperatorKey.create(), survey.digest, every))
     before = store.surveys.get("health"), store.audit.all()
     assert done("survey", "terms", "health") == (
         "health: nothing changed\nhealth: with invitations, sealed, until 2031-03-31 22:00:00 UTC,"
@@ -174,10 +175,10 @@ def test_a_signature_is_dropped_by_name_alone(
 ):
     key = OperatorKey.create()
     signature = sign(key, survey.digest, every)
-    http.post("/sign-in", data={"token": store.tokens.create("operator")})
+    http.post("/sign-in", data={"token": operations.create_token(store, "operator")})
 
     def signed():
-        store.surveys.set_terms("health", every, signature)
+        operations.set_terms(store, "health", every, signature)
         return len(store.audit.all())
 
     def unchanged(count):
@@ -220,23 +221,23 @@ def test_a_signature_is_dropped_by_name_alone(
 def test_a_page_that_was_opened_before_a_change_elsewhere_does_not_undo_it(
     by_page, http, store, every, other
 ):
-    store.surveys.set_terms("health", every)
+    operations.set_terms(store, "health", every)
     filled = form_of(http.get(ADDRESS).text)
     new, _ = other["sealing_key"]
-    store.surveys.set_terms("health", {"sealing_key": new})
+    operations.set_terms(store, "health", {"sealing_key": new})
     assert http.post(f"{ADDRESS}/terms", data={**filled, "max_reports": "9"}).status_code == 303
     assert store.surveys.get("health").terms == replace(every, sealing_key=new, max_reports=9)
 
 
 def test_a_survey_that_replaces_another_keeps_its_terms(store, survey, every):
-    store.surveys.set_terms("health", every)
+    operations.set_terms(store, "health", every)
     other = Survey("health", "Other", survey.schema, survey.mechanism)
-    store.surveys.publish(other)
+    operations.publish_survey(store, other)
     assert store.surveys.get("health").terms == every
     assert store.audit.all()[-1].detail == other.digest
     key = OperatorKey.create()
-    store.surveys.set_terms("health", every, sign(key, other.digest, every))
-    store.surveys.publish(survey)
+    operations.set_terms(store, "health", every, sign(key, other.digest, every))
+    operations.publish_survey(store, survey)
     assert store.surveys.get("health").signature is None
     said = f"{survey.digest}; signature: {key.public} → none"
     assert store.audit.all()[-1].detail == said

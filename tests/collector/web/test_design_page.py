@@ -8,6 +8,7 @@ from html import unescape
 from io import BytesIO
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.web.pages.design import STARTER
 from halftruth_collector.web.pages.session import COOKIE
 from halftruth_shared import Survey
@@ -23,7 +24,7 @@ def signed_in(http, store):
     """Sign a browser in with a token of some role."""
 
     def sign_in(role="operator"):
-        http.set_cookie(COOKIE, store.tokens.create(role), path="/operate/")
+        http.set_cookie(COOKIE, operations.create_token(store, role), path="/operate/")
         return http
 
     return sign_in

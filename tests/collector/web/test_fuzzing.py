@@ -19,6 +19,7 @@ import msgspec
 import pytest
 from calls import PLACES, SURVEY, calls
 from databases import on_both
+from halftruth_collector import operations
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_collector.web.calls import declared
@@ -336,11 +337,14 @@ def fuzzed(database, store, tmp_path):
     terms |= {"invited": Terms(invitations=True), "other": Terms()}
     surveys = {id: Survey(id, f"About {id}", SURVEY.schema, SURVEY.mechanism) for id in terms}
     for id, survey in surveys.items():
-        store.surveys.publish(survey, terms[id])
-    invitations = store.invitations.create("invited", 5_000)
-    tokens = [store.tokens.create(role) for role in ("operator", "analyst", "monitor", "analyst")]
-    tokens.append(store.tokens.create("analyst", "health"))
-    store.tokens.revoke(store.tokens.bearer(tokens[3]).id)
+        operations.publish_survey(store, survey, terms[id])
+    invitations = operations.create_invitations(store, "invited", 5_000)
+    tokens = [
+        operations.create_token(store, role)
+        for role in ("operator", "analyst", "monitor", "analyst")
+    ]
+    tokens.append(operations.create_token(store, "analyst", "health"))
+    operations.revoke_token(store, store.tokens.bearer(tokens[3]).id)
     app = create_app(
         Config(database=database, max_body=MAX_BODY, sealing_keys=keys, rate_limit=None)
     )

@@ -8,6 +8,7 @@ import jsonschema
 import msgspec
 import pytest
 from calls import SURVEY, calls, document_with_examples, reports
+from halftruth_collector import operations
 from halftruth_collector.web.calls import declared
 from halftruth_collector.web.errors import status_of
 from halftruth_collector.web.openapi import CALLERS, document
@@ -38,7 +39,7 @@ def app(store, sealing_app, key_file):
 @pytest.fixture
 def places(store, survey, sealing_key):
     """What stands for the parts of addresses."""
-    token = store.tokens.create("analyst")
+    token = operations.create_token(store, "analyst")
     return {"survey_id": survey.id, "token_id": store.tokens.bearer(token).id, "key": sealing_key}
 
 
@@ -54,7 +55,11 @@ def headers(store):
     """What to send with a call of a role."""
 
     def of(role):
-        return {} if role is None else {"Authorization": f"Bearer {store.tokens.create(role)}"}
+        return (
+            {}
+            if role is None
+            else {"Authorization": f"Bearer {operations.create_token(store, role)}"}
+        )
 
     return of
 
@@ -234,9 +239,9 @@ def test_problems_are_described(http, store, headers):
     again = http.post("/v1/surveys", json=replaced, headers=operator)
     assert problem(publish, again) == "survey-exists"
     late = {**body, "reports": [{**body["reports"][0], "id": "0" * 32}]}
-    store.surveys.set_terms(SURVEY.id, Terms(invitations=True))
+    operations.set_terms(store, SURVEY.id, Terms(invitations=True))
     assert problem(add, http.post(path, json=late)) == "invitation-refused"
-    store.surveys.close("health")
+    operations.close_survey(store, "health")
     assert problem(add, http.post(path, json=late)) == "survey-closed"
 
 

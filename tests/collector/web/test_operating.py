@@ -9,6 +9,7 @@ from io import StringIO
 
 import pytest
 from click.testing import CliRunner
+from halftruth_collector import operations
 from halftruth_collector.cli import main
 from halftruth_collector.web.invitations import as_document, cards, links
 from halftruth_shared.protocol.sealing import create_sealing_key, retire_sealing_key
@@ -36,7 +37,7 @@ def posted(app):
 
 @pytest.fixture
 def signed_in(http, store):
-    token = store.tokens.create("operator")
+    token = operations.create_token(store, "operator")
     assert http.post("/sign-in", data={"token": token}).status_code == 303
     return http
 
@@ -80,7 +81,7 @@ def test_a_form_of_the_collector_itself_works(signed_in, store, headers):
 def test_the_cookie_is_for_the_pages_of_its_role_and_out_of_reach_for_scripts_and_other_sites(
     http, store, role, homes, scheme
 ):
-    data = {"token": store.tokens.create(role), "next": homes[0]}
+    data = {"token": operations.create_token(store, role), "next": homes[0]}
     response = http.post("/sign-in", data=data, base_url=f"{scheme}://localhost")
     cookies = response.headers.getlist("Set-Cookie")
     assert sorted(re.search("Path=([^;]+)", each)[1] for each in cookies) == homes
@@ -168,7 +169,7 @@ def test_a_card_has_the_link_as_a_code_and_in_words():
 
 
 def test_links_and_cards_are_made_by_command(halftruth, store, survey, tmp_path):
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     file = tmp_path / "cards.html"
     words = (
         "survey",
@@ -201,7 +202,7 @@ def test_links_and_cards_are_made_by_command(halftruth, store, survey, tmp_path)
     ],
 )
 def test_nothing_is_issued_where_it_cannot_be_shown(halftruth, store, survey, words, said):
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     status, printed, complaint = halftruth("survey", "invite", "create", "health", *words)
     assert (status, printed) == (2, "")
     assert said in complaint
@@ -210,7 +211,7 @@ def test_nothing_is_issued_where_it_cannot_be_shown(halftruth, store, survey, wo
 
 
 def test_who_signs_out_is_signed_out_everywhere(http, store):
-    http.post("/sign-in", data={"token": store.tokens.create("operator")})
+    http.post("/sign-in", data={"token": operations.create_token(store, "operator")})
     assert [http.get(path).status_code for path in ("/operate/", "/results/")] == [200, 200]
     assert http.post("/sign-out").status_code == 303
     assert [http.get(path).status_code for path in ("/operate/", "/results/")] == [401, 401]
@@ -232,9 +233,9 @@ def test_every_view_says_alike_whether_a_survey_takes_reports(
     signed_in, operator, store, batch, database, terms, close, why
 ):
     signed_in.post("/v1/surveys/health/reports", json=batch([0, 0]))
-    store.surveys.set_terms("health", terms)
+    operations.set_terms(store, "health", terms)
     if close:
-        store.surveys.close("health")
+        operations.close_survey(store, "health")
     word = "open" if why is None else "closed"
     for path in ("/v1/surveys", "/v1/states"):
         [found] = signed_in.get(path, headers=operator).get_json()["surveys"]

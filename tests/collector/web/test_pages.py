@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 import every_kind
 import numpy as np
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
@@ -92,12 +93,12 @@ def test_signing_in_leads_to_no_other_place(http, analyst, elsewhere):
 
 
 def test_the_surveys_are_listed_for_whom_their_results_are(http, store, survey, analyst):
-    store.surveys.publish(Survey("second", "Second", survey.schema, survey.mechanism))
+    operations.publish_survey(store, Survey("second", "Second", survey.schema, survey.mechanism))
     assert any(tag["href"] == "/results/" for tag in Page(http.get("/").text).all("a"))
     assert http.get("/results/").status_code == 401
     for only, listed in ((None, ["health", "second"]), ("second", ["second"])):
         browser = http.application.test_client()
-        browser.post("/sign-in", data={"token": store.tokens.create("analyst", only)})
+        browser.post("/sign-in", data={"token": operations.create_token(store, "analyst", only)})
         links = [tag["href"] for tag in Page(browser.get("/results/").text).all("a")]
         assert [link for link in links if link.startswith("/results/")] == [
             f"/results/{id}" for id in listed
@@ -222,7 +223,7 @@ def test_measures_are_a_map_of_all_pairs_or_a_chart_of_one(signed_in, filled):
 
 def test_a_question_with_several_answers_is_one_question_on_its_pages(signed_in, store):
     survey = every_kind.survey('kind = "gamma-diagonal"\ngamma = "19"')
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     codes = [survey.schema.encode(person) for person in every_kind.people(2_000, 3)]
     reports = survey.mechanism.perturb_many(
         survey.schema, np.array(codes), np.random.default_rng(1)
@@ -320,7 +321,7 @@ def test_attributes_that_are_not_sensitive_may_be_sent_as_they_are(http, store):
     schema = Schema(
         [Attribute("region", ["n", "s"], sensitive=False), Attribute("smoker", ["no", "yes"])]
     )
-    store.surveys.publish(Survey("regions", "Regions", schema, GammaDiagonal(19)))
+    operations.publish_survey(store, Survey("regions", "Regions", schema, GammaDiagonal(19)))
     [form] = Page(http.get("/s/regions").get_data(as_text=True)).all("halftruth-form")
     assert form["unprotected"] == "region"
 
@@ -330,13 +331,13 @@ def test_answers_that_are_declared_not_sensitive_may_be_proved(http, store):
     warner = {"design": "warner", "p": "3/4"}
     schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "drinks")])
     mechanism = DistortionMatrices({}, {"smoker": design, "drinks": warner})
-    store.surveys.publish(Survey("designs", "Designs", schema, mechanism))
+    operations.publish_survey(store, Survey("designs", "Designs", schema, mechanism))
     [form] = Page(http.get("/s/designs").get_data(as_text=True)).all("halftruth-form")
     assert form["unprotected"] == "smoker"
 
 
 def test_a_closed_survey_is_not_asked(http, store, survey):
-    store.surveys.close("health")
+    operations.close_survey(store, "health")
     page = Page(http.get("/s/health").get_data(as_text=True))
     assert not page.all("halftruth-form")
     assert not page.all("script")
@@ -347,7 +348,7 @@ def test_what_a_survey_says_never_becomes_markup(http, store, analyst, survey):
     evil = "<script>alert(1)</script><b onclick=x>\"'"
     schema = Schema([Attribute("a", ["no", evil]), Attribute("b", ["no", evil])])
     named = Survey("evil", evil, schema, GammaDiagonal(19), description=evil)
-    store.surveys.publish(named)
+    operations.publish_survey(store, named)
     reports = [Report(id=UUID(int=i), values=[i % 2, i % 2]) for i in range(60)]
     store.reports.add("evil", named.digest, reports)
     token = analyst["Authorization"].removeprefix("Bearer ")
@@ -462,7 +463,7 @@ def test_the_menu_offers_what_can_be_answered_of_reports_about_two_questions(
     schema = Schema([Attribute(name, ("no", "yes", "hush"), missing=("hush",)) for name in "abc"])
     mechanism = SplitQuestionnaire.designed(schema, "19", (), {1: 1.0, 2: 1.0})
     survey = Survey("pairs", "Pairs", schema, mechanism)
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     rng = np.random.default_rng(1)
     drawn = mechanism.perturb_many(schema, rng.integers(0, 3, (900, 3)), rng).tolist()
     reports = [Report(id=UUID(int=i), values=values) for i, values in enumerate(drawn)]

@@ -16,6 +16,7 @@ import pytest
 import redis
 import requests
 from databases import on_both
+from halftruth_collector import operations
 from halftruth_collector.intake.opening import open_batch
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
@@ -55,7 +56,7 @@ def clock(monkeypatch):
 @pytest.fixture
 def limited(database, store, survey):
     """Make an application with a limit; the value is a test client."""
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     made = []
 
     def make(rate_limit="10 per minute", **settings):
@@ -86,7 +87,7 @@ def refused(response, detail="reports: expected at most 10 per 1 minute from one
 
 def with_invitations(store, body):
     """The body of a request whose reports have an invitation each."""
-    made = store.invitations.create("health", len(body["reports"]))
+    made = operations.create_invitations(store, "health", len(body["reports"]))
     for report, invitation in zip(body["reports"], made, strict=True):
         report["invitation"] = invitation
     return body
@@ -170,7 +171,7 @@ def test_never_more_than_the_limit_is_counted_in_a_window_of_its_own(
 def test_nobody_makes_up_any_number_of_invitations(limited, clock, batch, store, counted):
     """Looking for them takes time; whoever has one of their own is let in from elsewhere."""
     http = limited()
-    store.surveys.set_terms("health", Terms(invitations=True))
+    operations.set_terms(store, "health", Terms(invitations=True))
     made_up, own = batch(*[[0, 0]] * 25), with_invitations(store, batch([0, 0]))
     for n, report in enumerate(made_up["reports"]):
         report["invitation"] = f"{n:032x}"
@@ -193,11 +194,11 @@ def test_a_limit_begins_and_ends_with_the_terms_whoever_changed_them(
     http = limited()
     assert send(http, batch(*[[0, 0]] * 10)).status_code == 202
     refused(send(http, batch([0, 0])))
-    store.surveys.set_terms("health", Terms(invitations=True))
+    operations.set_terms(store, "health", Terms(invitations=True))
     for reports in (1, 20):
         body = with_invitations(store, batch(*[[0, 0]] * reports))
         assert send(http, body).get_json() == {"accepted": reports, "duplicates": 0}
-    store.surveys.set_terms("health", Terms())
+    operations.set_terms(store, "health", Terms())
     refused(send(http, batch([0, 0])))
     assert send(http, batch([0, 0]), "192.0.2.2").status_code == 202
     assert counted() == 32
@@ -323,7 +324,9 @@ def test_reports_that_were_tried_in_vain_count_one_by_one(
     file = tmp_path / "keys"
     key = create_sealing_key(file)
     http = limited("100 per hour", sealing_keys=file)
-    store.surveys.set_terms("health", Terms(invitations=True, sealing_key=key if sealed else None))
+    operations.set_terms(
+        store, "health", Terms(invitations=True, sealing_key=key if sealed else None)
+    )
     body = with_invitations(store, batch(*[[0, 0]] * 99, [0, 9]))
     for report in body["reports"] if sealed else ():
         values, invitation = bytes(report.pop("values")), report.pop("invitation")
@@ -345,7 +348,7 @@ def test_reports_that_were_counted_before_are_not_taken_for_ever(
     limited, clock, batch, store, counted
 ):
     http = limited()
-    store.surveys.set_terms("health", Terms(invitations=True))
+    operations.set_terms(store, "health", Terms(invitations=True))
     body = with_invitations(store, batch(*[[0, 0]] * 10))
     assert [send(http, body).status_code for _ in range(4)] == [202, 202, 429, 429]
     assert counted() == 10
@@ -355,7 +358,7 @@ def test_a_request_takes_a_thousand_sealed_reports_at_most(limited, batch, store
     file = tmp_path / "keys"
     key = create_sealing_key(file)
     http = limited(None, sealing_keys=file)
-    store.surveys.set_terms("health", Terms(sealing_key=key))
+    operations.set_terms(store, "health", Terms(sealing_key=key))
     body = batch(*[[0, 0]] * 1_001)
     for report in body["reports"]:
         del report["values"]
@@ -526,7 +529,7 @@ def test_a_storage_that_hangs_holds_up_nobody(
     database, store, survey, server, batch, counted, tmp_path
 ):
     """Neither those that send reports, few or many at once, nor those that ask for other things."""
-    store.surveys.publish(survey)
+    operations.publish_survey(store, survey)
     settings = {"RATE_LIMIT": "1000 per minute", "RATE_LIMIT_STORAGE": server.uri, "PROXIES": 1}
     with (
         run_collector(database, tmp_path, **settings) as collector,

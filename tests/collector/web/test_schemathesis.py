@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 from calls import SURVEY, document_with_examples, reports
 from flask import request
+from halftruth_collector import operations
 from halftruth_collector.errors import Forbidden
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
@@ -138,7 +139,7 @@ def answers(app):
 def collector(live):
     """A collector with reports, and another survey."""
     for survey in (OTHER, SPARE):
-        live.store.surveys.publish(survey)
+        operations.publish_survey(live.store, survey)
     live.store.reports.add(SURVEY.id, SURVEY.digest, reports())
     return live
 
@@ -193,7 +194,9 @@ def test_made_up_requests_find_nothing_wrong(answers, collector, tmp_path, role,
     (tmp_path / "openapi.json").write_text(json.dumps(narrowed()), encoding="utf-8")
     (tmp_path / "schemathesis.toml").write_text(configuration(), encoding="utf-8")
     token = (
-        [] if role is None else [f"-HAuthorization: Bearer {collector.store.tokens.create(role)}"]
+        []
+        if role is None
+        else [f"-HAuthorization: Bearer {operations.create_token(collector.store, role)}"]
     )
     before = collector.store.reports.counts(SURVEY.id)[1].reports
     command = [sys.executable, "-m", "schemathesis.cli", "--no-color"]

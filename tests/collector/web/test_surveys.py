@@ -4,6 +4,7 @@ import json
 
 import pytest
 from databases import on_both
+from halftruth_collector import operations
 from halftruth_collector.errors import SurveyExists
 from halftruth_shared import GammaDiagonal, Survey
 
@@ -37,7 +38,7 @@ def test_a_survey_with_reports_cannot_be_replaced(http, batch, store, survey, op
     http.post("/v1/surveys/health/reports", json=batch([0, 0]))
     other = Survey("health", "Better", survey.schema, GammaDiagonal("9"))
     with pytest.raises(SurveyExists, match="'health' has reports already"):
-        store.surveys.publish(other)
+        operations.publish_survey(store, other)
     response = http.post("/v1/surveys", data=other.canonical_json, headers=operator)
     assert response.status_code == 409
     assert http.get("/v1/surveys/health").get_json()["digest"] == survey.digest

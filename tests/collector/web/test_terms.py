@@ -6,6 +6,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from databases import on_both
 from halftruth_client import Client, RequestRefused, SurveyRefused
+from halftruth_collector import operations
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import ParameterError
@@ -184,7 +185,7 @@ def test_a_client_takes_signed_sealed_and_invited_surveys_all_the_way(
     # Invited, too.
     both = {"invitations": True, "sealing_key": sealing_key, **LEFT_OUT}
     put(both, alice.sign(survey.digest, both))
-    first, second = store.invitations.create("health", 2)
+    first, second = operations.create_invitations(store, "health", 2)
     fetched = client.survey("health")
     with pytest.raises(ParameterError, match="invitation"):
         client.submit(fetched, record)
@@ -203,7 +204,7 @@ def test_a_client_takes_signed_sealed_and_invited_surveys_all_the_way(
     assert client.submit(fetched, record, invitation=second).status == "accepted"
     retire_sealing_key(key_file, sealing_key)
     restart()
-    [third] = store.invitations.create("health", 1)
+    [third] = operations.create_invitations(store, "health", 1)
     assert client.submit(fetched, record, invitation=third).status == "accepted"
     assert counted() == 5
 
@@ -213,7 +214,7 @@ def test_a_client_takes_signed_sealed_and_invited_surveys_all_the_way(
     with pytest.raises(SurveyRefused, match="not pinned"):
         client.survey("health")
     Client(live.url, max_gamma="19", operator_keys=[alice.public, bob.public]).survey("health")
-    store.keys.revoke(bob.public)
+    operations.revoke_key(store, bob.public)
     with pytest.raises(SurveyRefused, match="there is none"):
         Client(live.url, max_gamma="19", operator_keys=[bob.public]).survey("health")
 
@@ -223,7 +224,7 @@ def test_a_retry_whose_answer_was_lost_is_a_duplicate_and_not_a_spent_invitation
 ):
     """The report was counted and its invitation spent, but the client never heard of it."""
     put(INVITED)
-    [invitation] = store.invitations.create("health", 1)
+    [invitation] = operations.create_invitations(store, "health", 1)
     client = Client(live.url, max_gamma="19", outbox=tmp_path / "outbox.db", retries=0)
     fetched = client.survey("health")
     lost = []

@@ -17,6 +17,7 @@ from halftruth_shared.protocol.terms import Terms
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
 
+from ... import operations
 from ...dry_run import allowed_by_form, check_survey
 from ...errors import TooLarge
 from ...estimation.planning.planner import plan
@@ -194,7 +195,15 @@ def _publish(text: str) -> AnyResponse:
     given = parameters.filled(Terms)
     filled = read(Terms, given)
     terms = {name: getattr(filled, name) for name in given}
-    collector().store.surveys.publish(survey, terms, listed=listed, actor=g.actor)
+    this = collector()
+    operations.publish_survey(
+        this.store,
+        survey,
+        terms,
+        listed=listed,
+        sealing_keys=this.known_keys,
+        actor=g.actor,
+    )
     return redirect(url_for("operate.survey", survey_id=survey.id), 303)
 
 

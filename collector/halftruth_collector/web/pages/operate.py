@@ -9,22 +9,23 @@ from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
-from flask import Response, redirect, render_template, request, url_for
+from flask import Response, g, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.analyses.reading import read
 from halftruth_shared.protocol.base import Request
-from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms, TermsChange, TermsPatch
+from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
 from msgspec import UNSET, UnsetType
 from werkzeug.wrappers import Response as AnyResponse
 
+from ... import operations
+from ...collector_store import Store
 from ...dry_run import check_survey
 from ...store.surveys import describe_limits
 from .. import invitations as invited
 from .. import parameters
 from ..context import collector
 from ..errors import status_of
-from ..messages import InvitationRequest, Listing, TokenRequest
-from ..routes import access, operators
+from ..messages import InvitationRequest, TokenRequest
 from .session import guarded
 
 blueprint = guarded("operate", "/operate", "operator")
@@ -34,7 +35,7 @@ R = TypeVar("R", bound=Request)
 Answer = str | AnyResponse | tuple[str, int]
 
 
-def _set_terms(survey_id: str) -> None:
+def _set_terms(store: Store, survey_id: str, *, actor: str) -> None:
     """Set the terms that were changed in the form, or all as whoever signs them wrote them."""
     signed = request.form.get("signed", "").strip()
     signature: Signature | UnsetType | None = None if "unsigned" in request.form else UNSET
@@ -51,7 +52,13 @@ def _set_terms(survey_id: str) -> None:
         for name, value in msgspec.structs.asdict(terms).items()
         if before is None or value != getattr(before, name)
     }
-    operators.set_terms(TermsChange(terms=TermsPatch(**changes), signature=signature), survey_id)
+    known = collector().known_keys
+    operations.set_terms(store, survey_id, changes, signature, sealing_keys=known, actor=actor)
+
+
+def _reopen(store: Store, survey_id: str, *, actor: str) -> None:
+    known = collector().known_keys
+    operations.reopen_survey(store, survey_id, sealing_keys=known, actor=actor)
 
 
 def _decoded(field: str, text: str, kind: type[T], accepted: str) -> T:
@@ -67,13 +74,13 @@ def _filled(kind: type[R]) -> R:
 
 
 #: What is done with a survey, by the last part of an address.
-_ACTIONS: dict[str, Callable[[str], object]] = {
-    "close": operators.close_survey,
-    "reopen": operators.reopen_survey,
-    "list": partial(operators.set_listing, Listing(listed=True)),
-    "unlist": partial(operators.set_listing, Listing(listed=False)),
+_ACTIONS: dict[str, Callable[..., object]] = {
+    "close": operations.close_survey,
+    "reopen": _reopen,
+    "list": partial(operations.set_listing, listed=True),
+    "unlist": partial(operations.set_listing, listed=False),
     "terms": _set_terms,
-    "withdraw": operators.revoke_invitations,
+    "withdraw": operations.revoke_invitations,
 }
 
 
@@ -87,10 +94,8 @@ def surveys() -> str:
 @blueprint.get("/surveys/<survey_id>")
 def survey(survey_id: str, problem: HalftruthError | None = None) -> Answer:
     """One survey, and all that can be done with it."""
-    state, stored = (
-        collector().store.surveys.state(survey_id),
-        collector().store.surveys.get(survey_id),
-    )
+    surveys = collector().store.surveys
+    state, stored = surveys.state(survey_id), surveys.get(survey_id)
     return _page(
         "operate_survey.html",
         problem,
@@ -98,7 +103,7 @@ def survey(survey_id: str, problem: HalftruthError | None = None) -> Answer:
         limits=describe_limits(state.terms),
         before=msgspec.json.encode(state.terms).decode(),
         check=check_survey(stored.survey(), collector().config.max_gamma),
-        sealing_keys=access.list_sealing_keys().keys,
+        sealing_keys=collector().known_keys(),
         most_cards=invited.MOST_CARDS,
     )
 
@@ -121,7 +126,7 @@ def tokens(made: str | None = None, problem: HalftruthError | None = None) -> An
 def act(survey_id: str, action: str) -> Answer:
     """Do something with a survey."""
     try:
-        _ACTIONS[action](survey_id)
+        _ACTIONS[action](collector().store, survey_id, actor=g.actor)
     except HalftruthError as error:
         return survey(survey_id, error)
     return redirect(url_for("operate.survey", survey_id=survey_id), 303)
@@ -131,10 +136,10 @@ def act(survey_id: str, action: str) -> Answer:
 def delete(survey_id: str) -> Answer:
     """Delete a survey whose id was typed."""
     try:
-        collector().store.surveys.get(survey_id)
-        if request.form.get("confirm", "").strip() != survey_id:
-            raise ParameterError(f"confirm: expected {survey_id}; nothing was deleted")
-        done = operators.delete_survey(survey_id)
+        confirm = request.form.get("confirm", "").strip()
+        done = operations.delete_survey(
+            collector().store, survey_id, confirm=confirm, actor=g.actor
+        )
     except HalftruthError as error:
         return survey(survey_id, error)
     return render_template("operate_deleted.html", done=done)
@@ -146,11 +151,10 @@ def invite(survey_id: str) -> Answer:
     as_cards = request.form.get("as") == "cards"
     try:
         asked = _filled(InvitationRequest)
-        if as_cards and asked.count > invited.MOST_CARDS:
-            raise ParameterError(
-                f"count: expected at most {invited.MOST_CARDS} cards at a time", field="count"
-            )
-        made = operators.create_invitations(asked, survey_id).invitations
+        if as_cards:
+            invited.check_cards(asked.count)
+        store = collector().store
+        made = operations.create_invitations(store, survey_id, asked.count, actor=g.actor)
     except HalftruthError as error:
         return survey(survey_id, error)
     form = url_for("pages.form", survey_id=survey_id, _external=True)
@@ -173,7 +177,8 @@ def invite(survey_id: str) -> Answer:
 def create_token() -> Answer:
     """Make a token, and show it this once."""
     try:
-        token = access.create_token(_filled(TokenRequest)).token
+        asked = msgspec.structs.asdict(_filled(TokenRequest))
+        token = operations.create_token(collector().store, **asked, actor=g.actor)
     except HalftruthError as error:
         return tokens(problem=error)
     return tokens(made=token)
@@ -182,7 +187,7 @@ def create_token() -> Answer:
 @blueprint.post("/tokens/<token_id>/revoke")
 def revoke_token(token_id: str) -> Answer:
     """Make a token useless."""
-    access.revoke_token(token_id)
+    operations.revoke_token(collector().store, token_id, actor=g.actor)
     return redirect(url_for("operate.tokens"), 303)
 
 

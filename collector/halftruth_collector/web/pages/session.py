@@ -12,8 +12,8 @@ from halftruth_shared import HalftruthError
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
-from ...access.tokens import Role
 from ...errors import Forbidden, Unauthorized
+from ...store.tokens import Role
 from ..context import allow
 from ..errors import problem_page, status_of
 from ..headers import harden

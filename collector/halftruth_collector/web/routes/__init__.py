@@ -1,5 +1,8 @@
 """The views that answer HTTP calls, each with the declaration of its call; see :mod:`~..calls`."""
 
-from . import access, operations, operators, planning, results, surveys
+from ..calls import AUDIENCES
+from . import operations, operators, planning, results, surveys
 
-__all__ = ["access", "operations", "operators", "planning", "results", "surveys"]
+blueprints = tuple(audience.blueprint for audience in AUDIENCES)
+
+__all__ = ["blueprints", "operations", "operators", "planning", "results", "surveys"]

@@ -1,27 +1,37 @@
-"""Calls of operators about surveys, from publishing them to their deletion."""
+"""Calls of operators: surveys, invitations, tokens, keys and the audit log."""
+
+from pathlib import Path
 
 from flask import g
 from halftruth_shared import DomainTooLarge, ParameterError, SchemaError, Survey, SurveyError
 from halftruth_shared.protocol.surveys import PublishedSurvey
 from halftruth_shared.protocol.terms import TermsChange
 
-from ...errors import SignatureRefused, SurveyClosed, SurveyExists
+from ... import operations
+from ...errors import SignatureRefused, SurveyClosed, SurveyExists, UnknownSurvey
 from ...store.invitations import InvitationCount
 from ...store.retention import Deleted
 from ...store.surveys import SurveyState
 from ..calls import OPERATORS
 from ..context import collector, published
 from ..messages import (
+    AuditLogPage,
+    AuditQuery,
     InvitationRequest,
     IssuedInvitations,
+    KeyList,
     Listing,
+    NewToken,
     PublishQuery,
     Purged,
     PurgeRequest,
+    SealingKeyList,
     SurveyStates,
+    TokenList,
+    TokenRequest,
+    Unsigned,
     Withdrawn,
 )
-from .access import list_sealing_keys
 
 
 @OPERATORS.call(
@@ -40,7 +50,7 @@ def publish_survey(survey: Survey, asked: PublishQuery) -> PublishedSurvey:
     changes nothing.
     """
     listed = False if asked.unlisted else None
-    collector().store.surveys.publish(survey, listed=listed, actor=g.actor)
+    operations.publish_survey(collector().store, survey, listed=listed, actor=g.actor)
     return published(survey.id)
 
 
@@ -65,7 +75,7 @@ def close_survey(survey_id: str) -> PublishedSurvey:
 
     It takes no more reports. Closing it again changes nothing.
     """
-    collector().store.surveys.close(survey_id, actor=g.actor)
+    operations.close_survey(collector().store, survey_id, actor=g.actor)
     return published(survey_id)
 
 
@@ -78,8 +88,8 @@ def reopen_survey(survey_id: str) -> PublishedSurvey:
     It takes reports again, unless it has some: then its end is final. Reopening an open survey
     changes nothing.
     """
-    _check_known(collector().store.surveys.get(survey_id).terms.sealing_key)
-    collector().store.surveys.reopen(survey_id, actor=g.actor)
+    this = collector()
+    operations.reopen_survey(this.store, survey_id, sealing_keys=this.known_keys, actor=g.actor)
     return published(survey_id)
 
 
@@ -90,7 +100,7 @@ def delete_survey(survey_id: str) -> Deleted:
     With its reports, their ids and counts, its invitations, and the tokens that are for it alone.
     Nothing brings them back but a back-up, and back-ups keep what they hold.
     """
-    return collector().store.retention.delete(survey_id, actor=g.actor)
+    return operations.delete_survey(collector().store, survey_id, actor=g.actor)
 
 
 @OPERATORS.call("PUT", "/v1/surveys/<survey_id>/listing", body=Listing, answer=SurveyState)
@@ -99,7 +109,7 @@ def set_listing(listing: Listing, survey_id: str) -> SurveyState:
 
     An unlisted survey is answered by those who know its address.
     """
-    collector().store.surveys.set_listed(survey_id, listing.listed, actor=g.actor)
+    operations.set_listing(collector().store, survey_id, listing.listed, actor=g.actor)
     return get_state(survey_id)
 
 
@@ -116,9 +126,15 @@ def set_terms(change: TermsChange, survey_id: str) -> PublishedSurvey:
     Terms that are absent stay. Reports are sealed to a key of this collector only. The signature is
     the operator's, of the survey's digest with all terms.
     """
-    changes = change.changes()
-    _check_known(changes.get("sealing_key"))
-    collector().store.surveys.set_terms(survey_id, changes, change.signature, actor=g.actor)
+    this = collector()
+    operations.set_terms(
+        this.store,
+        survey_id,
+        change.changes(),
+        change.signature,
+        sealing_keys=this.known_keys,
+        actor=g.actor,
+    )
     return published(survey_id)
 
 
@@ -144,7 +160,7 @@ def create_invitations(asked: InvitationRequest, survey_id: str) -> IssuedInvita
     Each lets one report in. A person's address is `/s/{survey_id}#invitation=` with theirs behind
     it.
     """
-    made = collector().store.invitations.create(survey_id, asked.count, actor=g.actor)
+    made = operations.create_invitations(collector().store, survey_id, asked.count, actor=g.actor)
     return IssuedInvitations(invitations=made)
 
 
@@ -154,7 +170,8 @@ def revoke_invitations(survey_id: str) -> Withdrawn:
 
     All that nobody used.
     """
-    return Withdrawn(withdrawn=collector().store.invitations.revoke(survey_id, actor=g.actor))
+    count = operations.revoke_invitations(collector().store, survey_id, actor=g.actor)
+    return Withdrawn(withdrawn=count)
 
 
 @OPERATORS.call("POST", "/v1/purge", body=PurgeRequest, answer=Purged)
@@ -165,13 +182,102 @@ def purge(asked: PurgeRequest) -> Purged:
     unused invitations; the counts stay. A client that sends one of their reports again is told that
     the survey is closed, though the report had been counted.
     """
-    return Purged(surveys=collector().store.retention.purge(asked.closed_for, actor=g.actor))
+    return Purged(surveys=operations.purge(collector().store, asked.closed_for, actor=g.actor))
 
 
-def _check_known(key: object) -> None:
-    """Make sure that this collector opens what is sealed to a key."""
-    if key not in (None, *list_sealing_keys().keys):
+@OPERATORS.call("GET", "/v1/tokens", answer=TokenList)
+def list_tokens() -> TokenList:
+    """List tokens."""
+    return TokenList(tokens=collector().store.tokens.all())
+
+
+@OPERATORS.call(
+    "POST",
+    "/v1/tokens",
+    body=TokenRequest,
+    answer=NewToken,
+    status=201,
+    errors=(UnknownSurvey,),
+)
+def create_token(new: TokenRequest) -> NewToken:
+    """Make a token."""
+    store = collector().store
+    token = operations.create_token(
+        store, new.role, new.survey, name=new.name, expires=new.expires, actor=g.actor
+    )
+    return NewToken(token=token, known=store.tokens.bearer(token))
+
+
+@OPERATORS.call("POST", "/v1/tokens/<token_id>/revoke", answer=TokenList)
+def revoke_token(token_id: str) -> TokenList:
+    """Revoke a token.
+
+    Revoking it again changes nothing.
+    """
+    operations.revoke_token(collector().store, token_id, actor=g.actor)
+    return list_tokens()
+
+
+@OPERATORS.call("GET", "/v1/keys", answer=KeyList)
+def list_keys() -> KeyList:
+    """List operators' public keys."""
+    return KeyList(keys=collector().store.keys.all())
+
+
+@OPERATORS.call("POST", "/v1/keys/<key>/revoke", answer=Unsigned)
+def revoke_key(key: str) -> Unsigned:
+    """Revoke an operator's public key.
+
+    Its signatures are served no more, and no new one is taken.
+    """
+    return Unsigned(surveys=operations.revoke_key(collector().store, key, actor=g.actor))
+
+
+@OPERATORS.call("GET", "/v1/sealing-keys", answer=SealingKeyList)
+def list_sealing_keys() -> SealingKeyList:
+    """List sealing keys.
+
+    Those of the file of this collector.
+    """
+    return SealingKeyList(keys=list(collector().known_keys()))
+
+
+@OPERATORS.call("POST", "/v1/sealing-keys", answer=SealingKeyList, status=201)
+def create_sealing_key() -> SealingKeyList:
+    """Create a sealing key.
+
+    It is put into the file of this collector; surveys are sealed to it once their terms say so.
+    """
+    operations.create_sealing_key(collector().store, _key_file(), actor=g.actor)
+    return list_sealing_keys()
+
+
+@OPERATORS.call("POST", "/v1/sealing-keys/<key>/retire", answer=SealingKeyList)
+def retire_sealing_key(key: str) -> SealingKeyList:
+    """Retire a sealing key.
+
+    It is taken out of the file, and what is sealed to it can never be opened again. Refused as long
+    as a survey is sealed to it that is open, or can be reopened since it has no report.
+    """
+    operations.retire_sealing_key(collector().store, _key_file(), key, actor=g.actor)
+    return list_sealing_keys()
+
+
+@OPERATORS.call("GET", "/v1/audit-log", query=AuditQuery, answer=AuditLogPage)
+def get_audit_log(asked: AuditQuery) -> AuditLogPage:
+    """Read the audit log.
+
+    What operators did, the last thing first.
+    """
+    return AuditLogPage(entries=collector().store.audit.latest(asked.most, asked.before))
+
+
+def _key_file() -> Path:
+    file = collector().key_file
+    if file is None:
         raise ParameterError(
-            "sealing_key: expected a public key of this collector's sealing keys, or null",
-            field="sealing_key",
+            "sealing_keys: this collector has no file for them; an operator creates one with"
+            " 'halftruth admin sealing-key create' and names it in HALFTRUTH_SEALING_KEYS",
+            field="sealing_keys",
         )
+    return file.path

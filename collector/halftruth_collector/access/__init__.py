@@ -1,1 +1,0 @@
-"""Access: tokens and keys."""

@@ -1,0 +1,103 @@
+"""Keys: operators' public keys, and the file of private keys that open sealed reports."""
+
+from __future__ import annotations
+
+import logging
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from halftruth_shared import HalftruthError, KeyFileError
+from halftruth_shared.protocol.base import Message, PublicKey
+from msgspec import Meta
+from sqlalchemy import select
+
+from .database import Database
+from .tables import revoked_keys, surveys
+
+if TYPE_CHECKING:
+    # Only a collector with sealed surveys needs the cryptography.
+    from halftruth_shared.protocol.sealing import SealingKeys
+
+_log = logging.getLogger(__name__)
+
+
+class KnownKey(Message, frozen=True, kw_only=True):
+    """Public key with the surveys that it signed, and the time of its revocation."""
+
+    key: PublicKey
+    surveys: Annotated[list[str], Meta(description="Ids of the surveys that it signs now.")]
+    revoked_at: datetime | None
+
+
+class KeyStore:
+    """Lists operators' public keys."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def all(self) -> list[KnownKey]:
+        """Return keys that signed a survey, and revoked keys."""
+        with self._database.reading() as connection:
+            signed = connection.execute(
+                select(surveys.c.signature_key, surveys.c.id)
+                .where(surveys.c.signature_key.is_not(None))
+                .order_by(surveys.c.id)
+            ).all()
+            revoked = {row.key: row.revoked_at for row in connection.execute(select(revoked_keys))}
+        return [
+            KnownKey(
+                key=key,
+                surveys=[row.id for row in signed if row.signature_key == key],
+                revoked_at=revoked.get(key),
+            )
+            for key in sorted({row.signature_key for row in signed} | revoked.keys())
+        ]
+
+
+class SealingKeyFile:
+    """The file of private keys that HALFTRUTH_SEALING_KEYS names, reloaded when it changes.
+
+    If it becomes unreadable, the last keys are kept and a warning is logged.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    KeyFileError
+        If the file cannot be read, others may read it, or it holds something else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        from halftruth_shared.protocol.sealing import SealingKeys
+
+        self.path = path
+        self._read = SealingKeys.read
+        self._loaded = self._state()
+        try:
+            self._keys = self._read(path)
+        except KeyFileError as error:
+            raise KeyFileError(f"HALFTRUTH_SEALING_KEYS: {error}") from None
+
+    @property
+    def keys(self) -> SealingKeys:
+        """Keys of the file."""
+        now = self._state()
+        if now != self._loaded:
+            self._loaded = now
+            try:
+                self._keys = self._read(self.path)
+            except HalftruthError:
+                _log.warning("the file of sealing keys cannot be read any more: keeping its keys")
+        return self._keys
+
+    def _state(self) -> tuple[int, ...]:
+        """Return a value that differs between two states of the file."""
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return ()
+        return status.st_mtime_ns, status.st_ino, status.st_size, status.st_mode
