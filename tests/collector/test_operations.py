@@ -1,232 +1,676 @@
-"""Tokens and keys, and that everything an operator does is written down."""
+"""Rules of operators' actions: transitions, refusals, terms, secrets, and the audit log of each."""
 
 import hashlib
 import re
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from shutil import copyfile
+from types import SimpleNamespace
+from uuid import UUID
 
 import pytest
-from databases import on_both
 from halftruth_collector import operations
-from halftruth_collector.errors import SignatureRefused, SurveyExists, Unauthorized, UnknownSurvey
-from halftruth_shared import HalftruthError, Survey
+from halftruth_collector.collector_store import Store
+from halftruth_collector.errors import (
+    DeadlinePassed,
+    QuotaReached,
+    SignatureRefused,
+    SurveyClosed,
+    SurveyExists,
+    Unauthorized,
+    UnknownSurvey,
+    UnknownToken,
+)
+from halftruth_shared import (
+    Attribute,
+    GammaDiagonal,
+    HalftruthError,
+    ParameterError,
+    Schema,
+    Survey,
+)
+from halftruth_shared.protocol.sealing import SealingKeys, create_sealing_key
 from halftruth_shared.protocol.signing import OperatorKey, sign
-from halftruth_shared.protocol.terms import Terms
+from halftruth_shared.protocol.terms import Signature, Terms
+from msgspec.structs import replace
 from sqlalchemy.exc import OperationalError
 
 from .store.conftest import report, statements
 
-pytestmark = on_both
+NOW = datetime.now(UTC)
+TODAY = NOW.date()
+PAST, MOMENT = datetime(2020, 1, 1, tzinfo=UTC), datetime(2031, 3, 31, 22, tzinfo=UTC)
 
-INVITED = Terms(invitations=True)
+#: State of a survey after each event, or the error that it raises.
+#: Without reports a quota is never reached. A replaced survey keeps its terms.
+TRANSITIONS = """
+state     reports  close   reopen        replace       purge   report
+open      0        closed  open          open          open    counted
+deadline  0        closed  deadline      deadline      purged  DeadlinePassed
+closed    0        closed  open          open          purged  SurveyClosed
+purged    0        purged  open          open          purged  SurveyClosed
+open      1        closed  open          SurveyExists  open    counted
+deadline  1        closed  deadline      SurveyExists  purged  DeadlinePassed
+quota     1        closed  quota         SurveyExists  purged  QuotaReached
+closed    1        closed  SurveyClosed  SurveyExists  purged  SurveyClosed
+purged    1        purged  SurveyClosed  SurveyExists  purged  SurveyClosed
+"""
+HEADER, *ROWS = [line.split() for line in TRANSITIONS.strip().splitlines()]
+ERRORS = {
+    each.__name__: each for each in (SurveyClosed, SurveyExists, DeadlinePassed, QuotaReached)
+}
+
+
+def bring_into(store, survey, state, reports):
+    """Publish a survey and bring it into a state."""
+    operations.publish_survey(store, survey)
+    if reports:
+        store.reports.add(survey.id, survey.digest, [report(1, 0, 0)])
+    limits = {"deadline": Terms(closes_at=PAST), "quota": Terms(max_reports=1)}
+    operations.set_terms(store, survey.id, limits.get(state, Terms()))
+    if state in ("closed", "purged"):
+        operations.close_survey(store, survey.id)
+    if state == "purged":
+        operations.purge(store, 0)
+
+
+def state_of(store, id):
+    state = store.surveys.state(id)
+    if state.purged_at is not None:
+        return "purged"
+    return {None: "open", "operator": "closed"}.get(state.closed_because, state.closed_because)
+
+
+@pytest.mark.parametrize("event", HEADER[2:])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1]}")
+def test_the_state_of_a_survey_after_each_event(store, survey, row, event):
+    state, reports, *outcomes = row
+    expected = outcomes[HEADER[2:].index(event)]
+    bring_into(store, survey, state, int(reports))
+    assert state_of(store, "health") == state
+    events = {
+        "close": lambda: operations.close_survey(store, "health"),
+        "reopen": lambda: operations.reopen_survey(store, "health"),
+        "replace": lambda: operations.publish_survey(store, another(survey)),
+        "purge": lambda: operations.purge(store, 0),
+        "report": lambda: store.reports.add("health", survey.digest, [report(2, 0, 0)]),
+    }
+    before = store.surveys.get("health"), store.audit.all()
+    if expected in ERRORS:
+        with pytest.raises(ERRORS[expected]):
+            events[event]()
+        assert (store.surveys.get("health"), store.audit.all()) == before
+        return
+    events[event]()
+    if event == "report":
+        assert store.surveys.state("health").reports == int(reports) + 1
+        return
+    assert state_of(store, "health") == expected
+    stored = store.surveys.get("health")
+    assert (stored.closed_at is None) == (expected in ("open", "deadline", "quota"))
+    # An event that changes nothing is not written down.
+    unchanged = event != "replace" and expected == state
+    assert (store.audit.all() == before[1]) == unchanged
+    assert (stored == before[0]) == unchanged
+
+
+def another(survey, id="health"):
+    return Survey(id, "Another", survey.schema, survey.mechanism)
+
+
+@pytest.fixture(scope="module")
+def exported(sqlite_template, tmp_path_factory, survey):
+    """Four reports of another collector to a third survey."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    third = another(survey, "third")
+    with Store(f"sqlite:///{copyfile(sqlite_template, folder / 'elsewhere.db')}") as elsewhere:
+        operations.publish_survey(elsewhere, third)
+        elsewhere.reports.add("third", third.digest, [report(n, 0, 0) for n in range(4)])
+        operations.export_reports(elsewhere, "third", folder / "third.reports")
+    return folder / "third.reports"
 
 
 @pytest.fixture
-def done(store):
-    """What was written down since the last look: actor, action, subject and detail."""
-    seen = [len(store.audit.all())]
-
-    def look() -> list[tuple[str, str, str, str]]:
-        entries = store.audit.all()[seen[0] :]
-        seen[0] += len(entries)
-        return [(each.actor, each.action, each.subject, each.detail) for each in entries]
-
-    return look
-
-
-@pytest.mark.parametrize("role", ["analyst", "operator", "monitor"])
-def test_a_token_has_its_role_and_only_its_hash_is_stored(store, dump, role):
-    token = operations.create_token(store, role)
-    assert re.fullmatch(r"ht_[A-Za-z0-9_-]{43}", token)
-    known = store.tokens.bearer(token)
-    assert (known.role, known.survey, known.revoked_at) == (role, None, None)
-    [row] = dump()["tokens"]
-    assert bytes(row[1]) == hashlib.sha256(token.encode()).digest()
-    assert token not in repr(dump())
-    assert known.id in repr(dump())
-
-
-def test_a_revoked_token_is_not_known_and_stays_listed(store, done):
-    token, other = (
-        operations.create_token(store, "operator"),
-        operations.create_token(store, "operator"),
+def it(store, survey, exported, tmp_path):
+    """A collector with some of everything, and what operators name."""
+    key, sealing_file = OperatorKey.create(), tmp_path / "sealing.pem"
+    invited = Terms(invitations=True)
+    operations.publish_survey(store, survey, invited)
+    [used, *unused] = operations.create_invitations(store, "health", 3)
+    store.reports.add("health", survey.digest, [report(1, 1, 2, invitation=used)])
+    for id in ("signed", "empty", "ended"):
+        operations.publish_survey(store, another(survey, id))
+    signed = store.surveys.get("signed")
+    operations.set_terms(store, "signed", Terms(), sign(key, signed.digest, Terms()))
+    operations.close_survey(store, "empty")
+    operations.set_terms(store, "ended", Terms(closes_at=PAST))
+    token = store.tokens.bearer(operations.create_token(store, "analyst", "health")).id
+    sealing_key = create_sealing_key(sealing_file)
+    return SimpleNamespace(
+        store=store,
+        survey=survey,
+        key=key,
+        unused=unused,
+        token=token,
+        sealing_file=sealing_file,
+        sealing_key=sealing_key,
+        exported=exported,
+        folder=tmp_path,
+        pages=[([UUID(int=n).bytes for n in range(2)], [b"\0\0"] * 2)],
+        new=another(survey, "new"),
+        actor="token 1234",
     )
-    known = store.tokens.bearer(token)
-    done()
-    operations.revoke_token(store, known.id)
-    with pytest.raises(Unauthorized):
-        store.tokens.bearer(token)
-    assert store.tokens.bearer(other).role == "operator"
-    revoked = {each.id: each.revoked_at for each in store.tokens.all()}
-    assert revoked[known.id] is not None
-    assert [each for each in revoked.values() if each is None] == [None]
-    # Again changes nothing.
-    operations.revoke_token(store, known.id)
-    assert {each.id: each.revoked_at for each in store.tokens.all()} == revoked
-    assert {entry[:3] for entry in done()} == {("command line", "token revoke", known.id)}
 
 
-def test_a_revoked_key_is_served_no_more_and_not_taken_again(store, survey, published):
-    key, other = OperatorKey.create(), OperatorKey.create()
-    second = Survey("second", "Second", survey.schema, survey.mechanism)
-    operations.publish_survey(store, second, Terms(), sign(other, second.digest, Terms()))
-    operations.set_terms(store, "health", INVITED, sign(key, survey.digest, INVITED))
-    assert operations.revoke_key(store, key.public) == ["health"]
-    health = store.surveys.get("health")
-    assert (health.signature, health.terms) == (None, INVITED)
-    assert store.surveys.get("second").signature is not None
-    with pytest.raises(SignatureRefused, match="its key was revoked"):
-        operations.set_terms(store, "health", INVITED, sign(key, survey.digest, INVITED))
-    with pytest.raises(SignatureRefused, match="its key was revoked"):
-        operations.publish_survey(store, survey, INVITED, sign(key, survey.digest, INVITED))
-    operations.set_terms(store, "health", INVITED, sign(other, survey.digest, INVITED))
-    known = {each.key: (each.surveys, each.revoked_at is None) for each in store.keys.all()}
-    assert known == {key.public: ([], False), other.public: (["health", "second"], True)}
-    assert operations.revoke_key(store, key.public) == []
+def entry(action, subject, detail=""):
+    return [(action, subject, detail)]
 
 
-def test_everything_an_operator_does_is_written_down(store, survey, done, tmp_path):
-    key = OperatorKey.create()
-    operations.publish_survey(store, survey, actor="token 1234")
-    assert done() == [("token 1234", "survey publish", "health", survey.digest)]
-    operations.set_terms(
-        store, "health", INVITED, sign(key, survey.digest, INVITED), actor="token 1234"
-    )
-    signed = f"invitations: no → yes; signature: none → {key.public}"
-    assert done() == [("token 1234", "survey terms", "health", signed)]
-    sealed = Terms(sealing_key="ab" * 32)
-    operations.publish_survey(store, survey, sealed, None)
-    said = (
-        f"{survey.digest}; invitations: yes → no; sealing_key: none → {'ab' * 32};"
-        f" signature: {key.public} → none"
-    )
-    assert done() == [("command line", "survey publish", "health", said)]
-    operations.create_invitations(store, "health", 3)
-    operations.revoke_invitations(store, "health")
-    assert done() == [
-        ("command line", "invite create", "health", "3 invitations"),
-        ("command line", "invite revoke", "health", "3 invitations"),
-    ]
-    operations.set_terms(store, "health", INVITED, sign(key, survey.digest, INVITED))
-    done()
-    operations.revoke_key(store, key.public)
-    assert done() == [("command line", "key revoke", key.public, "health")]
-    token = operations.create_token(store, "analyst", "health")
-    id = store.tokens.bearer(token).id
-    assert done() == [("command line", "token create", id, "analyst of health")]
-    operations.create_token(store, "monitor")
-    assert [entry[3] for entry in done()] == ["monitor"]
-    operations.revoke_token(store, id)
-    assert done() == [("command line", "token revoke", id, "")]
-    operations.set_terms(store, "health", Terms(), None)
-    store.reports.add("health", survey.digest, [report(1, 0, 0)])
-    done()
-    operations.export_reports(store, "health", tmp_path / "export.db")
-    operations.import_reports(store, tmp_path / "export.db")
-    assert done() == [("command line", "import", "health", "0 reports counted")]
-    operations.close_survey(store, "health", actor="token 1234")
-    assert done() == [("token 1234", "survey close", "health", "")]
+#: Each action with the entries of the audit log that it writes; a first word of another one tells
+#: the two apart.
+ACTIONS = {
+    "publish": (
+        lambda it: operations.publish_survey(it.store, it.new, actor=it.actor),
+        lambda it: entry("survey publish", "new", it.new.digest),
+    ),
+    "publish, unlisted": (
+        lambda it: operations.publish_survey(it.store, it.new, listed=False, actor=it.actor),
+        lambda it: entry("survey publish", "new", f"{it.new.digest}; unlisted"),
+    ),
+    "publish, again with other terms": (
+        lambda it: operations.publish_survey(
+            it.store, it.survey, {"max_reports": 9}, actor=it.actor
+        ),
+        lambda it: entry("survey publish", "health", f"{it.survey.digest}; max_reports: none → 9"),
+    ),
+    "terms": (
+        lambda it: operations.set_terms(
+            it.store, "health", {"invitations": False, "closes_at": MOMENT}, actor=it.actor
+        ),
+        lambda it: entry(
+            "survey terms",
+            "health",
+            "invitations: yes → no; closes_at: none → 2031-03-31T22:00:00Z",
+        ),
+    ),
+    "terms, unsigned": (
+        lambda it: operations.set_terms(it.store, "signed", Terms(), None, actor=it.actor),
+        lambda it: entry("survey terms", "signed", f"signature: {it.key.public} → none"),
+    ),
+    "close": (
+        lambda it: operations.close_survey(it.store, "health", actor=it.actor),
+        lambda it: entry("survey close", "health"),
+    ),
+    "reopen": (
+        lambda it: operations.reopen_survey(it.store, "empty", actor=it.actor),
+        lambda it: entry("survey reopen", "empty"),
+    ),
+    "unlist": (
+        lambda it: operations.set_listing(it.store, "health", False, actor=it.actor),
+        lambda it: entry("survey unlist", "health"),
+    ),
+    "delete": (
+        lambda it: operations.delete_survey(it.store, "health", confirm="health", actor=it.actor),
+        lambda it: entry(
+            "survey delete",
+            "health",
+            f"{it.survey.digest}; 1 reports, 1 ids, 2 unused invitations, 1 tokens",
+        ),
+    ),
+    "purge": (
+        lambda it: operations.purge(it.store, 0, actor=it.actor),
+        lambda it: [
+            ("survey purge", "empty", "nothing"),
+            ("survey close", "ended", "its deadline had passed or its quota was full"),
+            ("survey purge", "ended", "nothing"),
+        ],
+    ),
+    "compact": (
+        lambda it: operations.compact(it.store, actor=it.actor),
+        lambda it: entry("compact", ""),
+    ),
+    "invite": (
+        lambda it: operations.create_invitations(it.store, "health", 7, actor=it.actor),
+        lambda it: entry("invite create", "health", "7 invitations"),
+    ),
+    "withdraw": (
+        lambda it: operations.revoke_invitations(it.store, "health", actor=it.actor),
+        lambda it: entry("invite revoke", "health", "2 invitations"),
+    ),
+    "withdraw, one": (
+        lambda it: operations.revoke_invitations(
+            it.store, "health", [bytes.fromhex(it.unused[0]), bytes(16)], actor=it.actor
+        ),
+        lambda it: entry("invite revoke", "health", "1 invitations"),
+    ),
+    "token": (
+        lambda it: operations.create_token(
+            it.store, "analyst", "health", name="Anna", expires=TODAY, actor=it.actor
+        ),
+        lambda it: entry(
+            "token create",
+            next(each.id for each in it.store.tokens.all() if each.name == "Anna"),
+            f"analyst of health; Anna; until {TODAY}",
+        ),
+    ),
+    "revoke token": (
+        lambda it: operations.revoke_token(it.store, it.token, actor=it.actor),
+        lambda it: entry("token revoke", it.token),
+    ),
+    "revoke key": (
+        lambda it: operations.revoke_key(it.store, it.key.public, actor=it.actor),
+        lambda it: entry("key revoke", it.key.public, "signed"),
+    ),
+    "sealing key": (
+        lambda it: operations.create_sealing_key(it.store, it.sealing_file, actor=it.actor),
+        lambda it: entry("sealing-key create", SealingKeys.read(it.sealing_file).public[0]),
+    ),
+    "retire sealing key": (
+        lambda it: (
+            create_sealing_key(it.sealing_file),
+            operations.retire_sealing_key(
+                it.store, it.sealing_file, it.sealing_key, actor=it.actor
+            ),
+        ),
+        lambda it: entry("sealing-key retire", it.sealing_key),
+    ),
+    "back up": (
+        lambda it: operations.back_up(it.store, it.folder / "all.backup", actor=it.actor),
+        lambda it: entry("backup", ""),
+    ),
+    "import": (
+        lambda it: operations.import_reports(it.store, it.exported, actor=it.actor),
+        lambda it: entry("import", "third", "4 reports counted"),
+    ),
+    "read": (
+        lambda it: operations.count_rows(it.store, it.new, it.pages, actor=it.actor),
+        lambda it: entry("read", "new", "2 reports counted"),
+    ),
+}
+
+#: What is done to files, and not in the transaction that writes it down.
+OF_FILES = ("compact", "sealing key", "retire sealing key", "back up")
 
 
-def test_what_changes_nothing_or_is_refused_is_not_written_down(store, published, done):
-    store.reports.add("health", published.digest, [report(1, 0, 0)])
-    operations.publish_survey(store, published)
-    other = Survey("health", "Another", published.schema, published.mechanism)
-    with pytest.raises(SurveyExists):
-        operations.publish_survey(store, other)
-    operations.close_survey(store, "health")
-    done()
-    operations.close_survey(store, "health")
-    for act in (
-        partial(operations.close_survey, store),
-        partial(operations.revoke_invitations, store),
-    ):
-        with pytest.raises(UnknownSurvey):
-            act("nothing")
-    assert done() == []
+@pytest.mark.parametrize("name", ACTIONS)
+def test_an_action_is_written_down_with_its_actor(it, name):
+    act, expected = ACTIONS[name]
+    before = len(it.store.audit.all())
+    act(it)
+    written = it.store.audit.all()[before:]
+    assert [(each.action, each.subject, each.detail) for each in written] == expected(it)
+    assert {each.actor for each in written} == {"token 1234"}
 
 
-@pytest.mark.parametrize(
-    "act",
-    [
-        lambda store: operations.create_token(store, "operator"),
-        lambda store: operations.close_survey(store, "health"),
-        lambda store: operations.set_terms(store, "health", INVITED),
-        lambda store: operations.create_invitations(store, "health", 2),
-        lambda store: operations.revoke_invitations(store, "health"),
-        lambda store: operations.revoke_key(store, "0" * 64),
-    ],
-)
-def test_what_cannot_be_written_down_is_not_done(store, published, dump, act):
-    operations.create_invitations(store, "health", 1)
+@pytest.mark.parametrize("name", [name for name in ACTIONS if name not in OF_FILES])
+def test_what_cannot_be_written_down_is_not_done(it, dump, name):
     before = dump()
 
     def fail(text: str) -> None:
         if "INTO audit" in text:
             raise OperationalError(text, {}, Exception())
 
-    with statements(store.database.engine, fail), pytest.raises(HalftruthError):
-        act(store)
+    with statements(it.store.database.engine, fail), pytest.raises(HalftruthError):
+        ACTIONS[name][0](it)
     assert dump() == before
-    act(store)
+    ACTIONS[name][0](it)
     assert dump() != before
 
 
-def test_no_secret_is_written_down(store, published, rows):
-    token = operations.create_token(store, "operator")
-    invitations = operations.create_invitations(store, "health", 3)
-    operations.revoke_invitations(store, "health", [bytes.fromhex(each) for each in invitations])
-    written = repr(rows("SELECT * FROM audit"))
-    assert token not in written
-    assert token.removeprefix("ht_") not in written
-    assert not any(each in written for each in invitations)
+def test_whoever_names_no_actor_is_on_the_command_line(store, published):
+    assert {each.actor for each in store.audit.all()} == {"command line"}
 
 
-def test_a_token_with_a_last_day_is_good_until_that_is_over(store, done):
-    today = datetime.now(UTC).date()
-    token = operations.create_token(
-        store, "analyst", name="Anna", expires=today, actor="token 1234"
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda it: operations.publish_survey(it.store, it.survey),
+        lambda it: operations.publish_survey(it.store, it.survey, Terms(invitations=True)),
+        lambda it: operations.set_terms(it.store, "health", {"invitations": True}),
+        lambda it: operations.close_survey(it.store, "empty"),
+        lambda it: operations.set_listing(it.store, "health", True),
+        lambda it: operations.purge(it.store, 0),
+    ],
+)
+def test_what_changes_nothing_is_not_written_down(it, dump, act):
+    operations.purge(it.store, 0)
+    before = dump()
+    act(it)
+    assert dump() == before
+
+
+SCHEMA = Schema([Attribute("a", ["no", "yes"])])
+UNCONFIRMED = Survey("new", "New", SCHEMA, GammaDiagonal("19"), unconfirmed=["one"])
+
+REFUSED = [
+    (lambda it: operations.set_terms(it.store, "no", {}), UnknownSurvey, "no survey 'no'"),
+    (lambda it: operations.set_terms(it.store, "no\0", {}), UnknownSurvey, "no survey"),
+    (lambda it: operations.close_survey(it.store, "no"), UnknownSurvey, "no survey 'no'"),
+    (lambda it: operations.reopen_survey(it.store, "no"), UnknownSurvey, "no survey 'no'"),
+    (lambda it: operations.set_listing(it.store, "no", True), UnknownSurvey, "no survey 'no'"),
+    (
+        lambda it: operations.delete_survey(it.store, "no", confirm="x"),
+        UnknownSurvey,
+        "no survey 'no'",
+    ),
+    (lambda it: operations.create_invitations(it.store, "no", 1), UnknownSurvey, "no survey 'no'"),
+    (lambda it: operations.revoke_invitations(it.store, "no"), UnknownSurvey, "no survey 'no'"),
+    (lambda it: operations.create_token(it.store, "analyst", "no"), UnknownSurvey, "no survey"),
+    (
+        lambda it: operations.export_reports(it.store, "no", it.folder / "x"),
+        UnknownSurvey,
+        "no survey 'no'",
+    ),
+    (lambda it: operations.revoke_token(it.store, "no"), UnknownToken, "none with the id 'no'"),
+    (
+        lambda it: operations.publish_survey(it.store, another(it.survey)),
+        SurveyExists,
+        "id: survey 'health' has reports already and cannot be replaced",
+    ),
+    (
+        lambda it: operations.publish_survey(it.store, UNCONFIRMED),
+        ParameterError,
+        "one; expected that somebody checks it and deletes the line 'unconfirmed'",
+    ),
+    (
+        lambda it: operations.delete_survey(it.store, "health", confirm="Health"),
+        ParameterError,
+        "confirm: expected health; nothing was deleted",
+    ),
+    (lambda it: operations.purge(it.store, -1), ParameterError, "days: expected 0 to 36500 days"),
+    (lambda it: operations.purge(it.store, 36_501), ParameterError, "days: expected 0 to 36500"),
+    (
+        lambda it: operations.create_invitations(it.store, "health", 0),
+        ParameterError,
+        "count: expected 1 to 1000000 invitations",
+    ),
+    (
+        lambda it: operations.create_invitations(it.store, "health", 1_000_001),
+        ParameterError,
+        "count: expected 1 to 1000000 invitations",
+    ),
+    (
+        lambda it: operations.create_token(it.store, "operator", "health"),
+        ParameterError,
+        "survey: expected none, but for an analyst",
+    ),
+    *(
+        (
+            lambda it, name=name: operations.create_token(it.store, "analyst", name=name),
+            ParameterError,
+            "name: expected a line of up to 100 characters",
+        )
+        for name in ("", "x" * 101, "two\nlines", "\x1b[31mred")
+    ),
+    *(
+        (
+            lambda it, days=days: operations.create_token(
+                it.store, "analyst", expires=TODAY + timedelta(days=days)
+            ),
+            ParameterError,
+            "expires: expected a day from ",
+        )
+        for days in (-1, 3654)
+    ),
+    *(
+        (
+            lambda it, key=key: operations.revoke_key(it.store, key),
+            ParameterError,
+            "key: expected a public key of 64 hexadecimal digits",
+        )
+        for key in ("x", "g" * 64, "A" * 64, "0" * 63)
+    ),
+    (
+        lambda it: operations.set_terms(
+            it.store, "health", {"sealing_key": "0" * 64}, sealing_keys=lambda: [it.sealing_key]
+        ),
+        ParameterError,
+        "sealing_key: its private key is not here",
+    ),
+    (
+        lambda it: operations.publish_survey(
+            it.store, it.new, Terms(sealing_key=it.sealing_key), sealing_keys=list
+        ),
+        ParameterError,
+        "sealing_key: its private key is not here",
+    ),
+    (
+        lambda it: operations.set_terms(it.store, "signed", {"max_reports": 9}),
+        ParameterError,
+        "signature: the terms are signed by ",
+    ),
+    (
+        lambda it: operations.publish_survey(
+            it.store, another(it.survey, "signed"), {"max_reports": 9}
+        ),
+        ParameterError,
+        "signature: the terms are signed by ",
+    ),
+]
+
+
+@pytest.mark.parametrize(("act", "error", "said"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_refused_is_one_line_and_changes_nothing(it, dump, act, error, said):
+    before = dump()
+    with pytest.raises(error, match=re.escape(said)) as refused:
+        act(it)
+    assert "\n" not in str(refused.value)
+    assert dump() == before
+
+
+def test_a_key_that_a_survey_may_still_need_is_not_retired(it):
+    terms = Terms(sealing_key=it.sealing_key)
+    new = create_sealing_key(it.sealing_file)
+
+    def retire():
+        operations.retire_sealing_key(it.store, it.sealing_file, it.sealing_key)
+
+    operations.publish_survey(it.store, it.new, terms, sealing_keys=lambda: [it.sealing_key])
+    for change in (lambda: None, lambda: operations.close_survey(it.store, "new")):
+        change()
+        with pytest.raises(ParameterError, match="key: the reports of 'new' are sealed to it"):
+            retire()
+    # It could be reopened, where the key is known alone.
+    with pytest.raises(ParameterError, match="sealing_key: its private key is not here"):
+        operations.reopen_survey(it.store, "new", sealing_keys=lambda: [new])
+    operations.reopen_survey(it.store, "new", sealing_keys=lambda: [new, it.sealing_key])
+    # Once a survey with reports has ended, nothing more is sealed to its key.
+    operations.delete_survey(it.store, "new")
+    operations.set_terms(it.store, "health", {"sealing_key": it.sealing_key})
+    with pytest.raises(ParameterError, match="the reports of 'health' are sealed to it"):
+        retire()
+    operations.close_survey(it.store, "health")
+    retire()
+    assert SealingKeys.read(it.sealing_file).public == (new,)
+
+
+EVERY = Terms(
+    invitations=True,
+    sealing_key="ab" * 32,
+    closes_at=MOMENT,
+    max_reports=500,
+    shared_devices=True,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "written"),
+    [
+        ("invitations", False, "yes → no"),
+        ("sealing_key", "cd" * 32, f"{'ab' * 32} → {'cd' * 32}"),
+        ("sealing_key", None, f"{'ab' * 32} → none"),
+        (
+            "closes_at",
+            datetime(2032, 1, 1, 8, 30, tzinfo=UTC),
+            "2031-03-31T22:00:00Z → 2032-01-01T08:30:00Z",
+        ),
+        ("closes_at", None, "2031-03-31T22:00:00Z → none"),
+        ("max_reports", 700, "500 → 700"),
+        ("max_reports", None, "500 → none"),
+        ("shared_devices", False, "yes → no"),
+    ],
+)
+@pytest.mark.parametrize("publish", [False, True])
+def test_a_term_changes_alone(store, published, name, value, written, publish):
+    operations.set_terms(store, "health", EVERY)
+    change = {name: value}
+    said = (
+        operations.publish_survey(store, published, change)
+        if publish
+        else operations.set_terms(store, "health", change)
     )
-    known = store.tokens.bearer(token)
-    assert known.name == "Anna"
-    assert known.expires_at == datetime(today.year, today.month, today.day, tzinfo=UTC) + timedelta(
-        days=1
-    )
-    assert done() == [("token 1234", "token create", known.id, f"analyst; Anna; until {today}")]
-    assert known.state(known.expires_at - timedelta(seconds=1)) == "good"
-    assert known.state(known.expires_at) == "expired"
+    assert said == [f"{name}: {written}"]
+    assert store.surveys.get("health").terms == replace(EVERY, **change)
 
 
-def test_an_expired_token_is_told_so_and_stays_listed(store, raw):
-    token = operations.create_token(store, "operator", expires=datetime.now(UTC).date())
+def test_a_survey_that_replaces_another_keeps_its_terms_and_loses_the_signature(store, published):
+    key, other = OperatorKey.create(), another(published)
+    operations.set_terms(store, "health", EVERY, sign(key, published.digest, EVERY))
+    operations.publish_survey(store, other)
+    stored = store.surveys.get("health")
+    assert (stored.digest, stored.terms, stored.signature) == (other.digest, EVERY, None)
+    said = f"{other.digest}; signature: {key.public} → none"
+    assert store.audit.all()[-1].detail == said
+    signature = sign(key, published.digest, EVERY)
+    operations.publish_survey(store, published, EVERY, signature)
+    assert store.surveys.get("health").signature == signature
+
+
+def test_a_signature_stays_while_terms_do_and_goes_when_it_is_taken_away(store, published):
+    signature = sign(OperatorKey.create(), published.digest, EVERY)
+    operations.set_terms(store, "health", EVERY, signature)
+    operations.publish_survey(store, published, EVERY)
+    assert store.surveys.get("health").signature == signature
+    operations.set_terms(store, "health", {"max_reports": 9}, None)
+    stored = store.surveys.get("health")
+    assert (stored.signature, stored.terms) == (None, replace(EVERY, max_reports=9))
+
+
+def spoilt(text):
+    return ["", text[:-1], text + "0", text.upper(), "g" + text[1:], " " + text[1:], text + "\n"]
+
+
+def test_a_signature_of_anything_else_is_refused(store, published, dump):
+    key, terms = OperatorKey.create(), Terms(max_reports=9)
+    good = sign(key, published.digest, terms)
+    before = dump()
+    wrong = [
+        sign(key, published.digest, Terms()),
+        sign(key, published.digest, Terms(max_reports=9, sealing_key="ab" * 32)),
+        sign(key, "0" * 64, terms),
+        replace(good, key=OperatorKey.create().public),
+        replace(good, value=f"{int(good.value, 16) ^ 1:0128x}"),
+        replace(good, value="0" * 128),
+        *(replace(good, value=value) for value in spoilt(good.value) if value != good.value),
+        *(replace(good, key=each) for each in spoilt(good.key)),
+    ]
+    for signature in wrong:
+        with pytest.raises(HalftruthError, match="signature") as refused:
+            operations.set_terms(store, "health", terms, signature)
+        assert isinstance(refused.value, SignatureRefused | ParameterError)
+        with pytest.raises(HalftruthError, match="signature"):
+            operations.publish_survey(store, published, terms, signature)
+        assert dump() == before
+    operations.set_terms(store, "health", terms, good)
+    assert store.surveys.get("health").signature == Signature(key=good.key, value=good.value)
+
+
+def test_a_revoked_key_is_served_no_more_and_not_taken_again(store, published):
+    key, other = OperatorKey.create(), OperatorKey.create()
+    second = another(published, "second")
+    operations.publish_survey(store, second, Terms(), sign(other, second.digest, Terms()))
+    signature = sign(key, published.digest, EVERY)
+    operations.set_terms(store, "health", EVERY, signature)
+    assert operations.revoke_key(store, key.public) == ["health"]
+    health = store.surveys.get("health")
+    assert (health.signature, health.terms) == (None, EVERY)
+    assert store.surveys.get("second").signature is not None
+    for act in (
+        lambda: operations.set_terms(store, "health", EVERY, signature),
+        lambda: operations.publish_survey(store, published, EVERY, signature),
+    ):
+        with pytest.raises(SignatureRefused, match="its key was revoked"):
+            act()
+    operations.set_terms(store, "health", EVERY, sign(other, published.digest, EVERY))
+    found = {each.key: (each.surveys, each.revoked_at is None) for each in store.keys.all()}
+    assert found == {key.public: ([], False), other.public: (["health", "second"], True)}
+    assert operations.revoke_key(store, key.public) == []
+
+
+@pytest.mark.parametrize("role", ["analyst", "operator", "monitor"])
+def test_a_token_has_its_role_and_only_its_hash_is_stored(store, dump, role):
+    token = operations.create_token(store, role)
+    assert re.fullmatch(r"ht_[A-Za-z0-9_-]{43}", token)
+    found = store.tokens.bearer(token)
+    assert (found.role, found.survey, found.revoked_at) == (role, None, None)
+    [row] = dump()["tokens"]
+    assert bytes(row[1]) == hashlib.sha256(token.encode()).digest()
+    assert token not in repr(dump())
+    assert found.id in repr(dump())
+
+
+def test_a_revoked_token_is_not_known_and_stays_listed(store):
+    token, other = (operations.create_token(store, "operator") for _ in range(2))
+    id = store.tokens.bearer(token).id
+    operations.revoke_token(store, id)
+    with pytest.raises(Unauthorized, match="not known here, or has been revoked"):
+        store.tokens.bearer(token)
+    assert store.tokens.bearer(other).role == "operator"
+    revoked = {each.id: each.revoked_at for each in store.tokens.all()}
+    assert [each for each in revoked if revoked[each] is not None] == [id]
+    # Again changes nothing.
+    operations.revoke_token(store, id)
+    assert {each.id: each.revoked_at for each in store.tokens.all()} == revoked
+
+
+def test_a_token_is_valid_until_the_end_of_its_last_day(store, raw):
+    for days in (0, 3653):
+        last = TODAY + timedelta(days=days)
+        token = operations.create_token(store, "operator", expires=last)
+        found = store.tokens.bearer(token)
+        end = datetime(last.year, last.month, last.day, tzinfo=UTC) + timedelta(days=1)
+        assert found.expires_at == end
+        assert found.state(end - timedelta(seconds=1)) == "good"
+        assert found.state(end) == "expired"
     with raw.begin() as connection:
         connection.exec_driver_sql("UPDATE tokens SET expires_at = '2025-01-01 00:00:00.000000'")
     with pytest.raises(Unauthorized, match="it expired on 2025-01-01"):
         store.tokens.bearer(token)
-    [known] = store.tokens.all()
-    assert known.state(datetime.now(UTC)) == "expired"
-    operations.revoke_token(store, known.id)
+    operations.revoke_token(store, found.id)
     with pytest.raises(Unauthorized, match="not known here, or has been revoked"):
         store.tokens.bearer(token)
 
 
-@pytest.mark.parametrize(
-    ("name", "days", "said"),
-    [
-        ("", 0, "name: expected a line of up to 100 characters"),
-        ("x" * 101, 0, "name: expected a line"),
-        ("two\nlines", 0, "name: expected a line"),
-        ("\x1b[31mred", 0, "name: expected a line"),
-        ("Anna", -1, "expires: expected a day from "),
-        ("Anna", 3654, "expires: expected a day from "),
-    ],
-)
-def test_a_name_or_day_that_cannot_be_makes_no_token(store, dump, name, days, said):
-    before = dump()
-    day = datetime.now(UTC).date() + timedelta(days=days)
-    with pytest.raises(HalftruthError, match=said):
-        operations.create_token(store, "analyst", name=name, expires=day)
-    assert dump() == before
+def test_no_secret_is_written_down(store, published, dump):
+    token = operations.create_token(store, "operator")
+    invitations = operations.create_invitations(store, "health", 3)
+    operations.revoke_invitations(store, "health", [bytes.fromhex(each) for each in invitations])
+    written = repr(dump())
+    for secret in (token, token.removeprefix("ht_"), *invitations):
+        assert secret not in written
+
+
+def test_invitations_are_withdrawn_once(it):
+    counts = it.store.invitations.count
+    assert operations.revoke_invitations(it.store, "health", [bytes(16)]) == 0
+    one, other = (bytes.fromhex(each) for each in it.unused)
+    assert operations.revoke_invitations(it.store, "health", iter([one])) == 1
+    assert operations.revoke_invitations(it.store, "health", [one]) == 0
+    assert not it.store.invitations.is_unused("health", hashlib.sha256(one).digest())
+    assert it.store.invitations.is_unused("health", hashlib.sha256(other).digest())
+    assert operations.revoke_invitations(it.store, "health") == 1
+    found = counts("health")
+    assert (found.issued, found.used, found.withdrawn, found.unused) == (3, 1, 2, 0)
+
+
+def test_whether_a_survey_is_listed_outlives_its_changes(store, survey):
+    operations.publish_survey(store, survey, listed=False)
+    operations.publish_survey(store, survey)
+    operations.publish_survey(store, another(survey))
+    assert store.surveys.listed() == []
+    operations.publish_survey(store, another(survey), listed=True)
+    assert [each.id for each in store.surveys.listed()] == ["health"]
+    operations.set_listing(store, "health", False)
+    assert store.surveys.listed() == []
 
 
 def test_the_latest_entries_come_page_by_page(store):

@@ -1,17 +1,27 @@
-"""What operators do on the command line: terms, signatures, invitations, tokens and keys."""
+"""Operators' commands: each does its operation, and what they translate to it and from it.
 
+The rules themselves are tested in `test_operations.py`.
+"""
+
+import csv
 import json
 import re
+import stat
+from datetime import UTC, datetime
+from io import StringIO
 
 import pytest
+from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from databases import on_both
+from halftruth_collector.cli import main
+from halftruth_collector.collector_store import Store
 from halftruth_shared import Survey
 from halftruth_shared.protocol.sealing import SealingKeys
+from halftruth_shared.protocol.signing import OperatorKey
 from halftruth_shared.protocol.terms import Signature, Terms
 
-pytestmark = on_both
+from ..store.conftest import report
 
 TOML = """
 id = "health"
@@ -26,14 +36,14 @@ name = "smoker"
 categories = ["no", "yes"]
 """
 DIGEST = Survey.from_toml(TOML).digest
-INVITATION = re.compile(r"[0-9a-f]{32}")
+INVITATION, PUBLIC = re.compile(r"[0-9a-f]{32}"), re.compile(r"[0-9a-f]{64}\n")
 SEALING_KEYS = SealingKeys((X25519PrivateKey.from_private_bytes(bytes(range(32))),))
 [KEY] = SEALING_KEYS.public
 
 
 @pytest.fixture
 def halftruth(halftruth, monkeypatch, tmp_path):
-    """Run a command where a survey file is."""
+    """Run a command where a survey file and a file of sealing keys are."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "health.toml").write_text(TOML, encoding="utf-8")
     (tmp_path / "sealing.pem").write_bytes(SEALING_KEYS.to_pem())
@@ -63,69 +73,120 @@ def operator_key(done):
     return done("admin", "key", "create", "operator.pem").strip()
 
 
-@pytest.fixture
-def signed(done, operator_key, tmp_path):
-    """Sign the survey with some options into a file."""
+#: Commands in the order in which they are run, and what each one prints.
+COMMANDS = f"""
+survey publish health.toml --unlisted --invitations | published health, digest {DIGEST}
+survey relist health                       | listed health
+survey unlist health                       | unlisted health
+survey close health                        | closed health
+survey reopen health                       | reopened health
+survey terms health                        | health: nothing changed
+survey terms health --sealed-to {KEY}      | health: sealing_key: none → {KEY}
+survey terms health --no-sealed-to         | health: with invitations, not sealed, not signed
+survey invite create health 2 --output new | 2 invitations in new
+survey invite list health                  | health         2       0            0         2
+survey invite revoke health --all          | withdrawn 2
+survey list                                | health  open            0  no        Health at work
+admin token create --role monitor --name M --expires {{today}} --output token | a token in token
+admin token list                           | M       monitor
+admin token revoke {{token}}               | revoked
+admin key list                             | public key
+admin key revoke {KEY}                     | revoked {KEY}
+admin sealing-key create sealing.pem        | 
+admin sealing-key retire sealing.pem {KEY} --database {{database}} | retired {KEY}
+admin backup all.backup                    | rows in all.backup
+admin compact                              | the files hold no order of arrival
+reports export health health.reports       | 0 reports in health.reports
+reports import health.reports              | counted 0 reports; 0 had been counted before
+survey close health                        | closed health
+admin purge --closed-for 0                 | health: 0 ids and 0 unused invitations deleted
+admin purge                                | no survey that ended 30 days ago still has ids
+survey delete health --confirm health      | deleted health: 0 reports, 0 ids, 0 unused invitations
+admin audit-log                            | command line  survey delete
+"""
+WRITTEN = (
+    "survey publish, survey list, survey unlist, survey close, survey reopen, survey terms,"
+    " survey terms, invite create, invite revoke, token create, token revoke, key revoke,"
+    " sealing-key retire, backup, compact, import, survey close, survey purge, survey delete"
+)
 
-    def sign(*options, file="terms.json"):
-        said = done("survey", "sign", "health.toml", "--key", "operator.pem", *options)
-        (tmp_path / file).write_text(said, encoding="utf-8")
-        return json.loads(said)
 
-    return sign
+def test_each_command_does_its_operation(done, store, database):
+    places = {"database": database, "today": f"{datetime.now(UTC):%Y-%m-%d}"}
+    for line in COMMANDS.strip().splitlines():
+        words, _, said = line.partition(" | ")
+        places["token"] = next((each.id for each in store.tokens.all()), "")
+        printed = done(*words.format(**places).split())
+        assert re.sub(" +", " ", said.strip()) in re.sub(" +", " ", printed), words
+    assert ", ".join(entry.action for entry in store.audit.all()) == WRITTEN
+    entries = done("admin", "audit-log", "--json").splitlines()
+    assert [json.loads(each)["action"] for each in entries] == WRITTEN.split(", ")
+
+
+def test_a_check_says_what_is_promised_and_whether_the_form_asks_it(done, tmp_path, monkeypatch):
+    # It opens no database.
+    monkeypatch.setenv("HALFTRUTH_DATABASE", "sqlite:////nowhere/at/all.db")
+    first, *promised, form = done("survey", "check", "health.toml").splitlines()
+    assert first == f"health: Health at work, 1 questions, digest {DIGEST}"
+    assert any("γ = 19" in line for line in promised)
+    assert form == "The hosted form asks it."
+    (tmp_path / "health.toml").write_text(TOML.replace("19", "57"), encoding="utf-8")
+    *_, form = done("survey", "check", "health.toml").splitlines()
+    assert form == (
+        "The hosted form refuses it: its amplification 57 exceeds 19 (HALFTRUTH_MAX_GAMMA)."
+    )
+    found = json.loads(done("survey", "check", "health.toml", "--max-gamma", "57", "--json"))
+    assert (found["refused_by_form"], found["questions"]) == (None, 1)
+    # Nobody who smokes weekly ever reports not to.
+    mechanism = """kind = "distortion-matrices"
+[mechanism.matrices]
+smoker = [["1/2", "0", "1/4"], ["1/4", "3/4", "1/4"], ["1/4", "1/4", "1/2"]]"""
+    text = TOML.replace('kind = "gamma-diagonal"\ngamma = "19"', mechanism)
+    text = text.replace('"yes"', '"weekly", "daily"')
+    (tmp_path / "health.toml").write_text(text, encoding="utf-8")
+    found = json.loads(done("survey", "check", "health.toml", "--json"))["refused_by_form"]
+    assert found == "a report can rule out an answer to 'smoker' (γ is infinite)"
 
 
 @pytest.mark.parametrize(
     ("options", "terms"),
     [
         ((), Terms()),
-        (("--invitations",), Terms(invitations=True)),
-        (("--sealed-to", KEY), Terms(sealing_key=KEY)),
         (("--sealed-to", KEY, "--invitations"), Terms(invitations=True, sealing_key=KEY)),
+        (("--max-reports", "500", "--shared-devices"), Terms(max_reports=500, shared_devices=True)),
     ],
 )
-def test_options_say_how_reports_are_taken(done, stored, options, terms):
-    said = done("survey", "publish", "health.toml", *options)
-    assert f"published health, digest {DIGEST}" in said
+def test_options_name_terms_that_change_or_are_dropped(done, stored, options, terms):
+    done("survey", "publish", "health.toml", *options)
     assert stored() == (terms, None)
-    done("survey", "terms", "health", "--no-invitations", "--no-sealed-to")
+    drop = ("invitations", "sealed-to", "closes-at", "max-reports", "shared-devices")
+    done("survey", "terms", "health", *(f"--no-{name}" for name in drop))
     assert stored() == (Terms(), None)
     done("survey", "terms", "health", *options)
     assert stored() == (terms, None)
 
 
-def test_reports_are_sealed_to_known_keys_alone_and_a_key_in_use_is_not_retired(
-    halftruth, done, stored, published, monkeypatch
-):
+def test_a_sealing_key_of_no_file_here_is_refused(refused, done, stored, published, monkeypatch):
     unknown = SealingKeys.create().public[0]
-    for key, file in ((unknown, "sealing.pem"), (KEY, None)):
-        if file is None:
-            monkeypatch.delenv("HALFTRUTH_SEALING_KEYS")
-        for words in (("publish", "health.toml"), ("terms", "health")):
-            status, _, complaint = halftruth("survey", *words, "--sealed-to", key)
-            assert (status, complaint.count("\n")) == (2, 1)
-            assert "sealing_key: its private key is not here" in complaint
-        assert stored() == (Terms(), None)
-    monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", "sealing.pem")
+    for words in (("publish", "health.toml"), ("terms", "health")):
+        complaint = refused("survey", *words, "--sealed-to", unknown)
+        assert "sealing_key: its private key is not here" in complaint
     done("survey", "terms", "health", "--sealed-to", KEY)
-    new = done("admin", "sealing-key", "create", "sealing.pem").strip()
-    status, _, complaint = halftruth("admin", "sealing-key", "retire", "sealing.pem", KEY)
-    assert status == 2
-    assert "the reports of 'health' are sealed to it" in complaint
-    # Nor while that survey could be reopened.
     done("survey", "close", "health")
-    assert halftruth("admin", "sealing-key", "retire", "sealing.pem", KEY)[2] == complaint
     monkeypatch.delenv("HALFTRUTH_SEALING_KEYS")
-    assert "its private key is not here" in halftruth("survey", "reopen", "health")[2]
-    monkeypatch.setenv("HALFTRUTH_SEALING_KEYS", "sealing.pem")
-    done("survey", "reopen", "health")
-    done("survey", "terms", "health", "--sealed-to", new)
-    assert done("admin", "sealing-key", "retire", "sealing.pem", KEY) == f"retired {KEY}\n"
-    assert "sealing-key retire" in done("admin", "audit-log")
+    assert "sealing_key: its private key is not here" in refused("survey", "reopen", "health")
+    assert stored() == (Terms(sealing_key=KEY), None)
 
 
-def test_what_sign_prints_publishes_a_signed_survey(done, stored, signed, operator_key):
-    made = signed("--invitations", "--sealed-to", KEY)
+def test_what_sign_prints_publishes_a_signed_survey(
+    done, stored, operator_key, tmp_path, monkeypatch
+):
+    options = ("--key", "operator.pem", "--invitations", "--sealed-to", KEY)
+    with monkeypatch.context() as patched:
+        patched.setenv("HALFTRUTH_DATABASE", "sqlite:////nowhere/at/all.db")
+        said = done("survey", "sign", "health.toml", *options)
+    (tmp_path / "terms.json").write_text(said, encoding="utf-8")
+    made = json.loads(said)
     assert made["terms"] == {
         "invitations": True,
         "sealing_key": KEY,
@@ -140,55 +201,20 @@ def test_what_sign_prints_publishes_a_signed_survey(done, stored, signed, operat
     public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(operator_key))
     public.verify(bytes.fromhex(made["signature"]["value"]), message.encode())
     done("survey", "publish", "health.toml", "--terms", "terms.json")
-    signature = Signature(**made["signature"])
-    assert stored() == (Terms(invitations=True, sealing_key=KEY), signature)
+    signed = (Terms(invitations=True, sealing_key=KEY), Signature(**made["signature"]))
+    assert stored() == signed
     assert "with invitations, sealed, signed" in done("survey", "list")
-
-
-def test_sign_needs_no_database(halftruth, operator_key, monkeypatch):
-    monkeypatch.setenv("HALFTRUTH_DATABASE", "sqlite:////nowhere/at/all.db")
-    status, _, _ = halftruth("survey", "sign", "health.toml", "--key", "operator.pem")
-    assert status == 0
-
-
-def test_terms_are_changed_to_what_was_signed(done, stored, signed, published, operator_key):
-    made = signed("--invitations")
-    assert done("survey", "terms", "health", "terms.json").splitlines() == [
-        "health: invitations: no → yes",
-        f"health: signature: none → {operator_key}",
-        "health: with invitations, not sealed, signed",
-    ]
-    assert stored() == (Terms(invitations=True), Signature(**made["signature"]))
-    # Publishing again without a word of terms changes nothing of them.
-    done("survey", "publish", "health.toml")
-    assert stored() == (Terms(invitations=True), Signature(**made["signature"]))
-    assert done("survey", "terms", "health", "--no-invitations", "--no-signature").splitlines() == [
-        "health: invitations: yes → no",
+    assert done("survey", "terms", "health", "--no-signature", "--no-sealed-to").splitlines() == [
+        f"health: sealing_key: {KEY} → none",
         f"health: signature: {operator_key} → none",
-        "health: from anyone, not sealed, not signed",
+        "health: with invitations, not sealed, not signed",
     ]
-    assert stored() == (Terms(), None)
-
-
-def test_invitations_are_issued_counted_and_withdrawn(done, store):
-    done("survey", "publish", "health.toml", "--invitations")
-    made = done("survey", "invite", "create", "health", "5").splitlines()
-    assert len(set(made)) == 5
-    assert all(INVITATION.fullmatch(invitation) for invitation in made)
-    listed = done("survey", "invite", "list", "health")
-    assert listed.splitlines()[-1].split() == ["health", "5", "0", "0", "5"]
-    assert not any(invitation in listed for invitation in made)
-    assert done("survey", "invite", "revoke", "health", made[0], made[1]) == "withdrawn 2\n"
-    assert done("survey", "invite", "revoke", "health", made[0]) == "withdrawn 0\n"
-    assert done("survey", "invite", "revoke", "health", "--all") == "withdrawn 3\n"
-    assert store.invitations.count("health").unused == 0
-    assert done("survey", "invite", "list", "health").splitlines()[-1].split()[1:] == [
-        "5",
-        "0",
-        "5",
-        "0",
-    ]
-    assert not any(invitation in done("admin", "audit-log") for invitation in made)
+    done("survey", "terms", "health", "terms.json")
+    assert stored() == signed
+    assert done("admin", "key", "list").splitlines()[-1].split() == [operator_key, "health", "no"]
+    said = done("admin", "key", "revoke", operator_key)
+    assert said == f"revoked {operator_key}\nhealth is not signed any more\n"
+    assert done("admin", "key", "list").splitlines()[-1].split()[-1] != "no"
 
 
 def test_invitations_to_a_survey_that_asks_for_none_are_issued_with_a_warning(halftruth, published):
@@ -199,63 +225,94 @@ def test_invitations_to_a_survey_that_asks_for_none_are_issued_with_a_warning(ha
     assert "takes reports without invitations, too" in complaint
 
 
-def test_a_key_is_listed_with_its_surveys_and_revoked(done, stored, signed, operator_key):
-    signed()
-    done("survey", "publish", "health.toml", "--terms", "terms.json")
-    assert done("admin", "key", "list").splitlines()[-1].split() == [operator_key, "health", "no"]
-    said = done("admin", "key", "revoke", operator_key)
-    assert said == f"revoked {operator_key}\nhealth is not signed any more\n"
-    assert stored() == (Terms(), None)
-    listed = done("admin", "key", "list").splitlines()[-1].split()
-    assert listed[0] == operator_key
-    assert listed[-1] != "no"
-    # Again is no harm.
-    assert done("admin", "key", "revoke", operator_key) == f"revoked {operator_key}\n"
+def test_invitations_are_withdrawn_by_name(done):
+    done("survey", "publish", "health.toml", "--invitations")
+    made = done("survey", "invite", "create", "health", "5").splitlines()
+    assert len(set(made)) == 5
+    assert all(INVITATION.fullmatch(invitation) for invitation in made)
+    assert done("survey", "invite", "revoke", "health", made[0], made[1]) == "withdrawn 2\n"
+    listed = done("survey", "invite", "list", "health")
+    assert listed.splitlines()[-1].split() == ["health", "5", "0", "2", "3"]
+    assert not any(invitation in listed for invitation in made)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("survey", "publish", "health.toml", "--sealed-to", "x"), "sealed-to: expected 64"),
-        (("survey", "publish", "health.toml", "--terms", "no.json"), "no.json: cannot be read"),
-        (("survey", "publish", "health.toml", "--terms", "health.toml"), "'halftruth survey sign'"),
-        (("survey", "publish", "health.toml", "--terms", "x", "--invitations"), "either a file or"),
-        (("survey", "sign", "health.toml"), "--key"),
-        (("survey", "sign", "health.toml", "--key", "no.pem"), "no.pem: "),
-        (("survey", "sign", "health.toml", "--key", "operator.pem", "--sealed-to", "x"), "sealed"),
-        (("survey", "terms", "nothing"), "there is no survey 'nothing'"),
-        (("survey", "terms", "health", "--closes-at", "soon"), "closes_at: expected a moment with"),
-        (("survey", "terms", "health", "--max-reports", "0"), "an integer of at least 1"),
-        (("survey", "terms", "health", "no.json"), "no.json: cannot be read"),
-        (("survey", "invite", "create", "nothing", "1"), "there is no survey 'nothing'"),
-        (("survey", "invite", "create", "health", "0"), "count: expected 1 to 1000000"),
-        (("survey", "invite", "list", "nothing"), "there is no survey 'nothing'"),
-        (("survey", "invite", "revoke", "health"), "expected some of them, or --all"),
-        (
-            ("survey", "invite", "revoke", "health", "0" * 32, "--all"),
-            "expected some of them, or --all",
-        ),
-        (("survey", "invite", "revoke", "health", "x"), "expected 32 hexadecimal digits"),
-        (("survey", "invite", "revoke", "nothing", "--all"), "there is no survey 'nothing'"),
-        (
-            ("admin", "token", "create", "--role", "analyst", "--survey", "nothing"),
-            "no survey 'nothing'",
-        ),
-        (
-            ("admin", "token", "create", "--role", "operator", "--survey", "health"),
-            "survey: expected none",
-        ),
-        (("admin", "key", "revoke", "x"), "key: expected a public key of 64 hexadecimal digits"),
-    ],
-    ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else "",
-)
-def test_bad_input_is_one_line_and_changes_nothing(
-    refused, published, operator_key, store, words, said
+def test_links_and_cards_are_made_by_command(done, store):
+    done("survey", "publish", "health.toml", "--invitations")
+    words = ("--links", "https://example.org/", "--cards", "cards.html")
+    rows = list(csv.DictReader(StringIO(done("survey", "invite", "create", "health", "2", *words))))
+    with open("cards.html", encoding="utf-8") as file:
+        page = file.read()
+    for row in rows:
+        assert row["link"] == f"https://example.org/s/health#invitation={row['invitation']}"
+        assert row["link"] in page
+    assert store.invitations.count("health").issued == len(rows) == 2
+
+
+@pytest.mark.parametrize("typed", ["health\n", "Health\n", "\n"])
+def test_a_survey_is_deleted_by_whoever_types_its_id(published, database, store, typed):
+    store.reports.add("health", DIGEST, [report(n, 0) for n in range(3)])
+    words = ["survey", "delete", "health", "--database", database]
+    result = CliRunner().invoke(main, words, input=typed)
+    assert "health has 3 reports: Health at work" in result.output
+    assert (result.exit_code == 0) == (typed == "health\n") == (store.surveys.all() == [])
+
+
+@pytest.mark.parametrize("setting", ["HALFTRUTH_MAX_GAMMA", "HALFTRUTH_PROXIES"])
+def test_a_wrong_setting_is_found_before_anything_is_published(
+    halftruth, store, monkeypatch, setting
 ):
-    before = [store.surveys.all(), store.tokens.all(), store.keys.all(), store.audit.all()]
-    assert said in refused(*words)
-    after = [store.surveys.all(), store.tokens.all(), store.keys.all(), store.audit.all()]
-    assert after == before
+    monkeypatch.setenv(setting, "x")
+    status, _, complaint = halftruth("survey", "publish", "health.toml")
+    # The form's limit alone is read here; whether it asks the survey is part of the answer.
+    if setting == "HALFTRUTH_MAX_GAMMA":
+        assert status == 2
+        assert complaint.startswith("halftruth: HALFTRUTH_MAX_GAMMA: expected")
+        assert store.surveys.all() == []
+    else:
+        assert (status, complaint) == (0, "")
+        assert [each.id for each in store.surveys.all()] == ["health"]
+
+
+REFUSED = """
+survey publish health.toml --sealed-to x              | sealed-to: expected 64
+survey publish health.toml --terms no.json            | no.json: cannot be read
+survey publish health.toml --terms x --invitations    | either a file or
+survey check no.toml                                  | no.toml: cannot be read
+survey check health.toml --max-gamma x                | max_gamma:
+survey sign health.toml                               | --key
+survey sign health.toml --key no.pem                  | no.pem:
+survey sign health.toml --key operator.pem --sealed-to x | sealed
+survey terms health --closes-at soon                  | closes_at: expected a moment with
+survey terms health --max-reports 0                   | an integer of at least 1
+survey terms health --max-reports 5 --no-max-reports  | max_reports: expected either a value or none
+survey terms health no.json                           | no.json: cannot be read
+survey terms no                                       | there is no survey 'no'
+survey delete health --confirm yes                    | confirm: expected health; nothing was
+survey invite create health 0                         | count: expected 1 to 1000000
+survey invite create health 2 --cards x               | cards: expected --links with it
+survey invite create health 2 --links example.org     | links: expected the address of a collector
+survey invite create health 2 --links https://a.example --cards /no/x | cards: expected a file
+survey invite create health 1001 --links https://a.example --cards x  | at most 1000 cards
+survey invite list no                                 | there is no survey 'no'
+survey invite revoke health                           | expected some of them, or --all
+survey invite revoke health 00 --all                  | expected some of them, or --all
+survey invite revoke health x                         | expected 32 hexadecimal digits
+admin token create --role analyst --expires soon      | '%Y-%m-%d'
+admin token create --role analyst --expires 2020-01-01 | expires: expected a day
+admin token revoke no                                 | there is none with the id 'no'
+admin key revoke x                                    | key: expected a public key of 64
+admin purge --closed-for -1                           | days: expected 0 to 36500 days
+"""
+
+
+@pytest.mark.parametrize("row", REFUSED.strip().splitlines())
+def test_what_is_refused_is_one_line_and_changes_nothing(
+    refused, published, operator_key, dump, row
+):
+    words, _, said = row.partition(" | ")
+    before = dump()
+    assert said.strip() in refused(*words.split())
+    assert dump() == before
 
 
 @pytest.mark.parametrize(
@@ -276,3 +333,67 @@ def test_a_file_of_terms_that_is_none_is_one_line(refused, stored, published, tm
         expected = "halftruth: terms.json: expected what 'halftruth survey sign' prints\n"
         assert refused(*words) == expected
     assert stored() == (Terms(), None)
+
+
+def test_a_new_operator_key_is_in_its_file_and_its_public_key_printed(command, tmp_path):
+    path = tmp_path / "operator.pem"
+    status, said, complaint = command("admin", "key", "create", path)
+    assert (status, complaint) == (0, "")
+    assert PUBLIC.fullmatch(said)
+    assert OperatorKey.read(path).public == said.strip()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert command("admin", "key", "show", path) == (0, said, "")
+    # It is not overwritten, and not read where others may read it.
+    before = path.read_bytes()
+    complaint = f"halftruth: {path}: exists; expected the name of a new file\n"
+    assert command("admin", "key", "create", path) == (2, "", complaint)
+    assert path.read_bytes() == before
+    path.chmod(0o644)
+    status, said, complaint = command("admin", "key", "show", path)
+    assert (status, said, complaint.count("\n")) == (2, "", 1)
+    assert "expected mode 0600" in complaint
+
+
+def test_sealing_keys_are_created_listed_and_retired(command, tmp_path):
+    path = tmp_path / "sealing.pem"
+    made = [command("admin", "sealing-key", "create", path) for _ in range(3)]
+    assert all(status == 0 and PUBLIC.fullmatch(said) and not no for status, said, no in made)
+    first, second, third = (said.strip() for _, said, _ in made)
+    assert SealingKeys.read(path).public == (third, second, first)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    _, said, _ = command("admin", "sealing-key", "list", path)
+    assert re.findall(r"[0-9a-f]{64}", said) == [third, second, first]
+    status, _, complaint = command("admin", "sealing-key", "retire", path, second)
+    assert (status, complaint.count("\n")) == (2, 1)
+    assert "--database" in complaint
+    database = f"sqlite:///{tmp_path}/collector.db"
+    retire = ("admin", "sealing-key", "retire", path, "--database", database)
+    # A mistyped database has no survey that could use the key.
+    complaint = command(*retire, second)[2]
+    assert complaint.startswith(f"halftruth: database: there is no file {tmp_path}/collector.db; ")
+    Store(database).close()
+    assert command(*retire, second) == (0, f"retired {second}\n", "")
+    assert SealingKeys.read(path).public == (third, first)
+    status, said, complaint = command(*retire, second)
+    assert (status, said) == (2, "")
+    assert "expected one of the public keys of this file" in complaint
+
+
+def test_no_command_prints_a_private_key(command, tmp_path):
+    operator, sealing = tmp_path / "operator.pem", tmp_path / "sealing.pem"
+    printed = [
+        command("admin", "key", "create", operator),
+        command("admin", "key", "show", operator),
+        command("admin", "key", "create", operator),
+        command("admin", "sealing-key", "create", sealing),
+        command("admin", "sealing-key", "list", sealing),
+        command("admin", "sealing-key", "retire", sealing, "0"),
+        # The file of the other kind.
+        command("admin", "key", "show", sealing),
+        command("admin", "sealing-key", "list", operator),
+    ]
+    said = "".join(f"{out}{err}" for _, out, err in printed)
+    for path in (operator, sealing):
+        body = path.read_text().splitlines()[1]
+        assert body not in said
+    assert "PRIVATE" not in said

@@ -9,7 +9,7 @@ import pytest
 from halftruth_collector import operations
 from halftruth_collector.errors import SurveyClosed, Unauthorized, UnknownSurvey
 from halftruth_collector.store.tables import metadata
-from halftruth_shared import ParameterError, Survey
+from halftruth_shared import ParameterError
 from halftruth_shared.protocol.terms import Terms
 
 from .conftest import cell_of, report
@@ -75,7 +75,7 @@ def test_a_deleted_survey_leaves_no_row_and_takes_no_other_one(
     )
     lost = operations.create_token(filled, "analyst", "health")
     assert set(of_survey(number).values()) != {0}
-    done = operations.delete_survey(filled, "health", actor="token 1234")
+    done = operations.delete_survey(filled, "health")
     assert (done.reports, done.ids, done.invitations, done.tokens) == (3, 3, 2, 2)
     assert set(of_survey(number).values()) == {0}
     for token in kept:
@@ -90,9 +90,6 @@ def test_a_deleted_survey_leaves_no_row_and_takes_no_other_one(
         filled.surveys.get("health")
     with pytest.raises(UnknownSurvey):
         operations.delete_survey(filled, "health")
-    [entry] = [each for each in filled.audit.all() if each.action == "survey delete"]
-    assert (entry.actor, entry.subject) == ("token 1234", "health")
-    assert entry.detail == (f"{published.digest}; 3 reports, 3 ids, 2 unused invitations, 2 tokens")
 
 
 def test_a_survey_of_the_same_id_begins_anew(filled, published, of_survey, numbers):
@@ -152,7 +149,7 @@ def test_only_surveys_that_ended_long_enough_ago_are_purged(filled, rows, raw, n
     assert operations.purge(filled, 32) == []
     counted = filled.reports.counts("health")[1]
     before = of_survey(numbers()["second"])
-    [done] = operations.purge(filled, 31, actor="token 1234")
+    [done] = operations.purge(filled, 31)
     assert (done.id, done.reports, done.ids, done.invitations, done.tokens) == (
         "health",
         0,
@@ -172,11 +169,7 @@ def test_only_surveys_that_ended_long_enough_ago_are_purged(filled, rows, raw, n
     assert (state.reports, state.invited, state.withdrawn, state.unused) == (3, 5, 2, 0)
     assert state.purged_at is not None
     assert filled.invitations.count("health").used == 3
-    # Nothing is left to be done, nor written down again.
     assert operations.purge(filled, 0) == []
-    [entry] = [each for each in filled.audit.all() if each.action == "survey purge"]
-    assert (entry.actor, entry.subject) == ("token 1234", "health")
-    assert entry.detail == "3 ids, 2 unused invitations"
 
 
 def counted_on(raw, number, day):
@@ -205,15 +198,13 @@ def test_a_survey_that_ended_by_its_terms_is_purged_like_one_that_was_closed(
     assert operations.purge(filled, 30) == []
     counted_on(raw, number, NOW - timedelta(days=31))
     assert operations.purge(filled, 32) == []
-    [done] = operations.purge(filled, 30, actor="token 1234")
+    [done] = operations.purge(filled, 30)
     assert (done.id, done.ids, done.invitations) == ("health", 3, 2)
     found = of_survey(number)
     assert (found["report_ids"], found["invitations"]) == (0, 0)
     assert found["cells"] > 0
     assert filled.surveys.state("health").reports == 3
     assert operations.purge(filled, 0) == []
-    entries = [(each.actor, each.action) for each in filled.audit.all()][-2:]
-    assert entries == [("token 1234", "survey close"), ("token 1234", "survey purge")]
     # Its end is final: an id that is not known any more would count twice.
     operations.set_terms(filled, "health", {"closes_at": None, "max_reports": 9})
     with pytest.raises(SurveyClosed):
@@ -258,37 +249,6 @@ def test_a_purged_survey_counts_nothing_and_is_exported_and_imported_no_more(
         operations.import_reports(filled, file)
     assert not (tmp_path / "after.reports").exists()
     assert filled.surveys.state("health").reports == 3
-
-
-def test_a_survey_is_reopened_before_its_first_report_only(store, published):
-    operations.reopen_survey(store, "health")
-    operations.close_survey(store, "health")
-    operations.purge(store, 0)
-    operations.reopen_survey(store, "health", actor="token 1234")
-    again = store.surveys.get("health")
-    assert (again.status, again.closed_at, again.purged_at) == ("open", None, None)
-    store.reports.add("health", published.digest, [report(1, 0, 0)])
-    operations.close_survey(store, "health")
-    with pytest.raises(SurveyClosed, match="has reports already, so that its end is final"):
-        operations.reopen_survey(store, "health")
-    assert store.surveys.get("health").status == "closed"
-    [entry] = [each for each in store.audit.all() if each.action == "survey reopen"]
-    assert (entry.actor, entry.subject) == ("token 1234", "health")
-
-
-def test_whether_a_survey_is_listed_outlives_its_changes(store, survey):
-    operations.publish_survey(store, survey, listed=False)
-    assert store.surveys.get("health").listed is False
-    operations.publish_survey(store, survey)
-    operations.publish_survey(store, Survey("health", "Other", survey.schema, survey.mechanism))
-    assert store.surveys.get("health").listed is False
-    operations.publish_survey(store, store.surveys.get("health").survey(), listed=True)
-    assert store.surveys.get("health").listed is True
-    operations.set_listing(store, "health", False, actor="token 1234")
-    operations.set_listing(store, "health", False)
-    last = store.audit.all()[-1]
-    assert (last.actor, last.action, last.subject) == ("token 1234", "survey unlist", "health")
-    assert [each.action for each in store.audit.all()].count("survey unlist") == 1
 
 
 def test_states_have_the_numbers_of_each_survey(filled):

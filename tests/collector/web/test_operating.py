@@ -1,19 +1,26 @@
-"""Operators' pages and calls: forms of other sites, unlisted surveys, keys, links and logs."""
+"""Operators' calls and pages: each does its operation; forms of other sites, links and logs.
+
+The rules themselves are tested in `test_operations.py`.
+"""
 
 import csv
 import json
 import logging
 import re
 from datetime import UTC, datetime
+from html import unescape
 from io import StringIO
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 from halftruth_collector import operations
 from halftruth_collector.cli import main
 from halftruth_collector.web.invitations import as_document, cards, links
+from halftruth_shared import Survey
 from halftruth_shared.protocol.sealing import create_sealing_key, retire_sealing_key
-from halftruth_shared.protocol.terms import Terms
+from halftruth_shared.protocol.signing import OperatorKey, sign
+from halftruth_shared.protocol.terms import SignedTerms, Terms
 
 FORM = {"survey": "", "confirm": "health", "count": "2", "role": "monitor", "closed_for": "0"}
 
@@ -40,6 +47,171 @@ def signed_in(http, store):
     token = operations.create_token(store, "operator")
     assert http.post("/sign-in", data={"token": token}).status_code == 303
     return http
+
+
+TERMS = "/surveys/health/terms"
+
+#: Calls in the order in which they are made, with the entry of the audit log that each one writes.
+CALLS = [
+    ("PATCH", TERMS, {"terms": {"max_reports": 9}}, "survey terms health"),
+    ("PATCH", TERMS, {"terms": {"max_reports": None}}, "survey terms health"),
+    ("PUT", "/surveys/health/listing", {"listed": False}, "survey unlist health"),
+    ("POST", "/surveys/health/close", None, "survey close health"),
+    ("POST", "/surveys/health/reopen", None, "survey reopen health"),
+    ("POST", "/surveys/health/invitations", {"count": 2}, "invite create health"),
+    ("POST", "/surveys/health/invitations/revoke", None, "invite revoke health"),
+    ("POST", "/tokens", {"role": "analyst", "survey": "health", "name": "A"}, "token create {id}"),
+    ("POST", "/tokens/{id}/revoke", None, "token revoke {id}"),
+    ("POST", "/sealing-keys", None, "sealing-key create {new}"),
+    ("POST", "/sealing-keys/{key}/retire", None, "sealing-key retire {key}"),
+    ("POST", "/keys/{key}/revoke", None, "key revoke {key}"),
+    ("POST", "/surveys?unlisted=true", "second", "survey publish second"),
+    ("POST", "/surveys/health/close", None, "survey close health"),
+    ("POST", "/purge", {"closed_for": 0}, "survey purge health"),
+    ("DELETE", "/surveys/health", None, "survey delete health"),
+]
+
+
+def test_each_call_does_its_operation(http, operator, store, survey, sealing_key):
+    second = Survey("second", "Second", survey.schema, survey.mechanism).canonical_json
+    actor = f"token {store.tokens.all()[-1].id}"
+    for method, path, body, written in CALLS:
+        place = {"id": store.tokens.all()[-1].id, "key": sealing_key}
+        answer = http.open(
+            f"/v1{path.format(**place)}",
+            method=method,
+            data=second if body == "second" else msgspec.json.encode(body),
+            headers=operator,
+        )
+        assert answer.status_code in (200, 201), answer.text
+        place = {"id": store.tokens.all()[-1].id, "key": sealing_key}
+        keys = http.get("/v1/sealing-keys", headers=operator).get_json()["keys"]
+        entry = store.audit.all()[-1]
+        assert f"{entry.action} {entry.subject}" == written.format(**place, new=keys[0])
+        assert entry.actor == actor
+    log = http.get("/v1/audit-log?most=2", headers=operator).get_json()["entries"]
+    assert [each["action"] for each in log] == ["survey delete", "survey purge"]
+    assert [each.id for each in store.surveys.all()] == ["second"]
+    assert store.surveys.listed() == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "field"),
+    [
+        ("POST", "/surveys/no/close", None, 404, "survey"),
+        ("POST", "/tokens/no/revoke", None, 404, "token"),
+        ("POST", "/surveys/health/reopen", None, 409, "survey"),
+        ("POST", "/keys/x/revoke", None, 422, "key"),
+        ("POST", "/surveys/health/invitations", {"count": 100_001}, 422, "count"),
+        ("POST", "/purge", {"closed_for": -1}, 422, "closed_for"),
+        ("POST", "/tokens", {"role": "owner"}, 422, "role"),
+        ("POST", "/tokens", {"role": "monitor", "survey": "health"}, 422, "survey"),
+        (
+            "PATCH",
+            TERMS,
+            {"terms": {"sealing_key": "0" * 64}},
+            422,
+            "sealing_key",
+        ),
+        ("PATCH", TERMS, {"terms": {"sealing_key": "x"}}, 422, "sealing_key"),
+        ("PATCH", TERMS, {"terms": {"max_reports": 9}}, 422, "signature"),
+        (
+            "PATCH",
+            TERMS,
+            {"terms": {}, "signature": {"key": "0" * 64, "value": "0" * 128}},
+            422,
+            "signature",
+        ),
+        ("PATCH", TERMS, {"terms": {"invitations": "true"}}, 422, "body"),
+        ("PATCH", TERMS, {"terms": {"invitatons": True}}, 422, "body"),
+        ("PATCH", TERMS, {"terms": {}, "signature": {"key": "x"}}, 422, "body"),
+        ("PATCH", TERMS, {}, 422, "body"),
+    ],
+)
+def test_a_refused_call_names_the_field_and_changes_nothing(
+    http, operator, store, survey, batch, method, path, body, status, field
+):
+    http.post("/v1/surveys/health/reports", json=batch([0, 0]))
+    signature = sign(OperatorKey.create(), survey.digest, Terms())
+    operations.set_terms(store, "health", Terms(), signature)
+    operations.close_survey(store, "health")
+    before = [store.surveys.states(), store.tokens.all(), store.keys.all(), store.audit.all()]
+    answer = http.open(f"/v1{path}", method=method, json=body, headers=operator)
+    problem = answer.get_json()
+    assert (answer.status_code, problem["field"]) == (status, field), answer.text
+    assert answer.mimetype == "application/problem+json"
+    assert "\n" not in problem["detail"]
+    after = [store.surveys.states(), store.tokens.all(), store.keys.all(), store.audit.all()]
+    assert after == before
+
+
+ADDRESS = "/operate/surveys/health"
+
+
+def form_of(page):
+    """What a browser would send of the page's form of terms, if nobody touched it."""
+    form = re.search(rf'<form method="post" action="{ADDRESS}/terms".*?</form>', page, re.S)[0]
+    filled = {}
+    for tag in re.findall("<input[^>]*>", form):
+        member = dict(re.findall(r'(\w+)="([^"]*)"', tag))
+        if member.get("type") != "checkbox" or "checked" in tag:
+            filled[member["name"]] = unescape(member.get("value", ""))
+    filled["sealing_key"] = re.search(
+        '<option value="([^"]*)" selected', form + '<option value="" selected'
+    )[1]
+    return filled
+
+
+def test_the_form_of_terms_changes_what_was_changed_in_it(signed_in, store, survey, sealing_key):
+    every = Terms(
+        invitations=True,
+        sealing_key=sealing_key,
+        closes_at=datetime(2031, 3, 31, 22, tzinfo=UTC),
+        max_reports=500,
+        shared_devices=True,
+    )
+    key = OperatorKey.create()
+    operations.set_terms(store, "health", every, sign(key, survey.digest, every))
+    untouched = form_of(signed_in.get(ADDRESS).text)
+
+    def post(**filled):
+        data = {k: v for k, v in {**untouched, **filled}.items() if v is not None}
+        return signed_in.post(f"{ADDRESS}/terms", data=data)
+
+    assert post().status_code == 303
+    assert store.surveys.get("health").terms == every
+    answer = post(max_reports="9")
+    assert answer.status_code == 422
+    assert f"the terms are signed by {key.public}" in answer.text
+    assert post(max_reports="9", unsigned="true").status_code == 303
+    assert store.surveys.get("health").signature is None
+    # What was changed elsewhere meanwhile stays.
+    operations.set_terms(store, "health", {"sealing_key": None})
+    assert post(invitations=None, closes_at="").status_code == 303
+    assert store.surveys.get("health").terms == Terms(max_reports=9, shared_devices=True)
+    signed = SignedTerms(terms=every, signature=sign(key, survey.digest, every))
+    text = msgspec.json.encode(signed).decode()
+    assert post(signed=text).status_code == 303
+    assert store.surveys.get("health").terms == every
+    assert post(signed="x").status_code == 422
+    assert store.surveys.get("health").signature == signed.signature
+
+
+def test_each_button_does_its_operation(signed_in, store):
+    actor = f"token {store.tokens.all()[-1].id}"
+    for action in ("close", "reopen", "unlist", "list", "withdraw"):
+        assert signed_in.post(f"{ADDRESS}/{action}").status_code == 303
+    assert signed_in.post("/operate/tokens", data={"role": "monitor"}).status_code == 200
+    id = store.tokens.all()[-1].id
+    assert signed_in.post(f"/operate/tokens/{id}/revoke").status_code == 303
+    refused = signed_in.post(f"{ADDRESS}/delete", data={"confirm": "wrong"})
+    assert (refused.status_code, "nothing was deleted" in refused.text) == (422, True)
+    assert signed_in.post(f"{ADDRESS}/delete", data={"confirm": "health"}).status_code == 200
+    entries = [each for each in store.audit.all() if each.actor == actor]
+    assert ", ".join(each.action for each in entries) == (
+        "survey close, survey reopen, survey unlist, survey list, invite revoke, token create,"
+        " token revoke, survey delete"
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,21 +291,11 @@ def test_a_key_that_is_put_into_the_file_is_known_without_a_restart(
     new = create_sealing_key(key_file)
     found = http.get("/v1/sealing-keys", headers=operator).get_json()["keys"]
     assert found == [new, sealing_key]
-    terms = {"terms": {"sealing_key": new}}
-    assert http.patch("/v1/surveys/health/terms", json=terms, headers=operator).status_code == 200
-    retired = http.post(f"/v1/sealing-keys/{new}/retire", headers=operator)
-    assert retired.status_code == 422
-    assert "are sealed to it" in retired.get_json()["detail"]
-    # Nor once it is closed, when it could be reopened; and without the key it could not.
-    http.post("/v1/surveys/health/close", headers=operator)
-    assert http.post(f"/v1/sealing-keys/{new}/retire", headers=operator).status_code == 422
     retire_sealing_key(key_file, new)
-    reopened = http.post("/v1/surveys/health/reopen", headers=operator)
-    assert (reopened.status_code, reopened.get_json()["field"]) == (422, "sealing_key")
-    found = [sealing_key]
     # A file that nobody can read any more takes no key away.
+    assert http.get("/v1/sealing-keys", headers=operator).get_json()["keys"] == [sealing_key]
     key_file.write_bytes(b"nonsense")
-    assert http.get("/v1/sealing-keys", headers=operator).get_json()["keys"] == found
+    assert http.get("/v1/sealing-keys", headers=operator).get_json()["keys"] == [sealing_key]
     assert "cannot be read any more" in caplog.text
 
 
@@ -166,48 +328,6 @@ def test_a_card_has_the_link_as_a_code_and_in_words():
     assert page.count("<svg") == 1
     assert "src=" not in page
     assert links("x", []) == []
-
-
-def test_links_and_cards_are_made_by_command(halftruth, store, survey, tmp_path):
-    operations.publish_survey(store, survey)
-    file = tmp_path / "cards.html"
-    words = (
-        "survey",
-        "invite",
-        "create",
-        "health",
-        "2",
-        "--links",
-        "https://example.org/",
-        "--cards",
-        file,
-    )
-    status, said, _ = halftruth(*words)
-    assert status == 0
-    rows = list(csv.DictReader(StringIO(said)))
-    page = file.read_text(encoding="utf-8")
-    for row in rows:
-        assert row["link"] == f"https://example.org/s/health#invitation={row['invitation']}"
-        assert row["link"] in page
-    assert store.invitations.count("health").issued == len(rows) == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("2", "--cards", "x.html"), "cards: expected --links with it"),
-        (("2", "--links", "example.org"), "links: expected the address of a collector"),
-        (("2", "--links", "https://a.example", "--cards", "/nowhere/x"), "cards: expected a file"),
-        (("1001", "--links", "https://a.example", "--cards", "x"), "at most 1000 cards"),
-    ],
-)
-def test_nothing_is_issued_where_it_cannot_be_shown(halftruth, store, survey, words, said):
-    operations.publish_survey(store, survey)
-    status, printed, complaint = halftruth("survey", "invite", "create", "health", *words)
-    assert (status, printed) == (2, "")
-    assert said in complaint
-    assert complaint.count("\n") == 1
-    assert store.invitations.count("health").issued == 0
 
 
 def test_who_signs_out_is_signed_out_everywhere(http, store):
