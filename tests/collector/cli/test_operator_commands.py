@@ -92,7 +92,7 @@ admin token list                           | M       monitor
 admin token revoke {{token}}               | revoked
 admin key list                             | public key
 admin key revoke {KEY}                     | revoked {KEY}
-admin sealing-key create sealing.pem        | 
+admin sealing-key create sealing.pem       |
 admin sealing-key retire sealing.pem {KEY} --database {{database}} | retired {KEY}
 admin backup all.backup                    | rows in all.backup
 admin compact                              | the files hold no order of arrival
@@ -114,7 +114,7 @@ WRITTEN = (
 def test_each_command_does_its_operation(done, store, database):
     places = {"database": database, "today": f"{datetime.now(UTC):%Y-%m-%d}"}
     for line in COMMANDS.strip().splitlines():
-        words, _, said = line.partition(" | ")
+        words, _, said = line.partition(" |")
         places["token"] = next((each.id for each in store.tokens.all()), "")
         printed = done(*words.format(**places).split())
         assert re.sub(" +", " ", said.strip()) in re.sub(" +", " ", printed), words
