@@ -1,5 +1,6 @@
 """Everything that a survey showed, to be read and printed: the same as a page and as a file."""
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -15,10 +16,12 @@ from halftruth_shared.analyses.showing import contradicted
 from halftruth_shared.analyses.wording import half_width, items, number, share, share_interval
 from halftruth_shared.mechanisms import TableEstimate
 
+from ..estimation.association import known_covariance
 from ..estimation.bounds import normal_quantile
 from ..estimation.independence import Departures, JointTest
 from ..estimation.intervals import table_intervals
-from ..estimation.reliability import margin, reliability, typical
+from ..estimation.ratios import conditional_covariance, conditional_shares
+from ..estimation.reliability import reliability, typical
 from ..estimation.selection import listed_alpha
 from . import overview
 from .base import Counted, Grid
@@ -134,7 +137,7 @@ class _Pairs:
     ----------
     names : tuple of (str, str)
     usable : tuple of {"usable", "barely usable", "not usable"}
-        Whether the table of each pair is.
+        Whether the differences between groups in the table of each pair are.
     test : JointTest
     departures : tuple of _Departure
         At most one of each pair, the clearest first: of the pairs that are significant.
@@ -181,8 +184,22 @@ def _departure(counted: Counted, departures: Departures, alpha: float) -> _Depar
 
 
 def _judged(table: TableEstimate) -> Reliability:
-    lower, upper = table_intervals(table, _CONFIDENCE, "population")
-    return reliability(typical(margin(lower, upper).ravel()))
+    """Judge the differences between the shares within two groups, of either question."""
+    quantile = normal_quantile(1 - _CONFIDENCE)
+    known = known_covariance(table, "population")
+    worst = 0.0
+    for axis in (0, 1):
+        groups = conditional_shares(table.support, known, [axis], _CONFIDENCE)
+        spread = conditional_covariance(table.support, known, [axis])
+        # NaN where the base of a group is not significantly above zero.
+        spread[np.isnan(groups.variance.ravel())] = np.nan
+        cells = np.moveaxis(np.arange(table.support.size).reshape(table.support.shape), axis, 0)
+        one, other = np.triu_indices(len(cells), 1)
+        first, second = cells[one].ravel(), cells[other].ravel()
+        variance = spread[first, first] + spread[second, second] - 2 * spread[first, second]
+        width = typical(quantile * np.sqrt(np.maximum(variance, 0.0)))
+        worst = max(worst, math.inf if width is None else width)
+    return reliability(worst)
 
 
 def _associations(pairs: _Pairs, labels: Labels) -> Grid:
@@ -295,9 +312,12 @@ def _not_usable(result: OverviewResult, pairs: _Pairs, labels: Labels) -> list[s
         if usable == "not usable"
     ]
     if bad and len(bad) == len(pairs.names):
-        lines.append("Every table of two questions.")
+        lines.append("Differences between groups, in every table of two questions.")
     elif bad:
         named = listed(bad) if len(bad) <= _NAMED else f"{', '.join(bad[:_NAMED])} and others"
         every = number(len(pairs.names))
-        lines.append(f"{number(len(bad))} of {every} tables of two questions: {named}.")
+        lines.append(
+            f"Differences between groups, in {number(len(bad))} of {every} tables of two questions:"
+            f" {named}."
+        )
     return lines

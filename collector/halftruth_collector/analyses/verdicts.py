@@ -80,7 +80,8 @@ def on_table(margins: Array, effective: Array | float = math.inf) -> tuple[Relia
             "most groups are not significantly above zero, so that shares of them may be anything"
         )
         return word, _verdict(word, nobody, few)
-    return word, _verdict(word, f"shares are {known_to(word, half_width(width))}", few)
+    said = f"shares are {known_to(word, half_width(width))}{_hidden(width)}"
+    return word, _verdict(word, said, few)
 
 
 def on_guess(guess: TypicalError) -> tuple[Reliability, str]:
@@ -105,8 +106,8 @@ def on_length(precision: LengthPrecision, min_support: float) -> Precision:
         verdict = _verdict(word, "too few reports for an interval of most itemsets")
     else:
         said = f"supports are {known_to(word, half_width(width))}"
-        if min_support <= width < ANYTHING:
-            said += f", and those up to {percent(width, 1)} are not significantly above zero"
+        if min_support <= width:
+            said += _hidden(width)
         verdict = _verdict(word, said, few_reports(precision.filled))
     return Precision(
         length=precision.length,
@@ -115,6 +116,13 @@ def on_length(precision: LengthPrecision, min_support: float) -> Precision:
         reliability=word,
         verdict=verdict,
     )
+
+
+def _hidden(width: float) -> str:
+    """Say which shares cannot be told from 0 at a margin."""
+    if width >= ANYTHING:
+        return ""
+    return f", and those up to {percent(width, 1)} are not significantly above zero"
 
 
 def _verdict(word: str, *sentences: str | None) -> str:

@@ -32,7 +32,7 @@ plan = click.Command(
         click.Argument(["survey_file"], metavar="SURVEY", type=click.Path()),
         *options.of_query(fields(PlanQuery), {"lengths": "length"}),
     ],
-    help="Foretell what SURVEY (a TOML file) will tell, by mechanism and length of itemsets.",
+    help="Predict margins of error of SURVEY (a TOML file), by mechanism and length of itemsets.",
 )
 options.processes(options.plot(options.formats(plan)))
 
@@ -85,19 +85,20 @@ def _lines(result: PlanResult) -> Iterator[str]:
             "margin",
             "times the bound",
             "margin at worst",
-            "half of surveys tell from 0",
+            "detectable share (50 % power)",
             *wanted,
         ],
         rows,
     )
     yield (
-        "Margin: half-width for evenly spread answers, as a root mean square over all cells of all"
-        " tables, and respondents for it. At worst: of every itemset and every population."
+        "Margin: half-width of the share of a combination of answers, for evenly spread answers, as"
+        " a root mean square over all cells of all tables, and respondents for it. At worst: of"
+        " every itemset and every population."
     )
     if result.bound:
         yield (
             "Information bound: no unbiased estimate at this amplification is more accurate at all"
-            " these lengths at once (above: at one alone); uneven answers may be known better."
+            " these lengths at once; uneven answers may be known better."
         )
     for length in result.mechanisms[0].lengths:
         if length.examined < length.possible:

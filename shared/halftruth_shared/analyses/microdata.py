@@ -18,6 +18,7 @@ from .base import (
     numbers,
     texts,
 )
+from .showing import CONTRADICTED
 from .weighted import Margins
 
 
@@ -80,10 +81,13 @@ class MicrodataResult(Result, frozen=True, kw_only=True):
         return [*texts("record", *names), *numbers("weight", *replicates)]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
+        fit, what = self.model_fit, NO_PERSON
+        if self.contradictions or (fit and fit.p_value is not None and fit.p_value < CONTRADICTED):
+            what += ", by a model that the reports contradict"
         known = [variable.categories for variable in self.variables]
         for row in self.records:
             answers = (c[code] for c, code in zip(known, row.codes, strict=True))
-            yield (NO_PERSON, *answers, row.weight, *row.replicates)
+            yield (what, *answers, row.weight, *row.replicates)
 
 
 class MicrodataQuery(Query[MicrodataResult], frozen=True, kw_only=True):

@@ -102,12 +102,10 @@ class LengthPlan(EvenPlan, frozen=True, kw_only=True):
 class LengthBound(EvenPlan, frozen=True, kw_only=True):
     """Information bound on unbiased estimates of tables of one length, under uniform answers.
 
-    The largest error over all requested lengths is minimal; `by_itself` is the bound for this
-    length if no other one mattered, so that no unbiased estimate is more accurate.
+    The largest error over all requested lengths is minimal.
     """
 
     length: int
-    by_itself: EvenPlan
 
 
 class SetPlan(EvenPlan, frozen=True, kw_only=True):

@@ -62,7 +62,7 @@ def test_what_too_few_reports_tell_is_named_first_and_nothing_is_concluded_from_
     report = survey_report(counted(40))
     assert report.associations.rows == []
     assert any("Do you smoke?" in sentence for sentence in report.not_usable)
-    assert report.not_usable[-1] == "Every table of two questions."
+    assert report.not_usable[-1] == "Differences between groups, in every table of two questions."
 
 
 def test_a_file_holds_all_of_it_and_needs_nothing_else():

@@ -13,6 +13,7 @@ from halftruth_collector.estimation.reliability import (
     reliability,
 )
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared.analyses.wording import GAP
 from sources import counts_of
 
 YES_NO = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs", "tired")])
@@ -44,7 +45,11 @@ def test_ratios_are_judged_by_the_factor_to_either_end():
 
 def test_a_table_says_what_its_median_cell_is_known_to():
     widths = np.array([[0.01, 0.04], [0.04, 0.2]])
-    assert on_table(widths) == ("usable", "usable: shares are known to ±4.0 points")
+    assert on_table(widths) == (
+        "usable",
+        f"usable: shares are known to ±4.0 points, and those up to 4.0{GAP}% are not significantly"
+        " above zero",
+    )
 
 
 def test_few_reports_for_each_cell_are_said_and_change_no_verdict():

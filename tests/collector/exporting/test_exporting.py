@@ -175,7 +175,7 @@ def test_every_file_says_that_no_row_is_a_person(result, tmp_path):
     assert pd.read_parquet(parquet)["next_"].tolist() == [row["next_"] for row in rows]
 
 
-def test_every_text_says_what_the_model_assumes_and_where_reports_contradict_it():
+def test_every_file_says_what_the_model_assumes_and_where_reports_contradict_it():
     """Of three answers two decide the third, which no pair of them shows."""
     schema = Schema([Attribute(name, ["no", "yes"]) for name in "abc"])
     rng = np.random.default_rng(4)
@@ -189,6 +189,9 @@ def test_every_text_says_what_the_model_assumes_and_where_reports_contradict_it(
         assert "Assuming no interaction of three or more answers; the reports contradict" in plain
         assert "Not for quantiles" in plain
         assert "Rao-Scott" in plain
+    assert {row[0] for row in result.rows()} == {
+        f"{NO_PERSON}, by a model that the reports contradict"
+    }
 
 
 def test_records_are_a_function_of_the_counts_of_perturbed_reports(counted, reports, result):

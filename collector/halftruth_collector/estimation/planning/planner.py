@@ -21,7 +21,6 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.plan import (
-    EvenPlan,
     LengthBound,
     LengthPlan,
     MechanismPlan,
@@ -268,12 +267,7 @@ def _bound(
     if not asked:
         return []
     errors = _least_errors(schema, gamma, public, tuple(asked), query.target)
-    bounds = []
-    for n in asked:
-        [alone] = _least_errors(schema, gamma, public, (n,), query.target).values()
-        by_itself = even_plan(EvenPlan, alone**2, query)
-        bounds.append(even_plan(LengthBound, errors[n] ** 2, query, length=n, by_itself=by_itself))
-    return bounds
+    return [even_plan(LengthBound, errors[n] ** 2, query, length=n) for n in asked]
 
 
 @lru_cache(maxsize=64)

@@ -4,14 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from halftruth_shared.analyses.plan import (
     DesignPlan,
-    EvenPlan,
     LengthPlan,
     MechanismPlan,
     PlanResult,
 )
 from halftruth_shared.analyses.wording import GAP, half_width
-
-from ..reliability import reliability
 
 #: Half-widths nearer to each other than this count as equal.
 _EQUAL = 1.01
@@ -30,28 +27,21 @@ def expected_precision(result: PlanResult) -> list[str]:
     >>> schema = Schema([Attribute("smoker", ["no", "yes"])])
     >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
     >>> [said] = expected_precision(plan(survey, PlanQuery(respondents=5000)))
-    >>> for part in said.split("; "):
-    ...     print(part)
-    One question: usable, margin ±1.5 points
-    at this protection, no unbiased estimate does better than ±1.4 points.
+    >>> said
+    'One question: margin ±1.5 points.'
     """
     own = next(plan for plan in result.mechanisms if plan.own)
-    bounds = {bound.length: bound.by_itself for bound in result.bound}
-    wanted = result.query.half_width
-    return [_of_length(length, bounds.get(length.length), wanted) for length in own.lengths]
+    return [_of_length(length, result.query.half_width) for length in own.lengths]
 
 
-def _of_length(length: LengthPlan, bound: EvenPlan | None, wanted: float | None) -> str:
+def _of_length(length: LengthPlan, wanted: float | None) -> str:
     which = _TOGETHER.get(length.length, f"{length.length} questions together")
-    width = length.half_width
-    sentence = f"{which}: {reliability(width)}, margin {half_width(width)}"
-    if bound is not None:
-        best = half_width(bound.half_width)
-        sentence += f"; at this protection, no unbiased estimate does better than {best}"
+    sentence = f"{which}: margin {half_width(length.half_width)}"
+    if length.length > 1:
+        sentence += " of the share of a combination; shares within groups have wider ones"
     if wanted is None:
         return f"{sentence}."
-    never = "" if bound is None else f", never fewer than {_grouped(bound.respondents_needed)}"
-    needed = f"{_grouped(length.respondents_needed)} respondents{never}"
+    needed = f"{_grouped(length.respondents_needed)} respondents"
     return f"{sentence}. {half_width(wanted)} takes {needed}."
 
 
@@ -73,9 +63,7 @@ def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
     if len(lengths) > 1:
         where = f"at lengths {', '.join(map(str, lengths[:-1]))} and {lengths[-1]}"
     width = widest(best)
-    parts = [
-        f"{best.kind}: {where} its margin is {half_width(width)} or narrower ({reliability(width)})"
-    ]
+    parts = [f"{best.kind}: {where} its margin is {half_width(width)} or narrower"]
     for other in plans:
         if other is best:
             continue

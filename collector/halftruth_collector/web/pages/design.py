@@ -21,7 +21,6 @@ from ... import operations
 from ...dry_run import allowed_by_form, check_survey
 from ...errors import TooLarge
 from ...estimation.planning.planner import plan
-from ...estimation.reliability import reliability
 from ...survey_file import of_survey
 from .. import errors, parameters
 from ..context import collector
@@ -226,7 +225,6 @@ def _page(
         terms=_terms(),
         half_width=half_width,
         number=number,
-        reliability=reliability,
         **_results(survey),
     )
     return shown, 200 if error is None else errors.status_of(error)
@@ -259,7 +257,7 @@ def _results(survey: Survey | None) -> dict[str, Any]:
     except HalftruthError as error:
         return results | {"plan_problem": str(error)}
     [own] = planned.mechanisms
-    bounds = {bound.length: bound.by_itself.half_width for bound in planned.bound}
+    bounds = {bound.length: bound.half_width for bound in planned.bound}
     return results | {
         "query": query,
         "lengths": [(one.length, one.half_width, bounds.get(one.length)) for one in own.lengths],
