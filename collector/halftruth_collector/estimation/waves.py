@@ -10,8 +10,7 @@ the variances is too large for a change, and intervals are wider than they need 
 Whether shares of some waves are equal is tested with the errors that they have if they are: those
 of people of whom the pooled share of these waves gives each answer. With the errors behind the
 intervals a wave of few reports, in which a rare answer did not come out at all, would seem to know
-it exactly (Holm's tests rejected 0.20 instead of 0.05 of nothing in waves of 30, 300 and 100
-reports of three questions at γ = 19).
+it exactly.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

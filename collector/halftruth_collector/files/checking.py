@@ -21,7 +21,7 @@ from ..errors import MalformedRequest, slug
 from ..intake.checking import stale, unexpected_invitation_error, unexpected_seal_error
 from ..intake.opening import open_report
 from ..store.counts_folder import SourceFile
-from .engine import connect, quote, quote_list
+from .engine import PARQUET, connect, quote, quote_list
 from .sources import local_file, reading, reports_in
 from .words import to_words, words_of
 
@@ -147,8 +147,7 @@ def check_file(task: Task) -> CheckedFile:
         query = reports_in(task.name, path, size, len(rules.space.shape))
         with reading(task.name), connect(folder, [path]) as database:
             first_errors = _check(database, query, rules, keys, task.parts)
-            rows = _number(database, "SELECT count(*) FROM checked")
-            refused = _refusals(database, rules, first_errors)
+            rows, refused = _refusals(database, rules, first_errors)
             _write_parts(
                 database,
                 f"SELECT id, {task.number} AS file, row, part,"
@@ -325,17 +324,19 @@ def _open(
 
 def _refusals(
     database: DuckDBPyConnection, rules: Rules, opening: dict[int, HalftruthError]
-) -> Refusals:
-    """Count the reports that were refused, by reason, in the order of the first of each."""
-    refused = Refusals()
+) -> tuple[int, Refusals]:
+    """Count all reports, and those that were refused by reason, in the order of the first."""
+    rows, refused = 0, Refusals()
     problems = database.execute(
-        "SELECT problem, count(*), min(row) FROM checked WHERE problem IS NOT NULL"
-        " GROUP BY problem ORDER BY min(row)"
+        "SELECT problem, count(*), min(row) FROM checked GROUP BY problem ORDER BY min(row)"
     )
     for problem, count, row in problems.fetchall():
+        rows += count
+        if problem is None:
+            continue
         error = opening[row] if problem == _UNOPENED else _error(rules, problem, row)
         refused.add(slug(error), count, str(error))
-    return refused
+    return rows, refused
 
 
 def _error(rules: Rules, problem: int, row: int) -> HalftruthError:
@@ -366,10 +367,5 @@ def _write_parts(database: DuckDBPyConnection, query: str, paths: Sequence[Path]
         with whole(path) as unfinished:
             database.execute(
                 f"COPY (SELECT * EXCLUDE part FROM ({query}) WHERE part = {part})"
-                f" TO {quote(unfinished)} (FORMAT parquet, COMPRESSION uncompressed)"
+                f" TO {quote(unfinished)} ({PARQUET})"
             )
-
-
-def _number(database: DuckDBPyConnection, query: str) -> int:
-    [[number]] = database.execute(query).fetchall()
-    return int(number)

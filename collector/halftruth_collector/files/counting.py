@@ -125,9 +125,11 @@ def count(
         counted: list[CountedPart] = list(map_pieces(count_part, part_tasks))
         sources, refused = _refusals(checked, [each for part in counted for each in part.conflicts])
         reports = sum(source.rows for source in sources)
-        if reports == sum(refused.counts.values()):
+        accepted = reports - sum(refused.counts.values())
+        if not accepted:
             raise _nothing(refused)
         counts = _total(rules.space, counted)
+        distinct = sum(counts.values())
         provenance = Provenance(
             survey=survey.id,
             digest=survey.digest,
@@ -135,8 +137,8 @@ def count(
             files=sources,
             earlier=[known for _, known in before],
             reports=reports,
-            counted=sum(counts.values()),
-            repeated=sum(part.repeated for part in counted),
+            counted=distinct,
+            repeated=accepted - distinct,
             refused=refused.counts,
             ids=[part.ids for part in counted],
             counts=counts_folder.write(result, survey, sealing_key, counts),

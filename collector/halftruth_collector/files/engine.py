@@ -18,6 +18,9 @@ MEMORY = "1GiB"
 #: Room for what spills.
 _SPILL = "100GiB"
 
+#: How files of ids are written. Ids are all different, and a dictionary of them only takes time.
+PARQUET = "FORMAT parquet, COMPRESSION uncompressed, DICTIONARY_SIZE_LIMIT 1"
+
 
 @contextmanager
 def connect(folder: Path, files: Sequence[str] = ()) -> Iterator[DuckDBPyConnection]:

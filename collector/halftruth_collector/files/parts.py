@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..store.counts_folder import IdFile, file_hash, ids_name
 from .checking import earlier_name, part_name, whole, working
-from .engine import connect, quote, quote_list
+from .engine import PARQUET, connect, quote, quote_list
 from .words import words_of
 
 
@@ -49,11 +49,10 @@ class Conflicts:
 
 @dataclass(frozen=True)
 class CountedPart:
-    """Counts of a part by the words of a report, and the reports that were not counted."""
+    """Counts of a part by the words of a report, and its conflicts."""
 
     words: list[NDArray[np.integer]]
     counts: NDArray[np.int64]
-    repeated: int
     conflicts: list[Conflicts]
     ids: IdFile
 
@@ -81,7 +80,6 @@ def count_part(part: Part) -> CountedPart:
             f"CREATE TABLE found AS SELECT id, ({differs}) AS conflicting, {firsts}"
             f" FROM {reports} AS reports {earlier} GROUP BY id"
         )
-        [[rows]] = database.execute(f"SELECT count(*) FROM {reports}").fetchall()
         conflicts = database.execute(
             f"SELECT file, count(*), min(row) FROM {reports} AS reports SEMI JOIN"
             " (SELECT id FROM found WHERE conflicting) AS conflicts USING (id) GROUP BY file"
@@ -94,18 +92,15 @@ def count_part(part: Part) -> CountedPart:
         with whole(ids) as unfinished:
             # The order of an id tells nothing of when its report came.
             database.execute(
-                f"COPY (SELECT id FROM found ORDER BY id) TO {quote(unfinished)}"
-                " (FORMAT parquet, COMPRESSION uncompressed)"
+                f"COPY (SELECT id FROM found ORDER BY id) TO {quote(unfinished)} ({PARQUET})"
             )
             sha256 = file_hash(unfinished)
     counts = np.asarray(cells["reports"])
-    distinct = int(counts.sum())
     return CountedPart(
         words=[np.asarray(cells[name]) for name in names],
         counts=counts,
-        repeated=rows - distinct - sum(count for _, count, _ in conflicts),
         conflicts=[Conflicts(*each) for each in conflicts],
-        ids=IdFile(name=ids.name, rows=distinct, sha256=sha256),
+        ids=IdFile(name=ids.name, rows=int(counts.sum()), sha256=sha256),
     )
 
 
