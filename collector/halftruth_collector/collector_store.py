@@ -13,7 +13,6 @@ from sqlalchemy.exc import ArgumentError
 
 from .errors import StoreUnavailable
 from .intake.counting import Observer, ReportStore
-from .offloading import Offload, run_inline
 from .store.audit import AuditLog
 from .store.database import Database, check_version, read_version
 from .store.invitations import InvitationStore
@@ -32,10 +31,7 @@ class Store:
     url : str
         An SQLAlchemy URL of SQLite or PostgreSQL; a database without tables gets them.
     observer : Observer, optional
-        Told of every commit and refusal, by the thread or greenlet that asked for it.
-    offload : callable, optional
-        Called with a function and its arguments for what a report waits for: it returns or raises
-        what the function does. By default, whoever asks waits, as for everything else.
+        Told of every commit and refusal, by the thread that asked for it.
 
     Attributes
     ----------
@@ -62,18 +58,16 @@ class Store:
         url: str,
         *,
         observer: Observer | None = None,
-        offload: Offload = run_inline,
     ) -> None:
         self.database = Database(url)
-        self._offload = offload
         self.audit = AuditLog(self.database)
-        self.surveys = SurveyStore(self.database, offload)
-        self.reports = ReportStore(self.database, self.surveys, observer, offload)
+        self.surveys = SurveyStore(self.database)
+        self.reports = ReportStore(self.database, self.surveys, observer)
         self.invitations = InvitationStore(self.database, self.surveys)
         self.tokens = TokenStore(self.database)
         self.keys = KeyStore(self.database)
         try:
-            offload(self._open)
+            self._open()
         except BaseException as error:
             self.close()
             if not isinstance(error, StoreUnavailable):
@@ -92,7 +86,7 @@ class Store:
     def close(self) -> None:
         """Write down what is remembered, and close every connection."""
         self.reports.flush()
-        self._offload(self.database.close)
+        self.database.close()
 
     def _open(self) -> None:
         """Check the tables, or make them where there are none."""

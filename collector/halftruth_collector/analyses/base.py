@@ -416,6 +416,9 @@ class Analysis(Generic[Q, R]):
         Queries about a survey whose answers belong on the same page, by the query.
     together : int
         Number of attributes whose joint table reports have to identify.
+    check_work : callable
+        Refuses a query about a survey that would take too long, before anything is computed; called
+        for requests over HTTP.
     options : mapping of str to str
         Further names of options on the command line, by field.
     applies : callable
@@ -442,6 +445,7 @@ class Analysis(Generic[Q, R]):
     diagnostic: Callable[[R], Chart | None] = lambda _: None
     further: Callable[[Survey, Q], Sequence[Query[Any]]] = lambda _, __: ()
     together: int = 1
+    check_work: Callable[[Survey, Q], None] = lambda _, __: None
     offer: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
     applies: Callable[[Survey], bool] = lambda _: True

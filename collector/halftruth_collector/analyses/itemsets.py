@@ -14,6 +14,7 @@ from ..estimation.selection import listed_alpha
 from . import sentences, verdicts
 from .base import Analysis, Counted, asked
 from .shares import ends_at
+from .work import affordable_length, check_lengths
 
 #: Most itemsets in a chart.
 MAX_ITEMSETS = 40
@@ -184,7 +185,10 @@ ANALYSIS = Analysis(
     query=ItemsetsQuery,
     title="Itemsets",
     compute=compute,
-    start=lambda _: ItemsetsQuery(min_support=0.05),
+    start=lambda survey: ItemsetsQuery(
+        min_support=0.05, max_length=affordable_length(survey, 0.05)
+    ),
+    check_work=check_lengths,
     grid=lambda result: sentences.estimates_grid(result, {"decision": "decision"}),
     decide=decide,
     state=state,

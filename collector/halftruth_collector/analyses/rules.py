@@ -1,5 +1,6 @@
 """Association rules."""
 
+from halftruth_shared import Survey
 from halftruth_shared.analyses.base import Source
 from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery, RulesResult
@@ -14,6 +15,7 @@ from halftruth_shared.analyses.wording import (
 
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, Rows, asked
+from .work import affordable_length, check_lengths
 
 
 def compute(counted: Counted, query: RulesQuery) -> RulesResult:
@@ -164,11 +166,19 @@ def _verdict(rule: RuleEstimate, *, usable: bool) -> list[str]:
     return [f"The rule is {verdicts.on_rule(rule)}."]
 
 
+def _check_work(survey: Survey, query: RulesQuery) -> None:
+    if not query.names_rule:
+        check_lengths(survey, query, rules=True)
+
+
 ANALYSIS = Analysis(
     query=RulesQuery,
     title="Rules",
     compute=compute,
-    start=lambda _: RulesQuery(measures=["lift"], limit=100),
+    start=lambda survey: RulesQuery(
+        measures=["lift"], limit=100, max_length=affordable_length(survey, 0.05, rules=True)
+    ),
+    check_work=_check_work,
     grid=grid,
     decide=decide,
     state=state,

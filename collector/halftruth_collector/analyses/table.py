@@ -16,6 +16,7 @@ from ..estimation.selection import listed_alpha
 from . import sentences
 from .base import Analysis, Counted, names_of_clearest
 from .shares import ends_at, estimate_shares
+from .work import check_cells
 
 #: Most cells in a chart.
 MAX_CELLS = 100
@@ -129,6 +130,7 @@ def interpretation(result: TableResult) -> list[str]:
 
 
 ANALYSIS = Analysis(
+    check_work=lambda survey, query: check_cells(survey, query.attributes),
     query=TableQuery,
     title="Tables",
     compute=compute,

@@ -47,6 +47,6 @@ def serve(database: str, host: str, port: int, workers: int, threads: int, quiet
     # Analyses run side by side, so threads of BLAS would only wait for each other. NumPy reads this
     # when it is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # A fresh interpreter, in which gevent takes its place before anything else is imported.
+    # A fresh interpreter, without what this command has imported.
     module = ["-m", "halftruth_collector.server.serve"]
     os.execv(sys.executable, [sys.executable, *module, json.dumps(settings)])  # noqa: S606

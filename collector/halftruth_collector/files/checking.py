@@ -305,7 +305,8 @@ def _open(
     for row, id_, sealed in rows:
         report = SealedReport(id=UUID(bytes=id_), sealed=sealed)
         try:
-            cells += open_report(rules.digest, False, space, report, row, keys)[0]
+            opened = open_report(rules.digest, False, space, report, row, keys)
+            cells += space.pack(space.check(opened.values, row))
             problems.append(None)
         except ReportError as error:
             cells += bytes(space.packed_size)

@@ -1,11 +1,11 @@
-"""Group commit: what concurrent requests bring shares a transaction."""
+"""The fourth step of a report's way in: concurrent requests share a transaction (group commit)."""
 
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from ..errors import StoreUnavailable
 
@@ -20,7 +20,7 @@ _GATHER = 0.001
 
 
 class _Waiting(Generic[Item, Outcome]):
-    """One request's item, and the lock that it waits for: the lightest thing there is."""
+    """One request's item, and the lock that it waits for."""
 
     __slots__ = ("called", "item", "leads", "outcome", "size")
 
@@ -29,7 +29,7 @@ class _Waiting(Generic[Item, Outcome]):
         self.size = size
         self.leads = False
         self.outcome: Outcome | Exception | None = None
-        self.called = GroupCommit.lock()
+        self.called = threading.Lock()
         self.called.acquire()
 
 
@@ -54,14 +54,7 @@ class GroupCommit(Generic[Item, Outcome]):
         Seconds for which a request waits.
     waiting : callable, optional
         Told how many items wait, whenever that changes.
-
-    Attributes
-    ----------
-    lock : callable
-        Makes what a request waits with. A process with an event loop puts that of the loop here.
     """
-
-    lock: Callable[[], Any] = staticmethod(threading.Lock)
 
     def __init__(
         self,

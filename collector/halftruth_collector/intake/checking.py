@@ -1,4 +1,4 @@
-"""From the reports of a request to what is counted: checked and packed."""
+"""The third step of a report's way in: every value is checked, and the report packed."""
 
 import re
 from collections.abc import Sequence
@@ -47,7 +47,14 @@ class Batch:
     sealed: bool = False
 
 
-def check(survey_id: str, digest: str, space: ReportSpace, reports: Sequence[Report]) -> Batch:
+def check(
+    survey_id: str,
+    digest: str,
+    space: ReportSpace,
+    reports: Sequence[Report],
+    *,
+    sealed: bool = False,
+) -> Batch:
     """Check every report against the report space, and pack it.
 
     Raises
@@ -55,28 +62,12 @@ def check(survey_id: str, digest: str, space: ReportSpace, reports: Sequence[Rep
     ReportError
         If a report does not fit, naming its index and column.
     """
-    return collect(
-        survey_id,
-        digest,
-        [report.id.bytes for report in reports],
-        pack(space, [report.values for report in reports]),
-        [read_invitation(report.invitation, index) for index, report in enumerate(reports)],
-    )
-
-
-def collect(
-    survey_id: str,
-    digest: str,
-    ids: list[bytes],
-    cells: Sequence[bytes],
-    invitations: Sequence[bytes | None],
-    *,
-    sealed: bool = False,
-) -> Batch:
-    """A batch of reports that were checked and packed."""
     # Imported here: who checks reports in files needs no database.
     from ..store.invitations import hash_invitation
 
+    ids = [report.id.bytes for report in reports]
+    cells = pack(space, [report.values for report in reports])
+    invitations = [read_invitation(report.invitation, at) for at, report in enumerate(reports)]
     brought = {
         id_: hash_invitation(given)
         for id_, given in _first(ids, invitations).items()

@@ -1,11 +1,15 @@
-"""Counting reports, each exactly once: what one transaction does for several requests."""
+"""The last step of a report's way in: one transaction counts those of several requests.
+
+Each report is counted exactly once.
+"""
 
 import logging
 import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -24,7 +28,6 @@ from ..errors import (
     UnknownSurvey,
     slug,
 )
-from ..offloading import Offload, run_inline
 from ..store import reports as rows
 from ..store.database import Database
 from ..store.reports import CountStore, DailyOutcomes
@@ -87,8 +90,6 @@ class ReportStore(CountStore):
     database : Database
     surveys : SurveyStore
     observer : Observer, optional
-    offload : callable, optional
-        Where what is counted or refused waits for the database.
     """
 
     def __init__(
@@ -96,12 +97,10 @@ class ReportStore(CountStore):
         database: Database,
         surveys: SurveyStore,
         observer: Observer | None = None,
-        offload: Offload = run_inline,
     ) -> None:
         super().__init__(database)
         self._surveys = surveys
         self._observer = observer
-        self._offload = offload
         self._commits: GroupCommit[Batch, Receipt] = GroupCommit(
             self._commit,
             most=_MOST,
@@ -125,7 +124,8 @@ class ReportStore(CountStore):
         UnknownSurvey, SurveyClosed, StaleDigest, InvitationRefused, StoreUnavailable
         """
         space = self._surveys.get(survey_id).survey().report_space
-        return self.count(check(survey_id, digest, space, reports))
+        with self.recording_refusals(survey_id):
+            return self.count(check(survey_id, digest, space, reports))
 
     def count(self, batch: Batch) -> Receipt:
         """Count the reports of a request, all of them or none; return once that is durable.
@@ -138,19 +138,26 @@ class ReportStore(CountStore):
         StoreUnavailable
             Unless it says ``is_undone``, they may have been counted; sending them again is safe.
         """
+        return self._commits(batch, len(batch.ids))
+
+    @contextmanager
+    def recording_refusals(self, survey_id: str) -> Iterator[None]:
+        """Remember with which error the block refuses a request, if the survey is known here.
+
+        Ids of surveys that do not exist could be any number. Refusals are written down once a
+        minute at the most, so that one costs less than a report; what is not written when a process
+        is killed is lost.
+        """
         try:
-            return self._commits(batch, len(batch.ids))
+            yield
         except StoreUnavailable:
             raise
         except HalftruthError as error:
-            self.refuse(batch.survey_id, slug(error))
+            if self._surveys.last_read(survey_id) is not None:
+                self._refuse(survey_id, slug(error))
             raise
 
-    def refuse(self, survey_id: str, reason: str) -> None:
-        """Remember that a request was refused, and why; written down once a minute at the most.
-
-        So a refusal costs less than a report. What is not written when a process is killed is lost.
-        """
+    def _refuse(self, survey_id: str, reason: str) -> None:
         self._observe(lambda observer: observer.refused(reason))
         with self._lock:
             self._refused[survey_id, reason] += 1
@@ -166,7 +173,7 @@ class ReportStore(CountStore):
         if not refused:
             return
         try:
-            self._offload(self._write_refused, refused)
+            self._write_refused(refused)
         except StoreUnavailable:
             with self._lock:
                 self._refused.update(refused)
@@ -187,7 +194,8 @@ class ReportStore(CountStore):
     def _commit(self, items: Sequence[Batch]) -> Sequence[Receipt | Exception]:
         """Commit a group; the outcome of each of its items."""
         started = time.perf_counter()
-        outcomes: list[Receipt | Exception] = self._offload(self._transact, items)
+        with self._database.writing() as connection:
+            outcomes = self._write(connection, items)
         seconds = time.perf_counter() - started
         receipts = [
             (item.survey_id, outcome)
@@ -206,10 +214,6 @@ class ReportStore(CountStore):
         except Exception as error:
             # Its message may hold anything.
             _log.error("what observes commits failed: %s", type(error).__name__)
-
-    def _transact(self, items: Sequence[Batch]) -> list[Receipt | Exception]:
-        with self._database.writing() as connection:
-            return self._write(connection, items)
 
     def _write(self, connection: Connection, items: Sequence[Batch]) -> list[Receipt | Exception]:
         """Everything that the items of a group come to, in one transaction."""

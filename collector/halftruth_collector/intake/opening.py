@@ -1,14 +1,14 @@
-"""The first steps of a report's way in: sealed reports are opened, then all are checked."""
+"""The second step of a report's way in: sealed reports are opened."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from halftruth_shared import ReportError, ReportSpace
-from halftruth_shared.protocol.reports import ReportBatch, SealedBatch, SealedReport
+from halftruth_shared.protocol.reports import Report, ReportBatch, SealedBatch, SealedReport
 
 from ..errors import StoreUnavailable
-from .checking import Batch, check, collect
 
 if TYPE_CHECKING:
     # Only a collector with sealed surveys needs the cryptography.
@@ -17,44 +17,35 @@ if TYPE_CHECKING:
     from ..store.surveys import StoredSurvey
 
 
-def open_batch(
-    stored: StoredSurvey, message: ReportBatch | SealedBatch, keys: SealingKeys | None
-) -> Batch:
-    """Open and check the reports of a request.
+def open_reports(
+    stored: StoredSurvey, batch: ReportBatch | SealedBatch, keys: SealingKeys | None
+) -> Sequence[Report]:
+    """Return the reports of a batch, those that came sealed with the values inside.
 
     Parameters
     ----------
     stored : StoredSurvey
-    message : ReportBatch or SealedBatch
+    batch : ReportBatch or SealedBatch
     keys : SealingKeys, optional
         The private keys of this collector.
 
     Raises
     ------
     ReportError
-        If a report does not fit the survey or cannot be opened, naming its index.
+        If a report cannot be opened, naming its index.
     StoreUnavailable
         If the survey is sealed to a key that this collector does not have.
     """
-    space = stored.survey().report_space
-    if isinstance(message, ReportBatch):
-        return check(stored.id, message.digest, space, message.reports)
+    if isinstance(batch, ReportBatch):
+        return batch.reports
     if keys is None or stored.terms.sealing_key not in keys.public:
         # Not the client's fault: its report will be opened once the operator has seen to that.
         raise StoreUnavailable("this collector lacks the key that reports are sealed to")
-    opened = [
-        # Sealed for the digest that is published, whichever the batch names.
-        open_report(stored.digest, stored.terms.invitations, space, report, index, keys)
-        for index, report in enumerate(message.reports)
+    space, invited = stored.survey().report_space, stored.terms.invitations
+    return [
+        open_report(stored.digest, invited, space, report, index, keys)
+        for index, report in enumerate(batch.reports)
     ]
-    return collect(
-        stored.id,
-        message.digest,
-        [report.id.bytes for report in message.reports],
-        [cell for cell, _ in opened],
-        [invitation for _, invitation in opened],
-        sealed=True,
-    )
 
 
 def open_report(
@@ -64,8 +55,8 @@ def open_report(
     report: SealedReport,
     index: int,
     keys: SealingKeys,
-) -> tuple[bytes, bytes | None]:
-    """The packed report and the invitation in a sealed report.
+) -> Report:
+    """Open a sealed report, whose values may be out of range.
 
     It has to be sealed for this digest, of a survey that asks for invitations if it is `invited`;
     an error says its index.
@@ -73,7 +64,7 @@ def open_report(
     Raises
     ------
     ReportError
-        If it cannot be opened, or does not fit.
+        If it cannot be opened.
     """
     from halftruth_shared.protocol.sealing import open_sealed
 
@@ -83,5 +74,4 @@ def open_report(
         )
     except ReportError as error:
         raise ReportError(f"report {index}: {error}", field=error.field, index=index) from None
-    space.check(space.unpack(cell), index)
-    return cell, None if invitation is None else bytes.fromhex(invitation)
+    return Report(id=report.id, values=list(space.unpack(cell)), invitation=invitation)

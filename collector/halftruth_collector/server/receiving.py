@@ -1,16 +1,18 @@
-"""Requests that arrive whole and in time, or not at all, in the event loop of a worker."""
+"""Requests that arrive whole and in time, or not at all, in the event loop of a worker.
+
+Each is answered in a thread for its kind of work, so that none holds up the event loop.
+"""
 
 import io
 import os
 import socket
 import time
 from collections.abc import Callable, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-import gevent
 from werkzeug.exceptions import (
     BadRequest,
     HTTPException,
@@ -20,11 +22,15 @@ from werkzeug.exceptions import (
 )
 from werkzeug.wsgi import ClosingIterator
 
+from ..web.app import Workload, expected_workload
+from ..web.budget import COMPUTATION, Computation
 from ..web.errors import problem
 from ..web.headers import API_HEADERS
+from .event_loop import Threads, Timeout, calling_when_closed, sleep
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+    from flask import Flask
 
 #: The request of this greenlet, as gunicorn's hook `pre_request` gets it.
 current_request: ContextVar[Any] = ContextVar("current_request")
@@ -44,32 +50,53 @@ _ROOM = 128_000_000
 _LINGER, _MOST_LINGERING = 2.0, 16_000_000
 
 
+#: Threads that take reports, of which one commits while the others wait for it, and threads that
+#: wait for the database otherwise.
+_REPORTS, _BRIEF = 16, 8
+
+#: Seconds for which a request waits for a thread, and what it hears then.
+_PATIENCE = 30
+_BUSY: dict[Workload, str] = {
+    "reports": "the collector does not keep up; nothing of this request was counted",
+    "brief": "the database does not keep up; try again later",
+    "long": "all threads of the collector are computing; try again later",
+}
+
+
 class Receiving:
     """An application that gets each request once all of it has arrived.
 
-    It waits for a body so long and no longer, and so it waits until its answer has been taken: a
-    greenlet costs little, but there are only so many connections.
+    A body has a limited time to arrive, and an answer to be taken: a greenlet costs little, but
+    there are only so many connections.
 
     Parameters
     ----------
-    app : WSGI application
+    app : Flask
     most : int
         Largest body in bytes.
     seconds : float
         Time for a body to arrive, and for each write of the answer.
+    computations : int
+        Threads for requests that compute for long.
     refused : callable
         Told the status of each request that the application does not get.
     """
 
     def __init__(
         self,
-        app: "WSGIApplication",
+        app: "Flask",
         *,
         most: int,
         seconds: float,
+        computations: int,
         refused: Callable[[int], object],
     ) -> None:
         self._app = app
+        self._threads: dict[Workload, Threads] = {
+            "reports": Threads(_REPORTS),
+            "brief": Threads(_BRIEF),
+            "long": Threads(computations),
+        }
         self._most = most
         self._seconds = seconds
         self._refused = refused
@@ -91,7 +118,7 @@ class Receiving:
                 environ["wsgi.input"] = io.BytesIO(body)
                 environ["CONTENT_LENGTH"] = str(len(body))
                 environ.pop("HTTP_TRANSFER_ENCODING", None)
-                answer = self._app(environ, start_response)
+                answer = self._answer(environ, start_response, sock)
         except HTTPException as refusal:
             status = refusal.code or 500
             self._refused(status)
@@ -103,6 +130,20 @@ class Receiving:
                 refused.headers["Retry-After"] = "5"
             answer = refused(environ, start_response)
         return ClosingIterator(answer, leave)
+
+    def _answer(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse", sock: socket.socket
+    ) -> Iterable[bytes]:
+        work = expected_workload(self._app, environ["REQUEST_METHOD"], environ["PATH_INFO"])
+        if work == "none":
+            return self._app(environ, start_response)
+        computation = environ[COMPUTATION] = Computation()
+        late = ServiceUnavailable(_BUSY[work])
+        ends = work == "long"
+        with calling_when_closed(sock, computation.abandon) if ends else nullcontext():
+            return self._threads[work].run(
+                self._app, environ, start_response, patience=_PATIENCE, late=late
+            )
 
     def stop(self) -> None:
         """End connections that wait for another request."""
@@ -123,7 +164,7 @@ class Receiving:
             pieces, size = [], 0
             at_once = _PIECE if environ.get("CONTENT_LENGTH") else _CHUNKED_PIECE
             late = RequestTimeout("request: expected all of it sooner")
-            with gevent.Timeout(self._seconds, late):
+            with Timeout(self._seconds, late):
                 while piece := environ["wsgi.input"].read(at_once):
                     pieces.append(piece)
                     size += len(piece)
@@ -134,7 +175,7 @@ class Receiving:
                         self._room -= len(piece)
                     if len(piece) == at_once:
                         # Not 0: after that fifty pieces would be read before anybody else's.
-                        gevent.sleep(_TURN)
+                        sleep(_TURN)
                     if self._room < 0:
                         raise ServiceUnavailable(
                             "the collector has too many unfinished requests; try again later"
@@ -156,7 +197,7 @@ class Receiving:
 
 def _linger(sock: socket.socket, environ: "WSGIEnvironment") -> None:
     """Read on for a moment: a connection closed on unread bytes may take the answer with it."""
-    with suppress(OSError, gevent.Timeout):
+    with suppress(OSError, Timeout):
         sock.shutdown(socket.SHUT_WR)
         end = time.monotonic() + _LINGER
         left = _MOST_LINGERING

@@ -1,11 +1,7 @@
-"""The HTTP server: this application under gunicorn's gevent worker, as it is.
+"""The HTTP server: this application under gunicorn's gevent worker, which is left unchanged.
 
-A request is a greenlet. It waits for the commit of its group, which a native thread makes;
-everything else that waits or computes runs in native threads too (see `Application`), so that
-nothing holds up the event loop but parsing and checking one report.
+The event loop receives requests and sends answers; native threads make these, see `receiving`.
 """
-
-from . import gevent_patch  # isort: skip  # noqa: F401  before anything that waits is imported
 
 import fcntl
 import gc
@@ -15,7 +11,6 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from importlib import import_module
@@ -23,17 +18,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import gevent
-from gevent.thread import allocate_lock
-from gevent.threadpool import ThreadPool
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 from halftruth_shared import KeyFileError
 
 from ..errors import StoreUnavailable
-from ..offloading import Offload, Offloading
 from ..ops import logs
 from ..ops.settings import Config
+from . import event_loop
 
 #: By its name, for this module is also run as a program.
 _log = logging.getLogger("halftruth_collector.server.serve")
@@ -53,9 +45,6 @@ _BACKLOG = 1024
 
 #: Bytes of a request line, fields of a head, and bytes of each.
 _LINE, _FIELDS, _FIELD = 8_190, 64, 8_190
-
-#: Threads that commit, and that wait for the database otherwise.
-_COMMITTING, _BRIEF = 2, 8
 
 #: Seconds after which a thread that computes lets the others go on; Python's own 5 ms would make
 #: a report wait ten times as long beside an analysis.
@@ -144,20 +133,11 @@ class Server(BaseApplication):
         """Make the application; called by gunicorn in each worker, whose hub there is by now."""
         # Not imported before the folder for the metrics is known; see metrics.
         from ..collector_store import Store
-        from ..intake.batching import GroupCommit
         from ..web import create_app
         from .receiving import Receiving
 
         sys.setswitchinterval(_SWITCH)
-        # What failed in a greenlet is answered and logged by us; gevent would quote it.
-        gevent.get_hub().exception_stream = None
-        # Requests wait for commits in the event loop.
-        GroupCommit.lock = staticmethod(allocate_lock)
-        offloading = Offloading(
-            transactions=_in_threads(_COMMITTING),
-            brief=_in_threads(_BRIEF),
-            long=_in_threads(self._threads),
-        )
+        event_loop.quiet()
         while True:
             try:
                 Store(self._config.database).close()
@@ -170,12 +150,13 @@ class Server(BaseApplication):
                 # A worker that gave up would end the whole server, which began with a database and
                 # keys.
                 _log.error("waiting: %s", error)
-                gevent.sleep(1)
-        self._app = create_app(self._config, offloading)
+                event_loop.sleep(1)
+        self._app = create_app(self._config)
         self._receiving = Receiving(
             self._app,
             most=self._config.max_body,
             seconds=self._config.request_seconds,
+            computations=self._threads,
             refused=self._refused,
         )
         return self._receiving
@@ -204,11 +185,11 @@ class Server(BaseApplication):
             # Not before: until then connections are taken by the system alone.
             _say_address(worker.sockets[0].getsockname())
         # The worker says nothing when it is told to stop, so it is asked.
-        worker.stopping = gevent.spawn(self._await_stop, worker)
+        worker.stopping = event_loop.spawn(self._await_stop, worker)
 
     def _await_stop(self, worker: Any) -> None:
         while worker.alive:
-            gevent.sleep(0.1)
+            event_loop.sleep(0.1)
         self._app.extensions["halftruth"].stopping.set()
         self._receiving.stop()
 
@@ -258,31 +239,6 @@ class ServerLog(Logger):
     def warning(self, msg: Any, *args: Any, **kwargs: Any) -> None:
         # A message without arguments is put together by a worker from a request and its address.
         super().warning(msg if args else "a malformed request was refused", *args, **kwargs)
-
-
-def _in_threads(size: int) -> Offload:
-    """Return a function that runs others in so many native threads of this worker."""
-    pool = ThreadPool(size)
-    loop = gevent.get_hub()
-
-    def offload(work: Callable[..., Any], *arguments: Any) -> Any:
-        if gevent.get_hub() is not loop:
-            # This is such a thread already.
-            return work(*arguments)
-        result, error = pool.apply(_outcome, (work, arguments))
-        if error is not None:
-            raise error
-        return result
-
-    return offload
-
-
-def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Return a function's result and its error; gevent would print the latter."""
-    try:
-        return function(*arguments), None
-    except BaseException as error:
-        return None, error
 
 
 def _remember(_: Any, request: Any) -> None:

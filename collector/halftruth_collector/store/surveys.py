@@ -26,7 +26,6 @@ from sqlalchemy import (
 from sqlalchemy.engine import Row
 
 from ..errors import UnknownSurvey
-from ..offloading import Offload, run_inline
 from .database import Database
 from .tables import COUNTED, cells, daily_outcomes, invitations, sum_shards, surveys
 
@@ -104,18 +103,16 @@ class SurveyStore:
     Parameters
     ----------
     database : Database
-    offload : callable, optional
-        Where `get` waits for the database.
     """
 
-    def __init__(self, database: Database, offload: Offload = run_inline) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._offload = offload
         self._cache: dict[str, StoredSurvey] = {}
 
     def get(self, id: str) -> StoredSurvey:
         """One survey."""
-        stored: StoredSurvey = self._offload(self._read, id)
+        with self._database.reading() as connection:
+            stored = self._cache[id] = find(connection, id)
         return stored
 
     def last_read(self, id: str) -> StoredSurvey | None:
@@ -156,11 +153,6 @@ class SurveyStore:
         with self._database.reading_reports() as connection:
             [state] = _read_states(connection, find(connection, id).number)
         return state
-
-    def _read(self, id: str) -> StoredSurvey:
-        with self._database.reading() as connection:
-            stored = self._cache[id] = find(connection, id)
-        return stored
 
 
 #: Built once: that takes as long as running it.

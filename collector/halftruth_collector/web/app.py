@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextvars import copy_context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from flask import Flask, Response, request
+from flask import Flask
+from werkzeug.exceptions import HTTPException
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from ..collector_store import Store
-from ..offloading import INLINE, Offloading
 from ..ops.metrics import Metrics
 from ..ops.settings import Config
 from ..store.keys import SealingKeyFile
@@ -23,44 +22,33 @@ from .readiness import Readiness
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
-#: What waits for nothing but a commit, or for nothing at all.
-_EVENT_LOOP_ENDPOINTS = frozenset(["respondents.add_reports", "operations.get_health"])
-
-#: Blueprints whose answers are there as soon as the database has said what it knows. All others
-#: may compute for a while.
+#: Blueprints that answer as soon as the database has; all others may compute for a while.
 _BRIEF = frozenset(["respondents", "operations", "pages", "session"])
 
-
-class Application(Flask):
-    """Answers each request where it holds up no other one; see `Offloading`.
-
-    This is the one place that decides it: a view function may wait and compute as it likes, unless
-    its endpoint is in `_EVENT_LOOP_ENDPOINTS`.
-    """
-
-    offloading = INLINE
-
-    def full_dispatch_request(self) -> Response:
-        """Answer a request, in a thread that may wait for the database or compute."""
-        answer = super().full_dispatch_request
-        if request.endpoint in _EVENT_LOOP_ENDPOINTS:
-            return answer()
-        brief = request.endpoint is None or request.blueprint in _BRIEF
-        offload = self.offloading.brief if brief else self.offloading.long
-        # The thread sees the same request, for it runs in a copy of this context.
-        response: Response = offload(copy_context().run, answer)
-        return response
+#: What a server runs a request in: its event loop, or one kind of its threads.
+Workload = Literal["none", "reports", "brief", "long"]
 
 
-def create_app(config: Config | None = None, offloading: Offloading = INLINE) -> Flask:
+def expected_workload(app: Flask, method: str, path: str) -> Workload:
+    """Return what a request waits for: nothing, a commit, the database, or a computation."""
+    try:
+        endpoint, _ = app.url_map.bind("").match(path, method)
+    except HTTPException:
+        return "brief"
+    if endpoint == "operations.get_health":
+        return "none"
+    if endpoint == "respondents.add_reports":
+        return "reports"
+    return "brief" if endpoint.partition(".")[0] in _BRIEF else "long"
+
+
+def create_app(config: Config | None = None) -> Flask:
     """Make a collector.
 
     Parameters
     ----------
     config : Config, optional
         Read from the environment by default.
-    offloading : Offloading, optional
-        Where an event loop lets functions run that would hold it up.
 
     Raises
     ------
@@ -70,15 +58,15 @@ def create_app(config: Config | None = None, offloading: Offloading = INLINE) ->
         If the database cannot be reached.
     """
     config = config or Config.from_environment()
-    app = Application("halftruth_collector", static_folder=None)
-    app.offloading = offloading
+    app = Flask("halftruth_collector", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = config.max_body
     metrics = Metrics()
-    limit, keys = ReportLimit.of(config), _key_file(config)
+    limit = ReportLimit(config.rate_limit, config.rate_limit_storage)
+    keys = _key_file(config)
     # Opened last: nobody would close it if another setting were wrong.
-    store = Store(config.database, observer=metrics, offload=offloading.transactions)
+    store = Store(config.database, observer=metrics)
     readiness = Readiness(store.database.check)
-    collector = Collector(config, store, metrics, limit, keys, offloading, readiness)
+    collector = Collector(config, store, metrics, limit, keys, readiness)
     app.extensions[EXTENSION] = collector
     problems.register(app)
     for blueprint in (*routes.blueprints, *pages.blueprints):

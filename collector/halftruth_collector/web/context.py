@@ -16,7 +16,6 @@ from ..analyses import Counted
 from ..analyses.stored import counted_in
 from ..collector_store import Store
 from ..errors import Forbidden, Unauthorized
-from ..offloading import Offloading
 from ..ops.metrics import Metrics
 from ..ops.settings import Config
 from ..store.keys import SealingKeyFile
@@ -50,19 +49,16 @@ ROLE_WITH_ARTICLE: dict[Role, str] = {
 class Collector:
     """Settings, store, and what else is made once for an application.
 
-    `limit` is that of reports from one address, and `key_file` has what opens sealed reports; each
-    is None where there is none. `offloading` is for the few view functions that run in the event
-    loop itself; all others run in threads already, see `Application`. `readiness` says whether the
-    database accepts writes. Once `stopping` is set, no more requests are wanted, though they are
-    answered.
+    `limit` is that of reports from one address. `key_file` has what opens sealed reports; None
+    where there is none. `readiness` says whether the database accepts writes. Once `stopping` is
+    set, no more requests are wanted, though they are answered.
     """
 
     config: Config
     store: Store
     metrics: Metrics
-    limit: ReportLimit | None
+    limit: ReportLimit
     key_file: SealingKeyFile | None
-    offloading: Offloading
     readiness: Readiness
     stopping: threading.Event = field(default_factory=threading.Event)
 

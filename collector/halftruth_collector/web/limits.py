@@ -3,17 +3,21 @@
 import logging
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import cast
 
 from flask import request
+from halftruth_shared import HalftruthError
 from limits import RateLimitItem, parse
 from limits.errors import StorageError
 from limits.storage import MemoryStorage, SlidingWindowCounterSupport, storage_from_string
 from limits.strategies import SlidingWindowCounterRateLimiter
 
 from ..errors import StoreUnavailable, TooLarge, TooManyReports
-from ..ops.settings import Config, storage_options
+from ..ops.settings import storage_options
 
 _log = logging.getLogger(__name__)
 
@@ -29,27 +33,52 @@ class ReportLimit:
 
     Parameters
     ----------
-    rate : str
-        Such as "1000 per hour".
+    rate : str or None
+        Such as "1000 per hour"; None for no limit.
     storage : str
         ``memory://``, or the URI of a Redis.
     """
 
-    def __init__(self, rate: str, storage: str) -> None:
-        self._rate: RateLimitItem = parse(rate)
+    def __init__(self, rate: str | None, storage: str) -> None:
+        self._rate: RateLimitItem | None = None if rate is None else parse(rate)
         self._storage = storage_from_string(storage, **storage_options(storage))
         self._reports = SlidingWindowCounterRateLimiter(self._storage)
         self._failures = SlidingWindowCounterRateLimiter(MemoryStorage())
 
-    @classmethod
-    def of(cls, config: Config) -> "ReportLimit | None":
-        """The limit of a configuration, if it has one."""
-        if config.rate_limit is None:
-            return None
-        return cls(config.rate_limit, config.rate_limit_storage)
+    @contextmanager
+    def visit(self, uncharged: int) -> Iterator["Visit"]:
+        """Check the address of a request before any work for it, and record what is refused.
 
-    def consume(self, reports: int) -> None:
-        """Count the reports of this request against its address.
+        Parameters
+        ----------
+        uncharged : int
+            How many reports a refusal of the request counts as, until it is known.
+
+        Raises
+        ------
+        TooManyReports
+            If too many reports of this address were refused.
+        """
+        visit = Visit(self, subscriber(request.remote_addr or ""), uncharged)
+        if self._rate is not None and not self._failures.test(self._rate, visit.address):
+            raise TooManyReports(
+                f"reports: expected at most {self._rate} from one address that are not counted;"
+                " send yours again later",
+                retry_after=self._rate.get_expiry(),
+            )
+        try:
+            yield visit
+        except (StoreUnavailable, TooManyReports):
+            raise
+        except HalftruthError:
+            self._record_failures(visit.uncharged, visit.address)
+            raise
+        if visit.accepted < max(1, visit.uncharged):
+            # What was counted before, or is nothing at all, can be sent again and again.
+            self._record_failures(visit.uncharged - visit.accepted, visit.address)
+
+    def charge(self, reports: int, address: str) -> None:
+        """Count reports against an address.
 
         Raises
         ------
@@ -60,7 +89,7 @@ class ReportLimit:
         StoreUnavailable
             If the storage does not answer.
         """
-        if not reports:
+        if self._rate is None or not reports:
             return
         if reports > self._rate.amount:
             raise TooLarge(
@@ -68,13 +97,12 @@ class ReportLimit:
                 f" may send {self._rate}; got {reports}",
                 field="reports",
             )
-        address = _address()
         try:
             if self._reports.hit(self._rate, address, cost=reports):
                 return
             raise TooManyReports(
                 f"reports: expected at most {self._rate} from one address; send them again later",
-                retry_after=self._pause(reports, address),
+                retry_after=self._pause(self._rate, reports, address),
             )
         except StorageError as error:
             # Only its type: what it says names the storage, and may quote what it was asked.
@@ -82,33 +110,19 @@ class ReportLimit:
             _log.warning("the storage of the rate limit does not answer: %s", kind)
             raise StoreUnavailable("the storage of the rate limit does not answer") from None
 
-    def check_failures(self) -> None:
-        """Refuse an address of which too many reports were refused, before any work for it.
+    def _record_failures(self, reports: int, address: str) -> None:
+        """Record reports that were refused, or a request that has none as one."""
+        if self._rate is not None:
+            left = self._failures.get_window_stats(self._rate, address).remaining
+            self._failures.hit(self._rate, address, cost=max(1, min(reports, left)))
 
-        Raises
-        ------
-        TooManyReports
-        """
-        if not self._failures.test(self._rate, _address()):
-            raise TooManyReports(
-                f"reports: expected at most {self._rate} from one address that are not counted;"
-                " send yours again later",
-                retry_after=self._rate.get_expiry(),
-            )
-
-    def record_failures(self, reports: int) -> None:
-        """Count reports of this request that were refused, or a request that has none as one."""
-        address = _address()
-        left = self._failures.get_window_stats(self._rate, address).remaining
-        self._failures.hit(self._rate, address, cost=max(1, min(reports, left)))
-
-    def _pause(self, reports: int, address: str) -> int:
+    def _pause(self, rate: RateLimitItem, reports: int, address: str) -> int:
         """Return whole seconds after which so many more are taken, if no others come."""
         storage = cast(SlidingWindowCounterSupport, self._storage)
-        most, seconds = self._rate.amount, self._rate.get_expiry()
+        most, seconds = rate.amount, rate.get_expiry()
         # Reports of the last window and seconds until they count no more, and those of this window.
         before, before_left, now, now_left = storage.get_sliding_window(
-            self._rate.key_for(address), seconds
+            rate.key_for(address), seconds
         )
         # What counts is before · before_left / seconds + now, and it has to fall below this.
         bound = most - reports + 1
@@ -121,8 +135,28 @@ class ReportLimit:
         return max(1, math.ceil(left + 0.001))
 
 
-def _address() -> str:
-    return subscriber(request.remote_addr or "")
+@dataclass
+class Visit:
+    """One request of an address.
+
+    Attributes
+    ----------
+    address : str
+    uncharged : int
+        Reports that the address was not charged for when they were sent, and that count as refused
+        unless they are accepted.
+    accepted : int
+    """
+
+    limit: ReportLimit
+    address: str
+    uncharged: int
+    accepted: int = 0
+
+    def charge(self, reports: int) -> None:
+        """Count the reports of this request against its address; see `ReportLimit.charge`."""
+        self.limit.charge(reports, self.address)
+        self.uncharged = 0
 
 
 def subscriber(address: str) -> str:

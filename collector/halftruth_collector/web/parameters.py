@@ -1,37 +1,19 @@
 """Query parameters and bodies, read strictly."""
 
-import re
 from typing import TypeVar
 
 import msgspec
 from flask import request
-from halftruth_shared import ParameterError, ReportError
 from halftruth_shared.analyses.reading import fields
 from halftruth_shared.analyses.reading import read as read_query
 from halftruth_shared.protocol.base import Request
-from halftruth_shared.protocol.reports import Report, ReportBatch, SealedBatch, SealedReport
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from ..errors import MalformedRequest, TooLarge
-from ..intake.checking import unexpected_seal_error
-from ..store.surveys import StoredSurvey
-
-#: What a decoder's message ends with: where in a body something is wrong.
-_PLACE = re.compile(r" - at `\$\.(\w+)(?:\[(\d+)\])?(?:\.(\w+))?(?:\[(\d+)\])?`\Z")
-
-#: A decoder's message about a member that there should not be, or should.
-_NAMED = re.compile(r"Object (?:contains unknown|missing required) field `(.*)` - at", re.DOTALL)
+from ..errors import TooLarge
+from ..intake.reading import PLACE, decode_json, wrong_shape
 
 #: Kinds of fields whose error says what they accept.
 _SIMPLE = ("number", "integer", "integers", "flag", "choice")
-
-#: What the members of a report are, in words.
-_ACCEPTED = {
-    "id": "a UUID",
-    "values": "a list of integers",
-    "invitation": "32 hexadecimal digits, or null",
-    "sealed": "the encrypted report in base64",
-}
 
 T = TypeVar("T")
 Q = TypeVar("Q", bound=Request)
@@ -117,67 +99,11 @@ def body(kind: type[T]) -> T:
 
 def _decode(read: bytes, kind: type[T]) -> T:
     try:
-        return msgspec.json.decode(read, type=kind)
+        return decode_json(read, kind)
     except msgspec.ValidationError as error:
-        place = _PLACE.search(str(error))
+        place = PLACE.search(str(error))
         if place is not None and place[3] is None and issubclass(kind, Request):
             field = fields(kind).get(place[1])
             if field is not None and field.kind in _SIMPLE:
                 raise field.unexpected() from None
-        raise ParameterError(f"body: {error}", field="body") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise MalformedRequest(f"body: expected JSON: {error}", field="body") from None
-    except RecursionError:
-        raise MalformedRequest(
-            "body: expected JSON with fewer arrays and objects inside of each other", field="body"
-        ) from None
-
-
-def report_batch(read: bytes, stored: StoredSurvey) -> ReportBatch | SealedBatch:
-    """A batch of reports as a survey takes them.
-
-    Raises
-    ------
-    MalformedRequest
-        If it is not JSON.
-    ReportError
-        If a report or one of its values is of a wrong type, or is sealed where it should not be
-        or the other way round.
-    ParameterError
-        If anything else is.
-    """
-    sealed = stored.terms.sealing_key is not None
-    try:
-        return _decode(read, SealedBatch) if sealed else _decode(read, ReportBatch)
-    except ParameterError as error:
-        raise (
-            _report_error(str(error), stored, SealedReport if sealed else Report) or error
-        ) from None
-
-
-def _report_error(
-    message: str, stored: StoredSurvey, kind: type[Report | SealedReport]
-) -> ReportError | None:
-    """The error of the report that a decoder's message is about, if it is about one."""
-    place, named = _PLACE.search(message), _NAMED.search(message)
-    if place is None or place[1] != "reports" or place[2] is None:
-        return None
-    index, member = int(place[2]), named[1] if named else place[3]
-    known = [field.name for field in msgspec.structs.fields(kind)]
-    columns = stored.survey().report_space.names
-    if kind is SealedReport and member == "values":
-        detail = "expected 'sealed', and no 'values': this survey takes sealed reports only"
-        member = "sealed"
-    elif kind is Report and member == "sealed":
-        return unexpected_seal_error(index, sealed=True)
-    elif member not in known:
-        detail = "expected an object"
-        if member is not None:
-            detail = f"{member}: unknown member; expected some of: {', '.join(known)}"
-        member = "reports"
-    elif place[4] is not None and int(place[4]) < len(columns):
-        member = columns[int(place[4])]
-        detail = f"'{member}': expected an integer"
-    else:
-        detail = f"{member}: expected {_ACCEPTED[member]}"
-    return ReportError(f"report {index}: {detail}", field=member, index=index)
+        raise wrong_shape(error) from None

@@ -4,7 +4,7 @@ from collections import deque
 
 import pytest
 from databases import on_both
-from halftruth_collector.web import parameters
+from halftruth_collector.web.routes import surveys
 
 pytestmark = on_both
 
@@ -54,7 +54,7 @@ def test_metrics_that_fail_fail_no_request(
 def test_what_fails_before_reports_are_counted_says_that_none_was(
     collector, http, batch, counted, monkeypatch
 ):
-    monkeypatch.setattr(parameters, "report_batch", fail)
+    monkeypatch.setattr(surveys, "read", fail)
     response = http.post(URL, json=batch([0, 0]))
     assert response.get_json()["detail"] == "the collector failed" + NOT_COUNTED
     assert counted() == 0

@@ -7,7 +7,8 @@ import pytest
 from databases import on_both
 from halftruth_collector import operations
 from halftruth_collector.ops.settings import Config
-from halftruth_collector.web import create_app, parameters
+from halftruth_collector.web import create_app
+from halftruth_collector.web.routes import surveys
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.protocol.reports import Report
 
@@ -131,7 +132,7 @@ def test_an_unforeseen_failure_tells_nothing(app, http, batch, monkeypatch, capl
     def fail(*_: object) -> None:
         raise RuntimeError("secret value 4711")
 
-    monkeypatch.setattr(parameters, "report_batch", fail)
+    monkeypatch.setattr(surveys, "read", fail)
     app.config["PROPAGATE_EXCEPTIONS"] = False
     response = http.post(URL, json=batch([0, 0]))
     document = problem(response, 500)

@@ -17,7 +17,7 @@ import redis
 import requests
 from databases import on_both
 from halftruth_collector import operations
-from halftruth_collector.intake.opening import open_batch
+from halftruth_collector.intake.opening import open_reports
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_collector.web.limits import ReportLimit
@@ -276,7 +276,7 @@ def test_whoever_sends_no_reports_at_all_is_stopped_before_these_are_read(
     http = limited()
     answers = [http.post(URL, data=body).status_code for _ in range(10)]
     assert set(answers) <= {400, 409, 422}
-    monkeypatch.setattr("halftruth_collector.web.parameters.report_batch", None)
+    monkeypatch.setattr("halftruth_collector.web.routes.surveys.read", None)
     response = http.post(URL, data=body, environ_overrides={"REMOTE_ADDR": "127.0.0.1"})
     assert refused(response) == 60
     clock.now += 120
@@ -334,8 +334,8 @@ def test_reports_that_were_tried_in_vain_count_one_by_one(
         report["sealed"] = b64encode(message).decode()
     opened = []
     monkeypatch.setattr(
-        "halftruth_collector.web.routes.surveys.open_batch",
-        lambda *given: opened.append(given) or open_batch(*given),
+        "halftruth_collector.web.routes.surveys.open_reports",
+        lambda *given: opened.append(given) or open_reports(*given),
     )
     assert send(http, body).status_code == 422
     for _ in range(3):
@@ -590,7 +590,7 @@ def test_a_storage_that_is_none_is_refused_at_the_start(uri):
 def test_a_storage_need_not_answer_at_the_start(uri):
     config = Config.from_environment({"HALFTRUTH_RATE_LIMIT_STORAGE": uri})
     assert config.rate_limit_storage == uri
-    assert ReportLimit.of(config) is not None
+    ReportLimit(config.rate_limit, config.rate_limit_storage)
 
 
 def test_a_storage_without_its_package_says_what_brings_it(monkeypatch):

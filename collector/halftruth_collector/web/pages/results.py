@@ -29,6 +29,7 @@ from ...analyses.survey_report import period, precision, survey_report
 from ...errors import TooFewReports
 from ...store.surveys import StoredSurvey
 from .. import formats, parameters
+from ..budget import within_budget
 from ..context import collector, counted, states
 from ..errors import status_of
 from .controls import controls
@@ -104,18 +105,21 @@ def _listed(stored: StoredSurvey, state: str) -> dict[str, Any]:
 
 
 @blueprint.get("/<survey_id>")
+@within_budget()
 def overview(survey_id: str) -> AnyResponse | tuple[str, int]:
     """Page of a survey: its reports, its protection, and the first of the analyses."""
     return _page(survey_id, _FIRST, of_survey=True)
 
 
 @blueprint.get(f"/<survey_id>/{_NAME}")
+@within_budget()
 def view(survey_id: str, name: str) -> AnyResponse | tuple[str, int]:
     """An analysis as form, chart and table, or as a file."""
     return _page(survey_id, name)
 
 
 @blueprint.get("/<survey_id>/export")
+@within_budget()
 def export(survey_id: str) -> tuple[str, int]:
     """Files of a survey's results, some of them about the questions that are picked."""
     survey, given = collector().store.surveys.get(survey_id).survey(), _given()
@@ -156,6 +160,7 @@ def export(survey_id: str) -> tuple[str, int]:
 
 
 @blueprint.get("/<survey_id>/report")
+@within_budget()
 def report(survey_id: str) -> str | AnyResponse:
     """Everything that a survey showed, on one page to be printed, or as a file."""
     parameters.none(formats.PARAMETER)
@@ -179,6 +184,7 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         format = formats.named(formats.of(analysis))
         wanted = {"covariance": ["true"]} if format in formats.COVARIANCE else {}
         query = read(analysis.query, {**texts, **wanted})
+        analysis.check_work(survey, query)
         source = counted(survey_id)
         source.check()
         if given or format or not analysis.offer:

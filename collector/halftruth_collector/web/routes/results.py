@@ -10,15 +10,16 @@ from ...analyses import ANALYSES, Analysis
 from ...errors import NotAcceptable, TooFewReports
 from .. import formats
 from ..calls import ANALYSTS
-from ..context import counted
+from ..context import collector, counted
 
 
 def _declare(analysis: Analysis[Any, Any]) -> None:
     """Answer the call of an analysis with what is computed from the counts."""
 
     def get(query: Request, survey_id: str) -> Response:
-        # A wrong question costs no look at the counts.
+        # A wrong question, or one that takes too long, costs no look at the counts.
         format = formats.wanted()
+        analysis.check_work(collector().store.surveys.get(survey_id).survey(), query)
         content = formats.encode(analysis.compute(counted(survey_id), query), format)
         return formats.respond(content, format, f"{survey_id}-{analysis.name}")
 

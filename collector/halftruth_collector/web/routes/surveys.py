@@ -13,29 +13,20 @@ from ...errors import (
     MalformedRequest,
     QuotaReached,
     StaleDigest,
-    StoreUnavailable,
     SurveyClosed,
-    TooLarge,
     TooManyReports,
-    UnknownSurvey,
-    slug,
 )
-from ...intake.checking import Batch, stale
-from ...intake.opening import open_batch
-from ...offloading import run_inline
+from ...intake.checking import Batch, check
+from ...intake.opening import open_reports
+from ...intake.reading import read
 from ...store.surveys import StoredSurvey
 from .. import parameters
 from ..calls import RESPONDENTS
 from ..context import collector, current_request, published
-
-#: Bytes of a body that are read and checked in no time.
-_INLINE_BODY = 16_384
+from ..limits import Visit
 
 #: Bytes for which a body that cannot be read counts as one report.
 _BYTES_OF_REPORT = 500
-
-#: Most sealed reports in one request: opening one takes a fifth of a millisecond.
-_MOST_SEALED = 1_000
 
 #: What lets a page of another origin read an answer, and send the request at all.
 _SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
@@ -112,25 +103,16 @@ def add_reports(survey_id: str) -> Receipt:
     only, and any other takes plain ones only. Where no invitation is asked for, the reports from
     one address are limited.
     """
-    # This runs in the event loop, so what takes long is done in threads, as transactions are.
     this = collector()
-    # Reports of this request that were not counted against its address when they were sent; an
-    # estimate until it has been read.
-    g.unmetered = 1 + (current_request().content_length or 0) // _BYTES_OF_REPORT
+    reports, limit = this.store.reports, this.limit
+    # Until the request is read, a refusal counts by its size.
+    unread = 1 + (current_request().content_length or 0) // _BYTES_OF_REPORT
     g.may_be_counted = False
-    try:
-        batch = _receive(survey_id)
+    with reports.recording_refusals(survey_id), limit.visit(unread) as visit:
+        batch = _receive(survey_id, visit)
         g.may_be_counted = True
-        receipt = this.store.reports.count(batch)
-    except (StoreUnavailable, TooManyReports):
-        raise
-    except HalftruthError:
-        if this.limit is not None:
-            this.limit.record_failures(g.unmetered)
-        raise
-    if this.limit is not None and receipt.accepted < max(1, g.unmetered):
-        # What was counted before, or is nothing at all, can be sent again and again.
-        this.limit.record_failures(g.unmetered - receipt.accepted)
+        receipt = reports.count(batch)
+        visit.accepted = receipt.accepted
     return receipt
 
 
@@ -142,85 +124,48 @@ def add_reports(survey_id: str) -> Receipt:
     shared=True,
     errors=(TooManyReports,),
 )
-def check_invitation(check: InvitationCheck, survey_id: str) -> InvitationState:
+def check_invitation(asked: InvitationCheck, survey_id: str) -> InvitationState:
     """Ask whether an invitation is good.
 
     So that nobody answers a survey in vain. The invitation is not spent, and nothing of the
     question is kept; it is asked by the SHA-256 of the invitation, with which nobody could send a
     report. Those from one address that are not known are limited.
     """
-    check_hexadecimal("hash", check.hash)
+    check_hexadecimal("hash", asked.hash)
     this = collector()
-    if this.limit is not None:
-        this.limit.check_failures()
-    unused = False
-    try:
-        unused = this.store.invitations.is_unused(survey_id, bytes.fromhex(check.hash))
-    except UnknownSurvey:
-        if this.limit is not None:
-            this.limit.record_failures(1)
-        raise
-    if not unused and this.limit is not None:
-        this.limit.record_failures(1)
+    with this.limit.visit(1) as visit:
+        unused = this.store.invitations.is_unused(survey_id, bytes.fromhex(asked.hash))
+        visit.accepted = int(unused)
     return InvitationState(unspent=unused)
 
 
-def _receive(survey_id: str) -> Batch:
-    """Read the batch of this request; count a refusal among those of the survey."""
-    this = collector()
-    store = this.store
-    known = store.surveys.last_read(survey_id)
+def _receive(survey_id: str, visit: Visit) -> Batch:
+    """Return the reports of this request, read, charged to their address, opened and checked."""
+    surveys = collector().store.surveys
+    known = surveys.last_read(survey_id) or surveys.get(survey_id)
+    data = parameters.data()
     try:
-        # Before the database is asked for a survey, whether or not there is one of this id.
-        if this.limit is not None:
-            this.limit.check_failures()
-        if known is None:
-            known = store.surveys.get(survey_id)
-        data = parameters.data()
-        try:
-            return _parse_reports(known, data)
-        except MalformedRequest:
+        return _prepare(known, data, visit)
+    except MalformedRequest:
+        raise
+    except HalftruthError:
+        # Before a refusal is believed, the survey is read again: it may have changed.
+        current = surveys.get(survey_id)
+        if current == known:
             raise
-        except HalftruthError:
-            # Before a refusal is believed, the survey is read again: it may have changed.
-            current = store.surveys.get(survey_id)
-            if current == known:
-                raise
-            return _parse_reports(current, data)
-    except StoreUnavailable:
-        raise
-    except HalftruthError as error:
-        # Ids of surveys that there are not could be any number.
-        if known is not None:
-            store.reports.refuse(survey_id, slug(error))
-        raise
+        return _prepare(current, data, visit)
 
 
-def _parse_reports(stored: StoredSurvey, data: bytes) -> Batch:
-    """Read a batch from the body of a request."""
+def _prepare(stored: StoredSurvey, data: bytes, visit: Visit) -> Batch:
     this = collector()
-    sealed = stored.terms.sealing_key is not None
-    most = min(this.config.max_batch, _MOST_SEALED) if sealed else this.config.max_batch
-    columns = 1 if sealed else len(stored.survey().report_space.shape)
-    # Before it is read, since that takes a hundred times the memory of an empty report.
-    if data.count(b",") > (most + 1) * (columns + 3):
-        raise TooLarge(f"reports: expected at most {most} in one request", field="reports")
-    compute = run_inline if len(data) <= _INLINE_BODY else this.offloading.brief
-    batch = compute(parameters.report_batch, data, stored)
-    reports = len(batch.reports)
-    if batch.digest != stored.digest:
-        raise stale(stored.id)
-    if reports > most:
-        raise TooLarge(
-            f"reports: expected at most {most} in one request, got {reports}", field="reports"
-        )
-    if this.limit is not None:
-        if _are_limited_by_invitations(stored, batch):
-            g.unmetered = reports
-        else:
-            this.limit.consume(reports)
-            g.unmetered = 0
-    return compute(open_batch, stored, batch, this.sealing_keys)
+    batch = read(data, stored, this.config.max_batch)
+    if _are_limited_by_invitations(stored, batch):
+        visit.uncharged = len(batch.reports)
+    else:
+        visit.charge(len(batch.reports))
+    reports = open_reports(stored, batch, this.sealing_keys)
+    sealed = isinstance(batch, SealedBatch)
+    return check(stored.id, batch.digest, stored.survey().report_space, reports, sealed=sealed)
 
 
 def _are_limited_by_invitations(stored: StoredSurvey, batch: ReportBatch | SealedBatch) -> bool:

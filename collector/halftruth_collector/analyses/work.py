@@ -1,0 +1,70 @@
+"""Work that a query asks for, estimated before it begins from survey and query alone."""
+
+import math
+from collections.abc import Sequence
+from math import comb
+from typing import Any
+
+from halftruth_shared import DomainTooLarge, Survey
+from halftruth_shared.analyses.base import MiningQuery
+
+from ..estimation.itemsets import MAX_SUBSETS, itemsets_by_length
+from ..estimation.tables import TABLE_CELLS
+
+#: Most itemsets that an answer may list, some 17 MB of JSON, and most rules that may be examined.
+MOST_ITEMSETS, MOST_RULES = 100_000, 5_000_000
+
+
+def check_cells(survey: Survey, attributes: Sequence[str]) -> None:
+    """Refuse a table that is too large.
+
+    Raises
+    ------
+    DomainTooLarge
+    SchemaError
+        If an attribute is unknown.
+    """
+    shape = survey.schema.shape
+    cells = math.prod(shape[j] for j in survey.schema.positions(attributes))
+    if cells > TABLE_CELLS:
+        raise DomainTooLarge(
+            f"attributes: a table of {cells} cells; expected at most {TABLE_CELLS}, so fewer"
+            " attributes",
+            field="attributes",
+        )
+
+
+def check_lengths(survey: Survey, query: MiningQuery[Any], *, rules: bool = False) -> None:
+    """Refuse itemsets, or rules, of more attributes than can be examined in time.
+
+    Raises
+    ------
+    DomainTooLarge
+    """
+    longest = affordable_length(survey, query.min_support, rules=rules)
+    asked = math.inf if query.max_length is None else query.max_length
+    if longest is not None and asked > longest:
+        what = "rules" if rules else "itemsets"
+        raise DomainTooLarge(
+            f"max_length: longer {what} take too long among {len(survey.schema.names)} attributes;"
+            f" expected max_length = {longest} at most, or a higher min_support",
+            field="max_length",
+        )
+
+
+def affordable_length(survey: Survey, min_support: float, *, rules: bool = False) -> int | None:
+    """Return the length up to which all itemsets, or rules, can be examined; None for any.
+
+    At most 1 / min_support cells of a table reach a threshold, whatever the reports say.
+    """
+    schema, combinations, work = survey.schema, 0, 0.0
+    attributes = len(schema.names)
+    longest = min(attributes, survey.mechanism.reconstruction(schema).max_order)
+    itemsets = itemsets_by_length(schema, longest)
+    for length in range(1, longest + 1):
+        combinations += comb(attributes, length)
+        listed = min(itemsets[length], comb(attributes, length) / max(min_support, 1e-9))
+        work += listed * (2.0**length - 2 if rules else 1)
+        if combinations > MAX_SUBSETS or work > (MOST_RULES if rules else MOST_ITEMSETS):
+            return max(1, length - 1)
+    return None

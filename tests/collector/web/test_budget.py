@@ -1,0 +1,135 @@
+"""A question that takes too long is refused before it is computed, or ends in time."""
+
+import threading
+import time
+
+import pytest
+from gevent import sleep, socket
+from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses.work import affordable_length
+from halftruth_collector.server.event_loop import calling_when_closed
+from halftruth_collector.web import budget
+from halftruth_collector.web.routes import results
+from halftruth_shared import Attribute, DomainTooLarge, RandomizedResponse, Schema, Survey
+from werkzeug.exceptions import ClientDisconnected
+from wire import PATIENCE
+
+BINARY = Schema(tuple(Attribute(f"q{j}", ("no", "yes")) for j in range(20)))
+WIDE = Survey("wide", "Wide", BINARY, RandomizedResponse.for_amplification(BINARY, "1000"))
+
+
+def compute_for_ever(started=None):
+    if started:
+        started.set()
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        pass
+    raise AssertionError("nothing ended it")
+
+
+@pytest.mark.parametrize(
+    ("question", "field", "said"),
+    [
+        (
+            "itemsets?min_support=0.05",
+            "max_length",
+            "max_length: longer itemsets take too long among 20 attributes; expected max_length = 4"
+            " at most, or a higher min_support",
+        ),
+        (
+            "rules?max_length=6",
+            "max_length",
+            "max_length: longer rules take too long among 20 attributes; expected max_length = 4 at"
+            " most, or a higher min_support",
+        ),
+        (
+            "table?attributes=" + ",".join(BINARY.names[:18]),
+            "attributes",
+            "attributes: a table of 262144 cells; expected at most 65536, so fewer attributes",
+        ),
+    ],
+)
+def test_what_takes_too_long_is_refused_before_reports_are_read(
+    http, store, analyst, monkeypatch, question, field, said
+):
+    store.surveys.publish(WIDE)
+    monkeypatch.setattr(results, "counted", None)
+    response = http.get(f"/v1/surveys/wide/{question}", headers=analyst)
+    assert response.status_code == 422
+    assert (response.get_json()["field"], response.get_json()["detail"]) == (field, said)
+
+
+@pytest.mark.parametrize("name", ["itemsets", "rules"])
+def test_a_page_begins_with_a_question_that_it_answers(survey, name):
+    analysis = ANALYSES[name]
+    assert analysis.start(survey).max_length is None
+    for each in (survey, WIDE):
+        analysis.check_work(each, analysis.start(each))
+
+
+def test_the_longest_itemsets_and_rules_are_those_whose_number_is_bounded():
+    # 20, 190, 1 140 and 4 845 combinations with 2, 4, 8 and 16 cells are 87 440 itemsets. Of each
+    # of 15 504 more at most 1 / 0.05 = 20 are frequent, which makes 397 520.
+    assert affordable_length(WIDE, 0.05) == 4
+    # At most 2 are frequent of 21 699 combinations of up to 5, and of 60 459 of up to 6.
+    assert affordable_length(WIDE, 0.5) == 5
+    # 760 · 2 + 9 120 · 6 + 77 520 · 14 = 1 141 520 rules, and 310 080 · 30 more.
+    assert affordable_length(WIDE, 0.05, rules=True) == 4
+
+
+def test_a_computation_ends_after_its_time_and_says_what_to_ask_instead(
+    http, store, analyst, monkeypatch
+):
+    monkeypatch.setattr(budget, "SECONDS", 0.2)
+    monkeypatch.setattr(results, "counted", lambda _: compute_for_ever())
+    for path in ("/v1/surveys/health/overview", "/v1/surveys/health/table?attributes=smoker"):
+        response = http.get(path, headers=analyst)
+        assert response.status_code == 422
+        assert response.get_json()["detail"] == (
+            "the answer takes more than 0.2 seconds here; expected a question about fewer"
+            " attributes, or a lower max_length"
+        )
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_computation_ends_when_its_client_has_gone(begun):
+    computation, started = budget.Computation(), threading.Event()
+
+    def leave():
+        if begun:
+            assert started.wait(PATIENCE)
+        computation.abandon()
+
+    leaving = threading.Thread(target=leave)
+    leaving.start()
+    if not begun:
+        leaving.join()
+    with pytest.raises(ClientDisconnected), computation.running(PATIENCE):
+        compute_for_ever(started)
+    leaving.join()
+
+
+def test_what_ends_too_late_interrupts_nothing_else():
+    computation = budget.Computation()
+    with computation.running(PATIENCE):
+        pass
+    computation.abandon()
+    for _ in range(10_000):
+        pass
+    with pytest.raises(DomainTooLarge), budget.Computation().running(0.01):
+        compute_for_ever()
+
+
+@pytest.mark.parametrize(("does", "gone"), [("close", True), ("send", False), ("wait", False)])
+def test_a_client_that_leaves_is_noticed_and_one_that_waits_or_sends_more_is_not(does, gone):
+    client, server = socket.socketpair()
+    called = []
+    with client, server:
+        with calling_when_closed(server, lambda: called.append(True)):
+            sleep(0)
+            if does == "close":
+                client.close()
+            elif does == "send":
+                client.send(b"GET / HTTP/1.1\r\n")
+            sleep(0.1)
+        assert called == [True] * gone
