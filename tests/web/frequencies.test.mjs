@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { wordingIn } from "../../client/halftruth_client/js/form/languages.js";
+import { loadWording } from "../../client/halftruth_client/js/form/languages.js";
 import { happening, outlook } from "../../client/halftruth_client/js/form/opening.js";
-import { deciding, receipt } from "../../client/halftruth_client/js/form/receipt.js";
+import { filterQuestions, receipt } from "../../client/halftruth_client/js/form/receipt.js";
 import { LANGUAGES } from "../../client/halftruth_client/js/form/words.js";
 import { Survey } from "../../client/halftruth_client/js/index.js";
 import { protection } from "../../client/halftruth_client/js/protection.js";
@@ -74,7 +74,7 @@ const within = (share, [low, high], what) =>
 
 for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object.entries(SURVEYS)) {
   test(`how many people send the same is what its draws give: ${name}`, async () => {
-    const words = await wordingIn("en");
+    const words = await loadWording("en");
     for (const first of views) {
       const { survey, records, rows, reports } = walk(document, first);
       const { mechanism } = survey;
@@ -107,7 +107,7 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
   });
 
   test(`how many reports fit the answers, and what others learn at most, is what its draws give: ${name}`, async () => {
-    const words = await wordingIn("en");
+    const words = await loadWording("en");
     for (const [view, first] of views.entries()) {
       const { survey, records, rows, reports } = walk(document, first);
       const drawn = first === undefined ? undefined : view;
@@ -157,7 +157,7 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
 }
 
 test("a single answer that is protected better than all together has a line of its own", async () => {
-  const words = await wordingIn("en");
+  const words = await loadWording("en");
   const survey = new Survey(SURVEYS["randomized-response"][0]);
   // 3/4 : 1/4 and 1/2 : 1/4, so 3 for one answer and 6 for both: 15/110 and 30/125.
   const counts = outlook(protection(survey, new Set()), words).map(({ count }) => count);
@@ -177,7 +177,7 @@ const ROUNDED = [
 
 for (const [shares, base, figures] of ROUNDED) {
   test(`frequencies are rounded to what is true of them: ${shares}`, async () => {
-    const words = await wordingIn("en");
+    const words = await loadWording("en");
     const said = words.frequencies(shares.map((share) => Rational.parse(share, "share")));
     assert.deepEqual(said, { base, figures });
   });
@@ -188,7 +188,7 @@ test("the receipt has the same numbers in every language", async () => {
   const survey = new Survey(document);
   const numbers = (lines) => lines.map(({ label, value }) => `${label} ${value}`.replace(/c\d/g, "").match(/\d+/g));
   const told = async (language) =>
-    numbers(receipt(survey, { values: [4], sent: true }, await wordingIn(language), byName(["c0", "c1"])));
+    numbers(receipt(survey, { values: [4], sent: true }, await loadWording(language), byName(["c0", "c1"])));
   for (const language of LANGUAGES) assert.deepEqual(await told(language), await told("en"), language);
 });
 
@@ -196,8 +196,8 @@ test("questions that are asked for the sake of others alone are named as such", 
   const document = surveyOf([2, 2, 2], split({ views: [{ attributes: [["a1"]], weight: 1 }, { attributes: [["a0", "a2"]], weight: 1 }] }));
   document.attributes[1].ask_if = { a0: ["c1"] };
   const survey = new Survey(document);
-  assert.deepEqual(deciding(survey.schema, survey.mechanism.asked(0)).map(({ name }) => name), ["a0"]);
-  const lines = receipt(survey, { values: [1], sent: true }, await wordingIn("en"), { a0: "c1", a1: "c0" });
+  assert.deepEqual(filterQuestions(survey.schema, survey.mechanism.asked(0)).map(({ name }) => name), ["a0"]);
+  const lines = receipt(survey, { values: [1], sent: true }, await loadWording("en"), { a0: "c1", a1: "c0" });
   assert.deepEqual(lines.slice(0, 2), [
     { label: "Of 3 questions, your device reported on this one", value: "a1" },
     { label: "Asked only to decide what else is asked", value: "a0" },

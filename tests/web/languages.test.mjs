@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { chosen, wordingIn } from "../../client/halftruth_client/js/form/languages.js";
+import { chooseLanguage, loadWording } from "../../client/halftruth_client/js/form/languages.js";
 import { receipt } from "../../client/halftruth_client/js/form/receipt.js";
 import { directionOf } from "../../client/halftruth_client/js/form/wording.js";
 import { LANGUAGES, wordsIn } from "../../client/halftruth_client/js/form/words.js";
@@ -76,7 +76,7 @@ test("a survey promises the same figures in every language", async () => {
   for (const { survey: document, public: names, sentences } of vectors) {
     const survey = new Survey(document);
     for (const language of OTHERS) {
-      const said = (await wordingIn(language)).promises(protection(survey, new Set(names)), survey.schema);
+      const said = (await loadWording(language)).promises(protection(survey, new Set(names)), survey.schema);
       assert.deepEqual(said.map(figures), sentences.map(figures), `${survey.id} ${language}`);
       assert.doesNotMatch(said.join(" "), /[{}]|undefined/);
     }
@@ -87,7 +87,7 @@ const NUMBERS = { en: "13.7\u202f%", de: "13,7\u202f%", fr: "13,7\u202f%", es: "
 
 for (const [language, percent] of Object.entries(NUMBERS)) {
   test(`numbers have the decimal sign of their language: ${language}`, async () => {
-    const words = await wordingIn(language);
+    const words = await loadWording(language);
     assert.equal(words.percent(137), percent);
     assert.equal(words.point("7.5"), percent.slice(1, 4) === "3.7" ? "7.5" : "7,5");
     const many = words.say("maxReports", { count: 2 });
@@ -97,15 +97,15 @@ for (const [language, percent] of Object.entries(NUMBERS)) {
 }
 
 test("where there are no words in a language, they are English and its texts keep their way", async () => {
-  const words = await wordingIn("ar-EG");
+  const words = await loadWording("ar-EG");
   assert.deepEqual([words.locale, words.direction, words.isForeign], ["en", "rtl", true]);
   const place = words.say("place", { title: "العادات", number: 1, count: 2 });
   assert.equal(place, "\u2068العادات\u2069 (1 of 2)");
-  assert.equal((await wordingIn("")).isForeign, false);
+  assert.equal((await loadWording("")).isForeign, false);
 });
 
 test("a tag that the browser rejects still chooses the words of its language", async () => {
-  assert.equal((await wordingIn("de-ab-cd")).locale, "de");
+  assert.equal((await loadWording("de-ab-cd")).locale, "de");
 });
 
 test("categories that no survey names are in the words of the form", async () => {
@@ -122,7 +122,7 @@ test("categories that no survey names are in the words of the form", async () =>
     keep: { a0: "1/2", a1: "1/2", a2: "1/2", "a3.x": "1/2" },
   };
   const survey = new Survey(document);
-  const words = await wordingIn("de");
+  const words = await loadWording("de");
   const answers = Object.fromEntries(survey.schema.attributes.map((a) => [a.name, words.answers(a)]));
   assert.deepEqual(answers, {
     // The survey's own categories stay what their author wrote.
@@ -141,7 +141,7 @@ const CASES = JSON.parse(
 
 for (const { offered, named, preferred, language } of CASES.chosen) {
   test(`of ${offered} is read, where ${[...named, ...preferred]} are wanted: ${language}`, () => {
-    assert.equal(chosen(offered, { named, preferred }), language);
+    assert.equal(chooseLanguage(offered, { named, preferred }), language);
   });
 }
 

@@ -39,7 +39,7 @@ const LONGEST = 1_000;
  */
 export function entryOf(survey, digest, values) {
   const { id, schema, series } = survey;
-  const about = values && new Set(reported(survey, values));
+  const about = values && new Set(reportedNames(survey, values));
   const questions = schema.questions.flatMap((question) => {
     const gamma = questionAmplification(survey, question, new Set(), about);
     // What is sent unperturbed has no bound, and no ledger can keep one.
@@ -61,7 +61,7 @@ export function entryOf(survey, digest, values) {
  * @param {Survey} survey
  * @param {readonly number[]} values
  */
-function reported({ schema, mechanism }, values) {
+function reportedNames({ schema, mechanism }, values) {
   const { codes, symbol } = mechanism.contents(values, 0);
   return [...codes.map(([j]) => j), ...(symbol?.positions ?? [])].map((j) => schema.names[j]);
 }

@@ -210,7 +210,7 @@ export class ShortStorage {
  * page's entry of the history, so that reloading or coming back is no way to a second draw.
  */
 class PageStorage extends ShortStorage {
-  items = new Map([...kept(), ...Object.entries(stateOfHistory()[ENTRY] ?? {})]);
+  items = new Map([...keptItems(), ...Object.entries(stateOfHistory()[ENTRY] ?? {})]);
 
   constructor() {
     super();
@@ -228,7 +228,7 @@ class PageStorage extends ShortStorage {
   removeItem(key) {
     super.removeItem(key);
     this.#keep();
-    if (kept().some(([name]) => name === key)) localStorage.removeItem(key);
+    if (keptItems().some(([name]) => name === key)) localStorage.removeItem(key);
   }
 
   #keep() {
@@ -268,7 +268,7 @@ function stateOfHistory() {
  *
  * @returns {[string, string][]}
  */
-function kept() {
+function keptItems() {
   try {
     return Object.entries({ ...localStorage }).filter(([key]) =>
       PREFIXES.some((prefix) => key.startsWith(prefix)),
@@ -308,7 +308,7 @@ export async function once(name, isDone, action) {
   let ran = false;
   const turn = async () => {
     ran = true;
-    if (!isDone() && (await hasOtherWriter(name))) await until(isDone);
+    if (!isDone() && (await hasOtherWriter(name))) await waitUntil(isDone);
     const before = isDone();
     action();
     if (isDone() && !before) await announce(name);
@@ -366,7 +366,7 @@ function announce(name) {
 }
 
 /** @param {() => boolean} isDone */
-async function until(isDone) {
+async function waitUntil(isDone) {
   const last = performance.now() + ARRIVAL;
   while (!isDone() && performance.now() < last) {
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -3,7 +3,7 @@
 import { ParameterError, RecordError } from "../errors.js";
 import { Session } from "../session.js";
 import { reasonOf } from "./closing.js";
-import { chosen, wantedBy, wordingIn } from "./languages.js";
+import { chooseLanguage, loadWording, wantedLanguages } from "./languages.js";
 import { element } from "./views.js";
 import { Wording } from "./wording.js";
 
@@ -42,7 +42,7 @@ import { Wording } from "./wording.js";
  */
 export async function attach(form, options) {
   const isForm = Object.prototype.toString.call(form) === "[object HTMLFormElement]";
-  const free = (isForm ? [form] : [...document.forms]).map(hold).filter(({ isAttached }) => !isAttached);
+  const free = (isForm ? [form] : [...document.forms]).map(holdForm).filter(({ isAttached }) => !isAttached);
   try {
     if (!isForm) throw new ParameterError("form: expected an element <form>", "form");
     if (free.length === 0) throw new ParameterError("form: expected one to attach once", "form");
@@ -57,7 +57,7 @@ export async function attach(form, options) {
 const held = new WeakMap();
 
 /** @param {HTMLFormElement} form */
-function hold(form) {
+function holdForm(form) {
   const holder = held.get(form) ?? new Held(form);
   held.set(form, holder);
   return holder;
@@ -245,8 +245,8 @@ class Held {
 
   /** @param {unknown} error */
   async show(error) {
-    const wanted = wantedBy(this.notice.closest("[lang]") ?? this.notice);
-    const words = await wordingIn(chosen([], wanted)).catch(() => new Wording());
+    const wanted = wantedLanguages(this.notice.closest("[lang]") ?? this.notice);
+    const words = await loadWording(chooseLanguage([], wanted)).catch(() => new Wording());
     const text = reasonOf(error, this.session?.mayHaveLeft ?? false, words);
     this.notice.replaceChildren(element("p", { lang: words.locale }, ...text));
   }

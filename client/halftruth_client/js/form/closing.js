@@ -5,9 +5,9 @@ import {
   AnsweredBefore, CollectorUnavailable, HalftruthError, LedgerRefused, ParameterError, SurveyRefused,
 } from "../errors.js";
 import { hidesAll } from "../protection.js";
-import { spent } from "./opening.js";
+import { ledgerDetails } from "./opening.js";
 import { receipt } from "./receipt.js";
-import { button, buttons, card, element, ofSurvey, view } from "./views.js";
+import { button, buttons, card, element, surveyText, view } from "./views.js";
 
 /**
  * @import { Session } from "../session.js"
@@ -72,7 +72,7 @@ export function outcome(session, { onward, again, another, forget }, words) {
   const isHidden = hidesAll(survey, client.unprotected);
   return view(
     words.say(heading),
-    thanks ? element("p", {}, ofSurvey(thanks, words)) : null,
+    thanks ? element("p", {}, surveyText(thanks, words)) : null,
     element("p", {}, `${held}${words.say(text)}${promise}`),
     report &&
       element(
@@ -82,10 +82,10 @@ export function outcome(session, { onward, again, another, forget }, words) {
         answers.length > 0 ? card(words.say("answers"), answers, "card", words) : null,
       ),
     report && element("p", {}, words.say(isHidden ? "receipt" : "receiptProving")),
-    onward && further(onward, words),
+    onward && onwardLink(onward, words),
     again && buttons(button(words.say("again"), again)),
     another && buttons(button(words.say("another"), another)),
-    isOwn ? spent(session.ledger, survey, forget ? () => forget(survey) : null, words) : null,
+    isOwn ? ledgerDetails(session.ledger, survey, forget ? () => forget(survey) : null, words) : null,
   );
 }
 
@@ -114,7 +114,7 @@ export function failure(session, { retry = null, forget }, words) {
   const text = reasonOf(error, session.mayHaveLeft, words);
   const made = problem(words.say(isSpent ? "enough" : "notAsked"), text, null, words);
   const forgetIt = isSpent && forget ? () => forget(error.survey) : null;
-  made.append((isSpent && spent(error.ledger, error.survey, forgetIt, words)) || "");
+  made.append((isSpent && ledgerDetails(error.ledger, error.survey, forgetIt, words)) || "");
   return made;
 }
 
@@ -133,7 +133,7 @@ export function refusal({ error, survey }, { again = null }, words) {
   const text =
     field === "invitation" && survey.terms.invitations
       ? words.say("invitationRefusedText")
-      : because("refusedText", error, words);
+      : explain("refusedText", error, words);
   return problem(words.say("refused"), text, again, words);
 }
 
@@ -150,7 +150,7 @@ export function reasonOf(error, mayHaveLeft, words) {
     return [words.say(error.field === "maxTotalGamma" ? "totalSpent" : "seriesSpent")];
   }
   if (error instanceof SurveyRefused && error.field === "storage") return [words.say("notCounted")];
-  return because(mayHaveLeft ? "mayHaveLeft" : "nothingSent", error, words);
+  return explain(mayHaveLeft ? "mayHaveLeft" : "nothingSent", error, words);
 }
 
 /**
@@ -160,8 +160,8 @@ export function reasonOf(error, mayHaveLeft, words) {
  * @param {unknown} error
  * @param {Wording} words
  */
-function because(key, error, words) {
-  const [before, after] = words.around(key, "message");
+function explain(key, error, words) {
+  const [before, after] = words.splitAround(key, "message");
   if (!(error instanceof HalftruthError)) return [before, words.say("unforeseen"), after];
   return [before, element("span", { lang: "en", dir: "ltr" }, error.message), after];
 }
@@ -187,7 +187,7 @@ export function onwardOf({ redirect, redirectAfter }, stay) {
 }
 
 /** @type {(onward: Onward, words: Wording) => HTMLElement} */
-function further({ address, seconds, stay }, words) {
+function onwardLink({ address, seconds, stay }, words) {
   const link = element(
     "a",
     { href: address.href, rel: "noreferrer", class: "onward" },

@@ -2,7 +2,7 @@
 
 import { NO_NUMBER, offeredMissing, rangeOf } from "../questionnaire.js";
 import { readNumber } from "./numbers.js";
-import { element, numberField, ofSurvey } from "./views.js";
+import { element, numberField, surveyText } from "./views.js";
 
 /** Categories up to which all are shown at once. */
 const FEW = 7;
@@ -73,7 +73,7 @@ class Controls {
   choice() {
     const { order, texts, words } = this;
     const isShort = order.length === 2 && order.every((code) => texts[code].length <= SHORT);
-    const radios = order.map((code) => this.radio(code, ofSurvey(texts[code], words)));
+    const radios = order.map((code) => this.radio(code, surveyText(texts[code], words)));
     return [
       element("div", { class: isShort ? "options two" : "options" }, ...radios),
       ...this.missingRadios(),
@@ -91,11 +91,11 @@ class Controls {
         ? texts[code]
         : `${categories[code]}: ${texts[code]}`;
     const radios = order.map((code) => {
-      const label = this.radio(code, isTiny ? categories[code] : ofSurvey(texts[code], words));
+      const label = this.radio(code, isTiny ? categories[code] : surveyText(texts[code], words));
       if (meaning.includes(code)) inputOf(label).setAttribute("aria-label", meaningOf(code));
       return label;
     });
-    const ends = meaning.map((code) => element("span", {}, ofSurvey(meaningOf(code), words)));
+    const ends = meaning.map((code) => element("span", {}, surveyText(meaningOf(code), words)));
     return [
       element("div", { class: isTiny ? "scale tiny" : "scale" }, ...radios),
       ...(ends.length > 0 ? [element("p", { class: "ends", "aria-hidden": "true" }, ...ends)] : []),
@@ -196,7 +196,7 @@ class Controls {
     };
     const options = this.order.map((i) => {
       const option = attributes[i];
-      const text = ofSurvey(option.optionIn(words.language), words);
+      const text = surveyText(option.optionIn(words.language), words);
       return this.tick(question.name, option.name, text, answers.get(option.name) === "yes", settle);
     });
     const isNone = attributes.every(({ name }) => answers.get(name) === "no");
@@ -223,7 +223,7 @@ class Controls {
 
   /** @param {string} category */
   textOf(category) {
-    return ofSurvey(this.texts[this.attribute.categories.indexOf(category)], this.words);
+    return surveyText(this.texts[this.attribute.categories.indexOf(category)], this.words);
   }
 
   /** @type {(code: number, text: Node | string) => HTMLElement} */

@@ -7,7 +7,7 @@ import { Session } from "../session.js";
 import { ATTRIBUTES, Reflecting, settingsOf } from "./attributes.js";
 import { anotherPerson, failure, loading, onwardOf, outcome, refusal } from "./closing.js";
 import { PageHistory } from "./history.js";
-import { chooser, chosen, wantedBy, wordingIn } from "./languages.js";
+import { chooseLanguage, languageChooser, loadWording, wantedLanguages } from "./languages.js";
 import { opening } from "./opening.js";
 import { practiceRound } from "./practice.js";
 import { questions } from "./questions.js";
@@ -129,28 +129,20 @@ export class HalftruthForm extends Reflecting {
         if (session === this.session) this.#emit(name, detail);
       });
     }
-    if (!this.#isLocalized) await this.#loadLanguage();
+    // The page or its address may name a language; those of the survey come later.
+    if (!this.#isLocalized) await this.#localize(session).catch(() => {});
     if (session === this.session && session.state === "idle") await session.open();
   }
 
-  /** Load the words of the language that the page or its address names; those of the survey come later. */
-  async #loadLanguage() {
-    try {
-      this.words = await wordingIn(chosen([], wantedBy(this)));
-    } catch (error) {
-      if (!(error instanceof CollectorUnavailable)) throw error;
-    }
-  }
-
   /**
-   * Choose the words by the languages of the survey, once it was fetched.
+   * Load the words of the wanted language, of those that the survey is in once it was fetched.
    *
    * @param {Session} session
    */
   async #localize(session) {
-    if (!session.survey) return;
-    const words = await wordingIn(chosen(session.survey.languages, wantedBy(this)));
-    if (session === this.session) [this.words, this.#isLocalized] = [words, true];
+    const { survey } = session;
+    const words = await loadWording(chooseLanguage(survey?.languages ?? [], wantedLanguages(this)));
+    if (session === this.session) [this.words, this.#isLocalized] = [words, survey !== null];
   }
 
   /** @param {Session} session */
@@ -295,7 +287,7 @@ export class HalftruthForm extends Reflecting {
   /** Use the language that is wanted now, where it was another one before. */
   #follow() {
     const { survey } = this.session ?? {};
-    if (survey && chosen(survey.languages, wantedBy(this)) !== this.words.language) void this.#renderIn(survey);
+    if (survey && chooseLanguage(survey.languages, wantedLanguages(this)) !== this.words.language) void this.#renderIn(survey);
   }
 
   /**
@@ -304,11 +296,11 @@ export class HalftruthForm extends Reflecting {
    * @param {import("../survey.js").Survey} survey
    */
   async #renderIn({ languages, title, description }) {
-    const language = chosen(languages, wantedBy(this));
+    const language = chooseLanguage(languages, wantedLanguages(this));
     try {
-      const words = await wordingIn(language);
+      const words = await loadWording(language);
       // Meanwhile another one may have been chosen.
-      if (language !== chosen(languages, wantedBy(this))) return;
+      if (language !== chooseLanguage(languages, wantedLanguages(this))) return;
       this.words = words;
       this.#render();
       this.#emit("language", {
@@ -349,7 +341,7 @@ export class HalftruthForm extends Reflecting {
     const around = element(
       "div",
       { lang: words.locale, dir: words.direction, class: words.isForeign && "foreign" },
-      languages.length > 1 ? chooser(languages, choose, words) : null,
+      languages.length > 1 ? languageChooser(languages, choose, words) : null,
       view,
     );
     const isChoosing = root.activeElement?.matches(".language select");

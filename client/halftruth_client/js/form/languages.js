@@ -10,7 +10,7 @@ import { LANGUAGES, wordsIn } from "./words.js";
  *
  * @param {Element} form
  */
-export function wantedBy(form) {
+export function wantedLanguages(form) {
   const named = [form.getAttribute("lang"), new URLSearchParams(location.search).get("lang")];
   return { named: named.filter(isLanguage), preferred: navigator.languages };
 }
@@ -25,7 +25,7 @@ export function wantedBy(form) {
  * @param {{named: readonly string[], preferred: readonly string[]}} wanted
  * @returns {string} Its tag; empty where it is not known.
  */
-export function chosen(offered, { named, preferred }) {
+export function chooseLanguage(offered, { named, preferred }) {
   if (offered.length === 0) return named.find((tag) => LANGUAGES.includes(primary(tag))) ?? "";
   for (const tag of [...named, ...preferred]) {
     const within = offered.filter((each) => isWithin(tag, each));
@@ -41,7 +41,7 @@ export function chosen(offered, { named, preferred }) {
  *
  * @param {string} language
  */
-export async function wordingIn(language) {
+export async function loadWording(language) {
   const known = LANGUAGES.includes(primary(language));
   const words = await wordsIn(known ? primary(language) : "en");
   return new Wording(language, known ? localeOf(language) : "en", words);
@@ -54,7 +54,7 @@ export async function wordingIn(language) {
  * @param {(language: string) => void} choose
  * @param {Wording} words
  */
-export function chooser(offered, choose, words) {
+export function languageChooser(offered, choose, words) {
   const change = (/** @type {Event} */ event) =>
     choose(/** @type {HTMLSelectElement} */ (event.target).value);
   return element(

@@ -2,8 +2,8 @@
 
 import { inLanguage } from "../documents.js";
 import { bound, PRIOR_TENTHS, protection } from "../protection.js";
-import { deciding } from "./receipt.js";
-import { button, buttons, card, element, ofSurvey } from "./views.js";
+import { filterQuestions } from "./receipt.js";
+import { button, buttons, card, element, surveyText } from "./views.js";
 
 /**
  * @import { Ledger } from "../ledger.js"
@@ -70,7 +70,7 @@ export function opening(session, step, words) {
       step.practise && isBounded && button(words.say("practise"), step.practise),
     ),
     isOpen ? null : details,
-    spent(ledger, survey, step.forget, words),
+    ledgerDetails(ledger, survey, step.forget, words),
   );
 }
 
@@ -81,7 +81,7 @@ function asker({ askedBy, purpose, contact, privacyNotice }, words) {
   const defined = texts.flatMap(([key, text]) => {
     const said = inLanguage(text, words.language);
     return said
-      ? [element("div", {}, element("dt", {}, words.say(key)), element("dd", {}, ofSurvey(said, words)))]
+      ? [element("div", {}, element("dt", {}, words.say(key)), element("dd", {}, surveyText(said, words)))]
       : [];
   });
   const address = contact && !contact.startsWith("https:") ? `mailto:${contact}` : contact;
@@ -163,7 +163,7 @@ function consent(text, { agreed, missing, agree }, words) {
     missing
       ? element("p", { class: "problem", id: "consent-problem" }, words.say("consentMissing"))
       : null,
-    element("label", { class: "option" }, box, element("span", {}, ofSurvey(text, words))),
+    element("label", { class: "option" }, box, element("span", {}, surveyText(text, words))),
   );
 }
 
@@ -220,7 +220,7 @@ export function happening({ unperturbed, provable, series }, fit, words) {
 function selection({ survey: { schema, mechanism }, questionnaire, view }, words) {
   const [some, all] = [questionnaire?.all.length ?? 0, schema.questions.length];
   if (some === all) return [];
-  const { length: count } = deciding(schema, mechanism.asked?.(view ?? 0) ?? schema.names);
+  const { length: count } = filterQuestions(schema, mechanism.asked?.(view ?? 0) ?? schema.names);
   const drawn = words.say("drawn", { some, all });
   return count > 0 ? [drawn, words.say("decides", { count })] : [drawn];
 }
@@ -233,7 +233,7 @@ function selection({ survey: { schema, mechanism }, questionnaire, view }, words
  * @param {(() => void) | null} forget
  * @param {Wording} words
  */
-export function spent(ledger, { schema }, forget, words) {
+export function ledgerDetails(ledger, { schema }, forget, words) {
   if (ledger === null || ledger.entries.length === 0) return null;
   const boundOf = (/** @type {Rational | null} */ gamma) => words.bound(PRIOR_TENTHS, bound(gamma));
   const labels = new Map(schema.questions.map((each) => [each.name, each.labelIn(words.language)]));

@@ -3,7 +3,7 @@
 import { inLanguage } from "../documents.js";
 import { rangeOf } from "../questionnaire.js";
 import { controls, isOneControl } from "./controls.js";
-import { button, buttons, element, ofSurvey } from "./views.js";
+import { button, buttons, element, surveyText } from "./views.js";
 
 /**
  * @import { Asked, Questionnaire } from "../questionnaire.js"
@@ -103,7 +103,7 @@ function question({ asked, id, questionnaire, words, settle }) {
   const [{ name }] = attributes;
   const body = element("div");
   const label = [
-    ofSurvey(question.labelIn(words.language), words),
+    surveyText(question.labelIn(words.language), words),
     question.optional && element("span", { class: "aside" }, ` ${words.say("optional")}`),
   ];
   const help = inLanguage(question.help, words.language);
@@ -123,7 +123,7 @@ function question({ asked, id, questionnaire, words, settle }) {
     single
       ? element("label", { class: "label", for: id }, ...label)
       : element("legend", {}, ...label),
-    help ? element("p", { class: "help", id: `${id}-help` }, ofSurvey(help, words)) : null,
+    help ? element("p", { class: "help", id: `${id}-help` }, surveyText(help, words)) : null,
     problem,
     body,
     canTakeBack ? takeBack : null,

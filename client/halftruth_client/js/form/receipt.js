@@ -46,7 +46,7 @@ export function receipt(survey, report, words, record = null) {
       value: positions.map(labelOf).join("\n"),
     });
     const reported = [...positions, ...apart].map((j) => survey.schema.names[j]);
-    const decided = deciding(survey.schema, reported).map((question) => question.labelIn(words.language));
+    const decided = filterQuestions(survey.schema, reported).map((question) => question.labelIn(words.language));
     if (decided.length > 0) lines.push({ label: words.say("decided"), value: decided.join("\n") });
     lines.push({ label: words.say("code"), value: String(code) });
     if (likelier.length > 0) {
@@ -96,7 +96,7 @@ function frequencies(survey, values, record, isDrawn, words) {
  * @param {import("../schema.js").Schema} schema
  * @param {readonly string[]} reported Names of the attributes that a report is about.
  */
-export function deciding(schema, reported) {
+export function filterQuestions(schema, reported) {
   const needed = schema.withConditions(reported);
   return schema.questions.filter(({ attributes }) => {
     const names = attributes.map(({ name }) => name);

@@ -2,7 +2,7 @@
 
 import { protection } from "../protection.js";
 import { Questionnaire } from "../questionnaire.js";
-import { chosen, wordingIn } from "./languages.js";
+import { chooseLanguage, loadWording } from "./languages.js";
 import { happening, inHundred, outlook } from "./opening.js";
 import { receipt } from "./receipt.js";
 
@@ -83,8 +83,8 @@ export async function receiptOf(client, survey, { language, record } = {}) {
   return receipt(survey, client.report(survey.id), await wordsOf(survey, language), record);
 }
 
-/** @type {(survey: Survey, language?: string) => ReturnType<typeof wordingIn>} */
+/** @type {(survey: Survey, language?: string) => ReturnType<typeof loadWording>} */
 function wordsOf({ languages }, language) {
   const preferred = globalThis.navigator?.languages ?? [];
-  return wordingIn(chosen(languages, { named: language ? [language] : [], preferred }));
+  return loadWording(chooseLanguage(languages, { named: language ? [language] : [], preferred }));
 }

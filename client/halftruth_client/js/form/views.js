@@ -52,7 +52,7 @@ export function element(tag, attributes = {}, ...children) {
  * @param {string} text
  * @param {Wording} words
  */
-export function ofSurvey(text, { isForeign, language, direction }) {
+export function surveyText(text, { isForeign, language, direction }) {
   return isForeign ? element("span", { lang: language, dir: direction }, text) : text;
 }
 
@@ -107,8 +107,8 @@ export function review({ answers, isHidden, lasts, back, send }, words) {
 /** @type {(heading: string, rows: readonly Line[], style: string, words: Wording) => HTMLElement} */
 export function card(heading, rows, style, words) {
   const lines = rows.flatMap(({ label, value }) => [
-    element("dt", {}, ofSurvey(label, words)),
-    element("dd", {}, ofSurvey(value, words)),
+    element("dt", {}, surveyText(label, words)),
+    element("dd", {}, surveyText(value, words)),
   ]);
   return element("div", { class: style }, element("h3", {}, heading), element("dl", {}, ...lines));
 }

@@ -82,7 +82,7 @@ export class Wording {
    * @param {string} name
    * @returns {readonly string[]}
    */
-  around(key, name) {
+  splitAround(key, name) {
     return this.text(key).split(`{${name}}`);
   }
 

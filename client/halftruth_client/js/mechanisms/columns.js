@@ -36,7 +36,7 @@ export function sampleColumns(codes, shape, same, other, below) {
  */
 function changedFrom(codes, shape, changed, later, draw) {
   const report = [...codes];
-  report[changed] = another(Number(draw / later), codes[changed]);
+  report[changed] = otherValue(Number(draw / later), codes[changed]);
   let rest = draw % later;
   for (let j = shape.length - 1; j > changed; j -= 1) {
     report[j] = Number(rest % shape[j]);
@@ -51,6 +51,6 @@ function changedFrom(codes, shape, changed, later, draw) {
  * @param {number} position
  * @param {number} code The true value.
  */
-export function another(position, code) {
+export function otherValue(position, code) {
   return position < code ? position : position + 1;
 }

@@ -34,7 +34,7 @@ export function isPrime(number) {
  * @param {number} cell
  * @param {number} symbols Number of points.
  */
-export function placed(cell, symbols) {
+export function pointOfCell(cell, symbols) {
   const ring = BigInt(ringOf(symbols));
   const shift = ring / 3n;
   const most = BigInt(symbols);
@@ -131,7 +131,7 @@ export function pointOf(vector, prime) {
  * @param {number} product
  * @param {number} prime
  */
-export function solved(point, others, product, prime) {
+export function solveCoordinate(point, others, product, prime) {
   const place = point.indexOf(1);
   const vector = [...others.slice(0, place), 0, ...others.slice(place)];
   const rest = (product - scalar(point, vector)) % prime;

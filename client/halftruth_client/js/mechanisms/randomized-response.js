@@ -2,7 +2,7 @@
 
 import { SurveyError } from "../errors.js";
 import { gcd, ONE, Rational } from "../rational.js";
-import { another } from "./columns.js";
+import { otherValue } from "./columns.js";
 import { AttributeMechanism, byAttribute } from "./per_attribute.js";
 
 /**
@@ -69,7 +69,7 @@ export class RandomizedResponse extends AttributeMechanism {
 
 /** @type {(weights: Weights, code: number, draw: bigint) => number} */
 function reportedOf({ same, other }, code, draw) {
-  return draw < same ? code : another(Number((draw - same) / other), code);
+  return draw < same ? code : otherValue(Number((draw - same) / other), code);
 }
 
 /** @type {(p: Rational, size: bigint) => Weights} */

@@ -6,16 +6,9 @@
 import { ParameterError, SurveyError } from "../errors.js";
 import { ONE, Rational } from "../rational.js";
 import { least, most, twoLikelihoods } from "./base.js";
-import { another } from "./columns.js";
+import { otherValue } from "./columns.js";
 import {
-  codesOf,
-  coordinates,
-  digits,
-  isPrime,
-  placed,
-  pointOf,
-  scalar,
-  solved,
+  codesOf, coordinates, digits, isPrime, pointOf, pointOfCell, scalar, solveCoordinate,
 } from "./projective.js";
 import { expand, isWithin, positionsOf, readClasses } from "./views.js";
 
@@ -121,12 +114,12 @@ export class SplitQuestionnaire {
     const draw = below(own + denominator * BigInt(symbols - subsetSize));
     const isOwn = draw < own;
     const place = Number(isOwn ? draw / numerator : (draw - own) / denominator);
-    if (dimension === 0) return isOwn ? cell : another(place, cell);
+    if (dimension === 0) return isOwn ? cell : otherValue(place, cell);
     // The orthogonal points are those of the other coordinates, the one of the pivot being solved
     // from ⟨u,y⟩ = 0. Each other point has one vector with ⟨u,y⟩ = 1, which is solved likewise.
     const others = (isOwn ? coordinates : digits)(place, this.prime, dimension - 1);
-    const point = coordinates(placed(cell, symbols), this.prime, dimension);
-    return pointOf(solved(point, others, isOwn ? 0 : 1, this.prime), this.prime);
+    const point = coordinates(pointOfCell(cell, symbols), this.prime, dimension);
+    return pointOf(solveCoordinate(point, others, isOwn ? 0 : 1, this.prime), this.prime);
   }
 
   /** @type {Mechanism["likelihoods"]} */
@@ -219,7 +212,7 @@ export class SplitQuestionnaire {
   /** @type {(symbol: number, cell: number, response: Response) => boolean} */
   #isOwn(symbol, cell, { symbols, dimension }) {
     if (dimension === 0) return symbol === cell;
-    const point = coordinates(placed(cell, symbols), this.prime, dimension);
+    const point = coordinates(pointOfCell(cell, symbols), this.prime, dimension);
     return scalar(point, coordinates(symbol, this.prime, dimension)) % this.prime === 0;
   }
 }

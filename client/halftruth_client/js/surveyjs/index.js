@@ -3,7 +3,7 @@
 import { inLanguage, isLanguage } from "../documents.js";
 import { HalftruthError, ParameterError } from "../errors.js";
 import { failure, outcome, refusal } from "../form/closing.js";
-import { chosen, wordingIn } from "../form/languages.js";
+import { chooseLanguage, loadWording } from "../form/languages.js";
 import { opening } from "../form/opening.js";
 import { element } from "../form/views.js";
 import { Wording } from "../form/wording.js";
@@ -94,7 +94,7 @@ class ModelView {
   async #localize() {
     const named = [this.model.locale].filter(isLanguage);
     const { languages = [] } = this.session.survey ?? {};
-    this.#words = await wordingIn(chosen(languages, { named, preferred: [] }));
+    this.#words = await loadWording(chooseLanguage(languages, { named, preferred: [] }));
   }
 
   /** @param {import("./fields.js").Names} map */
