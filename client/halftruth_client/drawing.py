@@ -157,7 +157,6 @@ def _in_one_spelling(answer: Answer) -> str | list[str]:
 
 
 def _perturbed(survey: Survey, codes: NDArray[np.int64]) -> list[tuple[int, ...]]:
-    mechanism, schema = survey.mechanism, survey.schema
     if len(codes) == 1:
-        return [mechanism.perturb(schema, codes[0].tolist())]
-    return list(map(tuple, mechanism.perturb_many(schema, codes).tolist()))
+        return [survey.perturbation.report(codes[0].tolist())]
+    return list(map(tuple, survey.perturbation.reports(codes).tolist()))

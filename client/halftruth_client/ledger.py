@@ -52,15 +52,15 @@ class LedgerEntry(msgspec.Struct, frozen=True):
         values: Sequence[int] | None = None,
     ) -> "LedgerEntry":
         """Return the cost of a report of a survey; without `values`, of all of it."""
-        schema, mechanism = survey.schema, survey.mechanism
-        reported = None if values is None else mechanism.reported(schema, values)
+        perturbation = survey.perturbation
+        reported = None if values is None else perturbation.reported(values)
         questions: dict[str, str] = {}
-        for question in schema.questions:
-            gamma = mechanism.question_amplification(schema, question, reported=reported)
+        for question in survey.schema.questions:
+            gamma = perturbation.amplification(question, reported=reported)
             # What is sent unperturbed has no bound, and no ledger can keep one.
             if isinstance(gamma, Fraction) and gamma > 1:
                 questions[question.name] = round_up_rational(gamma)
-        whole = _written(mechanism.spent_amplification(schema))
+        whole = _written(perturbation.spent_amplification)
         return cls(survey.id, survey.digest, whole, questions, survey.series, operator)
 
 

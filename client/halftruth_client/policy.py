@@ -79,11 +79,11 @@ class PrivacyPolicy:
             )
         amplification = accepted_amplification(survey, self.unprotected)
         if amplification > self._max_gamma:
-            schema, mechanism = survey.schema, survey.mechanism
+            schema, perturbation = survey.schema, survey.perturbation
             revealed = [
                 name
                 for name in schema.names
-                if name not in self.unprotected and mechanism.reveals(schema, name)
+                if name not in self.unprotected and perturbation.reveals(name)
             ]
             reason = (
                 f"; a report can reveal '{revealed[0]}'; expected a survey that protects it, or a"

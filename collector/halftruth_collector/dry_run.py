@@ -77,7 +77,7 @@ def allowed_by_form(survey: Survey) -> list[str]:
 
     The operator published the survey and asks with it, so says what is not sensitive.
     """
-    provable = survey.mechanism.provable(survey.schema)
+    provable = survey.perturbation.provable
     return [
         attribute.name
         for attribute in survey.schema.attributes
@@ -99,16 +99,14 @@ def why_form_refuses(survey: Survey, max_gamma: str) -> str | None:
     limit = parse_rational(max_gamma, "max_gamma")
     if survey.mechanism.randomized_by != "device":
         return "respondents randomized their answers themselves, for 'halftruth reports read'"
-    schema, mechanism = survey.schema, survey.mechanism
+    schema, perturbation = survey.schema, survey.perturbation
     harmless = set(allowed_by_form(survey))
     amplification = accepted_amplification(survey, harmless)
     if amplification <= limit:
         return None
     if amplification == math.inf:
         names = [
-            name
-            for name in schema.names
-            if name not in harmless and mechanism.reveals(schema, name)
+            name for name in schema.names if name not in harmless and perturbation.reveals(name)
         ]
         said = ", ".join(f"'{name}'" for name in names)
         return f"a report can rule out an answer to {said} (γ is infinite)"

@@ -89,7 +89,7 @@ def of_survey(survey: Survey) -> str:
     data["mechanism"] = mechanism
     if "views" in mechanism:
         kept = {key: value for key, value in mechanism.items() if key not in _CHOSEN}
-        longest = survey.mechanism.reconstruction(survey.schema).max_order
+        longest = max(len(view.positions) for view in survey.perturbation.views)
         for most in range(min(longest, _MOST_TRIED), 0, -1):
             short = write(data | {"mechanism": kept | {"max_length": most}})
             if _has_digest(short, survey.digest):

@@ -29,7 +29,7 @@ with Store(os.environ.get("HALFTRUTH_DATABASE", "sqlite:///halftruth.db")) as st
         leaving[other] = rng.random(other.sum()) < 0.15
         answers = np.stack([team, sleep, exhausted, leaving], axis=1).astype(np.int64)
         survey = read_survey(f"mood-{wave}.toml")
-        reports = survey.mechanism.perturb_many(survey.schema, answers, rng).tolist()
+        reports = survey.perturbation.reports(answers, rng).tolist()
         drawn = [Report(id=UUID(bytes=rng.bytes(16)), values=values) for values in reports]
         for start in range(0, PEOPLE, 1_000):
             store.reports.add(survey.id, survey.digest, drawn[start : start + 1_000])

@@ -23,7 +23,7 @@ leaving = rng.random(PEOPLE) < 0.15 + 0.35 * bullied + 0.10 * (age == 0)
 answers = np.stack([age, team, bullied, leaving], axis=1).astype(np.int64)
 
 survey = read_survey("work.toml")
-reports = survey.mechanism.perturb_many(survey.schema, answers, rng)
+reports = survey.perturbation.reports(answers, rng)
 with Store(os.environ.get("HALFTRUTH_DATABASE", "sqlite:///halftruth.db")) as store:
     for start in range(0, PEOPLE, 1_000):
         batch = [

@@ -107,24 +107,20 @@ class Protection:
         >>> protection.record.gamma, protection.answer.gamma
         (Fraction(9, 1), Fraction(3, 1))
         """
-        schema, mechanism = survey.schema, survey.mechanism
-        unperturbed = mechanism.unperturbed(schema)
-        provable = mechanism.provable(schema)
+        schema, mechanism, perturbation = survey.schema, survey.mechanism, survey.perturbation
+        unperturbed, provable = perturbation.unperturbed, dict(perturbation.provable)
         known = unperturbed.union(public, provable)
-        answers = [
-            mechanism.question_amplification(schema, question, known)
-            for question in schema.questions
-        ]
+        answers = [perturbation.amplification(each, public=known) for each in schema.questions]
         # If one is asked depending on the other, a report of one informs about both.
         asked_after = schema.conditional.intersection(provable)
         shared = math.prod([provable[name].amplification for name in asked_after])
         for name in asked_after:
             [group] = [g for g in schema.components(unperturbed.union(public)) if name in g]
-            others = mechanism.amplification(schema, set(schema.names) - group | {name})
+            others = perturbation.amplification(public=set(schema.names) - group | {name})
             of_one = provable[name].amplification * others
             provable[name] = replace(provable[name], amplification=of_one)
         return cls(
-            record=Guarantee(mechanism.amplification(schema, public=known) * shared),
+            record=Guarantee(perturbation.amplification(public=known) * shared),
             answer=Guarantee(max(answers) * shared),
             protected=tuple(name for name in schema.names if name not in known),
             unperturbed=tuple(name for name in schema.names if name in unperturbed),
@@ -206,7 +202,7 @@ def accepted_amplification(survey: Survey, unprotected: Collection[str]) -> Frac
     """Return the amplification that a caller accepts, who allows some attributes to be unprotected.
 
     It decides whether a survey is accepted, and never what a report of it spends: that is
-    :meth:`.Mechanism.spent_amplification`. An allowed attribute that is perturbed and has a
+    :attr:`.Perturbation.spent_amplification`. An allowed attribute that is perturbed and has a
     condition counts, since a report of it informs about that condition.
 
     Parameters
@@ -214,16 +210,16 @@ def accepted_amplification(survey: Survey, unprotected: Collection[str]) -> Frac
     unprotected : collection of str
         Attributes that may be; of one with a provable answer, only that answer.
     """
-    schema, mechanism = survey.schema, survey.mechanism
+    perturbation = survey.perturbation
     allowed = {
         attribute.name
-        for attribute in schema.attributes
+        for attribute in survey.schema.attributes
         if attribute.name in unprotected
-        and (not attribute.ask_if or mechanism.reveals(schema, attribute.name))
+        and (not attribute.ask_if or perturbation.reveals(attribute.name))
     }
-    provable = mechanism.provable(schema).items()
-    others = [proof.amplification for name, proof in provable if name in allowed]
-    return mechanism.amplification(schema, allowed) * math.prod(others)
+    proofs = perturbation.provable.items()
+    others = [proof.amplification for name, proof in proofs if name in allowed]
+    return perturbation.amplification(public=allowed) * math.prod(others)
 
 
 def percent(share: Fraction) -> str:

@@ -10,9 +10,8 @@ from fractions import Fraction
 import msgspec
 
 from .errors import ParameterError, SurveyError
-from .mechanisms import Mechanism
+from .mechanisms import Perturbation
 from .rational import approximately, format_rational, parse_rational
-from .schema import Schema
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 #: Largest number of a wave.
@@ -55,14 +54,14 @@ class Series(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise _fault("total_gamma", "an amplification above 1")
         msgspec.structs.force_setattr(self, "total_gamma", canonical)
 
-    def check(self, schema: Schema, mechanism: Mechanism) -> None:
+    def check(self, perturbation: Perturbation) -> None:
         """Check that the total has room for a report of this wave.
 
         Raises
         ------
         SurveyError
         """
-        gamma = mechanism.spent_amplification(schema)
+        gamma = perturbation.spent_amplification
         if gamma > Fraction(self.total_gamma):
             raise _fault(
                 "total_gamma", f"at least the amplification of this wave, {approximately(gamma)}"

@@ -19,7 +19,14 @@ from .attribute import repeated
 from .documents import AttributeDocument, TextDocument, arranged, document_of, written
 from .errors import HalftruthError, SurveyError, listing
 from .framing import Framing
-from .mechanisms import MECHANISMS, AnyParameters, DistortionMatrices, Mechanism, ReportSpace
+from .mechanisms import (
+    MECHANISMS,
+    AnyParameters,
+    DistortionMatrices,
+    Mechanism,
+    Perturbation,
+    ReportSpace,
+)
 from .protocol.base import prepare
 from .schema import Schema
 from .series import Series
@@ -118,12 +125,11 @@ class Survey:
         languages = _languages(self.languages, texts, documents)
         object.__setattr__(self, "languages", languages)
         self.schema.check_conditions()
-        self.mechanism.check(self.schema)
-        self.mechanism.check_conditions(self.schema)
+        self.perturbation.check_conditions()
         # A parameter that cannot be written is refused here, not when the survey is published.
         self.mechanism.parameters()
         if self.series is not None:
-            self.series.check(self.schema, self.mechanism)
+            self.series.check(self.perturbation)
 
     @classmethod
     def from_toml(cls, text: str) -> "Survey":
@@ -212,9 +218,14 @@ class Survey:
         return in_language(self.description, *languages)
 
     @cached_property
+    def perturbation(self) -> Perturbation:
+        """The mechanism bound to the schema."""
+        return self.mechanism.bind(self.schema)
+
+    @property
     def report_space(self) -> ReportSpace:
         """Names and sizes of the columns of a report."""
-        return self.mechanism.report_space(self.schema)
+        return self.perturbation.space
 
     @cached_property
     def canonical_json(self) -> bytes:

@@ -10,8 +10,9 @@ from halftruth_collector.demo.census import SCHEMA, census_codes, census_counts,
 from halftruth_collector.demo.comparison import root_mean_square_errors
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.likelihood import independence
+from halftruth_collector.estimation.planning.bound import information_bound
+from halftruth_collector.estimation.reconstruction import of_perturbation
 from halftruth_shared import GammaDiagonal, Mechanism, RandomizedResponse, SplitQuestionnaire
-from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound
 from multi_freq_ldpy.mdim_freq_est import RSpFD_solution, SMP_solution, SPL_solution
 from numpy.typing import NDArray
 from pure_ldp.frequency_oracles.hadamard_response import (
@@ -64,14 +65,14 @@ def errors_of_dependent_answers() -> tuple[list[str], list[list[str]]]:
     table = np.sum(kinds, axis=0)
     mechanism = SplitQuestionnaire.designed(SCHEMA, GAMMA, (), dict.fromkeys(LENGTHS, 1.0))
     survey = census_survey("dependent", mechanism)
-    reconstruction = mechanism.reconstruction(SCHEMA)
+    reconstruction = of_perturbation(mechanism.bind(SCHEMA))
     squares: dict[str, list[Array]] = {}
     for seed in range(SURVEYS):
         rng = np.random.default_rng(seed)
         drawn = rng.choice(table.size, TRUTH.reports, p=table.ravel() / table.sum())
         records = np.stack(np.unravel_index(drawn, table.shape), axis=1)
         truth = Counts.from_reports(AS_THEY_ARE, records)
-        reports = mechanism.perturb_many(SCHEMA, records, rng)
+        reports = mechanism.bind(SCHEMA).reports(records, rng)
         estimator = Estimator(survey, Counts.from_reports(survey, reports))
         whole = independence(reconstruction, estimator.counts)
         for name, support in {
@@ -130,7 +131,7 @@ def _simulated(mechanism: Mechanism) -> Iterator[Estimator]:
     """Estimators of simulated surveys."""
     survey = census_survey("census", mechanism)
     for seed in range(SURVEYS):
-        reports = mechanism.perturb_many(SCHEMA, census_codes(), np.random.default_rng(seed))
+        reports = mechanism.bind(SCHEMA).reports(census_codes(), np.random.default_rng(seed))
         yield Estimator(survey, Counts.from_reports(survey, reports))
 
 

@@ -50,7 +50,7 @@ def figures() -> Iterator[Figure]:
     if path is None:
         return
     survey = census_survey("census", GammaDiagonal(19))
-    reports = survey.mechanism.perturb_many(SCHEMA, census_codes()).tolist()
+    reports = survey.perturbation.reports(census_codes()).tolist()
     with tempfile.TemporaryDirectory() as folder:
         database = f"sqlite:///{Path(folder) / 'bench.db'}"
         with Store(database) as store:

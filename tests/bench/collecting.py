@@ -28,7 +28,7 @@ import sending
 import wrk
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
-from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
+from halftruth_collector.demo.census import census_codes, census_survey
 from halftruth_collector.demo.process import collector_process
 from halftruth_collector.store.tables import report_ids
 from halftruth_shared import GammaDiagonal
@@ -138,7 +138,7 @@ def _batch() -> Batch:
 
 def _reports(count: int) -> list[Report]:
     """Reports of people drawn from CENSUS."""
-    perturbed = SURVEY.mechanism.perturb_many(SCHEMA, RNG.choice(CODES, count), RNG).tolist()
+    perturbed = SURVEY.perturbation.reports(RNG.choice(CODES, count), RNG).tolist()
     return [Report(id=uuid4(), values=values) for values in perturbed]
 
 

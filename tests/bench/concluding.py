@@ -11,6 +11,7 @@ import pandas as pd
 from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
 from halftruth_collector.estimation import Counts, Estimator, Rules, likelihood
 from halftruth_collector.estimation.measures import MEASURE_NAMES
+from halftruth_collector.estimation.reconstruction import of_perturbation
 from halftruth_shared import GammaDiagonal, RandomizedResponse, SplitQuestionnaire, Survey
 from measure import Comparison, by_turns
 from mining import MIN_SUPPORT, perturbed
@@ -71,7 +72,7 @@ def best_guess() -> Iterator[Comparison]:
         RandomizedResponse.for_amplification(SCHEMA, 19),
     ):
         counts = perturbed(census_survey("census", mechanism))
-        reconstruction = mechanism.reconstruction(SCHEMA)
+        reconstruction = of_perturbation(mechanism.bind(SCHEMA))
         ours, solves = by_turns(
             partial(likelihood.best_guess, reconstruction, counts),
             lambda solve=reconstruction.table, counts=counts: [

@@ -78,7 +78,7 @@ def make(folder: Path, reports: int) -> list[tuple[int, int]]:
     for number in range(reports // ROWS):
         new = ROWS - len(before[0])
         chosen = codes[rng.integers(len(codes), size=new)]
-        symbols = survey.mechanism.perturb_many(SCHEMA, chosen, rng)[:, 0]
+        symbols = survey.perturbation.reports(chosen, rng)[:, 0]
         total += np.bincount(symbols, minlength=len(total))
         ids = np.frombuffer(rng.bytes(16 * new), "V16")
         order = rng.permutation(ROWS)

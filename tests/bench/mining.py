@@ -23,7 +23,7 @@ TRANSACTIONS = [tuple(row) for row in (CODES + np.cumsum([0, *SCHEMA.shape[:-1]]
 
 def perturbed(survey: Survey) -> Counts:
     """The same counts in every run, since the time depends on what is found in them."""
-    reports = survey.mechanism.perturb_many(SCHEMA, CODES, np.random.default_rng(1))
+    reports = survey.perturbation.reports(CODES, np.random.default_rng(1))
     return Counts.from_reports(survey, reports)
 
 

@@ -42,7 +42,7 @@ def one_survey(max_length, reports, seed):
     )
     survey, rng = census_survey("census", mechanism), np.random.default_rng(seed)
     people = PEOPLE[rng.integers(0, len(PEOPLE), reports)]
-    counts = Counts.from_reports(survey, mechanism.perturb_many(SCHEMA, people, rng))
+    counts = Counts.from_reports(survey, mechanism.bind(SCHEMA).reports(people, rng))
     started = time.process_time()
     model = fit_model(survey, counts)
     seconds = time.process_time() - started

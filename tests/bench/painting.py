@@ -36,7 +36,7 @@ def rows() -> Iterator[list[str]]:
     """Seconds of the processor for a page that was seen before, and kilobytes compressed."""
     lengths = dict.fromkeys(range(1, len(SCHEMA.names) + 1), 1.0)
     survey = census_survey("census", SplitQuestionnaire.designed(SCHEMA, "19", (), lengths))
-    values = survey.mechanism.perturb_many(SCHEMA, census_codes(), default_rng(1)).tolist()
+    values = survey.perturbation.reports(census_codes(), default_rng(1)).tolist()
     with tempfile.TemporaryDirectory() as folder:
         config = Config(database=f"sqlite:///{Path(folder) / 'bench.db'}")
         with Store(config.database) as store:

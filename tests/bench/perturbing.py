@@ -42,7 +42,7 @@ def many_records() -> Iterator[Comparison]:
         yield Comparison(
             f"perturb_many, {mechanism.kind} : GRR_Client",
             *by_turns(
-                partial(mechanism.perturb_many, SCHEMA, CODES),
+                partial(mechanism.bind(SCHEMA).reports, CODES),
                 lambda: [GRR_Client(cell, SCHEMA.size, EPSILON) for cell in CELLS],
             ),
             lambda seconds: f"{len(CELLS) / seconds / 1e6:.2f} M records/s",
@@ -57,10 +57,11 @@ def one_record() -> Iterator[Comparison]:
     records = [tuple(codes) for codes in CODES[::24].tolist()]
     values = [cell + 1 for cell in CELLS[::24]]
     for mechanism in MECHANISMS:
+        perturb = mechanism.bind(SCHEMA).report
         yield Comparison(
             f"perturb, {mechanism.kind} : DEClient",
             *by_turns(
-                lambda perturb=mechanism.perturb: [perturb(SCHEMA, record) for record in records],
+                lambda perturb=perturb: [perturb(record) for record in records],
                 lambda: [client.privatise(value) for value in values],
             ),
             lambda seconds: f"{seconds / len(records) * 1e6:.2f} µs",

@@ -73,7 +73,7 @@ def row(mechanism: Mechanism) -> list[str]:
     """Mean and coverage over surveys of these people."""
     survey, fits = Survey("census", "CENSUS", ASKED, mechanism), []
     for seed in range(SURVEYS):
-        reports = mechanism.perturb_many(ASKED, PEOPLE, np.random.default_rng(seed))
+        reports = mechanism.bind(ASKED).reports(PEOPLE, np.random.default_rng(seed))
         fits.append(fit(survey, reports, "respondents"))
     fits = [found for found in fits if found.undefined is None]
     if not fits:
@@ -192,7 +192,7 @@ def print_setting(number: int, world: str, surveys: int) -> None:
         people = rng.choice(shares.size, reports, p=shares.ravel())
         counts = np.bincount(people, minlength=shares.size).reshape(shares.shape)
         found["plain"].append([*plain(sizes, counts), np.zeros(len(truth))])
-        sent = survey.mechanism.perturb_many(schema, cells[people], rng)
+        sent = survey.perturbation.reports(cells[people], rng)
         counted = Counted(
             survey, Counts.from_reports(survey, sent), datetime.now(UTC), min_reports=1
         )

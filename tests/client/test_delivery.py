@@ -12,7 +12,7 @@ from halftruth_client import (
     RequestRefused,
     SurveyRefused,
 )
-from halftruth_shared import GammaDiagonal, ParameterError
+from halftruth_shared import ParameterError, Perturbation
 from halftruth_shared.protocol.terms import Terms
 
 from .conftest import INVITATIONS, OPERATOR, STRANGER, URL, methods, posted, sealing_key, waiting
@@ -208,7 +208,7 @@ def test_terms_that_changed_are_looked_up_before_the_caller_is_blamed(stub, clie
 @pytest.mark.parametrize("given", [0, 2, 4])
 def test_there_is_one_invitation_for_each_record(stub, client, session, record, given, monkeypatch):
     stub.terms = Terms(invitations=True)
-    monkeypatch.setattr(GammaDiagonal, "perturb_many", lambda *_: pytest.fail("drawn"))
+    monkeypatch.setattr(Perturbation, "reports", lambda *_: pytest.fail("drawn"))
     with pytest.raises(ParameterError, match="one for each of the 3 records") as caught:
         client().submit_many(stub.survey, iter([record] * 3), invitations=iter(INVITATIONS[:given]))
     assert caught.value.field == "invitations"

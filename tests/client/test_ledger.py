@@ -337,7 +337,7 @@ def test_two_waves_tell_exactly_what_the_ledger_says(kind, schema):
     ]
     records = feasible(schema)
     likelihoods = [
-        [walked(partial(survey.mechanism.perturb, schema, record)) for record in records]
+        [walked(partial(survey.perturbation.report, record)) for record in records]
         for survey in surveys
     ]
     # What can be seen of the views; then the largest ratio, of all histories and of one question's.

@@ -90,7 +90,7 @@ def filled(http, batch, survey) -> Counts:
     """A collector with 400 perturbed reports, and their counts as counted here."""
     rng = np.random.default_rng(3)
     records = np.stack([rng.integers(0, 2, 400), rng.integers(0, 3, 400)], axis=1)
-    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
+    reports = survey.perturbation.reports(records, rng)
     assert http.post("/v1/surveys/health/reports", json=batch(*reports.tolist())).status_code == 202
     return Counts.from_reports(survey, reports)
 

@@ -250,7 +250,7 @@ def perturbed(survey: Survey, codes: np.ndarray, rng: np.random.Generator) -> np
     """Return reports, at commits before and after the type `Perturbation`."""
     if hasattr(survey, "perturbation"):
         return survey.perturbation.reports(codes, rng)
-    return survey.mechanism.perturb_many(survey.schema, codes, rng)
+    return survey.perturbation.reports(codes, rng)
 
 
 def counted(survey: Survey, reports: np.ndarray, **more: Any) -> Counted:

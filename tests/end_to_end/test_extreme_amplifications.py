@@ -81,7 +81,7 @@ def test_it_is_planned_and_promised(survey):
     assert any("about" in line or "e+" in line for line in result.protection)
     for length in result.mechanisms[0].lengths:
         assert 0 <= length.standard_error <= length.worst_standard_error < np.inf
-    gamma = survey.mechanism.amplification(SCHEMA)
+    gamma = survey.perturbation.amplification()
     assert gamma > 10**300
     assert epsilon(gamma) > 690
     assert Fraction(99, 100) < worst_case_posterior("0.05", gamma) < 1

@@ -170,7 +170,7 @@ def publish(store, survey, people):
     columns = [rng.integers(0, len(a.categories), people) for a in survey.schema.attributes]
     records = np.stack(columns, axis=1)
     operations.publish_survey(store, survey)
-    values = survey.mechanism.perturb_many(survey.schema, records, rng).tolist()
+    values = survey.perturbation.reports(records, rng).tolist()
     reports = [Report(id=uuid4(), values=row) for row in values]
     store.reports.add(survey.id, survey.digest, reports)
 

@@ -106,7 +106,7 @@ from pathlib import Path
 from halftruth_shared import Survey
 survey = Survey.from_json(Path(words[0]).read_bytes())
 record = [0] * len(survey.schema.shape)
-print(len(survey.mechanism.perturb(survey.schema, record)))
+print(len(survey.perturbation.report(record)))
 """
 CONNECT = "from halftruth_client import Analyst, Client\n" + PERTURB
 COMMAND = "from halftruth_collector.cli import main; main()"

@@ -20,6 +20,7 @@ from halftruth_collector.web import create_app
 from halftruth_shared import (
     DistortionMatrices,
     GammaDiagonal,
+    Perturbation,
     RandomizedGammaDiagonal,
     RandomizedResponse,
 )
@@ -74,14 +75,14 @@ def send_and_compare(store, url, mechanism, patch):
     token = operations.create_token(store, "analyst")
 
     sent: list[np.ndarray] = []
-    real = type(mechanism).perturb_many
+    real = Perturbation.reports
 
-    def spy(self, schema, codes, rng=None):
-        reports = real(self, schema, codes, rng)
+    def spy(self, codes, rng=None):
+        reports = real(self, codes, rng)
         sent.append(reports)
         return reports
 
-    patch.setattr(type(mechanism), "perturb_many", spy)
+    patch.setattr(Perturbation, "reports", spy)
     records = [SCHEMA.decode(codes) for codes in census_codes(200).tolist()]
     client = Client(url, max_gamma="1000000000")
     delivery = client.submit_many(client.survey(survey.id), records)

@@ -84,6 +84,10 @@ class Case:
         return DistortionMatrices({f"a{j}": P for j, P in enumerate(self.parameters)})
 
     @cached_property
+    def perturbation(self):
+        return self.mechanism.bind(self.schema)
+
+    @cached_property
     def client_matrices(self):
         """Of a randomized gamma-diagonal: A_r for each r of its grid, ascending."""
         gamma, alpha, steps = Fraction(self.parameters[0]), *self.parameters[1:]

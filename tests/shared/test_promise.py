@@ -118,7 +118,7 @@ class Tally:
 
 def hold_against_promise(case, survey, tally):
     """Hold the largest ratios of a survey's reports against every number that is said of it."""
-    promise, spent = Protection.of(survey), survey.mechanism.spent_amplification(survey.schema)
+    promise, spent = Protection.of(survey), survey.perturbation.spent_amplification
     records, weights = case.feasible(), case.weights()
     apart = position(survey, promise.unperturbed)
     provable = position(survey, promise.provable)
@@ -219,7 +219,7 @@ def hold_surveys(seed, count):
         kinds["several answers"] += any(q.kind == "several" for q in survey.schema.questions)
         kinds["unperturbed"] += bool(Protection.of(survey).unperturbed)
         kinds["perturbed, not sensitive"] += any(
-            not each.sensitive and not survey.mechanism.reveals(survey.schema, each.name)
+            not each.sensitive and not survey.perturbation.reveals(each.name)
             for each in survey.schema.attributes
         )
     return tally, kinds
@@ -231,11 +231,11 @@ def hold_series(seed, count):
     surveys = [
         (survey, hold_against_promise(case, survey, Tally()))
         for case, survey in published_surveys(seed, 60)
-        if survey.mechanism.spent_amplification(survey.schema) < math.inf
+        if survey.perturbation.spent_amplification < math.inf
     ]
     for number in range(count):
         waves = rng.choices(surveys, k=rng.randint(2, 3))
-        spent = [survey.mechanism.spent_amplification(survey.schema) for survey, _ in waves]
+        spent = [survey.perturbation.spent_amplification for survey, _ in waves]
         total = max([*spent, Fraction(rng.choice([3, 81, 729])), Fraction(2)])
         ledger, true = Ledger(), Fraction(1)
         for wave, (survey, worst_ratio) in enumerate(waves, 1):

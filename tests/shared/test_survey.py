@@ -404,7 +404,7 @@ def test_all_but_the_perturbed_attributes_have_the_identity_in_the_published_sur
     assert sorted(matrices) == ["age", "owns.bicycle", "owns.radio"]
     age = matrices["age"]
     assert age == [["1" if u == v else "0" for u in range(85)] for v in range(85)]
-    assert survey.mechanism.unperturbed(survey.schema) == {"age", "owns.radio", "owns.bicycle"}
+    assert survey.perturbation.unperturbed == {"age", "owns.radio", "owns.bicycle"}
     by_hand = PERTURBED.replace("perturbed = {perturbed}\n", "").format(
         sensitive="sensitive = false", languages=""
     )

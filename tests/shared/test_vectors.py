@@ -58,7 +58,7 @@ def all_draws(kind):
 def test_known_bytes_give_the_known_report(vector, draw):
     survey = Survey.from_json(json.dumps(vector["survey"]))
     source = KnownBytes(draw["bytes"])
-    report = survey.mechanism.perturb(survey.schema, survey.schema.encode(draw["record"]), source)
+    report = survey.perturbation.report(survey.schema.encode(draw["record"]), source)
     assert list(report) == draw["values"]
     assert source.consumed == draw["consumed"] < len(source.bytes)
 

@@ -12,7 +12,6 @@ from itertools import pairwise
 import numpy as np
 from halftruth_collector.demo.census import SCHEMA, census_codes
 from halftruth_shared import SplitQuestionnaire
-from halftruth_shared.mechanisms.split_questionnaire.sampling import symbols
 
 WAVES, PEOPLE, GAMMA = 4, 5_000, 19
 MOVED = 0.03
@@ -82,7 +81,7 @@ class Sender:
 
     @property
     def views(self):
-        return self.mechanism.views(SCHEMA)
+        return self.perturbation.views
 
     def draw_views(self, rng, count):
         weights = np.array([view.weight for view in self.views], float)
@@ -105,7 +104,7 @@ class Sender:
         for number, view in enumerate(self.views):
             rows = np.flatnonzero(views == number)
             if rows.size:
-                answer = symbols(view.response, self.mechanism.gamma, cells[rows], draw)
+                answer = view.channel.draw_many(cells[rows], draw)
                 found[rows] = view.first + answer
         return found[:, None]
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation.report_model import report_probabilities
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
@@ -88,10 +89,12 @@ def drawn_counts(survey, shares, people, surveys, target="population", seed=3):
     counts : iterator of Counts
     """
     rng = np.random.default_rng(seed)
-    space, reconstruction = survey.report_space, survey.mechanism.reconstruction(survey.schema)
+    space = survey.report_space
     cells = np.stack(np.indices(space.shape), axis=-1).reshape(-1, len(space.shape))
     records = np.eye(shares.size).reshape(-1, *shares.shape)
-    chances = np.stack([reconstruction.expected(record).ravel() for record in records])
+    chances = np.stack(
+        [report_probabilities(survey.perturbation, record).ravel() for record in records]
+    )
     assert np.allclose(chances.sum(axis=1), 1)
     if target == "population":
         truth, found = shares, rng.multinomial(people, shares.ravel() @ chances, size=surveys)

@@ -12,7 +12,7 @@ NOW = datetime(2026, 5, 9, tzinfo=UTC)
 def counts_of(survey, rows, rng=None):
     """Counts of reports as rows of codes; with a generator, of answers that are perturbed by it."""
     if rng is not None:
-        rows = survey.mechanism.perturb_many(survey.schema, np.asarray(rows), rng)
+        rows = survey.perturbation.reports(np.asarray(rows), rng)
     return Counts.from_reports(survey, rows)
 
 

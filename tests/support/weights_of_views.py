@@ -7,6 +7,7 @@ from itertools import chain, combinations, permutations
 import numpy as np
 from dense_split import belongs
 from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire, Survey
 from halftruth_shared.mechanisms.split_questionnaire.views import ViewClass
 
@@ -68,18 +69,18 @@ class Definition:
 
     def __init__(self, survey):
         self.schema, self.mechanism = survey.schema, survey.mechanism
-        self.views = self.mechanism.views(self.schema)
+        self.views = survey.perturbation.views
         own = {
-            (v.response, v.response.cells): np.array(
-                belongs(v.response.cells, self.mechanism.prime, self.mechanism.direct)
+            (v.channel, v.channel.cells): np.array(
+                belongs(v.channel.cells, self.mechanism.prime, self.mechanism.direct)
             ).T
             for v in self.views
         }
-        self.incidences = [own[v.response, v.response.cells] for v in self.views]
+        self.incidences = [own[v.channel, v.channel.cells] for v in self.views]
         self.public = sorted(self.schema.names.index(name) for name in self.mechanism.public)
         sizes = [self.schema.shape[j] for j in self.public]
         self.public_cells = list(np.ndindex(*sizes))
-        self.columns = [slice(v.first, v.first + v.response.symbols) for v in self.views]
+        self.columns = [slice(v.first, v.first + v.channel.symbols) for v in self.views]
         records = list(np.ndindex(*self.schema.shape))
         total = sum(view.weight for view in self.views)
         gamma = float(self.mechanism.gamma)
@@ -100,12 +101,12 @@ class Definition:
         cells = math.prod(shape[j] for j in free)
         gamma, reports = float(self.mechanism.gamma), sum(by_view)
         pooled = [
-            count * float(v.response.information(self.mechanism.gamma)) / v.response.cells
+            count * float(v.channel.information) / v.channel.cells
             for count, v in zip(by_view, self.views, strict=True)
         ]
         result = np.zeros([shape[j] for j in positions] + list(self.channel.shape[:2]))
         for number, view in enumerate(self.views):
-            response, columns = view.response, self.columns[number]
+            response, columns = view.channel, self.columns[number]
             scale = (gamma - 1) * (response.inside - response.common)
             scale /= response.symbols + (gamma - 1) * response.inside
             answers = self.incidences[number].reshape(*view.shape, -1) / scale
@@ -159,7 +160,7 @@ def expected_counts(survey, definition, whole):
     """Counts that are exactly as expected, so many reports that they are whole numbers."""
     gamma = survey.mechanism.gamma
     total = sum(view.weight for view in definition.views)
-    shares = [v.response.share(gamma) * Fraction(v.weight, total * 997) for v in definition.views]
+    shares = [v.channel.share * Fraction(v.weight, total * 997) for v in definition.views]
     factor = math.lcm(*(share.denominator for share in shares), gamma.denominator**2)
     cells, counts = [], []
     arranged = whole.transpose(
@@ -183,13 +184,13 @@ def expected_counts(survey, definition, whole):
 
 def tables(survey):
     """Positions of the attributes of every table that the reports tell of, in some order."""
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
+    unbiased = reconstruction(survey)
     for length in range(1, len(survey.schema.names) + 1):
         for number, chosen in enumerate(combinations(range(len(survey.schema.names)), length)):
             orders = list(permutations(chosen))
             positions = orders[number % len(orders)]
             try:
-                reconstruction.check([survey.schema.names[j] for j in positions])
+                unbiased.check([survey.schema.names[j] for j in positions])
             except ParameterError:
                 continue
             yield positions

@@ -19,6 +19,7 @@ from halftruth_collector.analyses import ANALYSES, Counted, identified
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.measures import MEASURE_NAMES
+from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_shared import (
     Attribute,
     HalftruthError,
@@ -154,7 +155,7 @@ class World:
 
     def counted(self, people: np.ndarray, rng: np.random.Generator) -> Counted:
         """Counts of the perturbed reports of these people."""
-        reports = self.survey.mechanism.perturb_many(self.survey.schema, people, rng)
+        reports = self.survey.perturbation.reports(people, rng)
         return _counted(self.survey, Counts.from_reports(self.survey, reports))
 
     @cached_property
@@ -261,7 +262,7 @@ def _variants(name: str, world: World) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _longest(world: World) -> int:
-    return world.survey.mechanism.reconstruction(world.survey.schema).max_order
+    return reconstruction(world.survey).max_order
 
 
 def _margin(world: World, axis: int) -> dict[str, float]:

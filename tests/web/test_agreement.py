@@ -46,7 +46,7 @@ def published(document):
 
 def perturbed(survey, record, draws):
     codes = survey.schema.encode(record)
-    return [*survey.mechanism.perturb(survey.schema, codes, lambda k: next(draws) % k)]
+    return [*survey.perturbation.report(codes, lambda k: next(draws) % k)]
 
 
 def test_both_refuse_what_would_reveal_a_protected_answer(in_javascript):

@@ -29,7 +29,7 @@ def report():
     records = np.stack([(size * rng.random(2_000) ** 2).astype(int) for size in SCHEMA.shape], 1)
     # Two questions go together, so that there is a table.
     records[:, 5] = records[:, 0]
-    return as_file(survey_report(source_of(SURVEY, SURVEY.mechanism.perturb_many(SCHEMA, records))))
+    return as_file(survey_report(source_of(SURVEY, SURVEY.perturbation.reports(records))))
 
 
 def styles(page, selector, name):

@@ -27,7 +27,7 @@ def filled(live, survey):
     smoker = rng.integers(0, 2, 3_000)
     drinks = np.minimum(smoker + rng.integers(0, 2, 3_000), 2)
     records = np.stack([smoker, drinks, rng.integers(0, 8, 3_000)], axis=1)
-    reports = survey.mechanism.perturb_many(survey.schema, records, rng).tolist()
+    reports = survey.perturbation.reports(records, rng).tolist()
     batch = [Report(id=UUID(int=i), values=values) for i, values in enumerate(reports)]
     live.store.reports.add("work", survey.digest, batch)
     return live

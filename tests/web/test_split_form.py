@@ -88,10 +88,10 @@ def kept(page):
 def asked_about(survey, symbol):
     """Labels of what a symbol is about: found in the views one by one."""
     first = 0
-    for view in survey.mechanism.views(SCHEMA):
-        if first <= symbol < first + view.response.symbols:
+    for view in survey.perturbation.views:
+        if first <= symbol < first + view.channel.symbols:
             return [LABELS["age"], *(LABELS[SCHEMA.names[j]] for j in view.positions)]
-        first += view.response.symbols
+        first += view.channel.symbols
     raise AssertionError(symbol)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from halftruth_shared import Survey
 
+from ..estimation.reconstruction import reconstruction
 from .base import Analysis, Counted, Grid, choices
 
 __all__ = ["ANALYSES", "Analysis", "Counted", "Grid", "choices", "identified"]
@@ -31,5 +32,5 @@ ANALYSES = _analyses()
 
 def identified(survey: Survey) -> list[Analysis[Any, Any]]:
     """Return the analyses whose results reports of a survey identify, however many they are."""
-    most = survey.mechanism.reconstruction(survey.schema).max_order
+    most = reconstruction(survey).max_order
     return [each for each in ANALYSES.values() if each.applies(survey) and each.together <= most]

@@ -29,7 +29,6 @@ from halftruth_shared.analyses.wording import (
     with_interval,
 )
 from halftruth_shared.attribute import OPTION
-from halftruth_shared.mechanisms.variances import error_parts
 from msgspec.structs import replace
 
 from ..estimation.answers import present_items
@@ -40,6 +39,7 @@ from ..estimation.independence import Departures, IndependenceTest
 from ..estimation.intervals import SHARE, Quantity, table_intervals
 from ..estimation.ratios import ConditionalShares, conditional_covariance, conditional_shares
 from ..estimation.selection import adjusted_p_values
+from ..estimation.variances import error_parts
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, names_of_clearest
 from .deciding import decide_each, p_in_words, sign, tested_by, with_adjusted

@@ -27,7 +27,6 @@ from halftruth_shared.analyses.wording import (
     value,
     with_interval,
 )
-from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 from msgspec.structs import replace
 
 from ..estimation.answers import nothing_missing, presence
@@ -45,6 +44,7 @@ from ..estimation.model import (
     shares,
 )
 from ..estimation.regression import Joint, Regression, fit_regression, fit_table
+from ..estimation.table import COVARIANCE_CELLS
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest, errors_naming, middle_answer
 from .coefficients import coefficients_of

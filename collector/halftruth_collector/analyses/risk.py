@@ -15,6 +15,7 @@ from ..disclosure.linking import LinkingRisk, linking_risk_of, shape_of
 from ..estimation.bounds import Array
 from ..estimation.intervals import table_intervals
 from ..estimation.likelihood import project_to_simplex
+from ..estimation.reconstruction import reconstruction
 from . import sentences
 from .base import Analysis, Counted, Grid
 
@@ -253,7 +254,7 @@ def _summaries(result: RiskResult) -> list[str]:
 def _start(survey: Survey) -> RiskQuery:
     """Initial query: the last question, by the first two or as many as reports identify."""
     *others, sensitive = survey.schema.names
-    most = min(2, survey.mechanism.reconstruction(survey.schema).max_order - 1)
+    most = min(2, reconstruction(survey).max_order - 1)
     return RiskQuery(quasi=others[:most] or [sensitive], sensitive=sensitive)
 
 

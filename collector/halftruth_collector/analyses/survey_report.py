@@ -14,15 +14,16 @@ from halftruth_shared.analyses.estimate import Interval, Reliability
 from halftruth_shared.analyses.overview import OverviewQuery, OverviewResult
 from halftruth_shared.analyses.showing import contradicted
 from halftruth_shared.analyses.wording import half_width, items, number, share, share_interval
-from halftruth_shared.mechanisms import TableEstimate
 
 from ..estimation.association import known_covariance
 from ..estimation.bounds import normal_quantile
 from ..estimation.independence import Departures, JointTest
 from ..estimation.intervals import table_intervals
 from ..estimation.ratios import conditional_covariance, conditional_shares
+from ..estimation.reconstruction import reconstruction
 from ..estimation.reliability import reliability, typical
 from ..estimation.selection import listed_alpha
+from ..estimation.table import TableEstimate
 from . import overview
 from .base import Counted, Grid
 from .labels import Labels, labelled
@@ -101,9 +102,9 @@ def survey_report(counted: Counted) -> SurveyReport:
 
 def precision(survey: Survey, reports: int) -> str:
     """Describe the precision of single questions' shares for a number of reports."""
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
+    unbiased = reconstruction(survey)
     worst = max(
-        float(reconstruction.unit_variance([name], "population").worst.max())
+        float(unbiased.unit_variance([name], "population").worst.max())
         for name in survey.schema.names
     )
     width = normal_quantile(1 - _CONFIDENCE) * float(np.sqrt(worst / reports))

@@ -21,13 +21,13 @@ from halftruth_shared.analyses.wording import (
     share,
     value,
 )
-from halftruth_shared.mechanisms.variances import error_parts
 
 from ..estimation.association import known_covariance
 from ..estimation.bounds import Array, normal_quantile, optional
 from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake
 from ..estimation.estimates import covariance_of, estimates
 from ..estimation.intervals import SHARE
+from ..estimation.variances import error_parts
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest
 from .overview import chart_of_questions

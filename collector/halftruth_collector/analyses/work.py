@@ -9,6 +9,7 @@ from halftruth_shared import DomainTooLarge, Survey
 from halftruth_shared.analyses.base import MiningQuery
 
 from ..estimation.itemsets import MAX_SUBSETS, itemsets_by_length
+from ..estimation.reconstruction import reconstruction
 from ..estimation.tables import TABLE_CELLS
 
 #: Most itemsets that an answer may list, some 17 MB of JSON, and most rules that may be examined.
@@ -59,7 +60,7 @@ def affordable_length(survey: Survey, min_support: float, *, rules: bool = False
     """
     schema, combinations, work = survey.schema, 0, 0.0
     attributes = len(schema.names)
-    longest = min(attributes, survey.mechanism.reconstruction(schema).max_order)
+    longest = min(attributes, reconstruction(survey).max_order)
     itemsets = itemsets_by_length(schema, longest)
     for length in range(1, longest + 1):
         combinations += comb(attributes, length)

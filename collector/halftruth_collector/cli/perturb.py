@@ -37,11 +37,11 @@ def perturb(survey_file: str, records: IO[str], output: IO[str]) -> None:
     record is read before anything is written.
     """
     survey = read_survey(survey_file)
-    reports = survey.mechanism.perturb_many(survey.schema, _read(survey, records))
+    reports = survey.perturbation.reports(_read(survey, records))
     writer = csv.writer(output, lineterminator="\n")
     writer.writerow(survey.report_space.names)
     for report in reports.tolist():
-        writer.writerow(survey.mechanism.decode_report(survey.schema, report).values())
+        writer.writerow(survey.perturbation.decode(report).values())
 
 
 @click.command()

@@ -32,8 +32,9 @@ import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Survey
 from halftruth_shared.channels import Channel
 from halftruth_shared.channels.axes import Array, along_axes
-from halftruth_shared.mechanisms.records import RecordReconstruction
 from numpy.typing import ArrayLike
+
+from ..estimation.report_model import report_probabilities
 
 #: Most cells of a table, and most categories of an attribute.
 MAX_CELLS, MAX_CATEGORIES = 2**20, 2**11
@@ -241,14 +242,13 @@ def linking_risk_of(
     people = _people(table)
     if people.shape != shape:
         raise ParameterError(f"table: expected one of shape {shape}", field="table")
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
-    if isinstance(reconstruction, RecordReconstruction) and (
-        factors := reconstruction.factors(names)
-    ):
-        return linking_risk(people, factors)
-    size = np.size(reconstruction.expected(people, names))
+    perturbation = survey.perturbation
+    channel = perturbation.channel(names)
+    if channel is not None and channel.factors:
+        return linking_risk(people, channel.factors)
+    size = np.size(report_probabilities(perturbation, people, names))
     return linking_risk_of_reports(
-        people, lambda cells: reconstruction.expected(cells, names), size
+        people, lambda cells: report_probabilities(perturbation, cells, names), size
     )
 
 

@@ -8,14 +8,17 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, islice
 
 import numpy as np
-from halftruth_shared import DomainTooLarge, Survey, worst_case_posterior
+from halftruth_shared import DomainTooLarge, Perturbation, Survey, worst_case_posterior
 from halftruth_shared.channels.axes import Array
-from halftruth_shared.mechanisms import Reconstruction
 from halftruth_shared.protection import PRIOR, Guarantee, Protection
 from numpy.typing import NDArray
+
+from ..estimation.reconstruction import reconstruction
+from ..estimation.report_model import report_probabilities
 
 #: Most records and most reports for exact posteriors, over all answers to a question.
 MAX_CELLS = 2**24
@@ -110,9 +113,8 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
     >>> yes.prior, round(yes.known, 4), round(yes.bound, 4)
     (0.05, 0.1364, 0.1364)
     """
-    schema, mechanism = survey.schema, survey.mechanism
-    reconstruction = mechanism.reconstruction(schema)
-    unperturbed, provable = mechanism.unperturbed(schema), mechanism.provable(schema)
+    schema, perturbation = survey.schema, survey.perturbation
+    unperturbed, provable = perturbation.unperturbed, perturbation.provable
     few = schema.size * max(schema.shape) <= MAX_CELLS
     whole = people(schema.names) if people is not None and few else None
     question_of = {
@@ -127,13 +129,13 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
             continue
         one_sided = provable.get(attribute.name)
         taken = [] if one_sided is None else [attribute.name]
-        gamma = mechanism.question_amplification(schema, question_of[attribute.name], taken)
+        gamma = perturbation.amplification(question_of[attribute.name], public=taken)
         most = record
         if one_sided is not None:
             gamma *= one_sided.amplification
-            most = mechanism.spent_amplification(schema)
+            most = perturbation.spent_amplification
         hidden = np.isin(
-            np.arange(len(attribute.categories)), mechanism.protected_answers(attribute)
+            np.arange(len(attribute.categories)), survey.mechanism.protected_answers(attribute)
         )
         margin = None if people is None else people([attribute.name]) * hidden
         if margin is not None and not margin.any():
@@ -141,7 +143,7 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
         priors = np.where(hidden, float(PRIOR), 0.0) if margin is None else margin / margin.sum()
         if hidden.sum() == 1:
             priors = hidden.astype(float)
-        joint = None if whole is None else _by_population(reconstruction, whole, j, hidden)
+        joint = None if whole is None else _by_population(perturbation, whole, j, hidden)
         answers = attribute.answers_in()
         for code, category in enumerate(attribute.categories):
             prior = float(priors[code])
@@ -191,22 +193,21 @@ def false_reports(survey: Survey, length: int) -> FalseReports:
     >>> round(false_reports(Survey("s", "S", schema, GammaDiagonal("19")), 1).weight, 4)
     1.1111
     """
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
     names = survey.schema.names
     sets = list(islice(combinations(names, length), MAX_SETS))
-    weight = max(map(reconstruction.largest_weight, sets))
+    weight = max(map(reconstruction(survey).largest_weight, sets))
     return FalseReports(length, weight, len(sets), math.comb(len(names), length))
 
 
 def _by_population(
-    reconstruction: Reconstruction, whole: Array, axis: int, hidden: NDArray[np.bool_]
+    perturbation: Perturbation, whole: Array, axis: int, hidden: NDArray[np.bool_]
 ) -> list[Posterior] | None:
     """Return the posterior of each answer to one question, given the table of all records."""
     parts = np.zeros((whole.shape[axis], *whole.shape))
     for code in np.flatnonzero(hidden):
         place = (slice(None),) * axis + (code,)
         parts[code][place] = whole[place] / whole.sum()
-    joint = _report_probabilities(reconstruction.expected, parts)
+    joint = _report_probabilities(partial(report_probabilities, perturbation), parts)
     return None if joint is None else [_posterior(joint, code) for code in range(len(joint))]
 
 

@@ -36,7 +36,7 @@ def audit_series(survey: Survey, protection: Protection) -> SeriesAudit | None:
     """Audit the series of a survey; None where no device keeps a total."""
     if survey.series is None or protection.series is None:
         return None
-    cost = survey.mechanism.spent_amplification(survey.schema)
+    cost = survey.perturbation.spent_amplification
     total = protection.series.gamma
     waves = None
     if cost > 1:

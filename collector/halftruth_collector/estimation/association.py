@@ -15,7 +15,6 @@ import numpy as np
 from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import MeasureEstimate, Target
 from halftruth_shared.analyses.measures import Association
-from halftruth_shared.mechanisms import TableEstimate
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
@@ -35,6 +34,7 @@ from .measures import (
 )
 from .ratios import Linear, Ratios
 from .reliability import grades, margin
+from .table import TableEstimate
 
 #: Every measure that a table may have.
 ALL = (*MEASURE_NAMES, *ORDERED_NAMES)

@@ -7,9 +7,10 @@ from typing import TypeVar
 import numpy as np
 from halftruth_shared.analyses.base import EstimateQuery
 from halftruth_shared.analyses.reading import fields, make
-from halftruth_shared.mechanisms.variances import check_target as check_target
 from halftruth_shared.protocol.base import Request
 from numpy.typing import NDArray
+
+from .variances import check_target as check_target
 
 Array = NDArray[np.float64]
 

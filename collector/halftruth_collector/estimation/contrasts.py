@@ -19,8 +19,6 @@ import numpy as np
 import scipy
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.comparison import Effect
-from halftruth_shared.mechanisms import TableEstimate
-from halftruth_shared.mechanisms.reconstruction import Sample
 from numpy.typing import NDArray
 
 from .association import known_covariance
@@ -29,6 +27,7 @@ from .domain import SOMEBODY
 from .gradients import Jet
 from .intervals import share_interval
 from .ratios import Linear, Ratios, conditional_shares
+from .table import Sample, TableEstimate
 
 #: A variance is nothing but rounding if it is so small against that without any perturbation.
 _ROUNDING = 1e-12

@@ -18,21 +18,18 @@ from typing import Any
 
 import numpy as np
 from halftruth_shared import EstimateError, ParameterError, Survey
-from halftruth_shared.analyses.base import Contradiction
+from halftruth_shared.analyses.base import Contradiction, Target
 from halftruth_shared.channels import Channel
-from halftruth_shared.mechanisms import Margins, TableEstimate, Target, UnitVariance
-from halftruth_shared.mechanisms.reconstruction import (
-    ReportCounts,
-    ReportPart,
-    Sample,
-    TableSource,
-)
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
 from .counts import Counts
 from .domain import TableMargins
 from .intervals import SHARE, intervals_at
+from .reconstruction import reconstruction
+from .report_model import ReportPart, report_parts
+from .table import Margins, Sample, TableEstimate, TableSource
+from .variances import UnitVariance
 
 #: Level at which reports contradict the design, over all tables that a result looks at.
 LEVEL = 0.01
@@ -233,7 +230,7 @@ def contradictions(
         Whether to look at the table of all of them, too, if it is small.
     """
     tables: list[tuple[str, ...]] = [(name,) for name in names]
-    source = survey.mechanism.reconstruction(survey.schema)
+    source = reconstruction(survey)
     cells = math.prod(survey.schema.shape[j] for j in survey.schema.positions(names))
     if together and 1 < len(names) <= source.max_order and cells <= _CELLS:
         tables.append(tuple(sorted(names, key=survey.schema.names.index)))
@@ -285,9 +282,8 @@ def parts_of(survey: Survey, counts: Counts, names: Sequence[str]) -> list[_Part
     """Reports about some questions alone, by the axes of their table."""
     positions = survey.schema.positions(names)
     shape = tuple(survey.schema.shape[j] for j in positions)
-    source = survey.mechanism.reconstruction(survey.schema)
     parts = []
-    for each in source.parts(counts, names):
+    for each in report_parts(survey.perturbation, counts, names):
         known, others = (
             tuple(positions.index(j) for j in axes) for axes in (each.known, each.positions)
         )
@@ -309,7 +305,7 @@ class RestrictedTables(TableSource):
     def __init__(self, survey: Survey) -> None:
         super().__init__(survey.schema)
         self._survey = survey
-        self._unbiased = survey.mechanism.reconstruction(survey.schema)
+        self._unbiased = reconstruction(survey)
 
     @property
     def max_order(self) -> int:
@@ -322,20 +318,20 @@ class RestrictedTables(TableSource):
     def check(self, attributes: Sequence[str]) -> None:
         self._unbiased.check(attributes)
 
-    def complete(self, counts: ReportCounts) -> bool:
+    def complete(self, counts: Counts) -> bool:
         return False
 
-    def table(self, counts: ReportCounts, attributes: Sequence[str]) -> TableEstimate:
+    def table(self, counts: Counts, attributes: Sequence[str]) -> TableEstimate:
         unbiased = self._unbiased.table(counts, attributes)
         names = [name for name in self.schema.names if name in attributes]
-        parts = parts_of(self._survey, counts, names)  # type: ignore[arg-type]
+        parts = parts_of(self._survey, counts, names)
         if not parts or unbiased.support.size > _CELLS:
             return unbiased
         shares, _ = likeliest_shares(parts, [part.part.counts[None] for part in parts])
         order = [names.index(name) for name in attributes]
         return _RestrictedTable(unbiased, shares[0].transpose(order))
 
-    def margins(self, counts: ReportCounts, attributes: Sequence[str]) -> Margins:
+    def margins(self, counts: Counts, attributes: Sequence[str]) -> Margins:
         return TableMargins(self.table(counts, attributes))
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:

@@ -21,17 +21,17 @@ from typing import Any
 
 import numpy as np
 from halftruth_shared import Attribute, DomainTooLarge, EstimateError, ParameterError, Schema
-from halftruth_shared.analyses.base import Answers
+from halftruth_shared.analyses.base import Answers, Target
 from halftruth_shared.analyses.wording import items
 from halftruth_shared.channels.axes import Places
-from halftruth_shared.mechanisms import Margins, TableEstimate, Target, UnitVariance
-from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS, Sample
 from numpy.typing import NDArray
 
 from .answers import answer_codes, category_codes
 from .bounds import Array
 from .intervals import intervals_at
 from .ratios import ratio_covariance
+from .table import COVARIANCE_CELLS, Margins, Sample, TableEstimate
+from .variances import UnitVariance
 
 #: Against the variances that a variance is the difference of, one that is nothing but rounding.
 _ROUNDING = 1e-12

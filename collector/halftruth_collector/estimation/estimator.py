@@ -19,8 +19,6 @@ from halftruth_shared.analyses.base import (
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.analyses.measures import Association
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
-from halftruth_shared.mechanisms import TableEstimate
-from halftruth_shared.mechanisms.reconstruction import TableSource
 from msgspec.structs import replace
 
 from .association import estimate_associations, estimate_measures
@@ -34,7 +32,9 @@ from .likelihood import WholeTable
 from .measures import MEASURE_NAMES
 from .model.fit import LoglinearModel
 from .model.tables import ModelTables
+from .reconstruction import reconstruction
 from .rules import RuleMargins, Rules, arrange, check_order, mine_rules, sides_of_rule
+from .table import TableEstimate, TableSource
 from .tables import Tables
 
 
@@ -132,8 +132,7 @@ class Estimator:
         elif possible:
             source = RestrictedTables(survey)
         elif population is not None:
-            unbiased = survey.mechanism.reconstruction(survey.schema)
-            source = FinitePopulation(unbiased, counts.reports, population)
+            source = FinitePopulation(reconstruction(survey), counts.reports, population)
         self.tables = Tables(survey, counts, where, missing == "exclude", source)
         self.schema = self.tables.schema
         self._whole = WholeTable(self.tables)

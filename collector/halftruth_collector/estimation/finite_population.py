@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from halftruth_shared import ParameterError
+from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Places
-from halftruth_shared.mechanisms import Margins, TableEstimate, Target
-from halftruth_shared.mechanisms.reconstruction import ReportCounts, Sample, TableSource
-from halftruth_shared.mechanisms.variances import UnitVariance
 
 from .bounds import Array
+from .counts import Counts
+from .table import Margins, Sample, TableEstimate, TableSource
+from .variances import UnitVariance
 
 
 class FinitePopulation(TableSource):
@@ -56,14 +57,14 @@ class FinitePopulation(TableSource):
     def check(self, attributes: Sequence[str]) -> None:
         self._source.check(attributes)
 
-    def complete(self, counts: ReportCounts) -> bool:
+    def complete(self, counts: Counts) -> bool:
         return self._source.complete(counts)
 
-    def table(self, counts: ReportCounts, attributes: Sequence[str]) -> TableEstimate:
+    def table(self, counts: Counts, attributes: Sequence[str]) -> TableEstimate:
         table = self._source.table(counts, attributes)
         return _FiniteTable(table.attributes, table.reports, table, self._sampled)
 
-    def margins(self, counts: ReportCounts, attributes: Sequence[str]) -> Margins:
+    def margins(self, counts: Counts, attributes: Sequence[str]) -> Margins:
         return _FiniteMargins(self._source.margins(counts, attributes), self._sampled)
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:

@@ -32,12 +32,11 @@ from functools import cached_property
 import numpy as np
 import scipy
 from halftruth_shared import ParameterError
-from halftruth_shared.mechanisms import TableEstimate
-from halftruth_shared.mechanisms.reconstruction import Sample
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile, significantly_positive
 from .selection import adjusted_p_values
+from .table import Sample, TableEstimate
 
 #: People that every cell has to expect under independence (Cochran's rule for single cells).
 _LEAST_EXPECTED = 1.0

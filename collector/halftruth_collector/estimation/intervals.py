@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
+from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.estimate import SetKind
-from halftruth_shared.mechanisms import TableEstimate, Target
 from numpy.typing import ArrayLike, NDArray
 
 from .bounds import Array, check_confidence, normal_quantile
+from .table import TableEstimate
 
 KINDS: tuple[SetKind, ...] = get_args(SetKind)
 INTERVAL, OUTSIDE, EVERYTHING, EMPTY, UNDEFINED = range(5)

@@ -21,7 +21,6 @@ import scipy
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Decision, Method, MiningQuery, TypicalError
 from halftruth_shared.analyses.itemsets import ItemsetEstimate
-from halftruth_shared.mechanisms import Margins, TableEstimate
 from numpy.typing import NDArray
 
 from .bounds import Array, logits, normal_quantile
@@ -30,6 +29,7 @@ from .intervals import SHARE, share_interval
 from .likelihood import WholeTable, supports_within
 from .reliability import RELIABILITIES, LengthPrecision, grades, margin, median, typical
 from .selection import discoveries, listed_alpha
+from .table import Margins, TableEstimate
 from .tables import Tables
 
 #: Attribute subsets examined before mining asks for a lower max_length.

@@ -22,18 +22,15 @@ from itertools import accumulate, combinations
 
 import numpy as np
 import scipy
-from halftruth_shared import (
-    DomainTooLarge,
-    EstimateError,
-    NoReports,
-    Reconstruction,
-)
+from halftruth_shared import DomainTooLarge, EstimateError, NoReports
 from halftruth_shared.analyses.base import TypicalError
-from halftruth_shared.mechanisms import Likelihood
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
 from .counts import Counts
+from .reconstruction import reconstruction
+from .report_model import Likelihood, likelihood
+from .table import Reconstruction
 from .tables import Tables
 
 #: Largest whole table that is estimated inside the simplex.
@@ -134,8 +131,7 @@ class WholeTable:
 
     @property
     def _unbiased(self) -> Reconstruction:
-        survey = self._tables.survey
-        return survey.mechanism.reconstruction(survey.schema)
+        return reconstruction(self._tables.survey)
 
     @cached_property
     def _best_guess(self) -> BestGuess:
@@ -187,7 +183,7 @@ def _part_of(whole: Array, tables: Tables, attributes: Sequence[str]) -> Array:
     return np.asarray(kept / kept.sum())
 
 
-def best_guess(reconstruction: Reconstruction, counts: Counts) -> BestGuess:
+def best_guess(unbiased: Reconstruction, counts: Counts) -> BestGuess:
     """The table of all attributes that predicts reports best.
 
     Parameters
@@ -200,10 +196,9 @@ def best_guess(reconstruction: Reconstruction, counts: Counts) -> BestGuess:
     BestGuess
         Biased towards independence, the more so the less the reports tell; it has no error bounds.
     """
-    start = independence(reconstruction, counts)
-    likelihood = reconstruction.likelihood(counts)
-    steps, learned = _steps_by_held_out_reports(likelihood, counts, start)
-    return BestGuess(_guess(likelihood, counts, start, steps), steps, learned)
+    start, model = independence(unbiased, counts), likelihood(unbiased.perturbation, counts)
+    steps, learned = _steps_by_held_out_reports(model, counts, start)
+    return BestGuess(_guess(model, counts, start, steps), steps, learned)
 
 
 def typical_error(squares: Array) -> tuple[float, bool] | None:
@@ -227,33 +222,31 @@ def typical_error(squares: Array) -> tuple[float, bool] | None:
     return math.sqrt(max(mean, 0.0) + margin if bound else mean), bound
 
 
-def independence(reconstruction: Reconstruction, counts: Counts) -> Array:
+def independence(unbiased: Reconstruction, counts: Counts) -> Array:
     """The product of the tables of single attributes, each inside the simplex.
 
     No category has less than one of N reports would be: EM never leaves a share of 0.
     """
-    schema = reconstruction.schema
+    schema = unbiased.schema
     table = np.ones(())
     for name in schema.names:
-        estimate = project_to_simplex(reconstruction.table(counts, [name]).support)
+        estimate = project_to_simplex(unbiased.table(counts, [name]).support)
         shares = np.maximum(estimate, 1 / counts.reports)
         table = np.multiply.outer(table, shares / shares.sum())
     return table
 
 
 def held_out_guesses(
-    reconstruction: Reconstruction, counts: Counts, steps: int
+    unbiased: Reconstruction, counts: Counts, steps: int
 ) -> Iterator[tuple[Counts, Array]]:
     """Parts of the reports, each with the guess of so many steps from all others alone."""
-    likelihood = reconstruction.likelihood(counts)
+    model = likelihood(unbiased.perturbation, counts)
     for rest, part in _divided(counts):
         if rest.reports and part.reports:
-            yield part, _guess(likelihood, rest, independence(reconstruction, rest), steps)
+            yield part, _guess(model, rest, independence(unbiased, rest), steps)
 
 
-def _steps_by_held_out_reports(
-    likelihood: Likelihood, counts: Counts, start: Array
-) -> tuple[int, bool]:
+def _steps_by_held_out_reports(model: Likelihood, counts: Counts, start: Array) -> tuple[int, bool]:
     """The number of EM steps after which held-out reports are likeliest, in the mean.
 
     With it goes whether they are clearly likelier than by independence.
@@ -261,9 +254,9 @@ def _steps_by_held_out_reports(
     divided = [(rest, part) for rest, part in _divided(counts) if rest.reports and part.reports]
     if not divided:
         return 0, False
-    learned = [likelihood.observed(rest) for rest, _ in divided]
-    held_out = [likelihood.observed(part) * part.reports for _, part in divided]
-    before = likelihood.expected(start)
+    learned = [model.observed(rest) for rest, _ in divided]
+    held_out = [model.observed(part) * part.reports for _, part in divided]
+    before = model.expected(start)
     tables, images = [start] * len(divided), [before] * len(divided)
     most = _MOST_WORK // (start.size * len(divided))
     done, best, highest, clear, steps = 0, 0, 0.0, False, 1
@@ -271,8 +264,8 @@ def _steps_by_held_out_reports(
         gain = squares = 0.0
         for number, (rest, _) in enumerate(divided):
             for _ in range(steps - done):
-                tables[number] = _step(likelihood, learned[number], images[number], tables[number])
-                images[number] = likelihood.expected(tables[number])
+                tables[number] = _step(model, learned[number], images[number], tables[number])
+                images[number] = model.expected(tables[number])
             # As if one more report had spoken for independence: nothing is thought impossible.
             predicted = (rest.reports * images[number] + before) / (rest.reports + 1)
             seen = held_out[number] > 0
@@ -299,19 +292,19 @@ def _divided(counts: Counts) -> list[tuple[Counts, Counts]]:
     return pairs
 
 
-def _guess(likelihood: Likelihood, counts: Counts, start: Array, steps: int) -> Array:
+def _guess(model: Likelihood, counts: Counts, start: Array, steps: int) -> Array:
     """The table after so many EM steps."""
-    observed, table = likelihood.observed(counts), start
+    observed, table = model.observed(counts), start
     for _ in range(steps):
-        table = _step(likelihood, observed, likelihood.expected(table), table)
+        table = _step(model, observed, model.expected(table), table)
     return table
 
 
-def _step(likelihood: Likelihood, observed: Array, image: Array, table: Array) -> Array:
+def _step(model: Likelihood, observed: Array, image: Array, table: Array) -> Array:
     """One EM step; the image is Aπ."""
     # Where nothing was reported, the image may be 0.
     ratio = np.divide(observed, image, out=np.zeros_like(image), where=observed > 0)
-    return table * likelihood.adjoint(ratio)
+    return table * model.adjoint(ratio)
 
 
 def project_to_simplex(values: Array) -> Array:

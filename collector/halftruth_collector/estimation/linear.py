@@ -26,12 +26,14 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 from halftruth_shared import ParameterError
-from halftruth_shared.mechanisms import TableEstimate, Target
+from halftruth_shared.analyses.base import Target
 from numpy.typing import NDArray
 
 from .bounds import SIGNIFICANT, Array
 from .equation import Equation
+from .reconstruction import reconstruction
 from .regression import Regression, without_numbers
+from .table import TableEstimate
 from .tables import Tables
 
 #: Smallest second moment that is not rounding, of a column whose largest value is 1.
@@ -123,7 +125,7 @@ def fit_linear_pairs(tables: Tables, model: Equation) -> Regression:
     reports = tables.counts.reports
     if reports < 2:
         return without_numbers(size - 1, "one report shows no error")
-    reconstruction = tables.survey.mechanism.reconstruction(tables.survey.schema)
+    unbiased = reconstruction(tables.survey)
 
     def covariance_of(left: Array, right: Array) -> Array:
         forms = {
@@ -132,7 +134,7 @@ def fit_linear_pairs(tables: Tables, model: Equation) -> Regression:
         }
         products = sum(
             (numbers[:, None] * each).T @ each
-            for numbers, each in reconstruction.contributions(tables.counts, forms)
+            for numbers, each in unbiased.contributions(tables.counts, forms)
         )
         return np.asarray(products) / (reports * (reports - 1))
 

@@ -26,13 +26,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from halftruth_shared import DomainTooLarge
-from halftruth_shared.mechanisms import TableEstimate, Target
+from halftruth_shared.analyses.base import Target
 from numpy.typing import NDArray
 
 from .bounds import SIGNIFICANT, Array
 from .equation import Equation
 from .predictors import Predictors
 from .responses import Outcome, Response
+from .table import TableEstimate
 
 #: Largest linear predictor, in either direction, of a model of odds: odds of three millions.
 _FARTHEST = 15.0

@@ -14,7 +14,6 @@ from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Items, Target
 from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
-from halftruth_shared.mechanisms import Margins
 from numpy.typing import NDArray
 
 from .answers import category_code
@@ -28,6 +27,7 @@ from .measures import NAMES, Cells, check_measures, find_measure
 from .ratios import ConfidenceMoments, confidence_moments, logit_sets
 from .reliability import Grades, grades, margin
 from .selection import listed_alpha
+from .table import Margins
 from .tables import Tables
 
 #: Rules examined before mining asks for fewer.

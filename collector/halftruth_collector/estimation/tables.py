@@ -6,15 +6,15 @@ from functools import cached_property, partial
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
-from halftruth_shared.analyses.base import Answers, Group, Interval
+from halftruth_shared.analyses.base import Answers, Group, Interval, Target
 from halftruth_shared.analyses.wording import half_width, items, percent
-from halftruth_shared.mechanisms import Margins, TableEstimate, Target
-from halftruth_shared.mechanisms.reconstruction import TableSource
 
 from .bounds import NEARLY_LINEAR, TOO_SMALL, Array, check_confidence, normal_quantile
 from .counts import Counts
 from .domain import DomainMargins, DomainTable, Restriction, TableMargins
 from .intervals import SHARE, intervals_at
+from .reconstruction import reconstruction
+from .table import Margins, TableEstimate, TableSource
 
 #: Largest table that is handed out: as a message, each of its cells takes about a kilobyte.
 TABLE_CELLS = 2**16
@@ -61,7 +61,7 @@ class Tables:
         source: TableSource | None = None,
     ) -> None:
         self.survey, self.counts = survey, counts
-        self.reconstruction = source or survey.mechanism.reconstruction(survey.schema)
+        self.reconstruction = source or reconstruction(survey)
         self.restriction = Restriction(self.reconstruction.schema, where or {}, answered)
         self.schema = self.restriction.schema
         self._where = list(self.restriction.where)

@@ -21,7 +21,6 @@ import numpy as np
 import scipy
 from halftruth_shared import Attribute
 from halftruth_shared.analyses.base import Target
-from halftruth_shared.mechanisms import TableEstimate
 
 from .answers import answer_codes, answered
 from .association import known_covariance
@@ -31,6 +30,7 @@ from .distribution import Scale, distributions, mean_differences, scale_of
 from .domain import SOMEBODY
 from .estimator import Estimator
 from .intervals import DIFFERENCE, SHARE, Quantity, mean_of, table_intervals
+from .table import TableEstimate
 
 
 @dataclass(frozen=True, eq=False)

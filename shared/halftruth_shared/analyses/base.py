@@ -15,7 +15,6 @@ from msgspec import Meta
 from halftruth_shared.analyses.wording import items as words
 
 from ..errors import ParameterError
-from ..mechanisms import Target as Target
 from ..protocol.base import Message, Request
 from .claims import Claim, Test
 from .estimate import ESTIMATE_COLUMNS, Estimate, estimate_cells, expanded, expanded_cells
@@ -32,6 +31,9 @@ Decision = Literal["frequent", "undecided"]
 
 #: What supports are.
 Method = Literal["moment", "likelihood", "model"]
+
+#: Target of inference: a population that the respondents are a sample of, or these alone.
+Target = Literal["population", "respondents"]
 
 #: Where the shares of groups and the confidences of rules come from.
 Source = Literal["moment", "model"]

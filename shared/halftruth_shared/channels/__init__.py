@@ -1,6 +1,6 @@
 """Channels: FRAPP's matrix A as a structured operator, from true tables to tables of reports."""
 
-from .base import Channel, MarginMoments, WeightMoments
+from .base import Channel, MarginMoments, Operator, WeightMoments
 from .dense import Dense
 from .kronecker import Kronecker
 from .uniform_mixture import UniformMixture
@@ -10,6 +10,7 @@ __all__ = [
     "Dense",
     "Kronecker",
     "MarginMoments",
+    "Operator",
     "UniformMixture",
     "WeightMoments",
 ]

@@ -48,7 +48,7 @@ def beside(first: Step, second: Step) -> Step:
     return lambda table: np.concatenate([first(table), second(table)], axis=-1)
 
 
-def together(first: Places, second: Places, shape: tuple[int, ...]) -> Places:
+def joint_cell(first: Places, second: Places, shape: tuple[int, ...]) -> Places:
     """Return the places of the union of two cells, in margins of this shape."""
     open_place = np.array(shape) - 1
     if ((first != second) & (first != open_place) & (second != open_place)).any():

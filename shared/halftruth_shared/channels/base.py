@@ -13,10 +13,11 @@ is the sum of its weights for the cells that the margin sums up.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .axes import Array, Places
 
@@ -65,8 +66,38 @@ class WeightMoments:
     total: Array
 
 
-class Channel(ABC):
-    """A column-stochastic, invertible map between tables."""
+class Operator(ABC):
+    """A column-stochastic map from the cells of a table to reports."""
+
+    @property
+    @abstractmethod
+    def reports(self) -> int:
+        """Number of different reports."""
+
+    @property
+    def factors(self) -> "tuple[Channel, ...] | None":
+        """The channel of each axis, None if it does not change each by itself."""
+        return None
+
+    @abstractmethod
+    def amplification(self, axes: Collection[int]) -> Fraction | float:
+        """Return how many times as likely a report can be for one cell as for another, at most.
+
+        Compared are cells that differ along some axes alone. It is exact, 1 for no axes, and
+        infinite where a report can rule a cell out.
+        """
+
+    @abstractmethod
+    def forward(self, x: Array) -> Array:
+        """Return the probabilities of reports, A x, with any batch axes before the table's."""
+
+    @abstractmethod
+    def adjoint(self, y: Array) -> Array:
+        """Return Aᵀ y."""
+
+
+class Channel(Operator):
+    """A column-stochastic, invertible map between tables, with an axis for each attribute."""
 
     @property
     @abstractmethod
@@ -74,28 +105,28 @@ class Channel(ABC):
         """Shape of a table, of true records or of reports."""
 
     @property
+    def reports(self) -> int:
+        return math.prod(self.shape)
+
+    @abstractmethod
+    def margin(self, axes: Sequence[int]) -> "Channel":
+        """Return the channel from the margin over some axes, in this order, to that of reports."""
+
+    @property
     @abstractmethod
     def condition_number(self) -> float:
         """Ratio of the largest to the smallest singular value."""
 
     @abstractmethod
-    def forward(self, x: ArrayLike) -> Array:
-        """A x, shape ``(…, *shape)``."""
-
-    @abstractmethod
-    def solve(self, y: ArrayLike) -> Array:
+    def solve(self, y: Array) -> Array:
         """W y, shape ``(…, *shape)``."""
 
     @abstractmethod
-    def adjoint(self, y: ArrayLike) -> Array:
-        """Aᵀ y, shape ``(…, *shape)``."""
-
-    @abstractmethod
-    def solve_squared(self, y: ArrayLike) -> Array:
+    def solve_squared(self, y: Array) -> Array:
         """(W∘W) y, second moments of the weights, shape ``(…, *shape)``."""
 
     @abstractmethod
-    def margins(self, y: ArrayLike) -> MarginMoments:
+    def margins(self, y: Array) -> MarginMoments:
         """Reconstruct every margin of a table at once."""
 
     @abstractmethod
@@ -104,7 +135,6 @@ class Channel(ABC):
 
     @property
     def factors(self) -> "tuple[Channel, ...] | None":
-        """The channel of each axis, None if it does not change each by itself."""
         return (self,) if len(self.shape) == 1 else None
 
     def merged(self) -> "Channel":

@@ -1,10 +1,12 @@
 """A matrix given whole."""
 
 import math
+from collections.abc import Collection, Sequence
+from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .axes import Array, as_table
 from .base import Channel, MarginMoments, WeightMoments
@@ -17,17 +19,36 @@ class Dense(Channel):
     Parameters
     ----------
     matrix : array_like, shape (d, d)
-        Column-stochastic.
+        Column-stochastic; of fractions for an exact amplification.
+    protected : sequence of int, optional
+        Cells that an amplification compares, all by default.
     """
 
-    def __init__(self, matrix: ArrayLike) -> None:
-        self._matrix: Array = np.array(matrix, dtype=np.float64)
-        if self._matrix.ndim != 2 or len(self._matrix) != len(self._matrix.T):
+    def __init__(self, matrix: Any, protected: Sequence[int] | None = None) -> None:
+        if any(np.shape(row) != (len(matrix),) for row in matrix):
             raise ValueError("matrix: expected as many rows as columns")
+        self._entries, self._protected = matrix, protected
+
+    @cached_property
+    def _matrix(self) -> Array:
+        return np.array(self._entries, dtype=np.float64)
+
+    def margin(self, axes: Sequence[int]) -> "Dense":
+        return self
+
+    def amplification(self, axes: Collection[int]) -> Fraction | float:
+        return self._amplification if axes else Fraction(1)
+
+    @cached_property
+    def _amplification(self) -> Fraction | float:
+        rows = self._entries
+        if self._protected is not None:
+            rows = [[row[u] for u in self._protected] for row in rows]
+        return max(max(row) / min(row) if min(row) > 0 else math.inf for row in rows if any(row))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (len(self._matrix),)
+        return (len(self._entries),)
 
     @cached_property
     def condition_number(self) -> float:
@@ -38,19 +59,19 @@ class Dense(Channel):
     def _inverse(self) -> Array:
         return np.asarray(np.linalg.inv(self._matrix), dtype=np.float64)
 
-    def forward(self, x: ArrayLike) -> Array:
+    def forward(self, x: Array) -> Array:
         return as_table(x, self.shape) @ self._matrix.T
 
-    def solve(self, y: ArrayLike) -> Array:
+    def solve(self, y: Array) -> Array:
         return as_table(y, self.shape) @ self._inverse.T
 
-    def adjoint(self, y: ArrayLike) -> Array:
+    def adjoint(self, y: Array) -> Array:
         return as_table(y, self.shape) @ self._matrix
 
-    def solve_squared(self, y: ArrayLike) -> Array:
+    def solve_squared(self, y: Array) -> Array:
         return as_table(y, self.shape) @ self._inverse.T**2
 
-    def margins(self, y: ArrayLike) -> MarginMoments:
+    def margins(self, y: Array) -> MarginMoments:
         return KroneckerMargins(as_table(y, self.shape), [self])
 
     def weight_moments(self) -> WeightMoments:

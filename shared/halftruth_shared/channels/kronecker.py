@@ -1,11 +1,11 @@
 """Kronecker products of channels."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from fractions import Fraction
 from functools import reduce
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .axes import Array, along_axes, as_table
 from .base import Channel, MarginMoments, WeightMoments
@@ -38,23 +38,35 @@ class Kronecker(Channel):
     def shape(self) -> tuple[int, ...]:
         return tuple(factor.shape[0] for factor in self.factors)
 
+    def margin(self, axes: Sequence[int]) -> "Kronecker":
+        return Kronecker([self._factors[axis] for axis in axes])
+
+    def amplification(self, axes: Collection[int]) -> Fraction | float:
+        """Product over these axes.
+
+        Attained by records that differ in all of these; where conditions leave no such two, it is
+        an upper bound.
+        """
+        every = [self._factors[axis].amplification((0,)) for axis in axes]
+        return math.inf if math.inf in every else math.prod(every, start=Fraction(1))
+
     @property
     def condition_number(self) -> float:
         return math.prod(factor.condition_number for factor in self.factors)
 
-    def forward(self, x: ArrayLike) -> Array:
+    def forward(self, x: Array) -> Array:
         return along_axes([factor.forward for factor in self.factors], x, self.shape)
 
-    def solve(self, y: ArrayLike) -> Array:
+    def solve(self, y: Array) -> Array:
         return along_axes([factor.solve for factor in self.factors], y, self.shape)
 
-    def adjoint(self, y: ArrayLike) -> Array:
+    def adjoint(self, y: Array) -> Array:
         return along_axes([factor.adjoint for factor in self.factors], y, self.shape)
 
-    def solve_squared(self, y: ArrayLike) -> Array:
+    def solve_squared(self, y: Array) -> Array:
         return along_axes([factor.solve_squared for factor in self.factors], y, self.shape)
 
-    def margins(self, y: ArrayLike) -> MarginMoments:
+    def margins(self, y: Array) -> MarginMoments:
         return KroneckerMargins(as_table(y, self.shape), self.factors)
 
     def merged(self) -> "Kronecker":

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .axes import Array, Places, along_axes, beside, together, total, with_sum
+from .axes import Array, Places, along_axes, beside, joint_cell, total, with_sum
 from .base import Channel, MarginMoments
 
 #: Most cells of a table with the products of all margins.
@@ -25,7 +25,7 @@ class KroneckerMargins(MarginMoments):
         )
 
     def product(self, first: Places, second: Places) -> Array:
-        named = together(first, second, self.support.shape)
+        named = joint_cell(first, second, self.support.shape)
         shape = np.array(self._y.shape)
         both, neither = (first < shape) & (second < shape), named == shape
         if math.prod(2 * shape + 1) <= _PRODUCT_CELLS:

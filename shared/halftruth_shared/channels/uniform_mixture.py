@@ -1,13 +1,13 @@
 """Mixture of keeping a cell and drawing one uniformly."""
 
 import math
+from collections.abc import Collection, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .axes import Array, Places, along_axes, as_table, same, together, with_sum
+from .axes import Array, Places, along_axes, as_table, joint_cell, same, with_sum
 from .base import Channel, MarginMoments, WeightMoments
 
 
@@ -23,11 +23,6 @@ class UniformMixture(Channel):
         Shape of the table.
     keep : Fraction or float
         p, above 0 and at most 1.
-
-    Attributes
-    ----------
-    spread : float
-        Probability of each cell in the uniform draws, (1−p)/n.
     """
 
     def __init__(self, shape: tuple[int, ...], keep: Fraction | float) -> None:
@@ -36,12 +31,25 @@ class UniformMixture(Channel):
         self._shape = shape
         self._axes = tuple(range(-len(shape), 0))
         self._cells = math.prod(shape)
+        self._exact = keep
         self.keep = float(keep)
-        self.spread = float(1 - keep) / self._cells
+
+    @cached_property
+    def spread(self) -> float:
+        """Probability of each cell in the uniform draws, (1−p)/n."""
+        return float(1 - self._exact) / self._cells
 
     @property
     def shape(self) -> tuple[int, ...]:
         return self._shape
+
+    def margin(self, axes: Sequence[int]) -> "UniformMixture":
+        return UniformMixture(tuple([self._shape[axis] for axis in axes]), self._exact)
+
+    def amplification(self, axes: Collection[int]) -> Fraction | float:
+        if not axes:
+            return Fraction(1)
+        return 1 + self._cells * self._exact / (1 - self._exact) if self._exact < 1 else math.inf
 
     @property
     def condition_number(self) -> float:
@@ -50,24 +58,24 @@ class UniformMixture(Channel):
     def _total(self, x: Array) -> Array:
         return np.asarray(np.add.reduce(x, axis=self._axes, keepdims=True))
 
-    def forward(self, x: ArrayLike) -> Array:
+    def forward(self, x: Array) -> Array:
         x = as_table(x, self._shape)
         return self.keep * x + self.spread * self._total(x)
 
-    def solve(self, y: ArrayLike) -> Array:
+    def solve(self, y: Array) -> Array:
         y = as_table(y, self._shape)
         return (y - self.spread * self._total(y)) / self.keep
 
-    def adjoint(self, y: ArrayLike) -> Array:
+    def adjoint(self, y: Array) -> Array:
         return self.forward(y)
 
-    def solve_squared(self, y: ArrayLike) -> Array:
+    def solve_squared(self, y: Array) -> Array:
         # W[u,v] = (δ − c)/p, with δ = 1 where u = v.
         y = as_table(y, self._shape)
         c = self.spread
         return ((1 - 2 * c) * y + c * c * self._total(y)) / self.keep**2
 
-    def margins(self, y: ArrayLike) -> MarginMoments:
+    def margins(self, y: Array) -> MarginMoments:
         return _MixtureMargins(as_table(y, self._shape), self.keep, self.spread * self._cells)
 
     def weight_moments(self) -> WeightMoments:
@@ -94,7 +102,7 @@ class _MixtureMargins(MarginMoments):
         self.second_moment = ((1 - 2 * c) * self._observed + c**2 * self._total) / keep**2
 
     def product(self, first: Places, second: Places) -> Array:
-        named = together(first, second, self.support.shape)
+        named = joint_cell(first, second, self.support.shape)
         a, b = tuple(first.T), tuple(second.T)
         both = self._observed[tuple(named.T)]
         either = self._spread[b] * self._observed[a] + self._spread[a] * self._observed[b]

@@ -1,6 +1,6 @@
 """Mechanisms: how a record is perturbed, one module for each.
 
-To add one, write its module (parameters, samplers, amplification, reconstruction) and name it in
+To add one, write its module (parameters, views with their channels, sampler) and name it in
 `MECHANISMS`; nothing else knows which ones there are.
 """
 
@@ -8,15 +8,13 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from .base import Mechanism, Parameters, Provable, Randomizer
+from .base import Mechanism, Parameters, Perturbation, Provable, Randomizer, View
 from .distortion_matrices import DistortionMatrices
 from .gamma_diagonal import GammaDiagonal
 from .randomized_gamma_diagonal import RandomizedGammaDiagonal
 from .randomized_response import RandomizedResponse
-from .reconstruction import Likelihood, Margins, Reconstruction, TableEstimate
 from .report_space import ReportSpace
 from .split_questionnaire import SplitQuestionnaire, ViewClass
-from .variances import Target, UnitVariance
 
 #: Every kind of mechanism that surveys can have.
 MECHANISMS: tuple[type[Mechanism], ...] = (
@@ -38,19 +36,15 @@ __all__ = [
     "AnyParameters",
     "DistortionMatrices",
     "GammaDiagonal",
-    "Likelihood",
-    "Margins",
     "Mechanism",
     "Parameters",
+    "Perturbation",
     "Provable",
     "RandomizedGammaDiagonal",
     "RandomizedResponse",
     "Randomizer",
-    "Reconstruction",
     "ReportSpace",
     "SplitQuestionnaire",
-    "TableEstimate",
-    "Target",
-    "UnitVariance",
+    "View",
     "ViewClass",
 ]

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate
 from typing import get_args
 
@@ -13,14 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..attribute import NOT_ASKED, Attribute
-from ..channels import Dense
+from ..channels import Dense, Kronecker
 from ..errors import ParameterError
 from ..rational import Rational, format_rational, parse_rational
 from ..sampling import DrawBelow, RandBelow, Sampler
 from ..schema import Schema
-from .base import Parameters, Provable, Randomizer
+from .base import (
+    Mechanism,
+    Parameters,
+    Perturbation,
+    Provable,
+    Randomizer,
+    check_condition,
+    check_names,
+    of_records,
+)
 from .designs import Design
-from .per_attribute import PerAttributeMechanism, check_condition, check_names
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 
@@ -51,26 +60,38 @@ class CumulativeWeights:
     total: int
     bounds: tuple[tuple[int, ...], ...]
 
+    @classmethod
+    def of(cls, matrix: Matrix) -> "CumulativeWeights":
+        """Integer weights of a matrix, over its common denominator."""
+        total = math.lcm(*(entry.denominator for row in matrix for entry in row))
+        columns = zip(*matrix, strict=True)
+        bounds = [tuple(accumulate(int(entry * total) for entry in column)) for column in columns]
+        return cls(total, tuple(bounds))
+
 
 @dataclass(frozen=True)
 class MatrixSampler(Sampler):
     """A draw by cumulative weights for every attribute."""
 
-    attributes: tuple[CumulativeWeights, ...]
+    matrices: tuple[Matrix, ...]
+
+    @cached_property
+    def _weights(self) -> list[CumulativeWeights]:
+        return list(map(CumulativeWeights.of, self.matrices))
 
     @property
     def outcomes(self) -> int:
-        return max(weights.total for weights in self.attributes)
+        return max(weights.total for weights in self._weights)
 
     def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
         return tuple(
             bisect_right(weights.bounds[code], randbelow(weights.total))
-            for weights, code in zip(self.attributes, record, strict=True)
+            for weights, code in zip(self._weights, record, strict=True)
         )
 
     def reports(self, records: NDArray[np.int64], draw: DrawBelow) -> NDArray[np.int64]:
         reports = np.empty_like(records)
-        for j, weights in enumerate(self.attributes):
+        for j, weights in enumerate(self._weights):
             draws = draw(weights.total, len(records))
             for code, bounds in enumerate(weights.bounds):
                 own = records[:, j] == code
@@ -78,7 +99,7 @@ class MatrixSampler(Sampler):
         return reports
 
 
-class DistortionMatrices(PerAttributeMechanism):
+class DistortionMatrices(Mechanism):
     """Report v for the true value u with probability P_j[v, u].
 
     Parameters
@@ -110,7 +131,6 @@ class DistortionMatrices(PerAttributeMechanism):
         designs: Mapping[str, Mapping[str, Rational]] | None = None,
         randomized_by: Randomizer = "device",
     ) -> None:
-        super().__init__()
         if randomized_by not in get_args(Randomizer):
             raise ParameterError(
                 'randomized_by: expected "device" or "respondent"', field="randomized_by"
@@ -142,17 +162,22 @@ class DistortionMatrices(PerAttributeMechanism):
             self.randomized_by,
         )
 
-    def check(self, schema: Schema) -> None:
+    def bind(self, schema: Schema) -> Perturbation:
         written = {"matrices": self.matrices, "designs": self.designs}
         fields = [field for field, value in written.items() if value] or ["matrices"]
         check_names(schema, {**self.matrices, **self.designs}, " and ".join(fields))
+        channels, matrices = [], []
         for attribute in schema.attributes:
-            if attribute.name in self.designs:
-                design = self.designs[attribute.name]
-                design.check(attribute)
-                check_condition(self.attribute_channel(attribute).condition_number, design.field)
-            else:
+            design = self.designs.get(attribute.name)
+            if design is None:
                 self._check_matrix(attribute)
+            else:
+                design.check(attribute)
+            matrices.append(self.matrix(attribute))
+            channels.append(Dense(matrices[-1], self.protected_answers(attribute)))
+            if design is not None:
+                check_condition(channels[-1].condition_number, design.field)
+        return of_records(self, schema, Kronecker(channels), MatrixSampler(tuple(matrices)))
 
     def _check_matrix(self, attribute: Attribute) -> None:
         matrix, size = self.matrices[attribute.name], len(attribute.categories)
@@ -161,8 +186,8 @@ class DistortionMatrices(PerAttributeMechanism):
             raise ParameterError(
                 f"{field}: expected {size} rows and columns, one for each category", field=field
             )
-        rows = self._rows(attribute)
-        if attribute.sensitive and any(sum(map(bool, row)) == 1 for row in rows):
+        answered = self.protected_answers(attribute)
+        if attribute.sensitive and any(sum(bool(row[u]) for u in answered) == 1 for row in matrix):
             raise ParameterError(
                 f"{field}: a value that only one answer can lead to would reveal a sensitive"
                 " answer; expected two positive entries in each row, or sensitive = false",
@@ -180,11 +205,6 @@ class DistortionMatrices(PerAttributeMechanism):
         ]
         # A single answer is told by its not being missing.
         return answered if len(answered) > 1 else everything
-
-    def _rows(self, attribute: Attribute) -> list[list[Fraction]]:
-        """Return the rows of the matrix, of the answers that are protected."""
-        answered = self.protected_answers(attribute)
-        return [[row[u] for u in answered] for row in self.matrix(attribute)]
 
     def matrix(self, attribute: Attribute) -> Matrix:
         """The matrix of an attribute, also where it is that of a design."""
@@ -217,30 +237,6 @@ class DistortionMatrices(PerAttributeMechanism):
             )
         return sentences
 
-    def attribute_amplification(self, attribute: Attribute) -> Fraction | float:
-        """Amplification of the answers that are protected, given that there is one."""
-        ratios: list[Fraction | float] = [
-            max(row) / min(row) if min(row) > 0 else math.inf
-            for row in self._rows(attribute)
-            if any(row)
-        ]
-        return max(ratios)
-
-    def attribute_channel(self, attribute: Attribute) -> Dense:
-        return _dense(self.matrix(attribute))
-
-    def _prepare(self, schema: Schema) -> Sampler:
-        attributes = []
-        for attribute in schema.attributes:
-            matrix = self.matrix(attribute)
-            total = math.lcm(*(entry.denominator for row in matrix for entry in row))
-            columns = zip(*matrix, strict=True)
-            bounds = tuple(
-                tuple(accumulate(int(entry * total) for entry in column)) for column in columns
-            )
-            attributes.append(CumulativeWeights(total, bounds))
-        return MatrixSampler(tuple(attributes))
-
 
 def _read_matrix(rows: Sequence[Sequence[Rational]], field: str) -> Matrix:
     square = _is_list(rows) and all(_is_list(row) and len(row) == len(rows) for row in rows)
@@ -256,13 +252,9 @@ def _read_matrix(rows: Sequence[Sequence[Rational]], field: str) -> Matrix:
             raise ParameterError(
                 f"{field}: column {u} sums to {sum(column)}; expected exactly 1", field=field
             )
-    check_condition(_dense(matrix).condition_number, field)
+    check_condition(Dense(matrix).condition_number, field)
     return matrix
 
 
 def _is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _dense(matrix: Matrix) -> Dense:
-    return Dense([[float(entry) for entry in row] for row in matrix])

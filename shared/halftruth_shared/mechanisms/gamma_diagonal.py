@@ -1,6 +1,6 @@
 """The gamma-diagonal matrix, DET-GD (FRAPP §3, eq. 17–23)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from fractions import Fraction
 from typing import ClassVar
 
@@ -8,10 +8,8 @@ from ..channels import UniformMixture
 from ..errors import DomainTooLarge, ParameterError
 from ..privacy import amplification_for_breach
 from ..rational import Rational, approximately, format_rational, parse_rational
-from ..sampling import Sampler
 from ..schema import Schema
-from .base import MAX_CONDITION, Parameters, check_public
-from .records import RecordMechanism
+from .base import MAX_CONDITION, Mechanism, Parameters, Perturbation, of_records
 from .uniform import RecordSampler
 
 
@@ -36,7 +34,7 @@ class GammaDiagonalParameters(Parameters, frozen=True, tag="gamma-diagonal", omi
         return GammaDiagonal(resolve_gamma(self.gamma, self.breach))
 
 
-class GammaDiagonal(RecordMechanism):
+class GammaDiagonal(Mechanism):
     """Report the true record γ times as likely as any other one.
 
     A has γx on its diagonal and x = 1/(γ+n−1) elsewhere (FRAPP eq. 17): keep the record with
@@ -57,7 +55,6 @@ class GammaDiagonal(RecordMechanism):
     written_as: ClassVar[type[Parameters]] = GammaDiagonalParameters
 
     def __init__(self, gamma: Rational) -> None:
-        super().__init__()
         self.gamma = parse_rational(gamma, "gamma")
         if self.gamma <= 1:
             raise ParameterError("gamma: expected an amplification above 1", field="gamma")
@@ -69,8 +66,9 @@ class GammaDiagonal(RecordMechanism):
         """P = (γ−1)/(γ+n−1), the same for every subset of attributes (FRAPP eq. 40)."""
         return (self.gamma - 1) / (self.gamma + schema.size - 1)
 
-    def check(self, schema: Schema) -> None:
-        if 1 / self.keep_probability(schema) > MAX_CONDITION:
+    def bind(self, schema: Schema) -> Perturbation:
+        keep = self.keep_probability(schema)
+        if 1 / keep > MAX_CONDITION:
             most = int((MAX_CONDITION - 1) * (self.gamma - 1))
             raise DomainTooLarge(
                 f"attributes: {approximately(schema.size)} cells are too many for"
@@ -78,10 +76,10 @@ class GammaDiagonal(RecordMechanism):
                 f" {approximately(most)} at most; ask fewer attributes or use randomized-response",
                 field="attributes",
             )
+        return of_records(self, schema, UniformMixture(schema.shape, keep), self._sampler(schema))
 
-    def amplification(self, schema: Schema, public: Collection[str] = ()) -> Fraction | float:
-        check_public(public)
-        return Fraction(1) if set(public) >= set(schema.names) else self.gamma
+    def _sampler(self, schema: Schema) -> RecordSampler:
+        return RecordSampler(schema.shape, *self.gamma.as_integer_ratio())
 
     @classmethod
     def for_amplification(
@@ -92,10 +90,3 @@ class GammaDiagonal(RecordMechanism):
         max_length: int | None = None,
     ) -> "GammaDiagonal":
         return cls(gamma)
-
-    def channel(self, schema: Schema, attributes: Sequence[str]) -> UniformMixture:
-        shape = tuple(schema.shape[j] for j in schema.positions(attributes))
-        return UniformMixture(shape, self.keep_probability(schema))
-
-    def _prepare(self, schema: Schema) -> Sampler:
-        return RecordSampler(schema.shape, *self.gamma.as_integer_ratio())

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ..cells import ravel, unravel
 from ..errors import ParameterError
 from ..rational import Rational, approximately, format_rational, parse_rational
-from ..sampling import DrawBelow, RandBelow, Sampler
+from ..sampling import DrawBelow, RandBelow
 from ..schema import Schema
-from .base import Parameters
+from .base import Parameters, Perturbation
 from .gamma_diagonal import GammaDiagonal, resolve_gamma
 from .uniform import RecordSampler, move_or_keep
 
@@ -120,9 +120,9 @@ class RandomizedGammaDiagonal(GammaDiagonal):
             steps=self.steps,
         )
 
-    def check(self, schema: Schema) -> None:
-        super().check(schema)
+    def bind(self, schema: Schema) -> Perturbation:
         most = Fraction(schema.size - 1) / self.gamma
+        perturbation = super().bind(schema)
         if self.alpha > most:
             written = format_rational(most, "alpha")
             raise ParameterError(
@@ -130,8 +130,9 @@ class RandomizedGammaDiagonal(GammaDiagonal):
                 f" expected at most {written}, since no probability is negative",
                 field="alpha",
             )
+        return perturbation
 
-    def _prepare(self, schema: Schema) -> Sampler:
+    def _sampler(self, schema: Schema) -> RandomizedSampler:
         shift = self.gamma * self.alpha / (self.steps * (schema.size - 1))
         scale = math.lcm(self.gamma.denominator, shift.denominator)
         return RandomizedSampler(

@@ -9,15 +9,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..attribute import Attribute
-from ..channels import Channel, Dense, UniformMixture
+from ..channels import Channel, Dense, Kronecker, UniformMixture
 from ..errors import ParameterError
 from ..rational import Rational, format_rational, parse_rational, root_below
 from ..sampling import DrawBelow, RandBelow, Sampler
 from ..schema import Schema
-from .base import Parameters
+from .base import Mechanism, Parameters, Perturbation, check_condition, check_names, of_records
 from .gamma_diagonal import resolve_gamma
-from .per_attribute import PerAttributeMechanism, check_condition, check_names
 from .uniform import move_or_keep
 
 #: Categories up to which an attribute's matrix is multiplied out.
@@ -49,6 +47,13 @@ class ValueWeights:
     same: int
     other: int
     total: int
+
+    @classmethod
+    def of(cls, p: Fraction, size: int) -> "ValueWeights":
+        """Weights in lowest terms of a value that is kept with probability p."""
+        same, other = p.numerator * (size - 1), p.denominator - p.numerator
+        common = math.gcd(same, other)
+        return cls(same // common, other // common, (same + other * (size - 1)) // common)
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,7 @@ class ResponseSampler(Sampler):
         return reports
 
 
-class RandomizedResponse(PerAttributeMechanism):
+class RandomizedResponse(Mechanism):
     """Keep each answer with probability p_j, else report any other one, all equally likely.
 
     Parameters
@@ -105,7 +110,6 @@ class RandomizedResponse(PerAttributeMechanism):
     written_as = RandomizedResponseParameters
 
     def __init__(self, keep: Mapping[str, Rational]) -> None:
-        super().__init__()
         self.keep = {name: parse_rational(p, f"keep.{name}") for name, p in keep.items()}
 
     @classmethod
@@ -149,8 +153,9 @@ class RandomizedResponse(PerAttributeMechanism):
             keep={name: format_rational(p, f"keep.{name}") for name, p in self.keep.items()}
         )
 
-    def check(self, schema: Schema) -> None:
+    def bind(self, schema: Schema) -> Perturbation:
         check_names(schema, self.keep, "keep")
+        channels, weights = [], []
         for attribute in schema.attributes:
             p, size = self.keep[attribute.name], len(attribute.categories)
             field = f"keep.{attribute.name}"
@@ -164,25 +169,17 @@ class RandomizedResponse(PerAttributeMechanism):
                     " below 1, or sensitive = false",
                     field=field,
                 )
-            check_condition(self.attribute_channel(attribute).condition_number, field)
+            channels.append(_channel(p, size))
+            check_condition(channels[-1].condition_number, field)
+            weights.append(ValueWeights.of(p, size))
+        return of_records(self, schema, Kronecker(channels), ResponseSampler(tuple(weights)))
 
-    def attribute_amplification(self, attribute: Attribute) -> Fraction | float:
-        p = self.keep[attribute.name]
-        return p * (len(attribute.categories) - 1) / (1 - p) if p < 1 else math.inf
 
-    def attribute_channel(self, attribute: Attribute) -> Channel:
+def _channel(p: Fraction, size: int) -> Channel:
+    """Return the channel of an answer that is kept with a probability."""
+    other = (1 - p) / (size - 1)
+    if size > _SMALL:
         # Keeping with p, else one of the d−1 others: the same as keeping with p − q, else any.
-        p, size = self.keep[attribute.name], len(attribute.categories)
-        channel = UniformMixture((size,), p - (1 - p) / (size - 1))
-        # One product with a small matrix takes less time than a sum and three sweeps.
-        return channel if size > _SMALL else Dense(channel.dense())
-
-    def _prepare(self, schema: Schema) -> Sampler:
-        attributes = []
-        for attribute in schema.attributes:
-            size, p = len(attribute.categories), self.keep[attribute.name]
-            same, other = p.numerator * (size - 1), p.denominator - p.numerator
-            common = math.gcd(same, other)
-            same, other = same // common, other // common
-            attributes.append(ValueWeights(same, other, same + other * (size - 1)))
-        return ResponseSampler(tuple(attributes))
+        return UniformMixture((size,), p - other)
+    # One product with a small matrix takes less time than a sum and three sweeps.
+    return Dense([[p if u == v else other for u in range(size)] for v in range(size)])

@@ -86,7 +86,7 @@ def study(tmp_path_factory):
     for survey in (*SURVEYS, EMPTY):
         operations.publish_survey(store, survey)
         if survey is not EMPTY:
-            reports = survey.mechanism.perturb_many(SCHEMA, records, rng).tolist()
+            reports = survey.perturbation.reports(records, rng).tolist()
             store.reports.add(
                 survey.id, survey.digest, [Report(id=uuid4(), values=row) for row in reports]
             )

@@ -121,7 +121,7 @@ def counted(survey, seed):
     drinks = np.where(rng.random(6_000) < 0.5, 2 * smoker, rng.integers(0, 3, 6_000))
     columns = [smoker, drinks, *(rng.integers(0, n, 6_000) for n in (3, 3, 2, 2, 3))]
     records = np.stack(columns, axis=1).astype(int)
-    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
+    reports = survey.perturbation.reports(records, rng)
     days = {date(2026, 1, 1): 2_000, date(2026, 1, 2): 4_000}
     now = datetime(2026, 1, 3, tzinfo=UTC)
     return Counted(survey, Counts.from_reports(survey, reports), now, min_reports=1, days=days)

@@ -37,7 +37,7 @@ def counted(reports=5_000, survey=SURVEY, seed=7):
     smoker = rng.random(reports) < 0.2 + 0.2 * age
     vote = np.where(rng.random(reports) < 0.4, age, rng.integers(0, 3, reports))
     records = np.stack([smoker, age, vote], axis=1).astype(int)
-    sent = survey.mechanism.perturb_many(survey.schema, records, rng)
+    sent = survey.perturbation.reports(records, rng)
     return Counted(
         survey, Counts.from_reports(survey, sent), datetime(2026, 5, 9, tzinfo=UTC), min_reports=1
     )
@@ -176,9 +176,7 @@ def test_predictors_that_no_report_tells_of_together_are_refused():
     schema = Schema([Attribute(f"q{j}", ("no", "yes")) for j in range(4)])
     mechanism = SplitQuestionnaire.for_amplification(schema, 19, max_length=2)
     survey = Survey("split", "Split", schema, mechanism)
-    reports = survey.mechanism.perturb_many(
-        schema, np.zeros((500, 4), dtype=int), np.random.default_rng(1)
-    )
+    reports = survey.perturbation.reports(np.zeros((500, 4), dtype=int), np.random.default_rng(1))
     few = Counted(survey, Counts.from_reports(survey, reports), datetime.now(UTC), min_reports=1)
     query = RegressionQuery(outcome="q0", predictors=["q1", "q2", "q3"], estimate="moment")
     with pytest.raises(ParameterError, match=r"^predictors: no report tells of ") as caught:

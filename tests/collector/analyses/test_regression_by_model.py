@@ -47,7 +47,7 @@ def counted(survey, count, seed=0):
     b = rng.random(count) < expit(-0.5 + 0.8 * a - 0.3 * c)
     d = rng.random(count) < expit(0.2 + 0.5 * b - 0.5 * a)
     records = np.stack([a, b, c, d], axis=1).astype(int)
-    counts = Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+    counts = Counts.from_reports(survey, survey.perturbation.reports(records, rng))
     return Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
 
 
@@ -189,7 +189,7 @@ def test_no_p_value_claims_a_predictor_of_no_effect_among_many_cells(monkeypatch
     low = tested = 0
     for _ in range(12):
         people = rng.integers(0, survey.schema.shape, (20_000, 4))
-        sent = survey.mechanism.perturb_many(survey.schema, people, rng)
+        sent = survey.perturbation.reports(people, rng)
         there = Counted(survey, Counts.from_reports(survey, sent), datetime.now(UTC), min_reports=1)
         result = regression(there, outcome="d", predictors=["a", "b", "c"])
         p_values = [c.p_value for c in result.coefficients[1:] if c.p_value is not None]
@@ -205,7 +205,7 @@ def test_an_error_that_comes_out_small_is_no_reason_to_test(monkeypatch):
     for seed in (1, 2, 3):
         rng = np.random.default_rng(seed)
         people = (rng.random((20_000, 5)) < 1 / 17).astype(int)
-        sent = survey.mechanism.perturb_many(survey.schema, people, rng)
+        sent = survey.perturbation.reports(people, rng)
         there = Counted(survey, Counts.from_reports(survey, sent), datetime.now(UTC), min_reports=1)
         result = regression(there, outcome="e", predictors=list("abcd"))
         assert all(each.p_value is None for each in result.coefficients[1:])
@@ -250,7 +250,7 @@ def test_regression_on_five_answers_holds_coefficients_as_often_as_it_says():
         rng = np.random.default_rng(seed)
         records = u.reshape(6, -1).T[rng.choice(64, 5_000, p=truth)]
         survey = Survey("w", "W", schema, split)
-        counts = Counts.from_reports(survey, split.perturb_many(schema, records, rng))
+        counts = Counts.from_reports(survey, split.bind(schema).reports(records, rng))
         some = Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
         result = regression(some, outcome="a", predictors=list("bcdef"))
         ends = np.array([each.interval for each in result.coefficients]).T

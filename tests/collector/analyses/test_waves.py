@@ -122,7 +122,7 @@ def test_a_rare_answer_that_few_reports_do_not_have_is_no_change():
             answers = [rng.choice(n, many) for n in (2, 3)]
             answers.append(rng.choice(3, many, p=(0.96, 0.03, 0.01)))
             codes = np.column_stack(answers)
-            reported.append((wave, mechanism.perturb_many(wave.schema, codes, rng=rng)))
+            reported.append((wave, mechanism.bind(wave.schema).reports(codes, rng=rng)))
         changes = asked(*reported, attributes=["rare"]).changes
         found += any(e.adjusted is not None and e.adjusted < 0.05 for e in changes)
     # With a chance of 0.05 each, more than 14 come up once in 100 times.
@@ -166,7 +166,7 @@ def test_changes_of_a_difference_between_groups_are_those_of_two_comparisons():
     for wave in (1, 2):
         records = np.column_stack([rng.random(4_000) < 0.3, rng.integers(0, 3, 4_000)]).astype(int)
         each = survey(wave)
-        waves.append((each, each.mechanism.perturb_many(each.schema, records, rng)))
+        waves.append((each, each.perturbation.reports(records, rng)))
     result = asked(*waves, attributes=["smoker"], groups="age", reference="old")
     comparison = ANALYSES["comparison"]
     query = comparison.query(answer={"smoker": "yes"}, groups="age", reference="old")
@@ -189,7 +189,7 @@ def test_changes_of_differences_of_means_leave_out_groups_that_are_no_answer():
     for wave in (1, 2):
         each = survey(wave, AGE, team, keep={"age": "0.9", "team": "0.9"})
         records = rng.integers(0, 3, (3_000, 2))
-        waves.append((each, each.mechanism.perturb_many(each.schema, records, rng)))
+        waves.append((each, each.perturbation.reports(records, rng)))
     result = asked(*waves, attributes=["age"], groups="team", reference="office")
     distribution = ANALYSES["distribution"]
     query = distribution.query(attribute="age", groups="team", reference="office")
@@ -360,7 +360,7 @@ def panel(tmp_path_factory):
             each = survey(wave)
             operations.publish_survey(store, each)
             records = np.column_stack([rng.random(600) < yes, rng.integers(0, 3, 600)]).astype(int)
-            drawn = each.mechanism.perturb_many(each.schema, records, rng).tolist()
+            drawn = each.perturbation.reports(records, rng).tolist()
             reports = [Report(id=UUID(int=i), values=row) for i, row in enumerate(drawn)]
             store.reports.add(each.id, each.digest, reports)
         operations.set_terms(store, "wave-2", {"invitations": True})

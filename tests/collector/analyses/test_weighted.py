@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Counts
+from halftruth_collector.estimation.report_model import report_probabilities
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.analyses.weighted import WeightedQuery
@@ -120,10 +121,11 @@ def test_each_question_has_the_weights_and_the_test_of_those_who_answered_it(met
     keep = RandomizedResponse({"sex": "9/10", "vote": "9/10", "smoker": "9/10"})
     survey = Survey("s", "S", MISSING, keep)
     # Reports are what is expected of these people.
-    table = survey.mechanism.reconstruction(MISSING).expected(
+    table = report_probabilities(
+        survey.perturbation,
         np.array(
             [[[WITHHELD.get((i, j, k), 0) for k in range(3)] for j in range(3)] for i in (0, 1)]
-        )
+        ),
     )
     counts = Counts.from_cells(
         survey, list(np.ndindex(2, 3, 3)), np.round(table).astype(int).ravel()

@@ -117,24 +117,24 @@ def test_each_posterior_is_that_of_bayes_for_one_who_knows_how_answers_go_togeth
     table[: cells // 3] = 0
     table /= table.sum()
     found = answer_posteriors(survey, people(survey, table))
-    assert {a.attribute for a in found} == set(survey.schema.names) - survey.mechanism.unperturbed(
-        survey.schema
-    )
+    assert {a.attribute for a in found} == set(
+        survey.schema.names
+    ) - survey.perturbation.unperturbed
     for answer in found:
         attribute = survey.schema.attributes[survey.schema.names.index(answer.attribute)]
         inside = codes_of(survey, answer.attribute) == attribute.categories.index(answer.category)
         assert answer.prior == pytest.approx(table @ inside)
         mean, most = by_bayes(channel, table, inside)
         assert (answer.joint.mean, answer.joint.most) == pytest.approx((mean, most))
-        if not survey.mechanism.unperturbed(survey.schema):
+        if not survey.perturbation.unperturbed:
             assert most <= answer.bound * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_whatever_is_known_of_the_others_an_answer_gets_no_likelier_than_is_said(name):
     survey, channel = case(name)
-    sent = [codes_of(survey, n) for n in survey.mechanism.unperturbed(survey.schema)]
-    proofs = [codes_of(survey, n) for n in survey.mechanism.provable(survey.schema)]
+    sent = [codes_of(survey, n) for n in survey.perturbation.unperturbed]
+    proofs = [codes_of(survey, n) for n in survey.perturbation.provable]
     rng = np.random.default_rng(9)
     for answer in answer_posteriors(survey):
         codes = codes_of(survey, answer.attribute)
@@ -165,7 +165,7 @@ def test_who_knows_all_other_answers_never_gets_beyond_what_is_said(name):
     by_answer = {(a.attribute, a.category): a.known for a in answer_posteriors(survey)}
     largest = dict.fromkeys(by_answer, 0.0)
     for j, attribute in enumerate(survey.schema.attributes):
-        if attribute.name in survey.mechanism.unperturbed(survey.schema):
+        if attribute.name in survey.perturbation.unperturbed:
             continue
         groups = np.moveaxis(np.arange(channel.shape[1]).reshape(shape), j, -1)
         for group in groups.reshape(-1, shape[j]):

@@ -57,7 +57,7 @@ def make_reports():
         cells = int(np.prod(shape))
         shares = rng.dirichlet(np.full(cells, concentration))
         records = np.stack(np.unravel_index(rng.choice(cells, count, p=shares), shape), axis=1)
-        return survey.mechanism.perturb_many(survey.schema, records, rng)
+        return survey.perturbation.reports(records, rng)
 
     return make
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.likelihood import best_guess
+from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_shared import RandomizedResponse, Survey
 
 SHAPE = (2, 3, 2)
@@ -13,7 +14,7 @@ SHAPE = (2, 3, 2)
 
 def guessed(survey, reports):
     counts = Counts.from_reports(survey, reports)
-    return best_guess(survey.mechanism.reconstruction(survey.schema), counts)
+    return best_guess(reconstruction(survey), counts)
 
 
 def simplex(values):
@@ -102,7 +103,7 @@ def test_it_is_nearer_than_independence_and_the_most_likely_table(make_schema, o
         truth = population(dependent, rng)
         cells = rng.choice(truth.size, 3_000, p=truth.ravel())
         records = np.stack(np.unravel_index(cells, truth.shape), axis=1)
-        reports = mechanism.perturb_many(schema, records, rng)
+        reports = mechanism.bind(schema).reports(records, rng)
         found = guessed(survey, reports)
         steps.append(found.steps)
         _, observed = oracle.known(survey, reports, schema.names)

@@ -72,7 +72,7 @@ def perturbed_tables(survey, target, surveys, rng):
     for _ in range(surveys):
         true = fixed if target == "respondents" else rng.multinomial(RESPONDENTS, SHARES)
         records = np.repeat(EVERY_CELL, true, axis=0)
-        tables.append(counted(survey, survey.mechanism.perturb_many(survey.schema, records, rng)))
+        tables.append(counted(survey, survey.perturbation.reports(records, rng)))
     return tables, fixed / RESPONDENTS if target == "respondents" else SHARES
 
 
@@ -218,7 +218,7 @@ def test_the_simulated_channel_is_the_one_of_the_samplers(survey, oracle):
     statistic = 0.0
     for cell, record in enumerate(EVERY_CELL):
         records = np.repeat(record[np.newaxis], copies, axis=0)
-        found = counted(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+        found = counted(survey, survey.perturbation.reports(records, rng))
         expected = copies * matrix[:, cell]
         statistic += ((found - expected) ** 2 / expected).sum()
     assert statistic < chi2.isf(1e-4, matrix.size - len(EVERY_CELL))

@@ -56,7 +56,7 @@ def found(survey, counts, together=True):
 def test_the_closest_shares_are_the_most_likely_ones(shape, mechanism):
     """Against a general optimizer on the simplex, of reports that no shares explain."""
     survey = survey_of(mechanism, shape)
-    channel = mechanism.channel(survey.schema, survey.schema.names)
+    channel = mechanism.bind(survey.schema).channel(survey.schema.names)
     counts = np.zeros(shape, int)
     counts.flat[:3] = 60, 5, 1
     parts = parts_of(survey, counts_of(survey, counts), survey.schema.names)
@@ -119,7 +119,7 @@ def test_reports_that_follow_the_design_are_rarely_said_to_contradict_it(
 ):
     """True shares lie on the edge of what is possible, where estimates fall outside most often."""
     rng = np.random.default_rng(35)
-    chances = survey.mechanism.channel(survey.schema, survey.schema.names).forward(shares)
+    chances = survey.perturbation.channel(survey.schema.names).forward(shares)
     drawn = rng.multinomial(reports, chances.ravel(), size=surveys).reshape(-1, *chances.shape)
     rate = np.mean([bool(found(survey, counts_of(survey, each))) for each in drawn])
     assert rate <= LEVEL + 3 * np.sqrt(LEVEL * (1 - LEVEL) / surveys)

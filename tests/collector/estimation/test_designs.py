@@ -10,8 +10,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.reconstruction import reconstruction
+from halftruth_collector.estimation.variances import UnitVariance
 from halftruth_shared import Attribute, DistortionMatrices, Schema, Survey
-from halftruth_shared.mechanisms import UnitVariance
 from scipy.stats import norm
 from sources import estimator_of
 
@@ -144,6 +145,6 @@ def test_a_plan_forecasts_the_error_of_the_formula(name):
     design, published = PUBLISHED[name]
     (low, factor), (high, _) = published(Fraction(0)), published(Fraction(1))
     chance = (Fraction(1, 20) - low) / (high - low)
-    reconstruction = survey_of(design).mechanism.reconstruction(survey_of(design).schema)
-    foretold: UnitVariance = reconstruction.unit_variance(["a0"], "population")
+    unbiased = reconstruction(survey_of(design))
+    foretold: UnitVariance = unbiased.unit_variance(["a0"], "population")
     assert foretold.at(0.05)[1] == pytest.approx(float(chance * (1 - chance) / factor), rel=1e-9)

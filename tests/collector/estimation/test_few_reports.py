@@ -11,6 +11,7 @@ from dense_split import view_matrix
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.independence import Departures
+from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_shared import (
     GammaDiagonal,
     RandomizedResponse,
@@ -42,7 +43,7 @@ def test_effective_reports_are_those_of_the_view_and_not_of_everybody():
     rng = np.random.default_rng(1)
     survey = split(2, *[6] * 7)
     estimator = estimator_of(survey, even_people(survey, 5_000, rng), rng)
-    views = survey.mechanism.views(survey.schema)
+    views = survey.perturbation.views
     by_view = Counter(
         next(v.positions for v in reversed(views) if v.first <= symbol)
         for symbol, count in zip(
@@ -70,8 +71,8 @@ def test_effective_reports_follow_the_moments_of_a_geometry():
     survey = split(3, 6, 6, 6)
     rng = np.random.default_rng(3)
     estimator = estimator_of(survey, even_people(survey, 20_000, rng), rng)
-    [view] = [v for v in survey.mechanism.views(survey.schema) if len(v.positions) == 3]
-    matrix = view_matrix((6, 6, 6), (0, 1, 2), 19, view.response.prime, 45)
+    [view] = [v for v in survey.perturbation.views if len(v.positions) == 3]
+    matrix = view_matrix((6, 6, 6), (0, 1, 2), 19, view.channel.prime, 45)
     matrix = np.array(matrix, dtype=float)
     own = (matrix > matrix.min() * 2).reshape(-1, 36, 6).sum(axis=2)
     chance = matrix.mean(axis=1)
@@ -81,7 +82,7 @@ def test_effective_reports_follow_the_moments_of_a_geometry():
         for [symbol], count in zip(
             estimator.counts.cells.tolist(), estimator.counts.counts.tolist(), strict=True
         )
-        if view.first <= symbol < view.first + view.response.symbols
+        if view.first <= symbol < view.first + view.channel.symbols
     )
     expected = reports * (chance @ apart**2) ** 2 / (chance @ apart**4)
     effective = estimator.table(["a", "b"]).effective_reports
@@ -110,7 +111,7 @@ def test_an_association_among_few_reports_is_named():
 )
 def test_samples_are_of_the_estimate_that_they_are_behind(survey, names):
     """Their mean is the table that they were asked for, their covariance that of the estimate."""
-    if len(names) > survey.mechanism.reconstruction(survey.schema).max_order:
+    if len(names) > reconstruction(survey).max_order:
         pytest.skip("no report is about all three")
     rng = np.random.default_rng(9)
     estimate = estimator_of(survey, even_people(survey, 4_000, rng), rng).table(names)

@@ -182,7 +182,7 @@ def test_intervals_of_shares_in_a_group_cover_as_often_as_they_say(mechanism, ta
     if target == "respondents":
         drawn = np.broadcast_to(drawn[0], drawn.shape)
         shares = np.bincount(drawn[0], minlength=SCHEMA.size) / people
-    reports = survey.mechanism.perturb_many(SCHEMA, every[drawn.ravel()], rng)
+    reports = survey.perturbation.reports(every[drawn.ravel()], rng)
     hits = []
     for rows in reports.reshape(surveys, people, -1):
         everybody = Estimator(survey, Counts.from_reports(survey, rows))

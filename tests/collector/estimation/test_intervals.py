@@ -48,7 +48,7 @@ def every_count(reports, symbols):
 
 def coverage(survey, shares, reports):
     """Probability that the interval of each share holds it, and that there is none."""
-    channel = survey.mechanism.channel(survey.schema, survey.schema.names)
+    channel = survey.perturbation.channel(survey.schema.names)
     shares = np.array(shares)
     chances = channel.forward(shares.reshape(channel.shape)).ravel()
     cells = np.stack(np.unravel_index(np.arange(chances.size), channel.shape), axis=1)

@@ -64,7 +64,7 @@ def people(count, rng):
 
 
 def counted(survey, records, rng):
-    return Counts.from_reports(survey, survey.mechanism.perturb_many(survey.schema, records, rng))
+    return Counts.from_reports(survey, survey.perturbation.reports(records, rng))
 
 
 def fitted(survey, counts, pairs=True, **asked):

@@ -32,7 +32,7 @@ def survey_of(*sizes, keep="0.9"):
 
 def estimator_of(survey, shares):
     """Of counts whose reconstruction is near these shares."""
-    channel = survey.mechanism.channel(survey.schema, survey.schema.names)
+    channel = survey.perturbation.channel(survey.schema.names)
     counts = np.rint(channel.forward(shares) * N).astype(int)
     counts.flat[0] += N - counts.sum()
     cells = np.stack(np.indices(shares.shape), axis=-1).reshape(-1, shares.ndim)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.table import COVARIANCE_CELLS
 from halftruth_collector.estimation.tables import TABLE_CELLS
 from halftruth_shared import Attribute, DomainTooLarge, RandomizedResponse, Schema, Survey
-from halftruth_shared.mechanisms.reconstruction import COVARIANCE_CELLS
 from sources import counts_of, source_of
 
 #: Number of categories of each attribute, and what is asked of the table of all of them.

@@ -18,6 +18,7 @@ from halftruth_collector.demo.census import census_survey
 from halftruth_collector.estimation.planning.planner import of_itemsets, plan
 from halftruth_collector.estimation.planning.recommendation import expected_precision
 from halftruth_collector.estimation.planning.sets import SAMPLED, unit_variances
+from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_shared import (
     DistortionMatrices,
     DomainTooLarge,
@@ -192,8 +193,8 @@ def test_simulated_surveys_scatter_as_forecast(kind, target):
     survey, margin, cell = one_itemset(kind)
     by_cell = np.full(6, 880)
     by_cell[cell] = 600
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
-    tables = unit_variances(reconstruction, [(0, 1)], target)
+    unbiased = reconstruction(survey)
+    tables = unit_variances(unbiased, [(0, 1)], target)
     [unit] = of_itemsets(survey.schema, tables).at(0.12)
     error = math.sqrt(unit / 5000)
     estimates = simulate(
@@ -219,8 +220,8 @@ def test_unit_variances_are_those_of_dense_algebra(kind, shape, items):
     for length in range(1, len(shape) + 1):
         sets = list(combinations(range(len(shape)), length))
         for target in TARGETS:
-            reconstruction = survey.mechanism.reconstruction(survey.schema)
-            found = of_itemsets(survey.schema, unit_variances(reconstruction, sets, target))
+            unbiased = reconstruction(survey)
+            found = of_itemsets(survey.schema, unit_variances(unbiased, sets, target))
             row = 0
             for margin in margins(survey, length):
                 for cell in margin.items:
@@ -238,9 +239,9 @@ def test_no_population_is_worse_than_the_worst_and_one_is_as_bad(kind, target):
     shape = (3, 2)
     survey = make_survey(kind, shape)
     margin = Margin(survey, range(len(shape)))
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
-    tables = unit_variances(reconstruction, [range(len(shape))], target)
-    found = of_itemsets(reconstruction.schema, tables).worst
+    unbiased = reconstruction(survey)
+    tables = unit_variances(unbiased, [range(len(shape))], target)
+    found = of_itemsets(unbiased.schema, tables).worst
     rng = np.random.default_rng(5)
     people = np.concatenate(
         [rng.dirichlet(np.full(margin.cells, c), 1_000) for c in (0.02, 0.1, 1.0, 10.0)]
@@ -352,7 +353,7 @@ def test_the_surveys_own_mechanism_comes_first_and_others_keep_its_amplification
     # γ from the definition: within a row of A the largest ratio (FRAPP eq. 2).
     dense = Oracle().matrix(survey, survey.schema.names)
     assert result.gamma == pytest.approx((dense.max(axis=1) / dense.min(axis=1)).max())
-    gamma = survey.mechanism.amplification(survey.schema)
+    gamma = survey.perturbation.amplification()
     rivals = {
         "gamma-diagonal": GammaDiagonal(gamma),
         "randomized-gamma-diagonal": RandomizedGammaDiagonal(gamma, 0),

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from halftruth_collector.demo.census import SCHEMA as CENSUS
 from halftruth_collector.estimation.planning import planner
+from halftruth_collector.estimation.planning.bound import information_bound
 from halftruth_collector.estimation.planning.planner import plan
 from halftruth_shared import GammaDiagonal, SplitQuestionnaire, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.mechanisms import MECHANISMS
-from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound
 from sources import estimator_of
 
 from .definitions import Z, schema_of

@@ -5,9 +5,9 @@ import csv
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.channel_tables import ChannelTable
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
-from halftruth_shared.mechanisms.records import ChannelTable
 from sources import estimator_of
 
 COIL_REPORTS = 5822
@@ -31,7 +31,7 @@ def tables():
     """Of two insurance items kept with p = 0.9: from the printed shares, and from whole counts."""
     schema = Schema([Attribute("G", ["0", "1"]), Attribute("H", ["0", "1"])])
     coil = Survey("coil", "COIL", schema, RandomizedResponse({"G": "0.9", "H": "0.9"}))
-    channel = coil.mechanism.channel(schema, ["G", "H"])
+    channel = coil.perturbation.channel(["G", "H"])
     observed = np.reshape(PRINTED_OBSERVED, (2, 2))
     counts = Counts.from_cells(coil, [[0, 0], [0, 1], [1, 0], [1, 1]], COIL_COUNTS)
     rounded = ChannelTable(("G", "H"), channel, observed, COIL_REPORTS)

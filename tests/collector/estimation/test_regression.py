@@ -70,7 +70,7 @@ def people(shares, count, rng):
 
 def counted(survey, shares, count, seed):
     rng = np.random.default_rng(seed)
-    reports = survey.mechanism.perturb_many(survey.schema, people(shares, count, rng), rng)
+    reports = survey.perturbation.reports(people(shares, count, rng), rng)
     return Counts.from_reports(survey, reports)
 
 
@@ -135,7 +135,7 @@ def test_where_an_answer_is_rare_tests_reject_as_often_as_they_say():
     shares = np.einsum("a,b,c,d,e->abcde", *[rare] * 5)
     rng, tested, rejected = np.random.default_rng(31), 0, 0
     for _ in range(150):
-        reports = survey.mechanism.perturb_many(survey.schema, people(shares, 20_000, rng), rng)
+        reports = survey.perturbation.reports(people(shares, 20_000, rng), rng)
         estimator = Estimator(survey, Counts.from_reports(survey, reports))
         model = equation(survey.schema, RegressionQuery(outcome="a1", predictors=["a0"]))
         found = fit_table(estimator.table(model.names), model)
@@ -202,7 +202,7 @@ def test_coefficients_are_unbiased_and_intervals_cover(name):
     survey, rng, shares = SURVEYS[name], np.random.default_rng(13), population()
     model, found = model_of(survey), []
     for _ in range(400):
-        reports = survey.mechanism.perturb_many(survey.schema, people(shares, 3_000, rng), rng)
+        reports = survey.perturbation.reports(people(shares, 3_000, rng), rng)
         table = Estimator(survey, Counts.from_reports(survey, reports)).table(model.names)
         found.append(fit_table(table, model))
     assert [one.undefined for one in found] == [None] * 400
@@ -221,7 +221,7 @@ def test_a_perturbed_outcome_of_known_predictors_agrees_with_its_likelihood():
     """P(yes | x) = p·μ + (1 − p)(1 − μ): logistic regression of van den Hout et al. (2007)."""
     survey = response("1", "1", "4/5")
     records = people(population(), 4_000, np.random.default_rng(29))
-    reports = survey.mechanism.perturb_many(survey.schema, records, np.random.default_rng(30))
+    reports = survey.perturbation.reports(records, np.random.default_rng(30))
     x, y = design()[reports[:, 0] * 3 + reports[:, 1]], reports[:, 2]
 
     def unlikelihood(beta):

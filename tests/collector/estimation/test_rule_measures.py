@@ -519,7 +519,7 @@ def test_a_rule_among_more_cells_than_can_be_counted(make_survey, oracle, make_r
     rng = np.random.default_rng(106)
     records = (rng.random((2003, 70)) < 0.5).astype(int)
     records[:, 69] = records[:, 0]
-    reports = survey.mechanism.perturb_many(survey.schema, records, rng)
+    reports = survey.perturbation.reports(records, rng)
     names = (survey.schema.names[0], survey.schema.names[69])
     cells = oracle.support(survey, reports, names)[:, None]
     covariance = oracle.covariance(survey, reports, names, "population")[None]

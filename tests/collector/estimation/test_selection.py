@@ -156,7 +156,7 @@ def rates(mechanism, surveys, seed):
     survey, rng = Survey("s", "S", EVEN, mechanism), np.random.default_rng(seed)
     false = {"any frequent": [], "frequent": [], "itemsets": [], "rules": [], "surest": []}
     for _ in range(surveys):
-        reports = mechanism.perturb_many(EVEN, rng.integers(0, 5, (5_000, 8)), rng)
+        reports = mechanism.bind(EVEN).reports(rng.integers(0, 5, (5_000, 8)), rng)
         estimator = Estimator(survey, Counts.from_reports(survey, reports))
         mined = estimator.itemsets(0.05, max_length=2)
         truth = np.where(mined.lengths == 1, 0.2, 0.04)

@@ -64,7 +64,7 @@ def test_tests_and_models_from_views(study):
 
 def test_short_itemsets_need_no_report_about_everything():
     survey = survey_of(DIRECT)
-    pairs = [v.first for v in survey.mechanism.views(survey.schema) if len(v.positions) == 2]
+    pairs = [v.first for v in survey.perturbation.views if len(v.positions) == 2]
     estimator = Estimator(survey, some_reports(survey, [*pairs, *pairs]))
     assert len(estimator.itemsets(0.01, max_length=2)) > 0
     with pytest.raises(EstimateError, match=r"'a', 'b' and 'c' together yet; expected more"):

@@ -5,10 +5,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation import Estimator
+from halftruth_collector.estimation import Estimator, report_model
+from halftruth_collector.estimation.pooled import decoding
+from halftruth_collector.estimation.reconstruction import reconstruction
+from halftruth_collector.estimation.report_model import likelihood, report_probabilities
 from halftruth_shared import EstimateError, ParameterError
-from halftruth_shared.mechanisms.split_questionnaire import channel as split_channel
-from halftruth_shared.mechanisms.split_questionnaire import decoding
 from sources import counts_of, estimator_of
 from weights_of_views import (
     DESIGNS,
@@ -59,7 +60,7 @@ def test_estimates_are_what_the_reports_weigh(case):
     records = np.stack([rng.integers(0, size, 400) for size in survey.schema.shape], axis=1)
     counts = counts_of(survey, records, rng)
     estimator, numbers = Estimator(survey, counts), by_view(definition, counts)
-    of_each = np.repeat(1 / np.maximum(numbers, 1), [v.response.symbols for v in definition.views])
+    of_each = np.repeat(1 / np.maximum(numbers, 1), [v.channel.symbols for v in definition.views])
     observed = np.zeros(definition.channel.shape[:2])
     sizes = [survey.schema.shape[j] for j in definition.public]
     rows = np.ravel_multi_index(tuple(counts.cells[:, :-1].T), sizes) if sizes else 0
@@ -80,7 +81,7 @@ def test_variances_are_those_of_the_weights(case):
     survey, definition, truth, counts = case
     estimator, numbers = Estimator(survey, counts), by_view(definition, counts)
     expected = definition.channel @ truth.ravel()
-    exact = all(not view.response.prime for view in definition.views)
+    exact = all(not view.channel.prime for view in definition.views)
     ratios = []
     for positions in tables(survey):
         table = estimator.table(names_of(survey, positions))
@@ -121,10 +122,10 @@ def few(request):
 @pytest.mark.parametrize("target", TARGETS)
 def test_margins_are_the_tables(few, target):
     survey, counts = few.survey, few.counts
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
+    unbiased = reconstruction(survey)
     positions = max(tables(survey), key=len)
     names = names_of(survey, positions)
-    margins = reconstruction.margins(counts, names)
+    margins = unbiased.margins(counts, names)
     shape = tuple(survey.schema.shape[j] for j in positions)
     assert margins.support.shape == tuple(size + 1 for size in shape)
     variance = margins.variance(target)
@@ -141,8 +142,8 @@ def test_covariances_of_margins_are_sums_of_those_of_the_table(few, target):
     survey = few.survey
     positions = max(tables(survey), key=len)
     names = names_of(survey, positions)
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
-    margins = reconstruction.margins(few.counts, names)
+    unbiased = reconstruction(survey)
+    margins = unbiased.margins(few.counts, names)
     shape = np.array([survey.schema.shape[j] for j in positions])
     covariance = few.table(names).covariance(target).reshape(*shape, *shape)
     rng = np.random.default_rng(7)
@@ -171,9 +172,10 @@ def test_tables_are_the_same_where_little_fits_into_memory(few, monkeypatch):
 
 def test_probabilities_of_reports_are_those_of_the_definition(case):
     survey, definition, truth, _ = case
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
     expected = definition.channel @ truth.ravel()
-    np.testing.assert_allclose(reconstruction.expected(truth), expected, rtol=1e-10)
+    np.testing.assert_allclose(
+        report_probabilities(survey.perturbation, truth), expected, rtol=1e-10
+    )
 
 
 @pytest.mark.parametrize("most", [0, math.inf])
@@ -183,26 +185,25 @@ def test_the_likelihood_of_few_reports_is_that_of_the_definition(case, monkeypat
     rng = np.random.default_rng(6)
     records = np.stack([rng.integers(0, size, 30) for size in survey.schema.shape], axis=1)
     counts = counts_of(survey, records, rng)
-    monkeypatch.setattr(split_channel, "_FEW", most)
-    likelihood = survey.mechanism.reconstruction(survey.schema).likelihood(counts)
+    monkeypatch.setattr(report_model, "_FEW", most)
+    model = likelihood(survey.perturbation, counts)
     symbols = np.unique(counts.cells[:, -1]) if most else np.arange(definition.channel.shape[1])
     channel = definition.channel[:, symbols]
     expected = channel @ truth.ravel()
-    np.testing.assert_allclose(likelihood.expected(truth), expected, rtol=1e-10)
+    np.testing.assert_allclose(model.expected(truth), expected, rtol=1e-10)
     weights = rng.normal(size=expected.shape)
     adjoint = np.einsum("pys,py->s", channel, weights)
-    np.testing.assert_allclose(likelihood.adjoint(weights).ravel(), adjoint, atol=1e-12)
+    np.testing.assert_allclose(model.adjoint(weights).ravel(), adjoint, atol=1e-12)
     observed = np.zeros(definition.channel.shape[:2])
     public = [survey.schema.shape[j] for j in definition.public]
     for cell, count in zip(counts.cells, counts.counts, strict=True):
         row = np.ravel_multi_index(tuple(cell[:-1]), public) if public else 0
         observed[row, cell[-1]] += count / 30
-    np.testing.assert_allclose(likelihood.observed(counts), observed[:, symbols], atol=1e-15)
+    np.testing.assert_allclose(model.observed(counts), observed[:, symbols], atol=1e-15)
 
 
 def test_probabilities_for_some_attributes_are_those_with_all_others_evenly_spread(case):
     survey, definition, truth, _ = case
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
     shape = survey.schema.shape
     for positions in tables(survey):
         table = margin(truth, positions)
@@ -216,7 +217,7 @@ def test_probabilities_for_some_attributes_are_those_with_all_others_evenly_spre
         # Public answers that the table does not have are not told.
         unknown = [axis for axis, j in enumerate(definition.public) if j not in positions]
         expected = expected.sum(axis=tuple(unknown)).reshape(-1, expected.shape[-1])
-        found = reconstruction.expected(table, names_of(survey, positions))
+        found = report_probabilities(survey.perturbation, table, names_of(survey, positions))
         np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
@@ -225,13 +226,13 @@ def test_probabilities_for_some_attributes_are_those_with_all_others_evenly_spre
 def test_forecast_variances_are_those_of_the_weights(design, target):
     survey = survey_of(DESIGNS[design])
     definition = Definition(survey)
-    shape, schema = survey.schema.shape, survey.schema
-    reconstruction = survey.mechanism.reconstruction(schema)
+    shape = survey.schema.shape
+    unbiased = reconstruction(survey)
     shares = np.array([view.weight for view in definition.views], dtype=float)
     shares /= shares.sum()
     rng = np.random.default_rng(1)
     for positions in tables(survey):
-        foretold = reconstruction.unit_variance(names_of(survey, positions), target)
+        foretold = unbiased.unit_variance(names_of(survey, positions), target)
         sizes = [shape[j] for j in positions]
         assert foretold.worst.shape == tuple(sizes)
         cell = tuple(rng.integers(0, sizes))
@@ -258,12 +259,12 @@ def test_forecast_variances_are_those_of_the_weights(design, target):
 
 def test_what_no_report_tells_of_yet_is_named():
     survey = survey_of(PAIRS)
-    [first] = [v.first for v in survey.mechanism.views(survey.schema) if v.positions == (0, 1)]
+    [first] = [v.first for v in survey.perturbation.views if v.positions == (0, 1)]
     estimator = Estimator(survey, some_reports(survey, [first, first]))
     assert estimator.table(["a", "b"]).support.sum() == pytest.approx(1)
     with pytest.raises(EstimateError, match=r"^attributes: no report tells of 'c' yet; expected"):
         estimator.table(["c", "b"])
-    [other] = [v.first for v in survey.mechanism.views(survey.schema) if v.positions == (2, 3)]
+    [other] = [v.first for v in survey.perturbation.views if v.positions == (2, 3)]
     estimator = Estimator(survey, some_reports(survey, [first, other]))
     with pytest.raises(EstimateError, match=r"no report tells of 'b' and 'c' together yet; exp"):
         estimator.table(["c", "b"])
@@ -273,7 +274,7 @@ def test_attributes_that_are_in_no_view_together_are_named():
     estimator = Estimator(survey_of(PAIRS), some_reports(survey_of(PAIRS), range(8)))
     with pytest.raises(ParameterError, match=r"no report tells of 'c', 'b' and 'a' together; exp"):
         estimator.table(["c", "b", "a"])
-    assert survey_of(PAIRS).mechanism.reconstruction(survey_of(PAIRS).schema).max_order == 2
+    assert reconstruction(survey_of(PAIRS)).max_order == 2
 
 
 def test_public_attributes_come_on_top():
@@ -281,7 +282,7 @@ def test_public_attributes_come_on_top():
     rng = np.random.default_rng(0)
     records = np.stack([rng.integers(0, size, 500) for size in survey.schema.shape], axis=1)
     estimator = estimator_of(survey, records, rng)
-    assert survey.mechanism.reconstruction(survey.schema).max_order == 2
+    assert reconstruction(survey).max_order == 2
     table = estimator.table(["a", "d", "b"])
     shares = np.bincount(records[:, 3]) / 500
     np.testing.assert_allclose(table.support.sum(axis=(0, 2)), shares)

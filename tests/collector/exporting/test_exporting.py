@@ -53,7 +53,7 @@ def records(count=6_000, seed=1):
 
 @pytest.fixture(scope="module")
 def reports():
-    return SURVEY.mechanism.perturb_many(SCHEMA, records(), np.random.default_rng(2))
+    return SURVEY.perturbation.reports(records(), np.random.default_rng(2))
 
 
 @pytest.fixture(scope="module")

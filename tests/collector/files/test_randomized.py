@@ -309,7 +309,7 @@ def test_what_perturb_writes_is_read(done, store, tmp_path, monkeypatch, mechani
     with open("perturbed.csv", newline="") as written:
         expected = Counter(tuple(row) for row in list(csv.reader(written))[1:])
     found = {
-        tuple(survey.mechanism.decode_report(survey.schema, values).values()): number
+        tuple(survey.perturbation.decode(values).values()): number
         for values, number in counted_in(store).items()
     }
     assert found == expected

@@ -390,7 +390,7 @@ def test_a_question_that_cannot_be_asked_does_not_keep_others_from_it(imported):
     assert list(attributes(made)) == ["fine"]
     [said] = made.left_out
     assert said == "question 'only': left out: expected 2 to 65536 categories, got 1"
-    assert made.survey.mechanism.amplification(made.survey.schema) == Fraction(19)
+    assert made.survey.perturbation.amplification() == Fraction(19)
 
 
 def test_the_command_writes_what_a_check_takes_and_tells_what_is_left_out(command, tmp_path):

@@ -225,9 +225,7 @@ def test_a_question_with_several_answers_is_one_question_on_its_pages(signed_in,
     survey = every_kind.survey('kind = "gamma-diagonal"\ngamma = "19"')
     operations.publish_survey(store, survey)
     codes = [survey.schema.encode(person) for person in every_kind.people(2_000, 3)]
-    reports = survey.mechanism.perturb_many(
-        survey.schema, np.array(codes), np.random.default_rng(1)
-    ).tolist()
+    reports = survey.perturbation.reports(np.array(codes), np.random.default_rng(1)).tolist()
     store.reports.add(survey.id, survey.digest, [Report(id=uuid4(), values=row) for row in reports])
     start = "/results/every-kind"
     overview = signed_in.get(start)
@@ -465,7 +463,7 @@ def test_the_menu_offers_what_can_be_answered_of_reports_about_two_questions(
     survey = Survey("pairs", "Pairs", schema, mechanism)
     operations.publish_survey(store, survey)
     rng = np.random.default_rng(1)
-    drawn = mechanism.perturb_many(schema, rng.integers(0, 3, (900, 3)), rng).tolist()
+    drawn = mechanism.bind(schema).reports(rng.integers(0, 3, (900, 3)), rng).tolist()
     reports = [Report(id=UUID(int=i), values=values) for i, values in enumerate(drawn)]
     store.reports.add(survey.id, survey.digest, reports)
     begin = "/results/pairs/"

@@ -1,13 +1,16 @@
 """Sums over orthogonal points, against dense matrices."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
-from halftruth_shared.mechanisms.split_questionnaire.incidence import (
+from halftruth_shared.mechanisms.split_questionnaire.geometry import (
+    coordinates,
     orthogonal_sums,
-    placement,
-    sums_of_few,
+    placed_of,
+    points,
 )
-from halftruth_shared.mechanisms.split_questionnaire.responses import coordinates, points, response
+from halftruth_shared.mechanisms.split_questionnaire.responses import response
 
 
 def orthogonal(prime, dimension):
@@ -31,10 +34,11 @@ def test_sums_over_orthogonal_points_are_those_of_brute_force(prime, dimension):
 
 @pytest.mark.parametrize(("cells", "prime"), [(7, 2), (25, 5), (100, 5), (300, 19)])
 def test_sums_over_a_few_symbols_are_the_same(cells, prime):
-    answered = response(cells, prime, 2)
+    answered = response(Fraction(19), cells, prime, 2)
     symbols = np.random.default_rng(1).choice(answered.symbols, 5, replace=False)
     values = np.arange(10.0).reshape(2, 5)
     whole = np.zeros((2, answered.symbols))
     whole[:, symbols] = values
-    expected = whole @ orthogonal(prime, answered.dimension)[:, placement(answered)]
-    np.testing.assert_allclose(sums_of_few(symbols, values, answered), expected)
+    placement = placed_of(np.arange(cells), answered.symbols)
+    expected = whole @ orthogonal(prime, answered.dimension)[:, placement]
+    np.testing.assert_allclose(answered.sums_of_few(symbols, values), expected)

@@ -125,7 +125,7 @@ def pairs_of_margin_cells(shape, count):
 def test_the_channel_of_every_subset_is_the_full_matrix_summed_over_cells(record_case):
     case = record_case
     for order in ordered_subsets(len(case.shape)):
-        channel = case.mechanism.channel(case.schema, [f"a{j}" for j in order])
+        channel = case.perturbation.channel([f"a{j}" for j in order])
         shape = tuple(case.shape[j] for j in order)
         check_channel(channel, subset_matrix(case.dense, case.shape, order), shape)
 
@@ -155,8 +155,8 @@ def test_products_of_margins_too_large_to_hold_are_the_same(monkeypatch):
 
 def test_a_report_is_a_record(record_case):
     case = record_case
-    assert case.mechanism.report_space(case.schema).shape == case.shape
-    assert case.mechanism.report_space(case.schema).names == case.schema.names
+    assert case.perturbation.space.shape == case.shape
+    assert case.perturbation.space.names == case.schema.names
 
 
 def test_census_at_19_has_the_published_condition_number_for_every_subset(schema_of):
@@ -165,7 +165,7 @@ def test_census_at_19_has_the_published_condition_number_for_every_subset(schema
     mechanism = GammaDiagonal("19")
     for size in range(1, 7):
         for names in combinations(schema.names, size):
-            condition = mechanism.channel(schema, names).condition_number
+            condition = mechanism.bind(schema).channel(names).condition_number
             assert condition == pytest.approx(1 + 2000 / 18, rel=1e-14)
             assert f"{condition:.1f}" == "112.1"
 
@@ -177,8 +177,8 @@ def test_attributes_with_many_categories_have_the_same_channel_as_with_few(size,
     few = np.array([[0.8, 0.2], [0.2, 0.8]])
     many = np.full((size, size), (1 - 1 / 3) / (size - 1))
     np.fill_diagonal(many, 1 / 3)
-    check_channel(mechanism.channel(schema, ["a0", "a1"]), np.kron(few, many), (2, size))
-    check_channel(mechanism.channel(schema, ["a1"]), many, (size,))
+    check_channel(mechanism.bind(schema).channel(["a0", "a1"]), np.kron(few, many), (2, size))
+    check_channel(mechanism.bind(schema).channel(["a1"]), many, (size,))
 
 
 def test_a_uniform_mixture_keeps_or_spreads():
@@ -235,7 +235,7 @@ def test_a_large_table_needs_no_more_than_a_few_tables_of_memory(kind, schema_of
     x = generator().uniform(size=LARGE)
     tracemalloc.start()
     try:
-        channel = mechanism.channel(schema, schema.names)
+        channel = mechanism.bind(schema).channel(schema.names)
         assert channel.condition_number > 1
         y = channel.forward(x)
         back = channel.solve(y)

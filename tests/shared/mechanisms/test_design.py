@@ -14,8 +14,8 @@ import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.demo.census import SCHEMA as CENSUS
+from halftruth_collector.estimation.planning.bound import information_bound
 from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire
-from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound
 from halftruth_shared.mechanisms.split_questionnaire.design import EXPONENT, choose_views
 from halftruth_shared.mechanisms.split_questionnaire.responses import (
     coordinates,
@@ -51,7 +51,7 @@ def design(schema, lengths, gamma=NINETEEN, public=()):
     weights = tuple(importance.items())
     classes = choose_views(schema, gamma, frozenset(public), weights, *parameters)
     check(schema, classes, public)
-    return classes, expand(schema, classes, *parameters)
+    return classes, expand(schema, classes, gamma, *parameters)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_prime_whose_largest_geometry_can_be_decoded_is_taken(gamma, shape, pr
     schema = schema_of(*shape)
     found = SplitQuestionnaire.for_amplification(schema, gamma, (), 2)
     assert found.prime == prime
-    largest = max((view.response for view in found.views(schema)), key=lambda r: r.cells)
+    largest = max((view.channel for view in found.bind(schema).views), key=lambda r: r.cells)
     assert largest.prime**largest.dimension <= 2**24
 
 
@@ -82,7 +82,7 @@ def told(views, gamma, longest):
     information = defaultdict(float)
     total = sum(view.weight for view in views)
     for view in views:
-        share = view.weight / total * float(view.response.information(gamma)) / view.response.cells
+        share = view.weight / total * float(view.channel.information) / view.channel.cells
         for component in subsets(view.positions, longest):
             information[component] += share
     return information
@@ -189,7 +189,7 @@ def proved_error(schema, importance, gamma):
     adds = np.zeros((len(components), len(every)))
     for column, view in enumerate(every):
         cells = math.prod(schema.shape[j] for j in view)
-        each = float(response(cells, *response_parameters(gamma)).information(gamma)) / cells
+        each = float(response(gamma, cells, *response_parameters(gamma)).information) / cells
         adds[[components[u] for u in subsets(view, longest)], column] = each
     wanted = np.zeros((len(importance), len(components)))
     for row, (length, by_component) in enumerate(demands(schema, importance).items()):
@@ -228,9 +228,9 @@ def test_large_surveys_have_few_views_that_reach_every_table(schema, longest):
     classes, views = design(schema, range(1, longest + 1))
     assert len(msgspec.json.encode(classes)) < 50_000
     assert len(views) <= 2**17
-    assert views[-1].first + views[-1].response.symbols < 2**32
-    assert max(view.response.cells for view in views) <= 2**20
-    assert all(view.response.prime**view.response.dimension <= 2**24 for view in views)
+    assert views[-1].first + views[-1].channel.symbols < 2**32
+    assert max(view.channel.cells for view in views) <= 2**20
+    assert all(view.channel.prime**view.channel.dimension <= 2**24 for view in views)
     reached = {table for view in views for table in combinations(view.positions, longest)}
     assert len(reached) == math.comb(len(schema.names), longest)
 
@@ -268,7 +268,7 @@ def test_what_no_views_can_reach_is_refused(schema, longest, gamma):
 def test_information_is_that_of_the_channel(prime, dimension, cells):
     """From the dense covariance, and where there are more points than cells, of many placements."""
     gamma = Fraction(5, 2)
-    answered = response(cells, prime, direct=1)
+    answered = response(gamma, cells, prime, direct=1)
     assert answered.symbols == points(prime, dimension)
     vectors = np.array([coordinates(point, prime, dimension) for point in range(answered.symbols)])
     orthogonal = (vectors @ vectors.T) % prime == 0
@@ -284,4 +284,4 @@ def test_information_is_that_of_the_channel(prime, dimension, cells):
         means = weights @ even
         covariance = weights * even @ weights.T - np.outer(means, means)
         variances.append(np.trace(contrasts @ covariance @ contrasts) / (cells - 1))
-    assert 1 / np.mean(variances) == pytest.approx(float(answered.information(gamma)), rel=2e-3)
+    assert 1 / np.mean(variances) == pytest.approx(float(answered.information), rel=2e-3)

@@ -90,7 +90,7 @@ def of(story, **changed):
 def test_every_outcome_of_a_report_is_that_of_the_story(story, order, walk):
     asked = schema("trait", categories=order)
     for code, answer in enumerate(order):
-        found = walk(lambda below, code=code: of(story).perturb(asked, (code,), below))
+        found = walk(lambda below, code=code: of(story).bind(asked).report((code,), below))
         assert found.get((order.index("yes"),), 0) == story(answer == "yes")
         assert sum(found.values()) == 1
 
@@ -102,7 +102,7 @@ def test_the_amplification_is_the_largest_quotient_of_the_story(story):
         a / b if b else math.inf
         for a, b in [(yes, no), (no, yes), (1 - yes, 1 - no), (1 - no, 1 - yes)]
     ]
-    assert of(story).amplification(schema("trait")) == max(quotients)
+    assert of(story).bind(schema("trait")).amplification() == max(quotients)
     assert (max(quotients) == math.inf) == (story in PROVING)
 
 
@@ -122,7 +122,7 @@ def test_a_design_is_published_by_its_name_and_read_again(story):
 def test_yes_may_have_another_name(walk):
     asked = schema("trait", categories=("ja", "nein"))
     mechanism = of(triangular, answer="ja", not_sensitive="nein")
-    found = walk(lambda below: mechanism.perturb(asked, (1,), below))
+    found = walk(lambda below: mechanism.bind(asked).report((1,), below))
     assert found == {(0,): Fraction(1, 4), (1,): Fraction(3, 4)}
     [provable] = mechanism.provable(asked).values()
     assert (provable.answer, provable.other, provable.amplification) == ("nein", "ja", 4)
@@ -134,7 +134,7 @@ def test_an_answer_that_can_be_proved_has_to_be_declared_not_sensitive(story, re
     for given in (undeclared, undeclared | {"not_sensitive": "yes"}):
         refused(
             ParameterError,
-            lambda given=given: DistortionMatrices({}, {"trait": given}).check(schema("trait")),
+            lambda given=given: DistortionMatrices({}, {"trait": given}).bind(schema("trait")),
             field="designs.trait.not_sensitive",
             mentions=["can prove the answer 'no'", 'not_sensitive = "no"'],
         )
@@ -186,7 +186,7 @@ BAD = [
 def test_a_design_that_cannot_be_used_is_refused_by_name(design, field, words, refused):
     refused(
         ParameterError,
-        lambda: DistortionMatrices({}, {"trait": design}).check(schema("trait")),
+        lambda: DistortionMatrices({}, {"trait": design}).bind(schema("trait")),
         field=field,
         mentions=["designs.trait", words],
     )
@@ -194,7 +194,7 @@ def test_a_design_that_cannot_be_used_is_refused_by_name(design, field, words, r
 
 def test_designs_are_for_two_answers_and_instead_of_a_matrix(refused):
     three = schema("trait", categories=("no", "yes", "perhaps"))
-    refused(ParameterError, lambda: of(warner).check(three), mentions=["two answers, got 3"])
+    refused(ParameterError, lambda: of(warner).bind(three), mentions=["two answers, got 3"])
     both = {"trait": [["3/4", "1/4"], ["1/4", "3/4"]]}
     refused(
         ParameterError,
@@ -206,7 +206,7 @@ def test_designs_are_for_two_answers_and_instead_of_a_matrix(refused):
         asked = schema(*names)
         refused(
             ParameterError,
-            lambda asked=asked: of(warner).check(asked),
+            lambda asked=asked: of(warner).bind(asked),
             field=f"designs.{wrong}",
             mentions=[f"'{wrong}'"],
         )

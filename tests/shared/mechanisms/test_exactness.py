@@ -17,7 +17,7 @@ def walked_matrix(case, walk, first_draw=None):
                 draws += 1
                 return first_draw if draws == 1 and first_draw is not None else randbelow(outcomes)
 
-            return case.mechanism.perturb(case.schema, record, source)
+            return case.perturbation.report(record, source)
 
         return walk(sample)
 
@@ -58,16 +58,16 @@ def test_the_first_draw_of_a_client_chooses_evenly_among_its_matrices(ran_case):
         first.append(outcomes)
         return 0
 
-    ran_case.mechanism.perturb(ran_case.schema, ran_case.cells[0], source)
+    ran_case.perturbation.report(ran_case.cells[0], source)
     assert first[0] == len(ran_case.client_matrices)
 
 
 def test_a_single_record_is_perturbed_with_the_randomness_of_the_operating_system(case):
-    source = inspect.signature(case.mechanism.perturb).parameters["randbelow"].default
+    source = inspect.signature(case.perturbation.report).parameters["randbelow"].default
     assert source == secrets.randbelow
 
 
 def test_perturbing_leaves_the_record_as_it_was(case):
     record = list(case.cells[-1])
-    case.mechanism.perturb(case.schema, record, lambda outcomes: outcomes - 1)
+    case.perturbation.report(record, lambda outcomes: outcomes - 1)
     assert tuple(record) == case.cells[-1]

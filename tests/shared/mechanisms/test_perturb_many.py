@@ -73,7 +73,7 @@ def generator(number=0):
 
 def test_seeded_reports_follow_the_matrix(case, p_value):
     records = all_records(case, 10_000)
-    reports = case.mechanism.perturb_many(case.schema, records, generator())
+    reports = case.perturbation.reports(records, generator())
     assert reports.dtype == np.int64
     found = p_value(reports, records, case.shape, case.matrix, every=case.reports)
     assert found > SEEDED
@@ -83,7 +83,7 @@ def test_seeded_reports_follow_the_matrix(case, p_value):
 def test_reports_from_the_operating_system_follow_the_matrix(of, case_of, p_value):
     case = case_of(*of)
     records = all_records(case, 50_000)
-    reports = case.mechanism.perturb_many(case.schema, records)
+    reports = case.perturbation.reports(records)
     found = p_value(reports, records, case.shape, case.matrix, least=1000, every=case.reports)
     assert found > FROM_OS
 
@@ -97,7 +97,7 @@ def test_weights_beyond_64_bits_or_barely_within_follow_the_matrix(of, case_of, 
     if of in BEYOND_VECTORS:
         matrix, times = [[entry if entry > 1e-9 else 0 for entry in row] for row in matrix], 1500
     records = all_records(case, times)
-    reports = case.mechanism.perturb_many(case.schema, records, generator())
+    reports = case.perturbation.reports(records, generator())
     assert reports.dtype == np.int64
     assert p_value(reports, records, case.shape, matrix, every=case.reports) > SEEDED
 
@@ -110,7 +110,7 @@ def test_margins_of_many_cells_follow_their_matrix(shape, schema_of, p_value):
     gamma = n // 2
     keep = (gamma - 1) / (gamma + n - 1)
     records = generator(4).integers(0, shape, size=(60_000, len(shape)))
-    reports = GammaDiagonal(gamma).perturb_many(schema, records, generator(5))
+    reports = GammaDiagonal(gamma).bind(schema).reports(records, generator(5))
     unchanged = (reports == records).all(axis=1).sum()
     assert stats.binomtest(unchanged, len(records), gamma / (gamma + n - 1)).pvalue > SEEDED
     pairs = [(0, 1), (0, len(shape) - 1), (len(shape) - 2, len(shape) - 1)]
@@ -131,7 +131,7 @@ def test_records_are_perturbed_independently(of, case_of):
     case = case_of(*of)
     record = 1
     records = np.tile(case.cells[record], (200_000, 1))
-    reports = case.mechanism.perturb_many(case.schema, records, generator(1))
+    reports = case.perturbation.reports(records, generator(1))
     codes = np.ravel_multi_index(tuple(reports.T), case.shape).reshape(-1, 2)
     n = len(case.cells)
     seen = np.bincount(codes[:, 0] * n + codes[:, 1], minlength=n * n)
@@ -147,7 +147,7 @@ def test_records_are_perturbed_independently(of, case_of):
 @pytest.mark.parametrize("rng", [None, generator()], ids=["os", "seeded"])
 def test_no_records_give_no_reports(of, rng, case_of):
     case = case_of(*of)
-    reports = case.mechanism.perturb_many(case.schema, np.empty((0, len(case.shape)), int), rng)
+    reports = case.perturbation.reports(np.empty((0, len(case.shape)), int), rng)
     assert reports.shape == (0, len(case.reports[0]))
     assert reports.dtype == np.int64
 
@@ -157,9 +157,7 @@ def test_a_seed_repeats_the_reports_and_the_records_stay_as_they_were(of, case_o
     case = case_of(*of)
     records = all_records(case, 50)
     before = records.copy()
-    first, second = (
-        case.mechanism.perturb_many(case.schema, records, generator(2)) for _ in range(2)
-    )
+    first, second = (case.perturbation.reports(records, generator(2)) for _ in range(2))
     assert (first == second).all()
     assert (records == before).all()
     assert not np.shares_memory(first, records)
@@ -173,7 +171,7 @@ def test_no_seed_of_numpy_repeats_the_reports_of_the_operating_system(of, case_o
     results = []
     for _ in range(2):
         np.random.seed(1)
-        results.append(case.mechanism.perturb_many(case.schema, records))
+        results.append(case.perturbation.reports(records))
     assert (results[0] != results[1]).any()
 
 
@@ -181,8 +179,8 @@ def test_no_seed_of_numpy_repeats_the_reports_of_the_operating_system(of, case_o
 def test_integers_of_any_width_are_records(dtype, case_of):
     case = case_of("det", (2, 2, 3), ("19",))
     records = all_records(case, 10)
-    reports = case.mechanism.perturb_many(case.schema, records.astype(dtype), generator())
-    assert (reports == case.mechanism.perturb_many(case.schema, records, generator())).all()
+    reports = case.perturbation.reports(records.astype(dtype), generator())
+    assert (reports == case.perturbation.reports(records, generator())).all()
 
 
 # The values 7654321 and 7654.5 must not be found in a message.
@@ -212,7 +210,7 @@ def test_bad_records_are_refused_without_their_values(of, bad, case_of, refused)
     case = case_of(*of)
     refused(
         RecordError,
-        lambda: case.mechanism.perturb_many(case.schema, BAD_RECORDS[bad]),
+        lambda: case.perturbation.reports(BAD_RECORDS[bad]),
         never=["7654321", "7654.5", "nan", "None", "2024-01"],
     )
 

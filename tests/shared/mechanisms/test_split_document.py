@@ -69,7 +69,7 @@ def test_the_document_of_many_questions_is_small(schema_of):
     names = tuple(f"a{j}" for j in range(40))
     mechanism = SplitQuestionnaire("19", [view(names, choose=(2,)), view(names, choose=(1,))])
     made = Survey("many", "Many", schema_of((4,) * 40), mechanism)
-    assert len(mechanism.views(made.schema)) == 40 * 39 // 2 + 40
+    assert len(mechanism.bind(made.schema).views) == 40 * 39 // 2 + 40
     assert len(made.canonical_json) < 50_000
 
 
@@ -176,10 +176,10 @@ def names(count):
 
 
 def test_a_view_has_at_most_a_million_cells(refused):
-    SplitQuestionnaire("19", [view(names(20))]).check(of([2] * 20))
+    SplitQuestionnaire("19", [view(names(20))]).bind(of([2] * 20))
     refused(
         ParameterError,
-        lambda: SplitQuestionnaire("19", [view(names(21))]).check(of([2] * 21)),
+        lambda: SplitQuestionnaire("19", [view(names(21))]).bind(of([2] * 21)),
         field="views",
         mentions=["2097152 cells", "a0, a1", "at most 1048576"],
     )
@@ -188,14 +188,14 @@ def test_a_view_has_at_most_a_million_cells(refused):
 def test_there_are_at_most_as_many_views_as_a_client_can_list(refused):
     refused(
         ParameterError,
-        lambda: SplitQuestionnaire("19", [view(names(1024), choose=(2,))]).check(of([2] * 1024)),
+        lambda: SplitQuestionnaire("19", [view(names(1024), choose=(2,))]).bind(of([2] * 1024)),
         field="views",
         mentions=["expected 1 to 131072, got 523776"],
     )
     # As many ways as there are atoms, and none of them is listed.
     refused(
         ParameterError,
-        lambda: SplitQuestionnaire("19", [view(names(1024), choose=(500,))]).check(of([2] * 1024)),
+        lambda: SplitQuestionnaire("19", [view(names(1024), choose=(500,))]).bind(of([2] * 1024)),
         field="views",
         mentions=["expected 1 to 131072"],
     )
@@ -204,10 +204,10 @@ def test_there_are_at_most_as_many_views_as_a_client_can_list(refused):
 def test_a_symbol_takes_four_bytes(refused):
     schema = of([30, 40])
     one_view = SplitQuestionnaire("19", [view(("a0", "a1"))], prime=65521, direct=2)
-    assert one_view.report_space(schema).dtype.itemsize == 4
+    assert one_view.bind(schema).space.dtype.itemsize == 4
     two = SplitQuestionnaire("19", [view(("a0", "a1")), view(("a1",))], prime=65521, direct=2)
     refused(
-        ParameterError, lambda: two.check(schema), field="views", mentions=["at most 4294967295"]
+        ParameterError, lambda: two.bind(schema), field="views", mentions=["at most 4294967295"]
     )
 
 
@@ -227,7 +227,7 @@ def test_where_everything_is_public_there_is_nothing_to_propose(refused):
     for views in ([], [view(("age",))]):
         refused(
             ParameterError,
-            lambda views=views: SplitQuestionnaire("19", views, ["age"]).check(schema),
+            lambda views=views: SplitQuestionnaire("19", views, ["age"]).bind(schema),
             field="public",
             mentions=["at least one attribute that is not"],
         )
@@ -243,7 +243,8 @@ def test_without_scipy_the_views_have_to_be_given(monkeypatch, refused):
         mentions=["SciPy", "halftruth-collector"],
     )
     assert isinstance(error, HalftruthError)
-    assert survey(f'gamma = "19"\n{VIEWS}').mechanism.amplification(of([2]), ["age"]) < math.inf
+    given = survey(f'gamma = "19"\n{VIEWS}')
+    assert given.perturbation.amplification(public=["age"]) < math.inf
 
 
 @pytest.mark.parametrize("asked", ["", "max_length = 1", "lengths = {2 = 3.5}"])
@@ -252,6 +253,6 @@ def test_publishing_resolves_what_an_author_wants_into_views(asked):
     written = json.loads(made.canonical_json)["mechanism"]
     assert set(written) == {"kind", "gamma", "prime", "direct", "public", "views"}
     assert Survey.from_json(made.canonical_json).digest == made.digest
-    views = {view.positions for view in made.mechanism.views(made.schema)}
+    views = {view.positions for view in made.perturbation.views}
     assert {j for positions in views for j in positions} == {0, 1}
     assert ((0, 1) in views) >= (asked != "max_length = 1")

@@ -5,7 +5,7 @@ from halftruth_shared import SplitQuestionnaire, ViewClass
 
 
 def test_a_report_holds_the_public_answers_and_a_symbol(split_case):
-    space = split_case.mechanism.report_space(split_case.schema)
+    space = split_case.perturbation.space
     assert space.names == (*(f"a{j}" for j in sorted(split_case.public)), "(symbol)")
     assert space.shape == tuple(code + 1 for code in split_case.reports[-1])
 
@@ -13,8 +13,8 @@ def test_a_report_holds_the_public_answers_and_a_symbol(split_case):
 def test_a_report_says_in_words_what_it_is_about(split_case, walk):
     schema, mechanism = split_case.schema, split_case.mechanism
     subjects = set()
-    for report in walk(lambda below: mechanism.perturb(schema, split_case.cells[-1], below)):
-        words = mechanism.decode_report(schema, report)
+    for report in walk(lambda below: mechanism.bind(schema).report(split_case.cells[-1], below)):
+        words = mechanism.bind(schema).decode(report)
         code, _, about = words.pop("(symbol)").partition(" about ")
         assert code == f"code {report[-1]}"
         subjects.add(tuple(about.replace(" and ", ", ").split(", ")))
@@ -26,5 +26,5 @@ def test_a_report_says_in_words_what_it_is_about(split_case, walk):
 def test_the_questions_of_a_report_are_listed_in_words(schema_of):
     views = [ViewClass(attributes=(("a0", "a1", "a2"),), weight=1)]
     mechanism = SplitQuestionnaire("19", views)
-    words = mechanism.decode_report(schema_of((2, 2, 2)), [5])
+    words = mechanism.bind(schema_of((2, 2, 2))).decode([5])
     assert words == {"(symbol)": "code 5 about a0, a1 and a2"}

@@ -6,17 +6,19 @@ from itertools import combinations
 import dense_split
 import numpy as np
 import pytest
+from halftruth_shared.mechanisms.split_questionnaire.geometry import (
+    is_prime,
+    placed,
+    placed_of,
+    points,
+)
 from halftruth_shared.mechanisms.split_questionnaire.responses import (
     MAX_CELLS,
     MAX_PRIME,
-    is_prime,
     most_direct,
     nearest_prime,
-    placed,
-    points,
     response,
 )
-from halftruth_shared.mechanisms.split_questionnaire.sampling import placed_of
 
 GEOMETRIES = [(2, 3), (2, 4), (2, 5), (3, 3), (3, 4), (5, 3), (7, 3)]
 
@@ -32,7 +34,7 @@ def own(prime, dimension):
 
 @pytest.mark.parametrize(("prime", "dimension"), GEOMETRIES)
 def test_cells_share_as_many_symbols_as_a_response_says(prime, dimension):
-    sets, found = own(prime, dimension), response(points(prime, dimension), prime, 2)
+    sets, found = own(prime, dimension), response(Fraction(19), points(prime, dimension), prime, 2)
     assert (found.symbols, found.prime, found.dimension) == (len(sets), prime, dimension)
     assert {len(symbols) for symbols in sets} == {found.inside}
     assert {len(a & b) for a, b in combinations(sets, 2)} == {found.common}
@@ -77,8 +79,8 @@ def test_few_cells_are_answered_directly_as_long_as_that_tells_more(gamma, prime
     gamma = Fraction(gamma)
 
     def tells_as_much(n):
-        by_geometry = response(n, prime, n - 1).information(gamma)
-        return response(n, prime, n).information(gamma) >= by_geometry
+        by_geometry = response(gamma, n, prime, n - 1).information
+        return response(gamma, n, prime, n).information >= by_geometry
 
     every = range(2, int(2 * gamma**2) + 200)
     assert most_direct(gamma, prime) == max(filter(tells_as_much, every))

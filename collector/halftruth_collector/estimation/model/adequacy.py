@@ -16,10 +16,10 @@ from itertools import combinations
 import numpy as np
 import scipy
 from halftruth_shared import ParameterError, Survey
-from halftruth_shared.mechanisms.reconstruction import ReportPart
 
 from ..bounds import Array
 from ..counts import Counts
+from ..report_model import ReportPart
 from .design import MAX_PARAMETERS, Design
 from .fit import LoglinearModel, is_told, parts_of
 from .information import Fitted, blocks

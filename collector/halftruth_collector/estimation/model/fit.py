@@ -17,12 +17,13 @@ import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Schema, Survey
 from halftruth_shared.attribute import NOT_ASKED
 from halftruth_shared.errors import listing
-from halftruth_shared.mechanisms.reconstruction import ReportPart
 from numpy.typing import NDArray
 
 from ..bounds import Array
 from ..counts import Counts
 from ..likelihood import project_to_simplex
+from ..reconstruction import reconstruction
+from ..report_model import ReportPart, report_parts
 from .design import Design
 from .information import Derivatives, Fitted, derivatives, log_likelihood
 
@@ -89,17 +90,17 @@ def parts_of(survey: Survey, counts: Counts, schema: Schema) -> list[ReportPart]
             part.operator,
             part.counts,
         )
-        for part in survey.mechanism.reconstruction(survey.schema).parts(counts, schema.names)
+        for part in report_parts(survey.perturbation, counts, schema.names)
         if part.counts.any()
     ]
 
 
 def independence(survey: Survey, counts: Counts, schema: Schema, design: Design) -> Array:
     """Return parameters in corner coding of independent answers, from the single tables."""
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
+    unbiased = reconstruction(survey)
     corner = np.zeros(design.parameters)
     for axis, name in enumerate(schema.names):
-        table = reconstruction.table(counts, [name])
+        table = unbiased.table(counts, [name])
         shares = project_to_simplex(table.support)
         # Far from an edge: what is estimated to be 0 is seldom that.
         shares = np.maximum(shares, np.sqrt(1 / counts.reports) / shares.size)

@@ -25,10 +25,10 @@ import numpy as np
 import scipy
 from halftruth_shared import DomainTooLarge
 from halftruth_shared.channels import Channel, UniformMixture
-from halftruth_shared.mechanisms.reconstruction import ReportPart
 from numpy.typing import NDArray
 
 from ..bounds import Array
+from ..report_model import ReportPart
 from .design import Design, Integers
 
 #: Most numbers in the derivatives of the probabilities of reports that are computed at once.

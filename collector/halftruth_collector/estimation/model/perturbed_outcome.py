@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.base import Answers
-from halftruth_shared.mechanisms.records import RecordReconstruction
 from numpy.typing import NDArray
 
 from ..answers import answer_codes, category_codes
@@ -44,13 +43,10 @@ def channel_of_outcome(survey: Survey, outcome: str, others: Sequence[str]) -> A
     None where they do not, or do not tell whether the outcome is missing. Where it is, there is
     neither report nor answer.
     """
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
-    if not isinstance(reconstruction, RecordReconstruction):
+    whole = survey.perturbation.channel([*others, outcome])
+    if whole is None or whole.factors is None:
         return None
-    factors = reconstruction.factors([*others, outcome])
-    if factors is None:
-        return None
-    *known, channel = (factor.dense() for factor in factors)
+    *known, channel = (factor.dense() for factor in whole.factors)
     exact = all(np.array_equal(factor, np.eye(len(factor))) for factor in known)
     missing = survey.schema.attributes[survey.schema.position(outcome)].missing_mask
     mixed = channel[missing][:, ~missing].any() or channel[~missing][:, missing].any()

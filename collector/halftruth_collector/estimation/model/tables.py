@@ -10,14 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from halftruth_shared import EstimateError
-from halftruth_shared.analyses.base import Answers, Missing
+from halftruth_shared.analyses.base import Answers, Missing, Target
 from halftruth_shared.analyses.wording import items as in_words
 from halftruth_shared.channels.axes import Places
-from halftruth_shared.mechanisms import Margins, TableEstimate, Target, UnitVariance
-from halftruth_shared.mechanisms.reconstruction import ReportCounts, Sample, TableSource
 
 from ..bounds import Array
+from ..counts import Counts
 from ..domain import Restriction
+from ..table import Margins, Sample, TableEstimate, TableSource
+from ..variances import UnitVariance
 from .fit import LoglinearModel
 
 
@@ -178,14 +179,14 @@ class ModelTables(TableSource):
         super().__init__(model.schema)
         self.model = model
 
-    def complete(self, counts: ReportCounts) -> bool:
+    def complete(self, counts: Counts) -> bool:
         cells = np.prod([size + 1.0 for size in self.schema.shape])
         return bool(cells * self.model.design.parameters <= _MARGINS)
 
-    def table(self, counts: ReportCounts, attributes: Sequence[str]) -> Shares:
+    def table(self, counts: Counts, attributes: Sequence[str]) -> Shares:
         return shares(self.model, attributes)
 
-    def margins(self, counts: ReportCounts, attributes: Sequence[str]) -> Margins:
+    def margins(self, counts: Counts, attributes: Sequence[str]) -> Margins:
         return ModelMargins(shares(self.model, attributes))
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:

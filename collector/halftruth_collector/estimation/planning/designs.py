@@ -8,6 +8,7 @@ from halftruth_shared.analyses.plan import DesignPlan, LengthMargin, PlanQuery
 from msgspec.structs import replace
 
 from ..bounds import normal_quantile
+from ..reconstruction import of_perturbation, reconstruction
 from .expected_model import expected_model, variance_of_odds_ratios, variance_of_tables
 from .sets import (
     MAX_CELLS,
@@ -54,7 +55,7 @@ def plan_designs(
         if mechanism is not None:
             designs[mechanism] = max_length
     if survey.mechanism not in designs:
-        most = min(longest, survey.mechanism.reconstruction(schema).max_order)
+        most = min(longest, reconstruction(survey).max_order)
         # One whose designs are all the same has other parameters than lengths.
         designs = {survey.mechanism: most, **(designs if len(designs) > 1 else {})}
     return [
@@ -74,15 +75,15 @@ def _plan_design(
     longest: int,
     query: PlanQuery,
 ) -> DesignPlan:
-    respondents, reconstruction = query.respondents, mechanism.reconstruction(schema)
+    respondents, unbiased = query.respondents, of_perturbation(mechanism.bind(schema))
     sets = {length: sets_of(schema, positions, length) for length in range(1, longest + 1)}
-    unbiased = margins(reconstruction, sets, query)
+    by_length = margins(unbiased, sets, query)
     try:
         model = expected_model(schema, mechanism, respondents)
     except DomainTooLarge:
         model = None
     design = DesignPlan(
-        max_length=max_length, own=own, unbiased=unbiased, model=[], odds_ratio=None
+        max_length=max_length, own=own, unbiased=by_length, model=[], odds_ratio=None
     )
     if model is None:
         return design

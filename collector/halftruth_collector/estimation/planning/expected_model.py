@@ -19,6 +19,7 @@ from ..model.design import Design
 from ..model.fit import LoglinearModel, Penalty, feasible, is_told, parts_of, ridge, schema_of
 from ..model.information import Fitted, derivatives
 from ..model.tables import shares
+from ..report_model import report_probabilities
 
 #: Reports of the expected survey; the information of one of them is a share of theirs.
 _MANY = 10**12
@@ -39,7 +40,7 @@ def expected_model(schema: Schema, mechanism: Mechanism, respondents: int) -> Lo
     design = Design(schema.shape, list(combinations(range(len(schema.names)), 2)))
     fitted = Fitted(design, np.zeros(design.parameters), possible)
     survey = Survey("plan", "Plan", schema, mechanism)
-    chances = mechanism.reconstruction(schema).expected(fitted.table)
+    chances = report_probabilities(survey.perturbation, fitted.table)
     expected = np.rint(chances.ravel() * _MANY).astype(np.int64)
     cells = np.indices(survey.report_space.shape).reshape(len(survey.report_space.shape), -1).T
     counts = Counts.from_cells(survey, cells[expected > 0], expected[expected > 0])

@@ -29,12 +29,14 @@ from halftruth_shared.analyses.plan import (
     SetPlan,
 )
 from halftruth_shared.analyses.reading import fields, make
-from halftruth_shared.mechanisms import MECHANISMS, UnitVariance
-from halftruth_shared.mechanisms.split_questionnaire.bound import information_bound, largest_error
+from halftruth_shared.mechanisms import MECHANISMS
 from halftruth_shared.rational import as_float
 
 from ...executors import Map
 from ..bounds import normal_quantile, optional
+from ..reconstruction import of_perturbation, reconstruction
+from ..variances import UnitVariance
+from .bound import information_bound, largest_error
 from .designs import plan_designs
 from .recommendation import recommend, recommend_designs
 from .sets import (
@@ -87,7 +89,7 @@ def plan(survey: Survey, query: PlanQuery, map_pieces: Map = map) -> PlanResult:
     """
     query = make(PlanQuery, {name: getattr(query, name) for name in fields(PlanQuery)})
     lengths = _lengths(survey, query.lengths)
-    public = survey.mechanism.unperturbed(survey.schema)
+    public = survey.perturbation.unperturbed
     gamma = _amplification(survey, public)
     bound = [] if gamma is None else _bound(survey.schema, gamma, public, lengths, query)
     candidates = [survey.mechanism]
@@ -118,7 +120,7 @@ def of_itemsets(schema: Schema, tables: Mapping[tuple[int, ...], UnitVariance]) 
     for positions, variances in tables.items():
         masks = [schema.attributes[j].item_mask for j in positions]
         kept.append(variances.take(np.ix_(*masks)))
-    return UnitVariance.together(kept)
+    return UnitVariance.concatenate(kept)
 
 
 def _lengths(survey: Survey, wanted: Sequence[int] | None) -> list[int]:
@@ -130,7 +132,7 @@ def _lengths(survey: Survey, wanted: Sequence[int] | None) -> list[int]:
     """
     schema = survey.schema
     askable = _askable(schema)
-    longest = min(len(askable), survey.mechanism.reconstruction(schema).max_order)
+    longest = min(len(askable), reconstruction(survey).max_order)
     if not askable:
         raise ParameterError(
             "lengths: expected a survey with an attribute that has items", field="lengths"
@@ -157,7 +159,7 @@ def _askable(schema: Schema) -> list[int]:
 
 def _amplification(survey: Survey, public: frozenset[str]) -> Fraction | None:
     """γ over the attributes that are perturbed; None where there is none."""
-    gamma = survey.mechanism.amplification(survey.schema, public=public)
+    gamma = survey.perturbation.amplification(public=public)
     return gamma if isinstance(gamma, Fraction) and gamma > 1 else None
 
 
@@ -172,7 +174,7 @@ def _others(
             mechanism = offered.for_amplification(survey.schema, gamma, public, longest)
             if mechanism is None:
                 continue
-            mechanism.check(survey.schema)
+            mechanism.bind(survey.schema)
         except HalftruthError:
             # No survey could have it.
             continue
@@ -187,12 +189,12 @@ def _plan_mechanism(
     bound: Sequence[LengthBound],
     mechanism: Mechanism,
 ) -> MechanismPlan:
-    schema = survey.schema
-    reconstruction = mechanism.reconstruction(schema)
+    schema, perturbation = survey.schema, mechanism.bind(survey.schema)
+    unbiased = of_perturbation(perturbation)
     askable, perturbed = _askable(schema), perturbed_of(schema, public)
     planned = []
     for length in lengths:
-        if length > reconstruction.max_order:
+        if length > unbiased.max_order:
             continue
         # However many are listed, all verdicts are by the same ones.
         sets = whole = sets_of(schema, askable, length)
@@ -200,7 +202,7 @@ def _plan_mechanism(
         if len(perturbed) >= length and fits:
             whole = sets_of(schema, perturbed, length)
         # Most sets are in both.
-        tables = unit_variances(reconstruction, dict.fromkeys([*sets, *whole]), query.target)
+        tables = unit_variances(unbiased, dict.fromkeys([*sets, *whole]), query.target)
         variances = of_itemsets(schema, {positions: tables[positions] for positions in sets})
         quantile = normal_quantile(1 - query.confidence)
         worst = math.sqrt(float(variances.worst.max()) / query.respondents)
@@ -218,9 +220,7 @@ def _plan_mechanism(
                 possible=math.comb(len(askable), length),
             )
         )
-    answer = max(
-        mechanism.question_amplification(schema, question, public) for question in schema.questions
-    )
+    answer = max(perturbation.amplification(each, public=public) for each in schema.questions)
     return MechanismPlan(
         kind=mechanism.kind,
         # All others are of other kinds.
@@ -234,13 +234,12 @@ def _plan_mechanism(
 def _plan_sets(survey: Survey, lengths: Sequence[int], query: PlanQuery) -> list[SetPlan]:
     """Each of some sets under the survey's own mechanism, the least known of a length first."""
     schema, plans = survey.schema, []
-    reconstruction = survey.mechanism.reconstruction(schema)
     positions = range(len(schema.names))
     for length in lengths:
         if largest_table(schema, positions, length) > MAX_CELLS:
             continue
         sets = sets_of(schema, positions, length, query.sets)
-        tables = unit_variances(reconstruction, sets, query.target)
+        tables = unit_variances(reconstruction(survey), sets, query.target)
         planned = [
             even_plan(
                 SetPlan,

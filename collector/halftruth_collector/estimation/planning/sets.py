@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeVar
 
-from halftruth_shared import DomainTooLarge, Reconstruction, Schema
+from halftruth_shared import DomainTooLarge, Schema
 from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.plan import EvenPlan, LengthMargin, PlanQuery
-from halftruth_shared.mechanisms import UnitVariance
 
 from ..bounds import normal_quantile
+from ..table import Reconstruction
+from ..variances import UnitVariance
 
 P = TypeVar("P", bound=EvenPlan)
 

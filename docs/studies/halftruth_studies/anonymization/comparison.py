@@ -231,7 +231,7 @@ def split_questionnaire(people: People, gamma: Rational, rng: np.random.Generato
 
 
 def _simulated(survey: Survey, people: People, rng: np.random.Generator) -> Estimator:
-    reports = survey.mechanism.perturb_many(survey.schema, people.records, rng)
+    reports = survey.perturbation.reports(people.records, rng)
     return Estimator(survey, Counts.from_reports(survey, reports))
 
 

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.likelihood import CONSTRAINED_CELLS
+from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_collector.executors import Map
 from halftruth_shared import (
     GammaDiagonal,
@@ -18,7 +19,6 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.channels.axes import Array
-from halftruth_shared.mechanisms.records import RecordMechanism
 from halftruth_shared.rational import as_float
 
 from .baskets import BasketScheme, BasketSupports
@@ -152,12 +152,11 @@ def own(records: Records, mechanism: Mechanism, guess: bool = False) -> Scheme:
         If it cannot serve these records.
     """
     schema, codes = records.schema, records.codes
-    mechanism.check(schema)
     survey = Survey("rivals", "Rivals", schema, mechanism)
-    longest = mechanism.reconstruction(schema).max_order
+    longest = reconstruction(survey).max_order
 
     def simulate(rng: np.random.Generator) -> dict[str, Support]:
-        reports = mechanism.perturb_many(schema, codes, rng)
+        reports = survey.perturbation.reports(codes, rng)
         estimator = Estimator(survey, Counts.from_reports(survey, reports))
 
         def support(names: Sequence[str]) -> Array | None:
@@ -167,11 +166,10 @@ def own(records: Records, mechanism: Mechanism, guess: bool = False) -> Scheme:
         return {"": support, **guesses}
 
     def condition_number(names: Sequence[str]) -> float | None:
-        if isinstance(mechanism, RecordMechanism):
-            return mechanism.channel(schema, names).condition_number
-        return None
+        channel = survey.perturbation.channel(names)
+        return None if channel is None else channel.condition_number
 
-    return Scheme(mechanism.amplification(schema), condition_number, simulate)
+    return Scheme(survey.perturbation.amplification(), condition_number, simulate)
 
 
 def rival(records: Records, scheme: BasketScheme) -> Scheme:

@@ -5,6 +5,7 @@ reported.
 """
 
 from .mechanism import SplitQuestionnaire
-from .views import View, ViewClass
+from .responses import Response
+from .views import ViewClass
 
-__all__ = ["SplitQuestionnaire", "View", "ViewClass"]
+__all__ = ["Response", "SplitQuestionnaire", "ViewClass"]

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from ...errors import ParameterError
 from ...schema import Schema
-from .responses import MAX_CELLS, is_prime, most_direct, response
+from .geometry import is_prime
+from .responses import MAX_CELLS, most_direct, response
 from .views import MAX_SYMBOLS, MAX_VIEWS, ViewClass
 
 Array = NDArray[np.float64]
@@ -286,12 +287,12 @@ def decodable_prime(
         Returned too where the tables have too many cells for every prime.
     """
     cells = _largest_table(schema, public, longest)
-    if _decodable(cells, usual, most_direct(gamma, usual)):
+    if _decodable(gamma, cells, usual, most_direct(gamma, usual)):
         return usual
     # Beyond, even a plane has too many vectors.
     primes = filter(is_prime, range(2, round(_VECTORS ** (1 / 3)) + 1))
     return min(
-        (q for q in primes if _decodable(cells, q, direct=0)),
+        (q for q in primes if _decodable(gamma, cells, q, direct=0)),
         key=lambda q: max(q / (gamma + 1), (gamma + 1) / q),
         default=usual,
     )
@@ -304,8 +305,8 @@ def _largest_table(schema: Schema, public: Collection[str], longest: int) -> int
     return math.prod(sorted(free)[-longest:])
 
 
-def _decodable(cells: int, prime: int, direct: int) -> bool:
-    answered = response(cells, prime, direct)
+def _decodable(gamma: Fraction, cells: int, prime: int, direct: int) -> bool:
+    answered = response(gamma, cells, prime, direct)
     return bool(answered.prime**answered.dimension <= _VECTORS)
 
 
@@ -330,7 +331,7 @@ def _choose_views(
     candidates: list[tuple[float, tuple[ViewClass, ...]]] = []
     before = 0
     for most in _CLASS_VIEWS:
-        views = _usable(groups, types, most, prime, direct)
+        views = _usable(groups, types, most, gamma, prime, direct)
         if len(views) == before:
             continue
         before = len(views)
@@ -345,7 +346,7 @@ def _choose_views(
         )
         drawn = weights > 0
         symbols = numbers * [
-            response(n, prime, direct).symbols for n in largest_cells(groups, views)
+            response(gamma, n, prime, direct).symbols for n in largest_cells(groups, views)
         ]
         if numbers[drawn].sum() > MAX_VIEWS or symbols[drawn].sum() > MAX_SYMBOLS:
             continue
@@ -358,10 +359,12 @@ def _choose_views(
     return next((classes for error, classes in candidates if error <= (1 + _FEWER) * least), ())
 
 
-def _usable(groups: Groups, types: Types, most: int, prime: int, direct: int) -> Types:
+def _usable(
+    groups: Groups, types: Types, most: int, gamma: Fraction, prime: int, direct: int
+) -> Types:
     """Return the types that do not have too many or too large views."""
     sizes = largest_cells(groups, types)
-    small = np.array([n <= MAX_CELLS and _decodable(n, prime, direct) for n in sizes])
+    small = np.array([n <= MAX_CELLS and _decodable(gamma, n, prime, direct) for n in sizes])
     return types[small & (product_over_groups(groups, types, Group.subsets) <= most)]
 
 
@@ -373,7 +376,7 @@ def _unit_information(
     Shape (types of components, types of views), relative to the view that tells most.
     """
     cells = product_over_groups(groups, views, lambda group, n: group.size**n)
-    absolute = [response(round(n), prime, direct).information(gamma) for n in cells.tolist()]
+    absolute = [response(gamma, round(n), prime, direct).information for n in cells.tolist()]
     most = max(absolute)
     relative = np.array([float(each / most) for each in absolute])
     information = np.tile(relative / cells, (len(components), 1))

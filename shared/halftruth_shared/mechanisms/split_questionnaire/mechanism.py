@@ -3,26 +3,26 @@
 import math
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from fractions import Fraction
-from typing import ClassVar
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import ParameterError
 from ...rational import Rational, format_rational, parse_rational
+from ...sampling import DrawBelow, RandBelow, Sampler
 from ...schema import Schema
-from ..base import Mechanism, Parameters, check_public
+from ..base import Mechanism, Parameters, Perturbation, View
 from ..gamma_diagonal import resolve_gamma
-from ..reconstruction import Reconstruction
-from ..report_space import ReportSpace
-from .reconstruction import SplitReconstruction
-from .responses import MAX_CELLS, MAX_PRIME, is_prime, most_direct, nearest_prime
-from .sampling import SplitSampler
-from .views import View, ViewClass, check, check_unperturbed, expand
+from .geometry import Integers, is_prime
+from .responses import MAX_CELLS, MAX_PRIME, Response, most_direct, nearest_prime
+from .views import ViewClass, check, check_unperturbed, expand
 
 #: Default largest number of attributes of tables.
 MAX_LENGTH = 3
-
-#: The column of a report that answers for the questions which are not public.
-SYMBOL = "(symbol)"
 
 
 class SplitQuestionnaireParameters(
@@ -133,8 +133,8 @@ class SplitQuestionnaire(Mechanism):
         prime: int | None = None,
         direct: int | None = None,
     ) -> None:
-        super().__init__()
-        check_public(public)
+        if isinstance(public, str):
+            raise ParameterError("public: expected a list of names", field="public")
         self.gamma = parse_rational(gamma, "gamma")
         if self.gamma <= 1:
             raise ParameterError("gamma: expected an amplification above 1", field="gamma")
@@ -148,7 +148,6 @@ class SplitQuestionnaire(Mechanism):
             )
         self.classes = tuple(views)
         self.public = tuple(public)
-        self._views: dict[Schema, tuple[View, ...]] = {}
 
     @classmethod
     def designed(
@@ -204,7 +203,6 @@ class SplitQuestionnaire(Mechanism):
 
         None where all attributes are public.
         """
-        check_public(public)
         unperturbed = [name for name in schema.names if name in public]
         most = len(schema.names) - len(unperturbed)
         if most == 0:
@@ -221,61 +219,95 @@ class SplitQuestionnaire(Mechanism):
             public=self.public or None,
         )
 
-    def check(self, schema: Schema) -> None:
-        self.views(schema)
+    def bind(self, schema: Schema) -> Perturbation:
+        check_unperturbed(schema, self.public)
+        check(schema, self.classes, self.public)
+        public = tuple(sorted(schema.positions(self.public))) if self.public else ()
+        views = expand(schema, self.classes, self.gamma, self.prime, self.direct)
+        return Perturbation(self, schema, views, SplitSampler(public, views), public)
 
-    def views(self, schema: Schema) -> tuple[View, ...]:
-        """Every view, in the order of its symbols; ParameterError if there can be none."""
-        if schema not in self._views:
-            check_unperturbed(schema, self.public)
-            check(schema, self.classes, self.public)
-            self._views[schema] = expand(schema, self.classes, self.prime, self.direct)
-        return self._views[schema]
 
-    def amplification(self, schema: Schema, public: Collection[str] = ()) -> Fraction | float:
-        """Return γ if all unperturbed attributes are known: a symbol's weight is γ or 1 in a view.
+@dataclass(frozen=True)
+class SplitSampler(Sampler):
+    """A view, drawn first, and then a symbol for the cell of its answers.
 
-        Every other attribute is in a view, and any two cells of it have different symbols.
-        """
-        check_public(public)
-        if not set(self.public) <= set(public):
-            return math.inf
-        return Fraction(1) if set(public) >= set(schema.names) else self.gamma
+    Attributes
+    ----------
+    public : tuple of int
+        Positions of the attributes that are sent unperturbed.
+    """
 
-    def report_space(self, schema: Schema) -> ReportSpace:
-        last = self.views(schema)[-1]
-        public = self._public(schema)
-        names = [schema.names[j] for j in public]
-        sizes = [schema.shape[j] for j in public]
-        return ReportSpace((*names, SYMBOL), (*sizes, last.first + last.response.symbols))
+    public: tuple[int, ...]
+    views: tuple[View, ...]
 
-    def decode_report(self, schema: Schema, values: Sequence[int]) -> dict[str, str]:
-        """The public answers, and which code was sent about which questions."""
-        checked = self.report_space(schema).check(values)
-        decoded = {
-            schema.names[j]: schema.attributes[j].categories[code]
-            for j, code in zip(self._public(schema), checked[:-1], strict=True)
-        }
-        symbol = checked[-1]
-        names = [schema.names[j] for j in self._view_with(schema, symbol).positions]
-        about = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-        return {**decoded, SYMBOL: f"code {symbol} about {about}"}
+    @cached_property
+    def _until(self) -> list[int]:
+        """Sums of the weights of the views up to each."""
+        return list(accumulate(view.weight for view in self.views))
 
-    def reported(self, schema: Schema, values: Sequence[int]) -> frozenset[str]:
-        """Return the public attributes and those of the view that was drawn."""
-        view = self._view_with(schema, values[-1])
-        return frozenset([*self.public, *[schema.names[j] for j in view.positions]])
+    @property
+    def outcomes(self) -> int:
+        return max(self._until[-1], *(response.outcomes for response in self._table.responses))
 
-    def _view_with(self, schema: Schema, symbol: int) -> View:
-        views = self.views(schema)
-        return views[bisect_right(views, symbol, key=lambda view: view.first) - 1]
+    def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
+        drawn = self.views[bisect_right(self._until, randbelow(self._until[-1]))]
+        cell = 0
+        for j, size in zip(drawn.positions, drawn.shape, strict=True):
+            cell = cell * size + record[j]
+        answer = drawn.first + _response(drawn).draw(cell, randbelow)
+        return (*[record[j] for j in self.public], answer)
 
-    def reconstruction(self, schema: Schema) -> Reconstruction:
-        return SplitReconstruction(schema, self.gamma, self.views(schema), self.public)
+    def reports(self, records: Integers, draw: DrawBelow) -> Integers:
+        table = self._table
+        drawn = np.searchsorted(table.until, draw(self._until[-1], len(records)), side="right")
+        own = np.take_along_axis(records, table.positions[drawn], axis=1)
+        cells = np.einsum("ij,ij->i", own, table.strides[drawn])
+        answers = table.first[drawn]
+        kinds = table.kind[drawn]
+        order = np.argsort(kinds, kind="stable")
+        ends = np.searchsorted(kinds[order], np.arange(len(table.responses)), side="right")
+        for response, chosen in zip(table.responses, np.split(order, ends[:-1]), strict=True):
+            if chosen.size:
+                answers[chosen] += response.draw_many(cells[chosen], draw)
+        return np.column_stack([records[:, list(self.public)], answers])
 
-    def _prepare(self, schema: Schema) -> SplitSampler:
-        return SplitSampler(self.gamma, self._public(schema), self.views(schema))
+    @cached_property
+    def _table(self) -> "_Table":
+        longest = max(len(view.positions) for view in self.views)
+        positions, strides = np.zeros((2, len(self.views), longest), dtype=np.int64)
+        for row, view in enumerate(self.views):
+            positions[row, : len(view.positions)] = view.positions
+            strides[row, : len(view.shape)] = [
+                math.prod(view.shape[axis + 1 :]) for axis in range(len(view.shape))
+            ]
+        # Geometries of the same points draw alike, however many of them are cells.
+        every = list(map(_response, self.views))
+        ways = [(response.symbols, response.prime) for response in every]
+        responses = dict(zip(ways, every, strict=True))
+        number = {way: kind for kind, way in enumerate(responses)}
+        # Numbers of 16 bits are sorted quickest.
+        kinds = np.array([number[way] for way in ways], np.min_scalar_type(len(responses)))
+        first = np.array([view.first for view in self.views])
+        return _Table(
+            np.array(self._until), positions, strides, first, kinds, tuple(responses.values())
+        )
 
-    def _public(self, schema: Schema) -> tuple[int, ...]:
-        """Positions of the public attributes."""
-        return tuple(sorted(schema.positions(self.public))) if self.public else ()
+
+def _response(view: View) -> Response:
+    assert isinstance(view.channel, Response)  # noqa: S101 - `expand` makes no others
+    return view.channel
+
+
+class _Table(NamedTuple):
+    """The views as columns, for looking up those of many records at once.
+
+    Where the answers are in a record, and what each adds to the number of the cell, has shape
+    (views, longest view); `kind` says which of the responses is that of a view.
+    """
+
+    until: Integers
+    positions: Integers
+    strides: Integers
+    first: Integers
+    kind: NDArray[np.unsignedinteger]
+    responses: tuple[Response, ...]

@@ -8,10 +8,35 @@ symbols of a cell are the points orthogonal to its own.
 """
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, lru_cache
-from math import ceil, isqrt
+from functools import cache, cached_property, lru_cache
+from math import ceil
+from operator import mul
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...channels import Operator, UniformMixture
+from ...channels.axes import Array
+from ...sampling import DrawBelow, RandBelow
+from .geometry import (
+    Integers,
+    coordinates,
+    coordinates_of,
+    digits,
+    digits_of,
+    is_prime,
+    number,
+    numbers_of,
+    orthogonal_sums,
+    parts,
+    placed,
+    placed_of,
+    points,
+    solved,
+)
 
 #: Most cells of a view.
 MAX_CELLS = 2**20
@@ -24,11 +49,12 @@ _LARGEST_GAP = 72
 
 
 @dataclass(frozen=True)
-class Response:
-    """Randomized response to the cell of a view.
+class Response(Operator):
+    """Randomized response to the cell of a view: a channel from its cells to symbols.
 
     Attributes
     ----------
+    gamma : Fraction
     cells : int
         n.
     symbols, inside, common : int
@@ -39,20 +65,31 @@ class Response:
         q and t of the geometry; 0 for k-ary randomized response.
     """
 
+    # Equal γ and numbers of cells and symbols make equal responses; hashes of fractions are slow.
+    gamma: Fraction = field(hash=False)
     cells: int
     symbols: int
     inside: int
     common: int
-    common_to_three: Fraction
+    common_to_three: Fraction = field(hash=False)
     prime: int = 0
     dimension: int = 0
 
-    def share(self, gamma: Fraction) -> Fraction:
-        """The probability c of each symbol that is not the cell's own."""
-        return 1 / (self.symbols + (gamma - 1) * self.inside)
+    @property
+    def reports(self) -> int:
+        return self.symbols
 
-    def information(self, gamma: Fraction) -> Fraction:
-        """Return the information of a report about each contrast of the cells, under uniform cells.
+    def amplification(self, axes: Collection[int]) -> Fraction:
+        return self.gamma if axes else Fraction(1)
+
+    @cached_property
+    def share(self) -> Fraction:
+        """The probability c of each symbol that is not the cell's own."""
+        return 1 / (self.symbols + (self.gamma - 1) * self.inside)
+
+    @cached_property
+    def information(self) -> Fraction:
+        """The information of a report about each contrast of the cells, under uniform cells.
 
         Of a contrast Σ r_u π_u with Σ r_u = 0 and Σ r_u² = 1 the variance is 1/(N·i) with N
         reports, and of a share (n − 1)/(n·N·i). No response has more than n/(n − 1)·(γ−1)²/(4γ).
@@ -60,7 +97,110 @@ class Response:
         own = self.inside - self.common
         alone = self.inside - 3 * self.common + 2 * self.common_to_three
         spread = alone / self.cells + self.common - self.common_to_three
-        return self.share(gamma) * (gamma - 1) ** 2 * own**2 / (own + (gamma - 1) * spread)
+        return self.share * (self.gamma - 1) ** 2 * own**2 / (own + (self.gamma - 1) * spread)
+
+    def merged(self, cells: int) -> UniformMixture:
+        """Return k-ary randomized response to a margin with so many cells.
+
+        Each symbol stands for all cells that agree with it there. Symbols of a geometry alone tell
+        nothing of a margin.
+        """
+        return UniformMixture((cells,), (self.gamma - 1) * self.share)
+
+    # The channel.
+
+    def forward(self, x: Array) -> Array:
+        own = float(self.gamma - 1) * self.sums_by_symbol(x)
+        return np.asarray(float(self.share) * (own + x.sum(axis=-1, keepdims=True)))
+
+    def adjoint(self, y: Array) -> Array:
+        own = float(self.gamma - 1) * self.sums_by_cell(y)
+        return np.asarray(float(self.share) * (own + y.sum(axis=-1, keepdims=True)))
+
+    def sums_by_symbol(self, values: Array) -> Array:
+        """For each symbol, the sum of the values of the cells that own it, from shape (…, n)."""
+        if not self.prime:
+            return values
+        placed = np.zeros((*values.shape[:-1], self.symbols))
+        placed[..., _placement(self.cells, self.symbols)] = values
+        return orthogonal_sums(placed, self.prime, self.dimension)
+
+    def sums_by_cell(self, values: Array) -> Array:
+        """For each cell, the sum of the values of its own symbols, from shape (…, K)."""
+        if not self.prime:
+            return values
+        sums = orthogonal_sums(values, self.prime, self.dimension)
+        return np.asarray(sums[..., _placement(self.cells, self.symbols)])
+
+    def sums_of_few(self, symbols: Integers, values: Array) -> Array:
+        """For each cell of a geometry, the sum of the values of its symbols, where these are few.
+
+        From shape (…, symbols) to (…, cells).
+        """
+        result = np.empty((*values.shape[:-1], self.cells))
+        for part in parts(self.cells, len(symbols)):
+            result[..., part] = values @ self.belongs(symbols, part)
+        return result
+
+    def belongs(self, symbols: Integers, cells: slice = slice(None)) -> NDArray[np.bool_]:
+        """Incidence of symbols and cells of a geometry, shape (symbols, cells)."""
+        points = symbols, _placement(self.cells, self.symbols)[cells]
+        rows, columns = (coordinates_of(p, self.prime, self.dimension) for p in points)
+        # Coordinates are below 2¹⁶, so that no sum of products is rounded.
+        product = rows.T.astype(np.float64) @ columns.astype(np.float64)
+        return np.asarray(product % self.prime == 0)
+
+    # The same as an exact draw.
+
+    @property
+    def outcomes(self) -> int:
+        """Equally likely outcomes of the draw: γ for each of a cell's own symbols, 1 for others.
+
+        Both are multiplied by the denominator of γ.
+        """
+        own, other = self.gamma.as_integer_ratio()
+        return own * self.inside + other * (self.symbols - self.inside)
+
+    def draw(self, cell: int, randbelow: RandBelow) -> int:
+        """Draw a symbol that answers for a cell."""
+        own, other = self.gamma.as_integer_ratio()
+        drawn = randbelow(self.outcomes)
+        chances = own * self.inside
+        inside = drawn < chances
+        place = drawn // own if inside else (drawn - chances) // other
+        prime, rest_of = self.prime, self.dimension - 1
+        if not prime:
+            return cell if inside else place + (place >= cell)
+        vector = coordinates(placed(cell, self.symbols), prime, rest_of + 1)
+        pivot = vector.index(1)
+        # The orthogonal points are those of the other coordinates, the pivot's being solved from
+        # ⟨u,y⟩ = 0. Each other point has one vector with ⟨u,y⟩ = 1, and it is solved likewise.
+        rest = (coordinates if inside else digits)(place, prime, rest_of)
+        # Before its pivot, u is 0.
+        across = sum(map(mul, vector[pivot + 1 :], rest[pivot:]))
+        answer = ((not inside) - across) % prime
+        return number((*rest[:pivot], answer, *rest[pivot:]), prime)
+
+    def draw_many(self, cells: Integers, draw: DrawBelow) -> Integers:
+        """Draw a symbol for each of many cells; at most 2⁶² outcomes."""
+        own, other = self.gamma.as_integer_ratio()
+        drawn = draw(self.outcomes, len(cells))
+        inside = drawn < own * self.inside
+        place = np.where(inside, drawn // own, (drawn - own * self.inside) // other)
+        if not self.prime:
+            return np.where(inside, cells, place + (place >= cells))
+        prime, dimension = self.prime, self.dimension
+        vectors = coordinates_of(placed_of(cells, self.symbols), prime, dimension)
+        rest = digits_of(place, prime, dimension - 1)
+        orthogonal = np.flatnonzero(inside)
+        rest[:, orthogonal] = coordinates_of(place[orthogonal], prime, dimension - 1)
+        return numbers_of(solved(vectors, rest, 1 - inside, prime), prime)
+
+
+@lru_cache(maxsize=64)
+def _placement(cells: int, symbols: int) -> Integers:
+    """Return the symbols that represent the cells of a geometry, shape (n,)."""
+    return placed_of(np.arange(cells), symbols)
 
 
 def nearest_prime(gamma: Fraction) -> int:
@@ -84,8 +224,8 @@ def most_direct(gamma: Fraction, prime: int) -> int:
     """
 
     def worse(cells: int) -> bool:
-        by_geometry = response(cells, prime, direct=0).information(gamma)
-        return response(cells, prime, direct=cells).information(gamma) < by_geometry
+        by_geometry = response(gamma, cells, prime, direct=0).information
+        return response(gamma, cells, prime, direct=cells).information < by_geometry
 
     # Both are best for about γ − 1 cells; beyond, k-ary randomized response gets worse.
     fewest = min(max(2, ceil(gamma - 1)), MAX_CELLS)
@@ -93,11 +233,12 @@ def most_direct(gamma: Fraction, prime: int) -> int:
 
 
 @cache
-def response(cells: int, prime: int, direct: int) -> Response:
+def response(gamma: Fraction, cells: int, prime: int, direct: int) -> Response:
     """The response to a view.
 
     Parameters
     ----------
+    gamma : Fraction
     cells : int
         n, at least 2.
     prime : int
@@ -107,90 +248,21 @@ def response(cells: int, prime: int, direct: int) -> Response:
         the smallest dimension t ≥ 3 that has a point for each cell.
     """
     if cells <= direct:
-        return Response(cells, cells, 1, 0, Fraction(0))
+        return Response(gamma, cells, cells, 1, 0, Fraction(0))
     dimension = 3
     while points(prime, dimension) < cells:
         dimension += 1
     symbols = points(prime, dimension)
     common, line = points(prime, dimension - 2), points(prime, dimension - 3)
     # Of the symbols − 2 other points, q − 1 are on the line through two of them.
-    together = (prime - 1) * common + (symbols - prime - 1) * line
+    in_three = (prime - 1) * common + (symbols - prime - 1) * line
     return Response(
+        gamma,
         cells,
         symbols,
         points(prime, dimension - 1),
         common,
-        Fraction(together, symbols - 2),
+        Fraction(in_three, symbols - 2),
         prime,
         dimension,
     )
-
-
-@cache
-def points(prime: int, dimension: int) -> int:
-    """Number of points of PG(t−1, q), (q^t − 1)/(q − 1).
-
-    >>> points(19, 4)
-    7240
-    """
-    return (int(prime**dimension) - 1) // (prime - 1)
-
-
-@cache
-def is_prime(number: int) -> bool:
-    """Return true for a prime number, by division."""
-    return number > 1 and all(number % divisor for divisor in range(2, isqrt(number) + 1))
-
-
-@cache
-def modulus(symbols: int) -> int:
-    """The smallest prime of at least so many that is 2 modulo 3, where cubing is one to one."""
-    candidate = max(symbols, 5)
-    while candidate % 3 != 2 or not is_prime(candidate):
-        candidate += 1
-    return candidate
-
-
-def placed(cell: int, symbols: int) -> int:
-    """Return the index of the point that represents a cell, distinct for each.
-
-    Cells in their own order would lie in lines; as cubes, in a ring that is no smaller than the
-    number of points, they lie like random ones.
-    """
-    ring = modulus(symbols)
-    point = cell
-    while True:
-        point = (point + ring // 3) ** 3 % ring
-        if point < symbols:
-            return point
-
-
-def coordinates(point: int, prime: int, dimension: int) -> tuple[int, ...]:
-    """The coordinates of a point, of which the first that is not 0 is 1.
-
-    Points are numbered by the place of that 1, and where it is the same by the coordinates that
-    follow, as digits of a number.
-
-    >>> [coordinates(point, 2, 2) for point in range(3)]
-    [(1, 0), (1, 1), (0, 1)]
-    """
-    place, block = 0, prime ** (dimension - 1)
-    while point >= block:
-        point -= block
-        place, block = place + 1, block // prime
-    digits = []
-    for _ in range(dimension - 1 - place):
-        point, digit = divmod(point, prime)
-        digits.append(digit)
-    return (0,) * place + (1, *reversed(digits))
-
-
-def number(vector: tuple[int, ...], prime: int) -> int:
-    """Index of the point of a vector that is not 0 everywhere; the inverse of `coordinates`."""
-    dimension, place, value = len(vector), 0, 0
-    while not vector[place]:
-        place += 1
-    scale = 1 if vector[place] == 1 else pow(vector[place], -1, prime)
-    for entry in vector[place + 1 :]:
-        value = value * prime + entry * scale % prime
-    return points(prime, dimension) - points(prime, dimension - place) + value

@@ -1,7 +1,7 @@
 """Views: groups of questions that are drawn, with their weights."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from fractions import Fraction
 from itertools import chain, combinations, product
 from math import comb, prod
 
@@ -9,7 +9,8 @@ import msgspec
 
 from ...errors import ParameterError, SchemaError, listing
 from ...schema import Schema
-from .responses import MAX_CELLS, Response, response
+from ..base import View
+from .responses import MAX_CELLS, response
 
 #: Most views of a survey.
 MAX_VIEWS = 2**17
@@ -44,31 +45,8 @@ class ViewClass(
         return tuple(map(len, self.attributes)) if self.choose is None else self.choose
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """A group of questions that may be drawn.
-
-    Attributes
-    ----------
-    positions : tuple of int
-        Of its attributes in the schema, in increasing order.
-    shape : tuple of int
-        Their numbers of categories; cells are numbered in row-major order.
-    weight : int
-        Chances of being drawn, out of the sum over all views.
-    first : int
-        Its first symbol; the symbols of all views are numbered one after the other.
-    """
-
-    positions: tuple[int, ...]
-    shape: tuple[int, ...]
-    weight: int
-    first: int
-    response: Response
-
-
 def expand(
-    schema: Schema, classes: Sequence[ViewClass], prime: int, direct: int
+    schema: Schema, classes: Sequence[ViewClass], gamma: Fraction, prime: int, direct: int
 ) -> tuple[View, ...]:
     """Every view, class by class.
 
@@ -91,8 +69,8 @@ def expand(
                 f"views: one of {cells} cells ({names}); expected at most {MAX_CELLS}",
                 field="views",
             )
-        answered = response(cells, prime, direct)
-        views.append(View(positions, shape, weight, first, answered))
+        answered = response(gamma, cells, prime, direct)
+        views.append(View(positions, shape, weight, answered, first))
         first += answered.symbols
     if first > MAX_SYMBOLS:
         raise ParameterError(

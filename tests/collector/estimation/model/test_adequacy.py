@@ -103,7 +103,7 @@ def test_what_no_report_tells_of_is_not_tested(make_survey):
     schema = schema_of((2, 2, 2, 2))
     mechanism = SplitQuestionnaire.designed(schema, 19, (), {1: 1.0, 2: 1.0})
     survey = Survey("s", "S", schema, mechanism)
-    pairs = {len(view.positions) for view in mechanism.views(schema)}
+    pairs = {len(view.positions) for view in mechanism.bind(schema).views}
     counts = simulated(survey, world(0.0), 500, 0)
     model = fit_model(survey, counts)
     assert bool(adequacy(survey, counts, model)) == (max(pairs) > 2)

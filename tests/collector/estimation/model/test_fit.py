@@ -170,7 +170,7 @@ def test_records_that_cannot_be_have_no_share():
         (s, p if s else 2, a)
         for s, p, a in zip(*(rng.integers(0, 2, 4_000) for _ in range(3)), strict=True)
     ]
-    reports = survey.mechanism.perturb_many(schema, np.array(records), rng)
+    reports = survey.perturbation.reports(np.array(records), rng)
     model = fit_model(survey, Counts.from_reports(survey, reports))
     assert model.converged
     assert not model.table[0, :2].any()

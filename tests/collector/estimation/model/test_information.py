@@ -9,10 +9,7 @@ from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.model import information
 from halftruth_collector.estimation.model.design import Design
 from halftruth_collector.estimation.model.information import Fitted, derivatives, log_likelihood
-from halftruth_shared.mechanisms.split_questionnaire.channel import (
-    PairsOperator,
-    ViewOperator,
-)
+from halftruth_collector.estimation.report_model import PairsOperator, report_parts
 from sources import counts_of
 from weights_of_views import DESIGNS
 from weights_of_views import survey_of as split_survey
@@ -34,8 +31,7 @@ def case(request, make_survey, make_schema):
     terms = list(combinations(range(len(shape)), 2))
     design = Design(shape, terms)
     theta = rng.normal(size=design.parameters) / 2
-    reconstruction = survey.mechanism.reconstruction(survey.schema)
-    parts = reconstruction.parts(counts, survey.schema.names)
+    parts = report_parts(survey.perturbation, counts, survey.schema.names)
     return parts, Fitted(design, theta), DenseModel(shape, terms, blocks_of(survey, counts)), theta
 
 
@@ -67,17 +63,16 @@ def test_score_and_information_are_those_of_dense_matrices(case, monkeypatch, at
 
 def test_large_geometries_are_summed_by_transforms():
     survey = split_survey(DESIGNS["mixed"])
-    views = survey.mechanism.views(survey.schema)
-    rng, gamma = np.random.default_rng(0), Fraction(19)
-    geometries = {view.response for view in views if view.response.prime}
+    views = survey.perturbation.views
+    rng = np.random.default_rng(0)
+    geometries = {view.channel for view in views if view.channel.prime}
     assert geometries
     for response in geometries:
-        pairs = PairsOperator([response], [np.arange(response.symbols)], gamma)
-        transform = ViewOperator(response, gamma)
+        pairs = PairsOperator([response], [np.arange(response.symbols)])
         cells, symbols = rng.random((3, response.cells)), rng.random((3, response.symbols))
         np.testing.assert_allclose(pairs.forward(cells).sum(axis=1), cells.sum(axis=1))
-        np.testing.assert_allclose(transform.forward(cells), pairs.forward(cells))
-        np.testing.assert_allclose(transform.adjoint(symbols), pairs.adjoint(symbols))
+        np.testing.assert_allclose(response.forward(cells), pairs.forward(cells))
+        np.testing.assert_allclose(response.adjoint(symbols), pairs.adjoint(symbols))
 
 
 def test_score_and_information_are_exactly_those_of_fractions(make_survey):
@@ -115,7 +110,7 @@ def test_score_and_information_are_exactly_those_of_fractions(make_survey):
     ]
     # Odds against the first categories, and the odds ratio (6·3)/(2·1).
     theta = np.log([1 / 6, 2 / 6, 9.0])
-    parts = survey.mechanism.reconstruction(survey.schema).parts(counts, survey.schema.names)
+    parts = report_parts(survey.perturbation, counts, survey.schema.names)
     found = derivatives(parts, Fitted(Design((2, 2), [(0, 1)]), theta))
     np.testing.assert_allclose(found.score, np.array(score, dtype=float), rtol=1e-12)
     np.testing.assert_allclose(found.expected, np.array(expected, dtype=float), atol=1e-13)

@@ -7,15 +7,12 @@ weights, N − 1 times the variance is m − ŝ² where the respondents are a sa
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
-
-from ..channels.axes import Array
-from ..errors import ParameterError
-
-#: Target of inference: a population that the respondents are a sample of, or these alone.
-Target = Literal["population", "respondents"]
+from halftruth_shared import ParameterError
+from halftruth_shared.analyses.base import Target
+from halftruth_shared.channels.axes import Array
 
 
 def check_target(target: str) -> None:
@@ -115,7 +112,7 @@ class UnitVariance(NamedTuple):
         return UnitVariance(*(column[cells] for column in self))
 
     @classmethod
-    def together(cls, tables: Sequence["UnitVariance"]) -> "UnitVariance":
+    def concatenate(cls, tables: Sequence["UnitVariance"]) -> "UnitVariance":
         """Concatenate the cells of several tables."""
         columns = zip(*tables, strict=True)
         return cls(*(np.concatenate([cells.ravel() for cells in column]) for column in columns))

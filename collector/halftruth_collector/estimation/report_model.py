@@ -1,49 +1,39 @@
-"""Probabilities of the reports of views: as operators, for simulation and for the likelihood.
+"""Probabilities of reports, by the views of a perturbation: for likelihoods and for simulation.
 
-Reports of one view after the other are the parts of a likelihood.
+Reports come in independent parts, one for each view: the reports of a part are about one margin of
+the true table, and its true cell alone decides how likely each report is. How many reports a part
+has tells nothing of the answers, so that the likelihood is a product over the parts, given these
+numbers.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
 import numpy as np
 import scipy
+from halftruth_shared import Channel, DomainTooLarge, Perturbation
+from halftruth_shared.channels import Operator
+from halftruth_shared.channels.axes import Array
+from halftruth_shared.mechanisms import View
+from halftruth_shared.mechanisms.split_questionnaire import Response
 from numpy.typing import NDArray
 
-from ...channels import UniformMixture
-from ...channels.axes import Array
-from ...errors import DomainTooLarge
-from ..reconstruction import Likelihood, Operator, ReportCounts, ReportPart
-from .incidence import belongs, sums_by_cell, sums_by_symbol
-from .responses import Response
-from .views import View
+from .counts import Counts
 
 #: Pairs that are looked at at once.
 _AT_ONCE = 2**21
 
+#: Most pairs of a cell and a symbol of its own that are listed; beyond, sums take transforms.
+_MOST_PAIRS = 2**23
 
-class ViewOperator:
-    """From the cells of a view to all symbols.
+#: Most different reports.
+_MOST_REPORTS = 2**24
 
-    Parameters
-    ----------
-    response : Response
-    gamma : Fraction
-    """
-
-    def __init__(self, response: Response, gamma: Fraction) -> None:
-        self._response = response
-        self._lowest, self._more = float(response.share(gamma)), float(gamma - 1)
-
-    def forward(self, x: Array) -> Array:
-        own = self._more * sums_by_symbol(x, self._response)
-        return np.asarray(self._lowest * (own + x.sum(axis=-1, keepdims=True)))
-
-    def adjoint(self, y: Array) -> Array:
-        own = self._more * sums_by_cell(y, self._response)
-        return np.asarray(self._lowest * (own + y.sum(axis=-1, keepdims=True)))
+#: Pairs for each symbol of a view, up to which listing those of its reports takes less time.
+_FEW = 16
 
 
 class PairsOperator:
@@ -58,17 +48,11 @@ class PairsOperator:
         Those of the views, whose cells, and whose symbols, follow each other.
     symbols : sequence of ndarray of int
         Symbols that are wanted of each.
-    gamma : Fraction
     """
 
-    def __init__(
-        self,
-        responses: Sequence[Response],
-        symbols: Sequence[NDArray[np.int64]],
-        gamma: Fraction,
-    ) -> None:
-        self._views, self._more = len(responses), float(gamma - 1)
-        shares = [float(response.share(gamma)) for response in responses]
+    def __init__(self, responses: Sequence[Response], symbols: Sequence[NDArray[np.int64]]) -> None:
+        self._views, self._more = len(responses), float(responses[0].gamma - 1)
+        shares = [float(response.share) for response in responses]
         self._lowest = np.repeat(shares, [len(some) for some in symbols])
         blocks = [_pairs(each, some) for each, some in zip(responses, symbols, strict=True)]
         self._cells = scipy.sparse.block_diag(blocks, format="csr")
@@ -99,7 +83,7 @@ def _pairs(response: Response, symbols: NDArray[np.int64]) -> "scipy.sparse.csr_
         return scipy.sparse.csr_array((np.ones(len(rows)), (rows, symbols)), shape=shape)
     step = max(1, _AT_ONCE // response.cells)
     blocks = [
-        scipy.sparse.csr_array(belongs(some, response).astype(np.float64))
+        scipy.sparse.csr_array(response.belongs(some).astype(np.float64))
         for some in np.split(symbols, range(step, len(symbols), step))
     ]
     return scipy.sparse.vstack(blocks, format="csr")
@@ -110,46 +94,76 @@ _MOST_PAIRS = 2**23
 
 
 @lru_cache(maxsize=16)
-def _geometry(response: Response, gamma: Fraction) -> Operator:
+def _geometry(response: Response) -> Response | PairsOperator:
     if response.cells * response.inside > _MOST_PAIRS:
-        return ViewOperator(response, gamma)
-    return PairsOperator([response], [np.arange(response.symbols)], gamma)
+        return response
+    return PairsOperator([response], [np.arange(response.symbols)])
 
 
-def parts_of(
-    views: Sequence[View],
-    gamma: Fraction,
-    shape: tuple[int, ...],
-    public: Sequence[int],
-    counts: ReportCounts,
-    among: Sequence[int],
-) -> Iterator[ReportPart]:
-    """Yield the reports of each view that has some, as far as they are about some attributes.
+@dataclass(frozen=True, eq=False)
+class ReportPart:
+    """Reports whose probabilities depend on a few of the attributes.
 
-    Of views with others besides, k-ary reports are taken as reports of what they have in common:
-    each stands for all that agree with it there. Those of a geometry tell nothing alone of a
-    margin, and are left out.
+    Attributes
+    ----------
+    known : tuple of int
+        Positions of attributes that these reports carry unperturbed.
+    positions : tuple of int
+        Positions of those that they tell perturbed, in the order of the operator's cells.
+    operator : Operator
+        Of the table of `positions`: a `Channel` with an axis for each, or else one axis for all
+        its cells in row-major order.
+    counts : ndarray, shape (*sizes of `known`, *reports)
+        Number of each report.
+    """
+
+    known: tuple[int, ...]
+    positions: tuple[int, ...]
+    operator: Operator | PairsOperator
+    counts: Array
+
+
+def report_parts(
+    perturbation: Perturbation, counts: Counts, attributes: Sequence[str]
+) -> list[ReportPart]:
+    """Return the reports in independent parts, as far as they are about some attributes.
+
+    Of views with others besides, reports by a channel of each attribute, or by k-ary randomized
+    response, are taken as reports of what they have in common. Those of a geometry tell nothing
+    alone of a margin, and are left out.
 
     Parameters
     ----------
-    views : sequence of View
-    gamma : Fraction
-    shape : tuple of int
-        Of the schema.
-    public : sequence of int
-    counts : ReportCounts
-    among : sequence of int
-        Positions of the attributes that count.
+    counts : Counts
+    attributes : sequence of str
+        In the order of the schema.
+
+    Returns
+    -------
+    list of ReportPart
+        Positions are those in the schema.
     """
+    among = perturbation.schema.positions(attributes)
+    if (channel := perturbation.channel(attributes)) is not None:
+        return [ReportPart((), among, channel, counts.marginal(among).astype(np.float64))]
+    return list(_parts_by_view(perturbation, counts, among))
+
+
+def _parts_by_view(
+    perturbation: Perturbation, counts: Counts, among: Sequence[int]
+) -> Iterator[ReportPart]:
+    """Yield the reports of each view that has some."""
+    views, shape = perturbation.views, perturbation.schema.shape
     order = np.argsort(counts.cells[:, -1], kind="stable")
     cells, numbers = counts.cells[order], counts.counts[order]
-    ends = np.searchsorted(cells[:, -1], [view.first + view.response.symbols for view in views])
+    ends = np.searchsorted(cells[:, -1], [view.first + view.channel.reports for view in views])
+    public = perturbation.unperturbed_columns
     columns = [column for column, j in enumerate(public) if j in among]
     known = tuple(public[column] for column in columns)
     sizes = tuple(shape[j] for j in known)
     for view, end, start in zip(views, ends, [0, *ends[:-1]], strict=True):
         kept = tuple(j for j in view.positions if j in among)
-        response = view.response
+        response = response_of(view)
         if end == start or not (kept or known):
             continue
         if response.prime and kept != view.positions:
@@ -160,49 +174,50 @@ def parts_of(
         sums = np.bincount(place, numbers[start:end], prod(sizes) * response.symbols)
         table = sums.astype(np.float64).reshape(*sizes, response.symbols)
         if response.prime:
-            yield ReportPart(known, kept, _geometry(response, gamma), table)
+            yield ReportPart(known, kept, _geometry(response), table)
             continue
         others = tuple(len(sizes) + axis for axis, j in enumerate(view.positions) if j not in among)
         table = table.reshape(*sizes, *view.shape).sum(axis=others).reshape(*sizes, -1)
-        keep = (gamma - 1) * response.share(gamma)
-        yield ReportPart(known, kept, UniformMixture(table.shape[-1:], keep), table)
+        yield ReportPart(known, kept, response.merged(table.shape[-1]), table)
 
 
-#: Most different reports.
-_MOST_REPORTS = 2**24
-
-#: Pairs for each symbol of a view, up to which listing those of its reports takes less time.
-_FEW = 16
+def response_of(view: View) -> Response:
+    """Return the channel of a view whose reports are symbols."""
+    assert isinstance(view.channel, Response)  # noqa: S101 - no other reports are no records
+    return view.channel
 
 
 def report_probabilities(
-    views: Sequence[View],
-    gamma: Fraction,
-    shape: tuple[int, ...],
-    public: Sequence[int],
-    table: Array,
-    positions: Sequence[int],
+    perturbation: Perturbation, table: Array, attributes: Sequence[str] | None = None
 ) -> Array:
-    """Return the probability of every report, where attributes that are not named are uniform.
+    """Return the probability of every report, for a table of some attributes or of all.
+
+    All others are uniform, independently of these, and parts of a report that are independent of
+    these are left out.
 
     Parameters
     ----------
-    shape : tuple of int
-        Of the schema.
     table : ndarray
-        Shares, an axis for each of `positions`.
+        Shares, an axis for each of the attributes in this order.
 
     Returns
     -------
-    ndarray, shape (P, symbols)
-        Rows are the cells of those attributes of the table that are public.
+    ndarray
+        A record's shape where reports are records; else of shape (P, symbols), with a row for
+        each cell of those attributes of the table that every report states.
 
     Raises
     ------
     DomainTooLarge
         If there are too many different reports.
     """
-    symbols = _check_reports(views, shape, public)
+    views = perturbation.views
+    if attributes is None:
+        attributes = perturbation.schema.names
+    if (channel := perturbation.channel(attributes)) is not None:
+        return channel.forward(table)
+    positions = perturbation.schema.positions(attributes)
+    public, symbols = perturbation.unperturbed_columns, _check_reports(perturbation)
     order = np.lexsort((positions, [j not in public for j in positions])).tolist()
     free = [positions[axis] for axis in order if positions[axis] not in public]
     arranged = table.transpose(order)
@@ -214,22 +229,53 @@ def report_probabilities(
         sizes = [d if j in free else 1 for j, d in zip(view.positions, view.shape, strict=True)]
         margin = arranged.sum(axis=others).reshape(rows, *sizes) * (prod(sizes) / prod(view.shape))
         cells = np.broadcast_to(margin, (rows, *view.shape)).reshape(rows, -1)
-        reports = ViewOperator(view.response, gamma).forward(cells) * (view.weight / total)
-        result[:, view.first : view.first + view.response.symbols] = reports
+        reports = view.channel.forward(cells) * (view.weight / total)
+        result[:, view.first : view.first + view.channel.reports] = reports
     return result
 
 
-def _check_reports(views: Sequence[View], shape: tuple[int, ...], public: Sequence[int]) -> int:
+def _check_reports(perturbation: Perturbation) -> int:
     """Return the number of symbols; DomainTooLarge if there are too many different reports."""
-    symbols = views[-1].first + views[-1].response.symbols
-    reports = symbols * prod(shape[j] for j in public)
-    if reports > _MOST_REPORTS:
+    space = perturbation.space
+    if space.size > _MOST_REPORTS:
         raise DomainTooLarge(
-            f"estimate: {reports} different reports; expected at most {_MOST_REPORTS}, or"
+            f"estimate: {space.size} different reports; expected at most {_MOST_REPORTS}, or"
             " estimate = moment",
             field="estimate",
         )
-    return symbols
+    return space.shape[-1]
+
+
+class Likelihood(ABC):
+    """Operators of the likelihood of the table of all attributes, which has the schema's shape."""
+
+    @abstractmethod
+    def expected(self, table: Array) -> Array:
+        """Return the probability of every report, in an array of any shape."""
+
+    @abstractmethod
+    def adjoint(self, weights: Array) -> Array:
+        """Apply the transpose of :meth:`expected`: the mean weight of each record's reports."""
+
+    @abstractmethod
+    def observed(self, counts: Counts) -> Array:
+        """Return the share of every report, arranged like :meth:`expected`."""
+
+
+class ChannelLikelihood(Likelihood):
+    """Likelihood by a channel of all attributes, merged for thousands of products."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._shape, self._merged = channel.shape, channel.merged()
+
+    def expected(self, table: Array) -> Array:
+        return self._merged.forward(table.reshape(self._merged.shape)).reshape(self._shape)
+
+    def adjoint(self, weights: Array) -> Array:
+        return self._merged.adjoint(weights.reshape(self._merged.shape)).reshape(self._shape)
+
+    def observed(self, counts: Counts) -> Array:
+        return counts.marginal(range(len(self._shape))) / counts.reports
 
 
 class MarginTree:
@@ -283,17 +329,12 @@ class MarginTree:
         return tables[0]
 
 
-class SplitLikelihood(Likelihood):
+class ViewLikelihood(Likelihood):
     """Likelihood of the reports about views, arranged in the shape (P, symbols).
 
     Where few of the symbols came, only these are computed.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the table.
-    public : sequence of int
-        Positions of the public attributes, which have P cells.
+    P is the number of cells of the attributes that every report states.
 
     Raises
     ------
@@ -301,15 +342,9 @@ class SplitLikelihood(Likelihood):
         If there are too many different reports.
     """
 
-    def __init__(
-        self,
-        views: Sequence[View],
-        gamma: Fraction,
-        shape: tuple[int, ...],
-        public: Sequence[int],
-        counts: ReportCounts,
-    ) -> None:
-        symbols = _check_reports(views, shape, public)
+    def __init__(self, perturbation: Perturbation, counts: Counts) -> None:
+        symbols, shape = _check_reports(perturbation), perturbation.schema.shape
+        views, public = perturbation.views, perturbation.unperturbed_columns
         free = [j for j in range(len(shape)) if j not in public]
         self._order = [*public, *free]
         self._public, self._free = (tuple(shape[j] for j in some) for some in (public, free))
@@ -317,19 +352,19 @@ class SplitLikelihood(Likelihood):
             len(free), [tuple(map(free.index, view.positions)) for view in views]
         )
         self._symbols = np.unique(counts.cells[:, -1])
-        responses, first = [view.response for view in views], [view.first for view in views]
+        responses, first = list(map(response_of, views)), [view.first for view in views]
         came = np.split(self._symbols, np.searchsorted(self._symbols, first[1:]))
         of_each = [
             response.cells / response.prime if response.prime else 1 for response in responses
         ]
         listed = np.dot(of_each, list(map(len, came))) <= _FEW * symbols
-        self._operators: list[Operator]
+        self._operators: list[Response | PairsOperator]
         if listed:
             own = [some - start for some, start in zip(came, first, strict=True)]
-            self._operators = [PairsOperator(responses, own, gamma)]
+            self._operators = [PairsOperator(responses, own)]
         else:
             self._symbols, came = np.arange(symbols), np.split(np.arange(symbols), first[1:])
-            self._operators = [ViewOperator(response, gamma) for response in responses]
+            self._operators = list(responses)
         weights = np.array([view.weight for view in views])
         self._chances = np.repeat(weights / weights.sum(), list(map(len, came)))
         # Where the cells of each further view begin, and the cells and symbols of each operator.
@@ -352,9 +387,16 @@ class SplitLikelihood(Likelihood):
         shape = (*self._public, *self._free)
         return table.reshape(shape).transpose(np.argsort(self._order))
 
-    def observed(self, counts: ReportCounts) -> Array:
+    def observed(self, counts: Counts) -> Array:
         cells, shape = counts.cells.copy(), (*self._public, len(self._symbols))
         cells[:, -1] = np.searchsorted(self._symbols, cells[:, -1])
         places = np.ravel_multi_index(tuple(cells.T), shape)
         sums = np.bincount(places, counts.counts, prod(shape))
         return sums.reshape(-1, len(self._symbols)) / counts.reports
+
+
+def likelihood(perturbation: Perturbation, counts: Counts) -> Likelihood:
+    """Return the operators of the likelihood, possibly without reports of count 0."""
+    if (channel := perturbation.channel(perturbation.schema.names)) is not None:
+        return ChannelLikelihood(channel)
+    return ViewLikelihood(perturbation, counts)

@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 import numpy as np
+from halftruth_shared.channels.axes import Array
 from numpy.typing import NDArray
-
-from ...channels.axes import Array
 
 _Step = Callable[[Array, Array], tuple[Array, Array]]
 

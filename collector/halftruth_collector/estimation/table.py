@@ -1,96 +1,19 @@
-"""Reconstruction: from counts of reports to estimated tables of the answers, and to a likelihood.
-
-For the likelihood of models of the answers, reports come in independent parts. The reports of a
-part are about one margin of the true table: its true cell alone decides how likely each report is.
-A mechanism whose report is a record has one part, a split questionnaire one for each view. How many
-reports a part has tells nothing of the answers, so that the likelihood is a product over the parts,
-given these numbers.
-"""
+"""Unbiased estimation of tables: from counts of reports to estimated tables of the answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from halftruth_shared import DomainTooLarge, ParameterError, Perturbation, Schema
+from halftruth_shared.analyses.base import Target
+from halftruth_shared.channels.axes import Array, Places
 
-from ..channels.axes import Array, Places
-from ..errors import DomainTooLarge, ParameterError
-from ..schema import Schema
-from .variances import Target, UnitVariance, check_target, error_parts
-
-
-class Operator(Protocol):
-    """Column-stochastic map from the cells of a table, along its last axes, to reports."""
-
-    def forward(self, x: Array, /) -> Array:
-        """Return the probabilities of reports, with any batch axes before those of the table."""
-
-    def adjoint(self, y: Array, /) -> Array:
-        """Apply the transpose."""
-
-
-@dataclass(frozen=True, eq=False)
-class ReportPart:
-    """Reports whose probabilities depend on a few of the attributes.
-
-    Attributes
-    ----------
-    known : tuple of int
-        Positions of attributes that these reports carry unperturbed.
-    positions : tuple of int
-        Positions of those that they tell perturbed, in the order of the operator's cells.
-    operator : Operator
-        Of the table of `positions`: a `Channel` with an axis for each, or else one axis for all
-        its cells in row-major order.
-    counts : ndarray, shape (*sizes of `known`, *reports)
-        Number of each report.
-    """
-
-    known: tuple[int, ...]
-    positions: tuple[int, ...]
-    operator: Operator
-    counts: Array
-
+from .counts import Counts
+from .variances import UnitVariance, check_target, error_parts
 
 #: Largest table whose covariance matrix is ever built.
 COVARIANCE_CELLS = 2_048
-
-
-class Likelihood(ABC):
-    """Operators of the likelihood of the table of all attributes, which has the schema's shape."""
-
-    @abstractmethod
-    def expected(self, table: Array) -> Array:
-        """Return the probability of every report, in an array of any shape."""
-
-    @abstractmethod
-    def adjoint(self, weights: Array) -> Array:
-        """Apply the transpose of :meth:`expected`: the mean weight of each record's reports."""
-
-    @abstractmethod
-    def observed(self, counts: "ReportCounts") -> Array:
-        """Return the share of every report, arranged like :meth:`expected`."""
-
-
-class ReportCounts(Protocol):
-    """Counts of the different reports."""
-
-    @property
-    def reports(self) -> int:
-        """Number of reports N, at least 1."""
-
-    @property
-    def cells(self) -> NDArray[np.int64]:
-        """The distinct reports, shape (K, columns)."""
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Number of each of them, shape (K,)."""
-
-    def marginal(self, columns: Sequence[int]) -> NDArray[np.int64]:
-        """Return the counts of the values of some columns, an axis for each in this order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,12 +212,12 @@ class TableSource(ABC):
                 field="attributes",
             )
 
-    def complete(self, counts: ReportCounts) -> bool:
+    def complete(self, counts: Counts) -> bool:
         """Return true if the table of all attributes can be estimated."""
         return self.max_order == len(self.schema.attributes)
 
     @abstractmethod
-    def table(self, counts: ReportCounts, attributes: Sequence[str]) -> TableEstimate:
+    def table(self, counts: Counts, attributes: Sequence[str]) -> TableEstimate:
         """Estimate the table of some attributes, for which `check` has to pass, in this order.
 
         Raises
@@ -304,7 +227,7 @@ class TableSource(ABC):
         """
 
     @abstractmethod
-    def margins(self, counts: ReportCounts, attributes: Sequence[str]) -> Margins:
+    def margins(self, counts: Counts, attributes: Sequence[str]) -> Margins:
         """Every margin of the table of some attributes, which cost little more than the table."""
 
     @abstractmethod
@@ -313,46 +236,15 @@ class TableSource(ABC):
 
 
 class Reconstruction(TableSource):
-    """Unbiased estimation from the reports of a mechanism."""
+    """Unbiased estimation from the reports of a perturbation."""
 
-    @abstractmethod
-    def expected(self, table: Array, attributes: Sequence[str] | None = None) -> Array:
-        """Return the probability of every report, for a table of some attributes or of all.
-
-        All others are uniform, independently of these, and parts of a report that are independent
-        of these are left out.
-
-        Parameters
-        ----------
-        table : ndarray
-            Shares, an axis for each of the attributes in this order.
-        attributes : sequence of str, optional
-        """
-
-    @abstractmethod
-    def likelihood(self, counts: ReportCounts) -> Likelihood:
-        """Return the operators of the likelihood, possibly without reports of count 0."""
-
-    @abstractmethod
-    def parts(self, counts: ReportCounts, attributes: Sequence[str]) -> list[ReportPart]:
-        """Return the reports in independent parts, as far as they are about some attributes.
-
-        Parameters
-        ----------
-        counts : ReportCounts
-        attributes : sequence of str
-            In the order of the schema.
-
-        Returns
-        -------
-        list of ReportPart
-            Positions are those in the schema. Reports that depend on other attributes, too, are
-            left out.
-        """
+    def __init__(self, perturbation: Perturbation) -> None:
+        super().__init__(perturbation.schema)
+        self.perturbation = perturbation
 
     @abstractmethod
     def contributions(
-        self, counts: ReportCounts, forms: Mapping[tuple[str, ...], Array]
+        self, counts: Counts, forms: Mapping[tuple[str, ...], Array]
     ) -> Iterator[tuple[Array, Array]]:
         """Yield reports with their centred contributions to K estimates.
 

@@ -5,14 +5,14 @@ from functools import cached_property, partial
 from math import prod
 
 import numpy as np
+from halftruth_shared.channels.axes import Array
+from halftruth_shared.mechanisms import View
+from halftruth_shared.mechanisms.split_questionnaire import Response
 from numpy.typing import NDArray
 
-from ...channels.axes import Array
-from ..reconstruction import ReportCounts
-from .incidence import sums_by_cell, sums_by_symbol, sums_of_few
+from ..counts import Counts
+from ..report_model import response_of
 from .overlaps import Views
-from .responses import Response
-from .views import View
 
 #: Most points of a geometry that are transformed, and most numbers that are kept.
 _MOST_NUMBERS = 2**24
@@ -65,7 +65,7 @@ class Decoded:
     """
 
     def __init__(
-        self, views: Sequence[View], columns: Views, public: dict[int, int], counts: ReportCounts
+        self, views: Sequence[View], columns: Views, public: dict[int, int], counts: Counts
     ) -> None:
         self.counts = counts
         self._views, self._columns, self._public = views, columns, public
@@ -144,7 +144,7 @@ class Decoded:
                 kept = [size if j in free else 1 for j, size in axes]
                 place = np.arange(flat.shape[1]).reshape(kept)
                 by_cell = np.moveaxis(flat[:, np.broadcast_to(place, view.shape).ravel()], 2, 1)
-                own = sums_by_symbol(by_cell, view.response)[cells, :, symbols]
+                own = response_of(view).sums_by_symbol(by_cell)[cells, :, symbols]
                 own = own / columns.scale[number] - mean
                 total = total + own * (self.counts.reports * columns.strength[number] / pooled)
             yield self._counts[rows], np.asarray(total)
@@ -153,7 +153,7 @@ class Decoded:
         """Decode views with small geometries at once, summed over public attributes."""
         alike: dict[Response, list[int]] = {}
         for number in numbers:
-            response = self._views[number].response
+            response = response_of(self._views[number])
             if response.prime and response.symbols <= _SMALL and ((number,), ()) not in self._cells:
                 alike.setdefault(response, []).append(number)
         for response, several in alike.items():
@@ -165,7 +165,7 @@ class Decoded:
             first = np.array([self._views[number].first for number in several])
             symbols = self._symbols[rows] - first[views]
             counts = _counted(views, symbols, self._counts[rows], (len(several), response.symbols))
-            for number, cells in zip(several, np.rint(sums_by_cell(counts, response)), strict=True):
+            for number, cells in zip(several, np.rint(response.sums_by_cell(counts)), strict=True):
                 by_cell = cells.reshape(1, *self._views[number].shape)
                 self._cells.get(((number,), ()), partial(np.asarray, by_cell))
 
@@ -174,7 +174,7 @@ class Decoded:
 
         A row for each public cell, shape (P, *the other axes).
         """
-        response = self._views[number].response
+        response = response_of(self._views[number])
         height = prod(self._public[j] for j in public)
         step = max(1, _MOST_NUMBERS // max(response.symbols, response.cells))
         axes = tuple(axis + 1 for axis in others)
@@ -190,7 +190,7 @@ class Decoded:
     def _decode(self, number: int, public: tuple[int, ...], part: range) -> Array:
         """For some of the public cells."""
         view, rows = self._views[number], slice(*self._starts[number : number + 2])
-        response, cells = view.response, self._public_cells(public, rows) - part.start
+        response, cells = response_of(view), self._public_cells(public, rows) - part.start
         inside = np.flatnonzero((cells >= 0) & (cells < len(part)))
         cells, symbols = cells[inside], self._symbols[rows][inside] - view.first
         counts, height = self._counts[rows][inside], len(part)
@@ -199,10 +199,10 @@ class Decoded:
         few = work <= _TRANSFORM * response.symbols * height
         if response.prime and (few or response.symbols > _MOST_NUMBERS):
             table = _counted(cells, index, counts, (height, len(different)))
-            decoded = sums_of_few(different, table, response)
+            decoded = response.sums_of_few(different, table)
         else:
             table = _counted(cells, symbols, counts, (height, response.symbols))
-            decoded = np.rint(sums_by_cell(table, response))
+            decoded = np.rint(response.sums_by_cell(table))
         return decoded.reshape(height, *view.shape)
 
     def _public_cells(self, public: tuple[int, ...], rows: slice) -> NDArray[np.int64]:

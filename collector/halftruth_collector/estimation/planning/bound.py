@@ -4,12 +4,9 @@ from collections.abc import Collection
 from fractions import Fraction
 
 import numpy as np
-
-from ...errors import DomainTooLarge
-from ...rational import as_float
-from ...schema import Schema
-from ..variances import Target
-from .design import (
+from halftruth_shared import DomainTooLarge, Schema
+from halftruth_shared.analyses.base import Target
+from halftruth_shared.mechanisms.split_questionnaire.design import (
     EXPONENT,
     Array,
     error_coefficients,
@@ -19,6 +16,7 @@ from .design import (
     product_over_groups,
     types_of_sets,
 )
+from halftruth_shared.rational import as_float
 
 #: Most numbers that identify the components of the information bound.
 _COMPONENTS = 2**24

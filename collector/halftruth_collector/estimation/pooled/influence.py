@@ -1,21 +1,20 @@
-"""Reports behind a table: effective numbers, and contributions to its estimate."""
+"""Influence of reports on a table: effective numbers, and contributions to its estimate."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import prod
 
 import numpy as np
+from halftruth_shared import DomainTooLarge
+from halftruth_shared.channels.axes import Array
+from halftruth_shared.mechanisms import View
+from halftruth_shared.mechanisms.split_questionnaire import Response
 
-from ...channels.axes import Array
-from ...errors import DomainTooLarge
-from ..reconstruction import Sample, check_cells
+from ..report_model import response_of
+from ..table import Sample, check_cells
 from ..variances import effective_reports
-from .incidence import sums_by_symbol
 from .overlaps import Overlaps, Views
-from .responses import Response
-from .views import View
 
 #: Most weights of one view's symbols for a table.
 _MOST_WEIGHTS = 2**24
@@ -28,7 +27,7 @@ _Kind = tuple[Response, tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Behind:
+class ReportInfluence:
     """Reports about views that overlap with a table.
 
     Attributes
@@ -45,7 +44,6 @@ class Behind:
 
     views: Sequence[View]
     columns: Views
-    gamma: Fraction
     positions: tuple[int, ...]
     by_view: Array
     overlaps: Overlaps
@@ -65,10 +63,10 @@ class Behind:
         asked = self.columns.asked[:, self.positions].all(axis=1) & (self.by_view > 0)
         reports: Counter[Response] = Counter()
         for number in np.flatnonzero(asked).tolist():
-            reports[self.views[number].response] += int(self.by_view[number])
+            reports[response_of(self.views[number])] += int(self.by_view[number])
         for response, count in reports.items():
             among = response.cells // prod(self.overlaps.sizes)
-            share, more = float(response.share(self.gamma)), float(self.gamma) - 1
+            share, more = float(response.share), float(response.gamma) - 1
             mark = share * (response.inside + more * response.common) * known
             mark = mark + share * more * (response.inside - response.common) * inside / among
             if response.prime:
@@ -84,7 +82,7 @@ class Behind:
         ----------
         table : ndarray, shape (*public, *free)
         """
-        sizes, reports, more = self.overlaps.sizes, int(self.by_view.sum()), float(self.gamma) - 1
+        sizes, reports = self.overlaps.sizes, int(self.by_view.sum())
         cells = prod(sizes)
         arranged = table.reshape(-1, *sizes)
         known = arranged.reshape(-1, cells).sum(axis=1)
@@ -102,7 +100,7 @@ class Behind:
                     field="attributes",
                 )
             same, slope = (1, 1 / among) if response.prime else (among, 1.0)
-            share = float(response.share(self.gamma))
+            share, more = float(response.share), float(response.gamma) - 1
             chances = share * (same * known[:, None] + more * slope * _by_symbol(kind, margin))
             kept = [d if axis in within else 1 for axis, d in enumerate(sizes)]
             inside = np.broadcast_to(np.arange(margin.shape[1]).reshape(kept), sizes).ravel()
@@ -140,9 +138,10 @@ class Behind:
         for number in np.flatnonzero(asked).tolist():
             view = self.views[number]
             axes = [self.positions.index(j) if j in self.positions else -1 for j in view.positions]
-            if not view.response.prime:
+            response = response_of(view)
+            if not response.prime:
                 axes = [axis for axis in axes if axis >= 0]
-            kind = (view.response, view.shape if view.response.prime else (), tuple(axes))
+            kind = (response, view.shape if response.prime else (), tuple(axes))
             count, _ = kinds.get(kind, (0, 0.0))
             strength = float(columns.strength[number] / columns.scale[number])
             kinds[kind] = (count + int(self.by_view[number]), strength)
@@ -165,4 +164,4 @@ def _by_symbol(kind: _Kind, rows: Array) -> Array:
     grid = np.arange(rows.shape[1]).reshape(
         [d if axis >= 0 else 1 for d, axis in zip(shape, axes, strict=True)]
     )
-    return sums_by_symbol(rows[:, np.broadcast_to(grid, shape).ravel()], response)
+    return response.sums_by_symbol(rows[:, np.broadcast_to(grid, shape).ravel()])

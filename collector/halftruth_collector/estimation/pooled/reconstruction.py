@@ -6,52 +6,40 @@ tables are consistent with each other.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import cached_property
 from itertools import chain, combinations
 from math import comb, prod
 
 import numpy as np
+from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Perturbation
+from halftruth_shared.analyses.base import Target
+from halftruth_shared.channels.axes import Array
 
-from ...channels.axes import Array
-from ...errors import DomainTooLarge, EstimateError, ParameterError
-from ...schema import Schema
-from ..reconstruction import Likelihood, Margins, Reconstruction, ReportCounts, ReportPart
-from ..variances import Target, UnitVariance
-from .behind import Behind
+from ..counts import Counts
+from ..table import Margins, Reconstruction
+from ..variances import UnitVariance
 from .decoding import Decoded
+from .influence import ReportInfluence
 from .overlaps import Overlaps, Views
-from .tables import Grid, SplitMargins, SplitTable
-from .views import View
+from .tables import Grid, PooledMargins, PooledTable
 
 #: Most cells of a table and its margins together.
 _MOST_CELLS = 2**22
 
 
-class SplitReconstruction(Reconstruction):
+class PooledReconstruction(Reconstruction):
     """Reconstruction of the answers from reports about views.
 
     Given how many reports each view has, all estimates are unbiased. Their variances have a closed
     form, exact but for the approximation in `overlaps.ReportMoments` for geometries.
-
-    Parameters
-    ----------
-    views : sequence of View
-        In the order of their symbols.
-    public : sequence of str
-        Attributes that are unperturbed in every report.
     """
 
-    def __init__(
-        self, schema: Schema, gamma: Fraction, views: Sequence[View], public: Sequence[str]
-    ) -> None:
-        super().__init__(schema)
-        self._views = tuple(views)
-        self._columns = Views(self._views, len(schema.names), gamma)
-        self._public = tuple(sorted(schema.positions(public))) if public else ()
-        self._free = tuple(j for j in range(len(schema.names)) if j not in self._public)
-        self._gamma = gamma
-        self._reported = self._views, gamma, schema.shape, self._public
+    def __init__(self, perturbation: Perturbation) -> None:
+        super().__init__(perturbation)
+        self._views = perturbation.views
+        self._columns = Views(self._views, len(self.schema.names))
+        self._public = perturbation.unperturbed_columns
+        self._free = tuple(j for j in range(len(self.schema.names)) if j not in self._public)
         self._pooled: Decoded | None = None
 
     @cached_property
@@ -83,24 +71,24 @@ class SplitReconstruction(Reconstruction):
                 field="attributes",
             )
 
-    def complete(self, counts: ReportCounts) -> bool:
+    def complete(self, counts: Counts) -> bool:
         return bool(self._of(counts).by_view @ self._columns.asked[:, self._free].all(axis=1))
 
-    def table(self, counts: ReportCounts, attributes: Sequence[str]) -> SplitTable:
+    def table(self, counts: Counts, attributes: Sequence[str]) -> PooledTable:
         grid, order = self._grid(counts, attributes)
-        behind = self._behind(attributes, self._of(counts).by_view, grid.overlaps)
-        return SplitTable(tuple(attributes), grid, order, behind)
+        influence = self._influence(attributes, self._of(counts).by_view, grid.overlaps)
+        return PooledTable(tuple(attributes), grid, order, influence)
 
-    def _behind(self, attributes: Sequence[str], by_view: Array, overlaps: Overlaps) -> Behind:
+    def _influence(
+        self, attributes: Sequence[str], by_view: Array, overlaps: Overlaps
+    ) -> ReportInfluence:
         _, free = self._split(self.schema.positions(attributes))
-        return Behind(self._views, self._columns, self._gamma, free, by_view, overlaps)
+        return ReportInfluence(self._views, self._columns, free, by_view, overlaps)
 
-    def margins(self, counts: ReportCounts, attributes: Sequence[str]) -> Margins:
-        return SplitMargins(*self._grid(counts, attributes))
+    def margins(self, counts: Counts, attributes: Sequence[str]) -> Margins:
+        return PooledMargins(*self._grid(counts, attributes))
 
-    def _grid(
-        self, counts: ReportCounts, attributes: Sequence[str]
-    ) -> tuple[Grid, tuple[int, ...]]:
+    def _grid(self, counts: Counts, attributes: Sequence[str]) -> tuple[Grid, tuple[int, ...]]:
         """The table with its public attributes first, and where each attribute is in it."""
         self.check(attributes)
         positions = self.schema.positions(attributes)
@@ -152,7 +140,7 @@ class SplitReconstruction(Reconstruction):
         names = [f"'{self.schema.names[j]}'" for j in positions]
         return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
-    def _of(self, counts: ReportCounts) -> Decoded:
+    def _of(self, counts: Counts) -> Decoded:
         """Return these counts decoded, cached for the latest ones."""
         pooled = self._pooled
         if pooled is None or pooled.counts is not counts:
@@ -160,27 +148,8 @@ class SplitReconstruction(Reconstruction):
             pooled = self._pooled = Decoded(self._views, self._columns, sizes, counts)
         return pooled
 
-    # These are imported where they are used: clients, which need none of it, need no SciPy.
-
-    def expected(self, table: Array, attributes: Sequence[str] | None = None) -> Array:
-        from .channel import report_probabilities
-
-        names = self.schema.names if attributes is None else attributes
-        positions = self.schema.positions(names)
-        return report_probabilities(*self._reported, table, positions)
-
-    def likelihood(self, counts: ReportCounts) -> Likelihood:
-        from .channel import SplitLikelihood
-
-        return SplitLikelihood(*self._reported, counts)
-
-    def parts(self, counts: ReportCounts, attributes: Sequence[str]) -> list[ReportPart]:
-        from .channel import parts_of
-
-        return list(parts_of(*self._reported, counts, self.schema.positions(attributes)))
-
     def contributions(
-        self, counts: ReportCounts, forms: Mapping[tuple[str, ...], Array]
+        self, counts: Counts, forms: Mapping[tuple[str, ...], Array]
     ) -> Iterator[tuple[Array, Array]]:
         components: dict[tuple[tuple[int, ...], tuple[int, ...]], Array] = {}
         for names, form in forms.items():
@@ -217,4 +186,4 @@ class SplitReconstruction(Reconstruction):
         self.check(attributes)
         _, free = self._split(self.schema.positions(attributes))
         shares = self._columns.weights
-        return self._behind(attributes, shares, self._overlaps(free, shares)).largest_weight()
+        return self._influence(attributes, shares, self._overlaps(free, shares)).largest_weight()

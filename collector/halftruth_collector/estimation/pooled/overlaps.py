@@ -8,17 +8,18 @@ overlaps of numbers that are summed over views.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+from halftruth_shared.analyses.base import Target
+from halftruth_shared.channels.axes import Array
+from halftruth_shared.mechanisms import View
+from halftruth_shared.mechanisms.split_questionnaire import Response
 from numpy.typing import NDArray
 
-from ...channels.axes import Array
-from ..variances import Target, UnitVariance
+from ..report_model import response_of
+from ..variances import UnitVariance
 from . import agreement
-from .responses import Response
-from .views import View
 
 #: Numbers in the kernels that are held at once.
 _AT_ONCE = 2**22
@@ -44,8 +45,9 @@ class ReportMoments:
     slope: float
 
     @classmethod
-    def of(cls, response: Response, gamma: Fraction) -> "ReportMoments":
-        share, own = response.share(gamma), response.inside - response.common
+    def of(cls, response: Response) -> "ReportMoments":
+        gamma, share = response.gamma, response.share
+        own = response.inside - response.common
         apart = response.common - response.common_to_three
         scale = share * (gamma - 1) * own
         constant = share * (own + (gamma - 1) * apart) / scale**2
@@ -72,13 +74,14 @@ class Views:
         κ.
     """
 
-    def __init__(self, views: Sequence[View], attributes: int, gamma: Fraction) -> None:
-        responses = list(dict.fromkeys(view.response for view in views))
+    def __init__(self, views: Sequence[View], attributes: int) -> None:
+        every = list(map(response_of, views))
+        responses = list(dict.fromkeys(every))
         number = {response: row for row, response in enumerate(responses)}
-        of_view = [number[view.response] for view in views]
-        moments = [ReportMoments.of(response, gamma) for response in responses]
+        of_view = [number[response] for response in every]
+        moments = list(map(ReportMoments.of, responses))
         cells = np.array([response.cells for response in responses], dtype=np.float64)
-        strength = np.array([float(r.information(gamma)) for r in responses]) / cells
+        strength = np.array([float(r.information) for r in responses]) / cells
         constant = np.array([m.constant for m in moments]) * cells
         slope = np.array([m.slope for m in moments])
         # By columns, which are what is looked at.

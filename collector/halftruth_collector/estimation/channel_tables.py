@@ -1,49 +1,22 @@
-"""Mechanisms whose report is itself a record, and their reconstruction through channels."""
+"""Estimation from reports that are records, through the channel of each table."""
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
+from halftruth_shared import Channel
+from halftruth_shared.analyses.base import Target
+from halftruth_shared.channels import MarginMoments
+from halftruth_shared.channels.axes import Array, Places, joint_cell
 
-from ..channels import Channel, MarginMoments
-from ..channels.axes import Array, Places, together
-from ..schema import Schema
-from .base import Mechanism
-from .reconstruction import (
-    Likelihood,
-    Margins,
-    Reconstruction,
-    ReportCounts,
-    ReportPart,
-    Sample,
-    TableEstimate,
-    check_cells,
-)
-from .report_space import ReportSpace
-from .variances import Target, UnitVariance, covariance, effective_reports, variance
+from .counts import Counts
+from .table import Margins, Reconstruction, Sample, TableEstimate, check_cells
+from .variances import UnitVariance, covariance, effective_reports, variance
 
 #: Reports whose contributions are computed at once.
-_ROWS = 2**16
-
-
-class RecordMechanism(Mechanism):
-    """A mechanism whose report is itself a record of the schema."""
-
-    @abstractmethod
-    def channel(self, schema: Schema, attributes: Sequence[str]) -> Channel:
-        """Channel from the true table of some attributes to the same columns of a report."""
-
-    def report_space(self, schema: Schema) -> ReportSpace:
-        return ReportSpace(schema.names, schema.shape)
-
-    def decode_report(self, schema: Schema, values: Sequence[int]) -> dict[str, str]:
-        return schema.decode(values)
-
-    def reconstruction(self, schema: Schema) -> "RecordReconstruction":
-        return RecordReconstruction(schema, partial(self.channel, schema))
+_CONTRIBUTIONS = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,71 +92,36 @@ class ChannelMargins(Margins):
 
     def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
         product = self._moments.product(first, second)
-        both = together(first, second, self.support.shape)
+        both = joint_cell(first, second, self.support.shape)
         a, b, common = (self.support[tuple(place.T)] for place in (first, second, both))
         return covariance(product, a, b, common, self._reports, target)
 
 
-class ChannelLikelihood(Likelihood):
-    """Likelihood by a channel of all attributes, merged for thousands of products."""
-
-    def __init__(self, channel: Channel) -> None:
-        self._shape, self._merged = channel.shape, channel.merged()
-
-    def expected(self, table: Array) -> Array:
-        return self._merged.forward(table.reshape(self._merged.shape)).reshape(self._shape)
-
-    def adjoint(self, weights: Array) -> Array:
-        return self._merged.adjoint(weights.reshape(self._merged.shape)).reshape(self._shape)
-
-    def observed(self, counts: ReportCounts) -> Array:
-        return counts.marginal(range(len(self._shape))) / counts.reports
-
-
 class RecordReconstruction(Reconstruction):
-    """Reconstruction of reports that are records, by the channel of each set of attributes.
+    """Reconstruction of reports that are records, by the channel of each set of attributes."""
 
-    Parameters
-    ----------
-    channel : callable
-        The channel of some attributes, by name.
-    """
+    def channel(self, attributes: Sequence[str]) -> Channel:
+        """Return the channel from the true table of some attributes to that of reports."""
+        channel = self.perturbation.channel(attributes)
+        assert channel is not None  # noqa: S101 - reports are records
+        return channel
 
-    def __init__(self, schema: Schema, channel: Callable[[Sequence[str]], Channel]) -> None:
-        super().__init__(schema)
-        self._channel = channel
-
-    def table(self, counts: ReportCounts, attributes: Sequence[str]) -> ChannelTable:
+    def table(self, counts: Counts, attributes: Sequence[str]) -> ChannelTable:
         names = tuple(attributes)
         return ChannelTable(
-            names, self._channel(names), self.randomized(counts, names), counts.reports
+            names, self.channel(names), self.randomized(counts, names), counts.reports
         )
 
-    def margins(self, counts: ReportCounts, attributes: Sequence[str]) -> Margins:
+    def margins(self, counts: Counts, attributes: Sequence[str]) -> Margins:
         table = self.table(counts, attributes)
         return ChannelMargins(table.channel.margins(table.observed), counts.reports)
 
-    def expected(self, table: Array, attributes: Sequence[str] | None = None) -> Array:
-        return self._channel(self.schema.names if attributes is None else attributes).forward(table)
-
-    def likelihood(self, counts: ReportCounts) -> Likelihood:
-        return ChannelLikelihood(self._channel(self.schema.names))
-
-    def factors(self, attributes: Sequence[str]) -> tuple[Channel, ...] | None:
-        """Channel of each of some attributes, None where they are not perturbed one by one."""
-        return self._channel(attributes).factors
-
-    def parts(self, counts: ReportCounts, attributes: Sequence[str]) -> list[ReportPart]:
-        positions = self.schema.positions(attributes)
-        numbers = counts.marginal(positions).astype(np.float64)
-        return [ReportPart((), positions, self._channel(attributes), numbers)]
-
     def contributions(
-        self, counts: ReportCounts, forms: Mapping[tuple[str, ...], Array]
+        self, counts: Counts, forms: Mapping[tuple[str, ...], Array]
     ) -> Iterator[tuple[Array, Array]]:
         weights = []
         for names, form in forms.items():
-            channel, cells = self._channel(names), math.prod(form.shape[:-1])
+            channel, cells = self.channel(names), math.prod(form.shape[:-1])
             check_cells("weights", cells)
             # Rows of the inverse channel: what a report of each cell contributes to every cell.
             each = channel.solve(np.eye(cells).reshape(cells, *channel.shape))
@@ -191,10 +129,10 @@ class RecordReconstruction(Reconstruction):
             mean = self.randomized(counts, names).ravel() @ by_report
             columns = list(self.schema.positions(names))
             weights.append((columns, channel.shape, by_report - mean))
-        for start in range(0, len(counts.cells), _ROWS):
-            rows = counts.cells[start : start + _ROWS]
+        for start in range(0, len(counts.cells), _CONTRIBUTIONS):
+            rows = counts.cells[start : start + _CONTRIBUTIONS]
             yield (
-                counts.counts[start : start + _ROWS].astype(np.float64),
+                counts.counts[start : start + _CONTRIBUTIONS].astype(np.float64),
                 sum(
                     centred[np.ravel_multi_index(tuple(rows[:, columns].T), shape)]
                     for columns, shape, centred in weights
@@ -202,14 +140,14 @@ class RecordReconstruction(Reconstruction):
             )
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
-        return unit_variance(self._channel(attributes), target)
+        return unit_variance(self.channel(attributes), target)
 
     def largest_weight(self, attributes: Sequence[str]) -> float:
-        channel = self._channel(attributes)
+        channel = self.channel(attributes)
         # The largest entry of a Kronecker product is the product of the factors' largest.
         return math.prod(map(_largest_weight, channel.factors or (channel,)))
 
-    def randomized(self, counts: ReportCounts, attributes: Sequence[str]) -> Array:
+    def randomized(self, counts: Counts, attributes: Sequence[str]) -> Array:
         """Share of every cell among the reports themselves."""
         return counts.marginal(self.schema.positions(attributes)) / counts.reports
 

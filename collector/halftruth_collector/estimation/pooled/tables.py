@@ -16,13 +16,14 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from halftruth_shared.analyses.base import Target
+from halftruth_shared.channels.axes import Array, Places, joint_cell
 from numpy.typing import NDArray
 
-from ...channels.axes import Array, Places, together
-from ..reconstruction import Margins, Sample, TableEstimate
-from ..variances import Target, UnitVariance
+from ..table import Margins, Sample, TableEstimate
+from ..variances import UnitVariance
 from . import agreement
-from .behind import Behind
+from .influence import ReportInfluence
 from .overlaps import Overlaps, SecondMoments
 
 #: Below this share of its expected value, a variance is only rounding.
@@ -181,7 +182,7 @@ def _determined(variance: Array, known: float, target: Target) -> Array:
     return np.where(variance < -_ROUNDING * known, np.nan, np.maximum(variance, 0.0))
 
 
-class SplitTable(TableEstimate):
+class PooledTable(TableEstimate):
     """Estimate of a table from reports about views.
 
     Parameters
@@ -193,10 +194,14 @@ class SplitTable(TableEstimate):
     """
 
     def __init__(
-        self, attributes: tuple[str, ...], grid: Grid, order: tuple[int, ...], behind: Behind
+        self,
+        attributes: tuple[str, ...],
+        grid: Grid,
+        order: tuple[int, ...],
+        influence: ReportInfluence,
     ) -> None:
         self.attributes, self.reports = attributes, grid.reports
-        self._grid, self._order, self._behind = grid, order, behind
+        self._grid, self._order, self._influence = grid, order, influence
 
     @property
     def support(self) -> Array:
@@ -205,14 +210,14 @@ class SplitTable(TableEstimate):
     @property
     def effective_reports(self) -> Array:
         """Effective reports of each cell, of the views with all attributes of the table."""
-        return self._behind.effective(self._grid.table).transpose(self._order)
+        return self._influence.effective(self._grid.table).transpose(self._order)
 
     def samples(self, shares: Array) -> list[Sample]:
         cells = np.arange(shares.size).reshape(self._grid.table.shape).transpose(self._order)
         arranged = shares.transpose(np.argsort(self._order))
         return [
             Sample(each.reports, each.chances, each.weights[:, cells.ravel()])
-            for each in self._behind.samples(arranged)
+            for each in self._influence.samples(arranged)
         ]
 
     def _variance(self, target: Target) -> Array:
@@ -229,7 +234,7 @@ class SplitTable(TableEstimate):
         return matrix.transpose([*self._order, *second]).reshape(self.support.size, -1)
 
 
-class SplitMargins(Margins):
+class PooledMargins(Margins):
     """Every margin of such a table.
 
     Parameters
@@ -281,7 +286,7 @@ class SplitMargins(Margins):
         )
 
     def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
-        together(first, second, self.support.shape)
+        joint_cell(first, second, self.support.shape)
         axes = np.argsort(self._order)
         cells, others = first[:, axes], second[:, axes]
         sums = np.array(self._grid.support.shape) - 1
