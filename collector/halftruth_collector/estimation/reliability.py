@@ -1,4 +1,4 @@
-"""Reliability of an estimate: one threshold on its margin of error, for plans and results alike.
+"""Reliability of an estimate: one threshold on its margin of error.
 
 The margin is half the width of the estimate's own interval; of a ratio it is the factor from the
 middle of the interval, on the logarithmic scale, to either end.
@@ -72,7 +72,7 @@ def grades(margins: ArrayLike, *, ratio: bool = False) -> Grades:
 
 
 def reliability(margin_of_share: float | None) -> Reliability:
-    """Return the reliability of a share with this margin; `plan` asks the same as results do."""
+    """Return the reliability of a share with this margin."""
     return RELIABILITIES[int(grades(np.nan if margin_of_share is None else margin_of_share))]
 
 
