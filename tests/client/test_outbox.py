@@ -142,37 +142,6 @@ def test_the_next_report_takes_others_along_whatever_cannot_be_sent(
         assert caplog.text.count("could not be sent") == 2
 
 
-@pytest.mark.parametrize(
-    ("status", "said"),
-    [
-        (404, "there is no survey 'small'"),
-        (413, "reports: expected at most 2 in one request, got 3"),
-        (429, "reports: expected at most 2 per 1 hour from one address"),
-        (503, "this collector lacks the key that reports are sealed to"),
-    ],
-)
-def test_a_refusal_that_is_not_final_holds_up_no_other_survey(
-    live, survey, record, tmp_path, status, said
-):
-    [small] = published(live, "small")
-    client, _ = kept(live, tmp_path, record, [small, survey])
-    post = client._transport.post
-
-    def answer(path, kind, message):
-        if "small" not in path:
-            return post(path, kind, message)
-        if status in (429, 503):
-            raise CollectorUnavailable(said, status=status)
-        raise RequestRefused(said, status=status)
-
-    client._transport.post = answer
-    with listening(live.app, int(client._transport.url.rpartition(":")[2])):
-        delivery = client.flush()
-    assert (delivery.accepted, delivery.waiting) == (3, 3)
-    assert delivery.unsent == (Unsent("small", 3, said, is_waiting=True),)
-    assert (counted(live.store), counted(live.store, "small")) == (3, 0)
-
-
 def test_a_collector_that_stops_answering_is_asked_no_more(live, survey, record, tmp_path):
     first, second, third = published(live, "first", "second", "third")
     client, served = kept(live, tmp_path, record, [first, second, third])

@@ -314,10 +314,11 @@ test("a report that is refused for good takes the answers with it, at once or la
 });
 
 test("the same report comes with another invitation after one that was refused", async () => {
-  const { collector, session } = await answered(DOCUMENT, { published: INVITED, invitation: INVITATION });
+  const { collector, storage, session } = await answered(DOCUMENT, { published: INVITED, invitation: INVITATION });
   collector.trouble = [() => problem(403, "no such invitation", "invitation")];
   assert.equal(await session.submit(), "refused");
   assert.equal(session.canResend, false);
+  assert.ok(![...storage.items.values()].join().includes(INVITATION));
   session.invitation = ANOTHER;
   assert.equal(session.canResend, true);
   assert.equal(await session.resend(), "counted");

@@ -41,7 +41,6 @@ const fetched = async (...how) => {
   return { ...made, survey: await made.client.survey("health") };
 };
 
-const notInvited = () => problem(403, "report 0: no such invitation", "invitation");
 const fetches = ({ requests }) => requests.filter(({ method }) => method === "GET").length;
 
 /** Values of the one report that a browser remembers. */
@@ -165,27 +164,6 @@ test("a counted person who answers again spends no further invitation", async ()
     assert.deepEqual(again, { id, status: "duplicate" });
   }
   assert.equal(collector.posted.length, 1);
-});
-
-test("a report that is not let in is not repeated, and comes with another invitation", async () => {
-  const { collector, storage, client, open, survey } = await fetched(INVITED);
-  collector.trouble = [notInvited];
-  await assert.rejects(client.submit(survey, RECORD, { invitation: INVITATION }), {
-    name: "RequestRefused",
-    status: 403,
-  });
-  assert.equal(client.report("health").refused, "report 0: no such invitation");
-  assert.ok(![...storage.items.values()].join().includes(INVITATION));
-  assert.deepEqual((await open().flush()).sent, []);
-  assert.equal(collector.posted.length, 1);
-  const later = open();
-  await assert.rejects(later.submit(survey, RECORD), { field: "invitation" });
-  const { status } = await later.submit(survey, RECORD, { invitation: ANOTHER });
-  assert.equal(status, "accepted");
-  assert.equal(later.report("health").refused, undefined);
-  const [first, second] = collector.posted.map(({ reports }) => reports[0]);
-  assert.deepEqual({ ...second, invitation: INVITATION }, first);
-  assert.equal(second.invitation, ANOTHER);
 });
 
 // Sealed reports.
