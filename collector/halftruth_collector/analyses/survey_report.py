@@ -23,7 +23,7 @@ from ..estimation.ratios import conditional_covariance, conditional_shares
 from ..estimation.reconstruction import reconstruction
 from ..estimation.reliability import reliability, typical
 from ..estimation.selection import listed_alpha
-from ..estimation.table import TableEstimate
+from ..estimation.table import Table
 from . import overview
 from .base import Counted, Grid
 from .labels import Labels, labelled
@@ -184,7 +184,7 @@ def _departure(counted: Counted, departures: Departures, alpha: float) -> _Depar
     )
 
 
-def _judged(table: TableEstimate) -> Reliability:
+def _judged(table: Table) -> Reliability:
     """Judge the differences between the shares within two groups, of either question."""
     quantile = normal_quantile(1 - _CONFIDENCE)
     known = known_covariance(table, "population")

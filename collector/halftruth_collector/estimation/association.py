@@ -34,7 +34,7 @@ from .measures import (
 )
 from .ratios import Linear, Ratios
 from .reliability import grades, margin
-from .table import TableEstimate
+from .table import Table
 
 #: Every measure that a table may have.
 ALL = (*MEASURE_NAMES, *ORDERED_NAMES)
@@ -223,7 +223,7 @@ def _cancelled(plain: Jet, tables: Batch) -> NDArray[np.bool_]:
 
 def estimate_measures(
     schema: Schema,
-    table: TableEstimate,
+    table: Table,
     present: Mapping[str, str],
     names: Sequence[str] | None,
     confidence: float,
@@ -233,7 +233,7 @@ def estimate_measures(
 
     Parameters
     ----------
-    table : TableEstimate
+    table : Table
         Of two or more attributes.
     present : mapping of str to str
         The category that counts as presence, by attribute. An attribute that is not named has
@@ -275,7 +275,7 @@ def estimate_measures(
 
 def estimate_associations(
     schema: Schema,
-    table: Callable[[Sequence[str]], TableEstimate],
+    table: Callable[[Sequence[str]], Table],
     names: Sequence[str],
     confidence: float,
     target: Target,
@@ -348,7 +348,7 @@ def _lack_of_order(measure: str, about: Sequence[Attribute]) -> str | None:
     return None
 
 
-def known_covariance(table: TableEstimate, target: Target) -> Array:
+def known_covariance(table: Table, target: Target) -> Array:
     """Covariance of a table; NaN where the reports determine no variance at all.
 
     Reports that all weigh the same show none, which does not mean that there is none.

@@ -12,15 +12,15 @@ from halftruth_shared.channels import MarginMoments
 from halftruth_shared.channels.axes import Array, Places, joint_cell
 
 from .counts import Counts
-from .table import Margins, Reconstruction, Sample, TableEstimate, check_cells
+from .table import Reconstruction, Sample, Table, check_cells
 from .variances import UnitVariance, covariance, effective_reports, variance
 
 #: Reports whose contributions are computed at once.
 _CONTRIBUTIONS = 2**16
 
 
-@dataclass(frozen=True, eq=False)
-class ChannelTable(TableEstimate):
+@dataclass(eq=False)
+class ChannelTable(Table):
     """Moment estimate of a table, π̂ = A⁻¹ λ̂ (FRAPP eq. 8, Guo eq. 2.2).
 
     Attributes
@@ -37,6 +37,7 @@ class ChannelTable(TableEstimate):
     channel: Channel
     observed: Array
     reports: int
+    fraction: float = 0.0
 
     @property
     def condition_number(self) -> float:
@@ -65,7 +66,7 @@ class ChannelTable(TableEstimate):
     def _variance(self, target: Target) -> Array:
         return variance(self._second_moment, self.support, self.reports, target)
 
-    def unit_variance(self, target: Target = "population") -> UnitVariance:
+    def _unit_variance(self, target: Target) -> UnitVariance:
         return unit_variance(self.channel, target)
 
     def _covariance(self, target: Target) -> Array:
@@ -79,22 +80,22 @@ class ChannelTable(TableEstimate):
         subtracted = np.outer(flat, flat) if target == "population" else np.diag(flat)
         return (products.reshape(cells, cells) - subtracted) / (self.reports - 1)
 
+    @cached_property
+    def _moments(self) -> MarginMoments:
+        return self.channel.margins(self.observed)
 
-class ChannelMargins(Margins):
-    """Moment estimates of every margin of a table."""
+    @property
+    def margins(self) -> Array:
+        return self._moments.support
 
-    def __init__(self, moments: MarginMoments, reports: int) -> None:
-        self._moments, self._reports = moments, reports
-        self.support = moments.support
+    def _margin_variance(self, target: Target) -> Array:
+        return variance(self._moments.second_moment, self.margins, self.reports, target)
 
-    def variance(self, target: Target = "population") -> Array:
-        return variance(self._moments.second_moment, self.support, self._reports, target)
-
-    def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
+    def _margin_covariance(self, first: Places, second: Places, target: Target) -> Array:
         product = self._moments.product(first, second)
-        both = joint_cell(first, second, self.support.shape)
-        a, b, common = (self.support[tuple(place.T)] for place in (first, second, both))
-        return covariance(product, a, b, common, self._reports, target)
+        both = joint_cell(first, second, self.margins.shape)
+        a, b, common = (self.margins[tuple(place.T)] for place in (first, second, both))
+        return covariance(product, a, b, common, self.reports, target)
 
 
 class RecordReconstruction(Reconstruction):
@@ -111,10 +112,6 @@ class RecordReconstruction(Reconstruction):
         return ChannelTable(
             names, self.channel(names), self.randomized(counts, names), counts.reports
         )
-
-    def margins(self, counts: Counts, attributes: Sequence[str]) -> Margins:
-        table = self.table(counts, attributes)
-        return ChannelMargins(table.channel.margins(table.observed), counts.reports)
 
     def contributions(
         self, counts: Counts, forms: Mapping[tuple[str, ...], Array]

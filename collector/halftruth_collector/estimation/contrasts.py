@@ -27,7 +27,7 @@ from .domain import SOMEBODY
 from .gradients import Jet
 from .intervals import share_interval
 from .ratios import Linear, Ratios, conditional_shares
-from .table import Sample, TableEstimate
+from .table import Sample, Table
 
 #: A variance is nothing but rounding if it is so small against that without any perturbation.
 _ROUNDING = 1e-12
@@ -70,7 +70,7 @@ class Groups:
     @classmethod
     def of_table(
         cls,
-        table: TableEstimate,
+        table: Table,
         names: Sequence[str],
         chosen: Sequence[int],
         answer: int,

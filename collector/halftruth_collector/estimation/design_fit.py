@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
 from .counts import Counts
-from .domain import TableMargins
 from .intervals import SHARE, intervals_at
 from .reconstruction import reconstruction
 from .report_model import ReportPart, report_parts
-from .table import Margins, Sample, TableEstimate, TableSource
+from .table import Sample, Table, TableSource
 from .variances import UnitVariance
 
 #: Level at which reports contradict the design, over all tables that a result looks at.
@@ -321,7 +320,7 @@ class RestrictedTables(TableSource):
     def complete(self, counts: Counts) -> bool:
         return False
 
-    def table(self, counts: Counts, attributes: Sequence[str]) -> TableEstimate:
+    def table(self, counts: Counts, attributes: Sequence[str]) -> Table:
         unbiased = self._unbiased.table(counts, attributes)
         names = [name for name in self.schema.names if name in attributes]
         parts = parts_of(self._survey, counts, names)
@@ -331,15 +330,12 @@ class RestrictedTables(TableSource):
         order = [names.index(name) for name in attributes]
         return _RestrictedTable(unbiased, shares[0].transpose(order))
 
-    def margins(self, counts: Counts, attributes: Sequence[str]) -> Margins:
-        return TableMargins(self.table(counts, attributes))
-
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         return self._unbiased.unit_variance(attributes, target)
 
 
-class _RestrictedTable(TableEstimate):
-    def __init__(self, unbiased: TableEstimate, shares: Array) -> None:
+class _RestrictedTable(Table):
+    def __init__(self, unbiased: Table, shares: Array) -> None:
         self.attributes, self.reports = unbiased.attributes, unbiased.reports
         self._unbiased, self._shares = unbiased, shares
 

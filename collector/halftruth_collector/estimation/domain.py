@@ -30,17 +30,14 @@ from .answers import answer_codes, category_codes
 from .bounds import Array
 from .intervals import intervals_at
 from .ratios import ratio_covariance
-from .table import COVARIANCE_CELLS, Margins, Sample, TableEstimate
-from .variances import UnitVariance
+from .table import COVARIANCE_CELLS, Sample, Table
+from .variances import UnitVariance, check_target
 
 #: Against the variances that a variance is the difference of, one that is nothing but rounding.
 _ROUNDING = 1e-12
 
 #: What is taken for the share of a cell that is estimated to be nobody's.
 SOMEBODY = 1e-9
-
-#: Margins whose covariance is computed at a time.
-_ROWS = 512
 
 #: Codes of the answers that count, for each axis of a table.
 Kept = tuple[tuple[int, ...], ...]
@@ -195,34 +192,40 @@ def _answers_alone(attribute: Attribute) -> Attribute:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class DomainTable(TableEstimate):
+@dataclass(eq=False)
+class DomainTable(Table):
     """Table of those whose answers are among some, with the shares of them.
 
     Attributes
     ----------
-    joint : TableEstimate
-        Of these attributes, and of further ones over whose answers is summed.
+    joint : Table
+        Of these attributes, and of further ones over whose answers is summed. Its errors are of
+        the population that is meant, and so are those of the domain.
     kept : tuple of tuple of int
         Codes of the answers that count, for each axis of it.
     reports : int
         About how many of all reports are of them, at least 1.
-    margins : DomainMargins or None
-        Those of a slice, which need no covariance of all cells.
+    is_slice : bool
+        True where all answers to `attributes` count, and one to each further one: the margins of
+        `joint` then give all errors without the covariance of all cells.
     design : callable or None
         Variance of the table of `attributes` of everybody as a function of a share, by target.
     """
 
     attributes: tuple[str, ...]
-    joint: TableEstimate
+    joint: Table
     kept: Kept
     reports: int = 1
-    margins: "DomainMargins | None" = None
+    is_slice: bool = False
     design: Callable[[Target], UnitVariance] | None = None
 
     def counted(self) -> "DomainTable":
         """The same with about how many reports are of the people whom it is of."""
         return replace(self, reports=max(1, round(self.joint.reports * self.base)))
+
+    @property
+    def fraction(self) -> float:  # type: ignore[override]
+        return self.joint.fraction
 
     @property
     def condition_number(self) -> float | None:
@@ -274,6 +277,11 @@ class DomainTable(TableEstimate):
             added = (added - added.sum(axis=1, keepdims=True) * shares) / base
             yield Sample(each.reports, each.chances, added)
 
+    def _mixed(self, of: Callable[[Target], Array], target: Target) -> Array:
+        # The joint table has mixed its own.
+        check_target(target)
+        return of(target)
+
     def unit_variance(self, target: Target = "population") -> UnitVariance | None:
         if self.design is None:
             return None
@@ -313,8 +321,8 @@ class DomainTable(TableEstimate):
         return 0.0 if math.isnan(error) and variance("respondents") == 0 else math.sqrt(error)
 
     def _variance(self, target: Target) -> Array:
-        if self.margins is not None:
-            return self.margins.variance_by(self.cells_variance(target), target)
+        if self.is_slice:
+            return self._slice_variance(self.cells_variance(target), target)
         if self.joint.reports < 2:
             return np.full(self.cells.shape, np.nan)
         spread = np.diag(self._covariance(target)).reshape(self.cells.shape)
@@ -336,6 +344,67 @@ class DomainTable(TableEstimate):
         )
         return spread / self.base**2
 
+    @cached_property
+    def margins(self) -> Array:
+        if not self.is_slice:
+            return super().margins
+        # Everybody in the domain: the last place of every axis.
+        cells = self.joint.margins[self._slice]
+        return np.asarray(cells / cells[(-1,) * cells.ndim])
+
+    @property
+    def _slice(self) -> tuple[Any, ...]:
+        """Place of the domain along the last axes of the joint table."""
+        return (..., *(code for [code] in self.kept[len(self.attributes) :]))
+
+    def _margin_variance(self, target: Target) -> Array:
+        if not self.is_slice:
+            return super()._margin_variance(target)
+        return self._slice_variance(self.joint.margin_variance(target)[self._slice], target)
+
+    def _margin_covariance(self, first: Places, second: Places, target: Target) -> Array:
+        if not self.is_slice:
+            return super()._margin_covariance(first, second, target)
+        places = self._joint_places(first), self._joint_places(second)
+        product = self.joint.margin_covariance(*places, target)
+        return np.asarray(self._spread(product, first, second, target)[0] / self._slice_base**2)
+
+    @property
+    def _slice_base(self) -> float:
+        return float(self.joint.margins[self._slice][(-1,) * len(self.attributes)])
+
+    def _slice_variance(self, of_joint: Array, target: Target) -> Array:
+        """Variances from those of the shares of everybody, of all margins or of the table."""
+        places = np.indices(of_joint.shape).reshape(of_joint.ndim, -1).T
+        spread, bases = self._spread(of_joint.ravel(), places, places, target)
+        # All that is left of equal weights is rounding, as of the reports of one table.
+        known = _determined(spread, np.abs(of_joint.ravel()) + bases, target)
+        return np.reshape(known / self._slice_base**2, of_joint.shape)
+
+    def _spread(
+        self, product: Array, first: Places, second: Places, target: Target
+    ) -> tuple[Array, Array]:
+        """Covariance of s − p·b of pairs of cells, from that of s; and what p²·var(b) is."""
+        p, q = (self.margins[tuple(places.T)] for places in (first, second))
+        base = self._with_base(self._everybody[None], target)
+        with_first = self._with_base(first, target)
+        with_second = with_first if first is second else self._with_base(second, target)
+        spread = ratio_covariance(product, p, q, with_second, with_first, base)
+        return spread, np.abs(p * q * base)
+
+    @property
+    def _everybody(self) -> Places:
+        return np.array(self.margins.shape) - 1
+
+    def _with_base(self, places: Places, target: Target) -> Array:
+        base = np.broadcast_to(self._everybody, places.shape)
+        whole = self._joint_places(places), self._joint_places(base)
+        return self.joint.margin_covariance(*whole, target)
+
+    def _joint_places(self, places: Places) -> Places:
+        codes = self._slice[1:]
+        return np.concatenate([places, np.broadcast_to(codes, (len(places), len(codes)))], axis=1)
+
 
 def _determined(spread: Array, scale: Array | float, target: Target) -> Array:
     """Variances that are no rounding of others of some scale; NaN where there is none."""
@@ -343,103 +412,3 @@ def _determined(spread: Array, scale: Array | float, target: Target) -> Array:
     if target == "population":
         return np.where(spread > nothing, spread, np.nan)
     return np.where(spread >= -nothing, np.maximum(spread, 0.0), np.nan)
-
-
-class DomainMargins(Margins):
-    """Margins of a slice, by those of the table of its attributes, too.
-
-    Parameters
-    ----------
-    whole : Margins
-        With the attributes filtered on as its last axes.
-    codes : tuple of int
-        Their categories.
-    """
-
-    def __init__(self, whole: Margins, codes: tuple[int, ...]) -> None:
-        self._whole, self._codes = whole, codes
-        self._slice: tuple[Any, ...] = (..., *codes)
-        cells = np.asarray(whole.support[self._slice])
-        # Everybody in the domain: the last place of every axis.
-        self._everybody = np.array(cells.shape) - 1
-        self._base = cells[tuple(self._everybody)]
-        self.support = np.asarray(cells / self._base)
-
-    @property
-    def logit(self) -> bool:
-        return self._whole.logit
-
-    def variance(self, target: Target = "population") -> Array:
-        return self.variance_by(self._whole.variance(target)[self._slice], target)
-
-    def variance_by(self, of_whole: Array, target: Target) -> Array:
-        """Variances from those of the shares of everybody, of these margins or of the table."""
-        places = np.indices(of_whole.shape).reshape(of_whole.ndim, -1).T
-        spread, bases = self._spread(of_whole.ravel(), places, places, target)
-        # All that is left of equal weights is rounding, as of the reports of one table.
-        known = _determined(spread, np.abs(of_whole.ravel()) + bases, target)
-        return np.reshape(known / self._base**2, of_whole.shape)
-
-    def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
-        product = self._whole.covariance(
-            self._whole_places(first), self._whole_places(second), target
-        )
-        return np.asarray(self._spread(product, first, second, target)[0] / self._base**2)
-
-    def _spread(
-        self, product: Array, first: Places, second: Places, target: Target
-    ) -> tuple[Array, Array]:
-        """Covariance of s − p·b of pairs of cells, from that of s; and what p²·var(b) is."""
-        p, q = (self.support[tuple(places.T)] for places in (first, second))
-        base = self._with_base(self._everybody[None], target)
-        with_first = self._with_base(first, target)
-        with_second = with_first if first is second else self._with_base(second, target)
-        spread = ratio_covariance(product, p, q, with_second, with_first, base)
-        return spread, np.abs(p * q * base)
-
-    def _with_base(self, places: Places, target: Target) -> Array:
-        base = np.broadcast_to(self._everybody, places.shape)
-        return self._whole.covariance(self._whole_places(places), self._whole_places(base), target)
-
-    def _whole_places(self, places: Places) -> Places:
-        codes = np.broadcast_to(self._codes, (len(places), len(self._codes)))
-        return np.concatenate([places, codes], axis=1)
-
-
-class TableMargins(Margins):
-    """Margins of a table that is small enough for its covariance."""
-
-    def __init__(self, table: TableEstimate) -> None:
-        self._table = table
-        support = table.support
-        for axis in range(support.ndim):
-            total = support.sum(axis=axis, keepdims=True)
-            support = np.concatenate([support, total], axis=axis)
-        self.support = support
-
-    @property
-    def logit(self) -> bool:
-        return self._table.logit
-
-    def variance(self, target: Target = "population") -> Array:
-        places = np.indices(self.support.shape).reshape(self.support.ndim, -1).T
-        variance = self.covariance(places, places, target)
-        # The sum of all is 1, and without variance.
-        return np.maximum(variance, 0.0).reshape(self.support.shape)
-
-    def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
-        whole = self._table.covariance(target)
-        covariances = np.empty(len(first))
-        for start in range(0, len(first), _ROWS):
-            rows = slice(start, start + _ROWS)
-            weights, others = (self._weights(places[rows]) for places in (first, second))
-            covariances[rows] = np.einsum("ri,ri->r", weights @ whole, others)
-        return covariances
-
-    def _weights(self, places: Places) -> Array:
-        """Return the cells of the table that each cell of a margin is the sum of."""
-        weights = np.ones((len(places), 1))
-        for axis, size in enumerate(self._table.support.shape):
-            own = np.vstack([np.eye(size), np.ones(size)])[places[:, axis]]
-            weights = (weights[:, :, None] * own[:, None, :]).reshape(len(places), -1)
-        return weights

@@ -25,17 +25,15 @@ from .association import estimate_associations, estimate_measures
 from .bounds import Array, check_confidence, check_field, check_target, checked, optional
 from .counts import Counts
 from .design_fit import RestrictedTables
-from .finite_population import FinitePopulation
 from .independence import Departures, JointTest
 from .itemsets import Itemsets, mine_itemsets
 from .likelihood import WholeTable
 from .measures import MEASURE_NAMES
 from .model.fit import LoglinearModel
 from .model.tables import ModelTables
-from .reconstruction import reconstruction
 from .rules import RuleMargins, Rules, arrange, check_order, mine_rules, sides_of_rule
-from .table import TableEstimate, TableSource
-from .tables import Tables
+from .table import Table, TableSource
+from .tables import Tables, sampled_fraction
 
 
 class Estimator:
@@ -131,9 +129,8 @@ class Estimator:
             source = ModelTables(model)
         elif possible:
             source = RestrictedTables(survey)
-        elif population is not None:
-            source = FinitePopulation(reconstruction(survey), counts.reports, population)
-        self.tables = Tables(survey, counts, where, missing == "exclude", source)
+        fraction = 0.0 if population is None else sampled_fraction(counts.reports, population)
+        self.tables = Tables(survey, counts, where, missing == "exclude", source, fraction)
         self.schema = self.tables.schema
         self._whole = WholeTable(self.tables)
 
@@ -164,7 +161,7 @@ class Estimator:
         check_target(target)
         return self.tables.group(confidence, target)
 
-    def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> TableEstimate:
+    def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
         """Reconstructed table of some attributes, one axis for each in the order given.
 
         If missing answers are excluded, of those who answered the ones in `answering`, too.
@@ -300,7 +297,7 @@ class Estimator:
         check_order(query)
         codes, sides = sides_of_rule(self.schema, antecedent, consequent)
         positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
-        supports = RuleMargins(*self.tables.margins(positions), target).supports(codes, sides)
+        supports = RuleMargins(*self.tables.with_margins(positions), target).supports(codes, sides)
         if not supports.support[1, 0] > 0:
             raise EstimateError(
                 "antecedent: its estimated share is not above 0, so the rule has no confidence",

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile, significantly_positive
 from .selection import adjusted_p_values
-from .table import Sample, TableEstimate
+from .table import Sample, Table
 
 #: People that every cell has to expect under independence (Cochran's rule for single cells).
 _LEAST_EXPECTED = 1.0
@@ -76,7 +76,7 @@ class Departures:
 
     Parameters
     ----------
-    table : TableEstimate
+    table : Table
         R × C, or R × C × … of which all further attributes make layers.
 
     Raises
@@ -85,7 +85,7 @@ class Departures:
         If there are fewer than two attributes.
     """
 
-    table: TableEstimate
+    table: Table
 
     def __post_init__(self) -> None:
         if len(self.table.attributes) < 2:

@@ -26,7 +26,7 @@ from halftruth_shared.analyses.estimate import SetKind
 from numpy.typing import ArrayLike, NDArray
 
 from .bounds import Array, check_confidence, normal_quantile
-from .table import TableEstimate
+from .table import Table
 
 KINDS: tuple[SetKind, ...] = get_args(SetKind)
 INTERVAL, OUTSIDE, EVERYTHING, EMPTY, UNDEFINED = range(5)
@@ -248,7 +248,7 @@ def score_interval(
 
 
 def table_intervals(
-    table: TableEstimate, confidence: float = 0.95, target: Target = "population"
+    table: Table, confidence: float = 0.95, target: Target = "population"
 ) -> tuple[Array, Array]:
     """Return the ends of the interval of each share of a table, which are not cut to 0 to 1.
 
@@ -263,7 +263,7 @@ def table_intervals(
     return intervals_at(table, normal_quantile(1 - confidence), target)
 
 
-def intervals_at(table: TableEstimate, quantile: float, target: Target) -> tuple[Array, Array]:
+def intervals_at(table: Table, quantile: float, target: Target) -> tuple[Array, Array]:
     """Return the same for a half-width in standard errors."""
     share, variance = table.support, table.variance(target)
     design = table.unit_variance(target)

@@ -29,7 +29,7 @@ from .intervals import SHARE, share_interval
 from .likelihood import WholeTable, supports_within
 from .reliability import RELIABILITIES, LengthPrecision, grades, margin, median, typical
 from .selection import discoveries, listed_alpha
-from .table import Margins, TableEstimate
+from .table import Table
 from .tables import Tables
 
 #: Attribute subsets examined before mining asks for a lower max_length.
@@ -221,21 +221,21 @@ def _ruled_out(
 
 
 def examine_margins(
-    schema: Schema, margins: Margins, reports: int, query: MiningQuery[Any], max_length: int
+    schema: Schema, table: Table, reports: int, query: MiningQuery[Any], max_length: int
 ) -> Examined:
     """Examine the itemsets of all margins together.
 
     Parameters
     ----------
-    margins : Margins
+    table : Table
         Of all attributes.
     max_length : int
         Most items.
     """
     axes = range(len(schema.attributes))
-    support = margins.support
-    error = np.sqrt(margins.variance(query.target))
-    kept = ~_ruled_out(support, error, query, max_length, margins.logit)
+    support = table.margins
+    error = np.sqrt(table.margin_variance(query.target))
+    kept = ~_ruled_out(support, error, query, max_length, table.logit)
     # Everybody has no item; rounding may say otherwise.
     kept[(-1,) * support.ndim] = True
     named = [(slice(None),) * axis + (slice(-1),) for axis in axes]
@@ -250,8 +250,8 @@ def examine_margins(
     cells = np.flatnonzero(candidates)
     codes = np.take(grid, cells, axis=0)
     # By a model every report tells of every itemset.
-    filled = reports / np.where(margins.logit, 1, sizes[cells])
-    return Examined(codes, filled, support.ravel()[cells], error.ravel()[cells], margins.logit)
+    filled = reports / np.where(table.logit, 1, sizes[cells])
+    return Examined(codes, filled, support.ravel()[cells], error.ravel()[cells], table.logit)
 
 
 @lru_cache(maxsize=4)
@@ -278,7 +278,7 @@ def _margin_grid(schema: Schema) -> tuple[NDArray[np.int64], ...]:
 
 def examine_levels(
     schema: Schema,
-    subsets: Callable[[Iterable[tuple[int, ...]]], Iterable[TableEstimate]],
+    subsets: Callable[[Iterable[tuple[int, ...]]], Iterable[Table]],
     query: MiningQuery[Any],
     max_length: int,
 ) -> Examined:

@@ -33,7 +33,7 @@ from .bounds import SIGNIFICANT, Array
 from .equation import Equation
 from .reconstruction import reconstruction
 from .regression import Regression, without_numbers
-from .table import TableEstimate
+from .table import Table
 from .tables import Tables
 
 #: Smallest second moment that is not rounding, of a column whose largest value is 1.
@@ -46,7 +46,7 @@ class Part:
 
     Attributes
     ----------
-    table : TableEstimate
+    table : Table
     kept : ndarray of bool, shape (cells,)
         The cells that the equation is about.
     places : ndarray of int, shape (n,)
@@ -57,7 +57,7 @@ class Part:
         Which moments are of this table.
     """
 
-    table: TableEstimate
+    table: Table
     kept: NDArray[np.bool_]
     places: NDArray[np.int64]
     columns: Array
@@ -77,7 +77,7 @@ class Part:
 
 
 def fit_linear_table(
-    table: TableEstimate, model: Equation, target: Target, kept: NDArray[np.bool_]
+    table: Table, model: Equation, target: Target, kept: NDArray[np.bool_]
 ) -> Regression:
     """Fit a linear equation to the table of the predictors and the outcome.
 

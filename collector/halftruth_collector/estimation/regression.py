@@ -33,7 +33,7 @@ from .bounds import SIGNIFICANT, Array
 from .equation import Equation
 from .predictors import Predictors
 from .responses import Outcome, Response
-from .table import TableEstimate
+from .table import Table
 
 #: Largest linear predictor, in either direction, of a model of odds: odds of three millions.
 _FARTHEST = 15.0
@@ -131,7 +131,7 @@ class Regression:
 
 
 def fit_table(
-    table: TableEstimate,
+    table: Table,
     model: Equation,
     target: Target = "population",
     kept: NDArray[np.bool_] | None = None,
@@ -140,7 +140,7 @@ def fit_table(
 
     Parameters
     ----------
-    table : TableEstimate
+    table : Table
         Of the predictors and then the outcome.
     model : Equation
     target : {"population", "respondents"}

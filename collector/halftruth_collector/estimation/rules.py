@@ -8,6 +8,7 @@ of their own.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
@@ -27,7 +28,7 @@ from .measures import NAMES, Cells, check_measures, find_measure
 from .ratios import ConfidenceMoments, confidence_moments, logit_sets
 from .reliability import Grades, grades, margin
 from .selection import listed_alpha
-from .table import Margins
+from .table import Table
 from .tables import Tables
 
 #: Rules examined before mining asks for fewer.
@@ -206,8 +207,12 @@ class RuleMargins:
     """Margins of the attributes at some positions of a schema, from which rules are estimated."""
 
     positions: tuple[int, ...]
-    margins: Margins
+    table: Table
     target: Target
+
+    @cached_property
+    def _variance(self) -> Array:
+        return self.table.margin_variance(self.target)
 
     def supports(
         self, codes: Codes, in_antecedent: Sides, *, of_consequent: bool = True
@@ -217,30 +222,29 @@ class RuleMargins:
         Confidences need no covariances with Y; without `of_consequent` these are NaN.
         """
         places = self._places(codes, in_antecedent)
-        support = np.stack([self.margins.support[tuple(place.T)] for place in places])
+        support = np.stack([self.table.margins[tuple(place.T)] for place in places])
         cov = np.full((3, 3, len(codes)), np.nan)
-        variance = self.margins.variance(self.target)
         for i, place in enumerate(places):
-            cov[i, i] = variance[tuple(place.T)]
+            cov[i, i] = self._variance[tuple(place.T)]
         for i, j in ((0, 1), (0, 2), (1, 2)) if of_consequent else ((0, 1),):
-            cov[i, j] = cov[j, i] = self.margins.covariance(places[i], places[j], self.target)
-        return RuleSupports(support, cov, self.margins.logit)
+            cov[i, j] = cov[j, i] = self.table.margin_covariance(places[i], places[j], self.target)
+        return RuleSupports(support, cov, self.table.logit)
 
     def only_supports(self, codes: Codes, in_antecedent: Sides) -> Array:
         """Supports of X and Y together, of X and of Y, shape (3, R)."""
         places = self._places(codes, in_antecedent)
-        return np.stack([self.margins.support[tuple(place.T)] for place in places])
+        return np.stack([self.table.margins[tuple(place.T)] for place in places])
 
     def estimable(self, codes: Codes, in_antecedent: Sides, quantile: float) -> NDArray[np.bool_]:
         """Rules whose support of X and Y together is significantly above zero."""
         both = tuple(self._places(codes, in_antecedent)[0].T)
-        error = np.sqrt(self.margins.variance(self.target)[both])
-        return significantly_positive(self.margins.support[both], error, quantile)
+        error = np.sqrt(self._variance[both])
+        return significantly_positive(self.table.margins[both], error, quantile)
 
     def _places(self, codes: Codes, in_antecedent: Sides) -> tuple[Codes, Codes, Codes]:
         """Places of X and Y together, of X, and of Y in the margins."""
         columns = list(self.positions)
-        sizes = np.array(self.margins.support.shape) - 1
+        sizes = np.array(self.table.margins.shape) - 1
         chosen, left = codes[:, columns], in_antecedent[:, columns]
         both = np.where(chosen < 0, sizes, chosen)
         return both, np.where(left, both, sizes), np.where(left, sizes, both)
@@ -272,7 +276,7 @@ def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
     rules = [(np.zeros((0, attributes), np.int64), np.zeros((0, attributes), np.bool_))]
     estimates = [RuleSupports(np.zeros((3, 0)), np.zeros((3, 3, 0)))]
     for positions, itemset_codes in _groups(itemsets, tables.at_once):
-        margins = RuleMargins(*tables.margins(positions), query.target)
+        margins = RuleMargins(*tables.with_margins(positions), query.target)
         codes, sides = _splits(itemset_codes)
         both, left, right = margins.only_supports(codes, sides)
         reached = (left > 0) & (both >= query.min_confidence * left)

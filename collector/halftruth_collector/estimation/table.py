@@ -1,8 +1,10 @@
-"""Unbiased estimation of tables: from counts of reports to estimated tables of the answers."""
+"""Estimated tables of the answers, and where they come from."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Perturbation, Schema
@@ -14,6 +16,9 @@ from .variances import UnitVariance, check_target, error_parts
 
 #: Largest table whose covariance matrix is ever built.
 COVARIANCE_CELLS = 2_048
+
+#: Margins whose covariance is computed at a time.
+_ROWS = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,19 +40,36 @@ class Sample:
     weights: Array
 
 
-class TableEstimate(ABC):
-    """Unbiased estimate of a table of some attributes, one axis for each.
+class Table(ABC):
+    """Estimated shares of a table of some attributes, one axis for each.
 
-    Not confined to [0, 1].
+    A moment estimate is unbiased, and not confined to [0, 1]. Errors are those of statements about
+    the people whom the respondents are a sample of: `fraction` of these were asked. Of N people
+    drawn without replacement from a finite population, the sampling variance Σ1 is left in the
+    part 1 − fraction (Cochran 1977, ch. 2), and all of the variance by the perturbation Σ2, which
+    is of their reports, however many others there are. With V = Σ1 + Σ2 for a large population and
+    Σ2 for exactly these respondents that is (1 − fraction)·V + fraction·Σ2, for covariances, too.
+
+    A cell of a margin is a place along each of the k axes; the last place along an axis, d_j, is
+    the sum over it.
 
     Attributes
     ----------
     reports : int
         N, at least 1.
+    fraction : float
+        Sampled share of the population: 0 for a large one, 1 for these respondents alone.
     """
 
     attributes: tuple[str, ...]
     reports: int
+    fraction: float = 0.0
+
+    def sampled(self, fraction: float) -> "Table":
+        """Return the same table with the errors of a population of which a share was asked."""
+        table = copy(self)
+        table.fraction = fraction
+        return table
 
     @property
     def condition_number(self) -> float | None:
@@ -88,15 +110,14 @@ class TableEstimate(ABC):
     def variance(self, target: Target = "population") -> Array:
         """Return the variance of each support (Guo Result 1, diagonal of eq. 5.16).
 
-        NaN where the reports do not identify one. The respondents are a sample of a *population*,
-        or all those who are spoken of.
-        """
-        check_target(target)
-        return self._variance(target)
+        NaN where the reports do not identify one.
 
-    @abstractmethod
-    def _variance(self, target: Target) -> Array:
-        """Return the variance of each support."""
+        Parameters
+        ----------
+        target : {"population", "respondents"}
+            Whom `fraction` is of, or exactly the respondents.
+        """
+        return self._mixed(self._variance, target)
 
     def standard_error(self, target: Target = "population") -> Array:
         """Return the standard error of each support, NaN where the reports do not identify one."""
@@ -111,7 +132,10 @@ class TableEstimate(ABC):
 
         None where it is not known, or where supports never leave 0 to 1.
         """
-        return None
+        large, alone = self._unit_variance("population"), self._unit_variance("respondents")
+        if large is None or alone is None or target == "respondents":
+            return alone
+        return large.mixed(alone, self.fraction) if self.fraction else large
 
     def covariance(self, target: Target = "population") -> Array:
         """Return the covariance of the supports, shape (cells, cells), cells in row-major order.
@@ -123,16 +147,90 @@ class TableEstimate(ABC):
         DomainTooLarge
             For more than `COVARIANCE_CELLS` cells.
         """
-        check_target(target)
         cells = self.support.size
         check_cells("covariance", cells)
         if self.reports < 2:
+            check_target(target)
             return np.full((cells, cells), np.nan)
-        return self._covariance(target)
+        return self._mixed(self._covariance, target)
+
+    @cached_property
+    def margins(self) -> Array:
+        """Support of the cells of all margins, shape (d_1 + 1, …, d_k + 1)."""
+        return with_sums(self.support)
+
+    def margin_variance(self, target: Target = "population") -> Array:
+        """Return the variance of each of `margins`; NaN where not identified."""
+        return self._mixed(self._margin_variance, target)
+
+    def margin_covariance(
+        self, first: Places, second: Places, target: Target = "population"
+    ) -> Array:
+        """Return covariances of pairs of cells of margins.
+
+        Parameters
+        ----------
+        first, second : ndarray of int, shape (R, k)
+            Places of the cells. Where both name a category of one axis it is the same.
+
+        Returns
+        -------
+        ndarray, shape (R,)
+        """
+        return self._mixed(partial(self._margin_covariance, first, second), target)
+
+    def _mixed(self, of: Callable[[Target], Array], target: Target) -> Array:
+        """Return a variance for the population that the respondents are `fraction` of.
+
+        Where few reports make the variance for these respondents negative, that for a large
+        population stands for it, which is too large.
+        """
+        check_target(target)
+        if target == "respondents" or not self.fraction:
+            return of(target)
+        large, alone = of("population"), of("respondents")
+        return (1 - self.fraction) * large + self.fraction * np.where(np.isnan(alone), large, alone)
+
+    @abstractmethod
+    def _variance(self, target: Target) -> Array:
+        """Return the variance of each support for a large population or the respondents."""
 
     @abstractmethod
     def _covariance(self, target: Target) -> Array:
         """Return the covariance for a small table of two reports or more."""
+
+    def _unit_variance(self, target: Target) -> UnitVariance | None:
+        return None
+
+    def _margin_variance(self, target: Target) -> Array:
+        places = np.indices(self.margins.shape).reshape(self.margins.ndim, -1).T
+        variance = self._margin_covariance(places, places, target)
+        # The sum of all is 1, and without variance.
+        return np.maximum(variance, 0.0).reshape(self.margins.shape)
+
+    def _margin_covariance(self, first: Places, second: Places, target: Target) -> Array:
+        whole = self.covariance(target)
+        covariances = np.empty(len(first))
+        for start in range(0, len(first), _ROWS):
+            rows = slice(start, start + _ROWS)
+            weights, others = (self._weights(places[rows]) for places in (first, second))
+            covariances[rows] = np.einsum("ri,ri->r", weights @ whole, others)
+        return covariances
+
+    def _weights(self, places: Places) -> Array:
+        """Return the cells of the table that each cell of a margin is the sum of."""
+        weights = np.ones((len(places), 1))
+        for axis, size in enumerate(self.support.shape):
+            own = np.vstack([np.eye(size), np.ones(size)])[places[:, axis]]
+            weights = (weights[:, :, None] * own[:, None, :]).reshape(len(places), -1)
+        return weights
+
+
+def with_sums(table: Array, axes: int | None = None) -> Array:
+    """Return a table with its sum over each of the first axes put behind its cells."""
+    for axis in range(table.ndim if axes is None else axes):
+        table = np.concatenate([table, table.sum(axis=axis, keepdims=True)], axis=axis)
+    return table
 
 
 def check_cells(quantity: str, cells: int) -> None:
@@ -143,44 +241,6 @@ def check_cells(quantity: str, cells: int) -> None:
             f" {COVARIANCE_CELLS} cells",
             field="attributes",
         )
-
-
-class Margins(ABC):
-    """Estimates of all margins of a table.
-
-    A cell of a margin is a place along each of the k axes; the last place along an axis, d_j, is
-    the sum over it.
-
-    Attributes
-    ----------
-    support : ndarray, shape (d_1 + 1, …, d_k + 1)
-    """
-
-    support: Array
-
-    @property
-    def logit(self) -> bool:
-        """As of `TableEstimate`."""
-        return False
-
-    @abstractmethod
-    def variance(self, target: Target = "population") -> Array:
-        """Return the variance of each support, shape as `support`; NaN where not identified."""
-
-    @abstractmethod
-    def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
-        """Return covariances of pairs of cells.
-
-        Parameters
-        ----------
-        first, second : ndarray of int, shape (R, k)
-            Places of the cells. Where both name a category of one axis it is the same.
-        target : {"population", "respondents"}
-
-        Returns
-        -------
-        ndarray, shape (R,)
-        """
 
 
 class TableSource(ABC):
@@ -217,7 +277,7 @@ class TableSource(ABC):
         return self.max_order == len(self.schema.attributes)
 
     @abstractmethod
-    def table(self, counts: Counts, attributes: Sequence[str]) -> TableEstimate:
+    def table(self, counts: Counts, attributes: Sequence[str]) -> Table:
         """Estimate the table of some attributes, for which `check` has to pass, in this order.
 
         Raises
@@ -225,10 +285,6 @@ class TableSource(ABC):
         EstimateError
             If there are too few reports yet.
         """
-
-    @abstractmethod
-    def margins(self, counts: Counts, attributes: Sequence[str]) -> Margins:
-        """Every margin of the table of some attributes, which cost little more than the table."""
 
     @abstractmethod
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:

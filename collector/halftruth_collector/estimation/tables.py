@@ -11,10 +11,11 @@ from halftruth_shared.analyses.wording import half_width, items, percent
 
 from .bounds import NEARLY_LINEAR, TOO_SMALL, Array, check_confidence, normal_quantile
 from .counts import Counts
-from .domain import DomainMargins, DomainTable, Restriction, TableMargins
+from .domain import DomainTable, Restriction
 from .intervals import SHARE, intervals_at
 from .reconstruction import reconstruction
-from .table import Margins, TableEstimate, TableSource
+from .table import Table, TableSource
+from .variances import UnitVariance
 
 #: Largest table that is handed out: as a message, each of its cells takes about a kilobyte.
 TABLE_CELLS = 2**16
@@ -39,6 +40,8 @@ class Tables:
         As of `Restriction`.
     source : TableSource, optional
         Where tables come from; by default from the reports, without bias.
+    fraction : float
+        Sampled share of the population: see `Table`.
 
     Attributes
     ----------
@@ -59,8 +62,9 @@ class Tables:
         where: Answers | None = None,
         answered: bool = False,
         source: TableSource | None = None,
+        fraction: float = 0.0,
     ) -> None:
-        self.survey, self.counts = survey, counts
+        self.survey, self.counts, self.fraction = survey, counts, fraction
         self.reconstruction = source or reconstruction(survey)
         self.restriction = Restriction(self.reconstruction.schema, where or {}, answered)
         self.schema = self.restriction.schema
@@ -96,11 +100,11 @@ class Tables:
         )
 
     @cached_property
-    def whole(self) -> Margins:
-        """Margins of all attributes."""
-        return self._margins(self.schema.names)
+    def whole(self) -> Table:
+        """The table of all attributes."""
+        return self._estimate(self.schema.names)
 
-    def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> TableEstimate:
+    def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
         """The table of some attributes, one axis for each in the order given.
 
         Where answers are left out, it is of those who answered the ones in `answering`, too.
@@ -117,28 +121,30 @@ class Tables:
             return table.cells, *table.cells_interval(quantile, "respondents")
         return table.support, *intervals_at(table, quantile, "respondents")
 
-    def subsets(self, positions: Iterable[tuple[int, ...]]) -> Iterator[TableEstimate]:
+    def subsets(self, positions: Iterable[tuple[int, ...]]) -> Iterator[Table]:
         """The tables of the attributes at some positions, one after the other."""
         for each in positions:
             names = self.names(each)
             self.check(names, INNER_CELLS)
             yield self._estimate(names)
 
-    def margins(self, positions: tuple[int, ...]) -> tuple[tuple[int, ...], Margins]:
-        """Every margin of the table of the attributes at some positions, and more where quick.
+    def with_margins(self, positions: tuple[int, ...]) -> tuple[tuple[int, ...], Table]:
+        """Return the table of the attributes at some positions, and of more where quick.
+
+        Its margins are few enough to be looked at.
 
         Returns
         -------
         positions : tuple of int
             Of the attributes that the axes are of.
-        margins : Margins
+        table : Table
         """
         if self.at_once:
             return tuple(range(len(self.schema.shape))), self.whole
         self._check_margins(positions)
         names = self.names(positions)
         self.check(names, INNER_CELLS)
-        return positions, self._margins(names)
+        return positions, self._estimate(names)
 
     def check(self, attributes: Sequence[str], most: int = TABLE_CELLS) -> None:
         """Refuse a table of more cells than that, or of attributes not reported together."""
@@ -191,32 +197,33 @@ class Tables:
                 field="attributes",
             )
 
-    def _estimate(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> TableEstimate:
+    def _estimate(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
         restriction = self.restriction
         others = list(answering) if restriction.leaves_out(answering) else []
         names = [*attributes, *others]
-        joint = self.reconstruction.table(self.counts, [*names, *self._where])
+        joint = self._joint([*names, *self._where])
         kept = (*restriction.kept(names), *restriction.codes)
-        design = None if joint.logit else partial(self.reconstruction.unit_variance, attributes)
+        design = None if joint.logit else partial(self._design, attributes)
         if restriction.leaves_out(names):
             within = DomainTable(tuple(attributes), joint, kept, design=design)
             return self._clear(within.counted())
         if not self._where:
             return joint
-        margins = self._slices(attributes) if restriction.is_slice(attributes) else None
-        return DomainTable(tuple(attributes), joint, kept, self.reports, margins, design)
+        is_slice = restriction.is_slice(attributes)
+        return DomainTable(tuple(attributes), joint, kept, self.reports, is_slice, design)
 
-    def _margins(self, names: Sequence[str]) -> Margins:
-        if not self.restriction.is_slice(names):
-            return TableMargins(self._estimate(names))
-        if self._where:
-            return self._slices(names)
-        return self.reconstruction.margins(self.counts, names)
+    def _joint(self, names: Sequence[str]) -> Table:
+        """The table of everybody."""
+        table = self.reconstruction.table(self.counts, names)
+        return table.sampled(self.fraction) if self.fraction else table
 
-    def _slices(self, names: Sequence[str]) -> DomainMargins:
-        codes = tuple(code for [code] in self.restriction.codes)
-        whole = self.reconstruction.margins(self.counts, [*names, *self._where])
-        return DomainMargins(whole, codes)
+    def _design(self, attributes: Sequence[str], target: Target) -> UnitVariance:
+        """N times the variance of the table of everybody as a function of a share."""
+        alone = self.reconstruction.unit_variance(attributes, "respondents")
+        if target == "respondents":
+            return alone
+        large = self.reconstruction.unit_variance(attributes, target)
+        return large.mixed(alone, self.fraction) if self.fraction else large
 
     def _clear(self, table: DomainTable) -> DomainTable:
         """Refuse a table that hardly anybody answered all of."""
@@ -236,7 +243,7 @@ class Tables:
             return None
         try:
             self.reconstruction.check(self._where)
-            joint = self.reconstruction.table(self.counts, self._where)
+            joint = self._joint(self._where)
         except (ParameterError, EstimateError) as error:
             message = str(error).replace("attributes:", "where:", 1)
             raise type(error)(message, field="where") from None
@@ -258,6 +265,22 @@ class Tables:
                 " together; expected fewer, so that one is left to ask about",
                 field="where",
             )
+
+
+def sampled_fraction(reports: int, people: int) -> float:
+    """Return the sampled share of a finite population.
+
+    Raises
+    ------
+    ParameterError
+        If there are more reports than people.
+    """
+    if reports > people:
+        raise ParameterError(
+            f"population: {reports} reports have been counted; expected at least as many people",
+            field="population",
+        )
+    return reports / people
 
 
 def _one_or_several(where: Answers) -> dict[str, str | list[str]]:

@@ -30,7 +30,7 @@ from .distribution import Scale, distributions, mean_differences, scale_of
 from .domain import SOMEBODY
 from .estimator import Estimator
 from .intervals import DIFFERENCE, SHARE, Quantity, mean_of, table_intervals
-from .table import TableEstimate
+from .table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Levels:
         With the ends of their intervals.
     perturbation, sampling : ndarray, shape (W, K)
         Parts of the standard error; NaN where unknown.
-    tables : tuple of TableEstimate
+    tables : tuple of Table
         Of each wave, where these are all of its shares; of none otherwise.
     target : Target
         Whose shares they are.
@@ -55,7 +55,7 @@ class Levels:
     upper: Array
     perturbation: Array
     sampling: Array
-    tables: tuple[TableEstimate, ...] = field(default=(), kw_only=True)
+    tables: tuple[Table, ...] = field(default=(), kw_only=True)
     target: Target = field(default="population", kw_only=True)
 
     @classmethod
@@ -163,7 +163,7 @@ def _of_everybody(
 
 def _differences(
     estimator: Estimator,
-    table: TableEstimate,
+    table: Table,
     attribute: Attribute,
     grouping: Attribute,
     reference: int,

@@ -125,15 +125,15 @@ def test_margins_are_the_tables(few, target):
     unbiased = reconstruction(survey)
     positions = max(tables(survey), key=len)
     names = names_of(survey, positions)
-    margins = unbiased.margins(counts, names)
+    whole = unbiased.table(counts, names)
     shape = tuple(survey.schema.shape[j] for j in positions)
-    assert margins.support.shape == tuple(size + 1 for size in shape)
-    variance = margins.variance(target)
+    assert whole.margins.shape == tuple(size + 1 for size in shape)
+    variance = whole.margin_variance(target)
     for length in range(1, len(positions) + 1):
         for axes in combinations(range(len(positions)), length):
             place = tuple(slice(-1) if axis in axes else -1 for axis in range(len(positions)))
             table = few.table([names[axis] for axis in axes])
-            np.testing.assert_allclose(margins.support[place], table.support, atol=1e-12)
+            np.testing.assert_allclose(whole.margins[place], table.support, atol=1e-12)
             np.testing.assert_allclose(variance[place], table.variance(target), atol=1e-12)
 
 
@@ -143,20 +143,20 @@ def test_covariances_of_margins_are_sums_of_those_of_the_table(few, target):
     positions = max(tables(survey), key=len)
     names = names_of(survey, positions)
     unbiased = reconstruction(survey)
-    margins = unbiased.margins(few.counts, names)
+    whole = unbiased.table(few.counts, names)
     shape = np.array([survey.schema.shape[j] for j in positions])
     covariance = few.table(names).covariance(target).reshape(*shape, *shape)
     rng = np.random.default_rng(7)
     cells = rng.integers(0, shape, (60, len(shape)))
     first, second = (np.where(rng.random(cells.shape) < 0.4, shape, cells) for _ in range(2))
-    found = margins.covariance(first, second, target)
+    found = whole.margin_covariance(first, second, target)
     for one, other, value in zip(first, second, found, strict=True):
         place = [
             slice(None) if p == d else p
             for p, d in zip((*one, *other), (*shape, *shape), strict=True)
         ]
         assert value == pytest.approx(covariance[tuple(place)].sum(), abs=1e-12)
-    assert margins.covariance(first[:0], second[:0], target).shape == (0,)
+    assert whole.margin_covariance(first[:0], second[:0], target).shape == (0,)
 
 
 def test_tables_are_the_same_where_little_fits_into_memory(few, monkeypatch):

@@ -10,14 +10,14 @@ from .adequacy import LackOfFit, adequacy
 from .cached import cached_model, described
 from .fit import LoglinearModel, Penalty, at_independence, fit_model
 from .perturbed_outcome import Reported, channel_of_outcome, perturbed_outcome_regression
-from .tables import Shares, shares
+from .tables import ModelTable, shares
 
 __all__ = [
     "LackOfFit",
     "LoglinearModel",
+    "ModelTable",
     "Penalty",
     "Reported",
-    "Shares",
     "adequacy",
     "at_independence",
     "cached_model",

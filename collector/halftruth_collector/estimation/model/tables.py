@@ -7,6 +7,7 @@ sample of. Intervals are on the logit scale.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from halftruth_shared import EstimateError
@@ -17,12 +18,12 @@ from halftruth_shared.channels.axes import Places
 from ..bounds import Array
 from ..counts import Counts
 from ..domain import Restriction
-from ..table import Margins, Sample, TableEstimate, TableSource
+from ..table import Sample, Table, TableSource, with_sums
 from ..variances import UnitVariance
 from .fit import LoglinearModel
 
 
-class Shares(TableEstimate):
+class ModelTable(Table):
     """Shares of the cells of a table by a model, among everybody or a domain.
 
     Parameters
@@ -82,6 +83,22 @@ class Shares(TableEstimate):
     def _covariance(self, target: Target) -> Array:
         return self.known(self.slopes @ self.parameters @ self.slopes.T, target)
 
+    @cached_property
+    def margins(self) -> Array:
+        return np.minimum(with_sums(self.support), 1.0)
+
+    @cached_property
+    def _margin_slopes(self) -> Array:
+        return with_sums(self.slopes.reshape(*self.support.shape, -1), self.support.ndim)
+
+    def _margin_variance(self, target: Target) -> Array:
+        spread = self._margin_slopes @ self.parameters
+        return self.known(np.einsum("...p,...p->...", spread, self._margin_slopes), target)
+
+    def _margin_covariance(self, first: Places, second: Places, target: Target) -> Array:
+        one, other = (self._margin_slopes[tuple(places.T)] for places in (first, second))
+        return self.known(np.einsum("rp,rp->r", one @ self.parameters, other), target)
+
 
 def shares(
     model: LoglinearModel,
@@ -89,7 +106,7 @@ def shares(
     where: Answers | None = None,
     missing: Missing = "keep",
     answering: Sequence[str] = (),
-) -> Shares:
+) -> ModelTable:
     """Return the table of some attributes by a model, of any length.
 
     Parameters
@@ -129,7 +146,7 @@ def shares(
     means = np.divide(table[:, 1:], own, out=np.tile(mean, (len(own), 1)), where=own > 0)
     gradient = (means - mean) @ model.design.corner
     support = np.clip(own[:, 0] / mass, 0.0, 1.0).reshape(sizes)
-    return Shares(tuple(attributes), support, gradient, model.covariance, model.reports)
+    return ModelTable(tuple(attributes), support, gradient, model.covariance, model.reports)
 
 
 def _restriction(model: LoglinearModel, where: Answers | None, missing: Missing) -> Restriction:
@@ -183,40 +200,10 @@ class ModelTables(TableSource):
         cells = np.prod([size + 1.0 for size in self.schema.shape])
         return bool(cells * self.model.design.parameters <= _MARGINS)
 
-    def table(self, counts: Counts, attributes: Sequence[str]) -> Shares:
+    def table(self, counts: Counts, attributes: Sequence[str]) -> ModelTable:
         return shares(self.model, attributes)
-
-    def margins(self, counts: Counts, attributes: Sequence[str]) -> Margins:
-        return ModelMargins(shares(self.model, attributes))
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
         # By the logits of the shares their errors are taken to be the same at any threshold.
         nothing = np.zeros(1)
         return UnitVariance(nothing, nothing, nothing, nothing)
-
-
-class ModelMargins(Margins):
-    """Margins of a table by a model."""
-
-    def __init__(self, table: Shares) -> None:
-        sizes = table.support.shape
-        support, slopes = table.support, table.slopes.reshape(*sizes, -1)
-        for axis in range(len(sizes)):
-            support, slopes = (
-                np.concatenate([cells, cells.sum(axis=axis, keepdims=True)], axis=axis)
-                for cells in (support, slopes)
-            )
-        self.support = np.minimum(support, 1.0)
-        self._table, self._slopes = table, slopes
-
-    @property
-    def logit(self) -> bool:
-        return True
-
-    def variance(self, target: Target = "population") -> Array:
-        spread = self._slopes @ self._table.parameters
-        return self._table.known(np.einsum("...p,...p->...", spread, self._slopes), target)
-
-    def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
-        one, other = (self._slopes[tuple(places.T)] for places in (first, second))
-        return self._table.known(np.einsum("rp,rp->r", one @ self._table.parameters, other), target)

@@ -16,12 +16,12 @@ from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array
 
 from ..counts import Counts
-from ..table import Margins, Reconstruction
+from ..table import Reconstruction
 from ..variances import UnitVariance
 from .decoding import Decoded
 from .influence import ReportInfluence
 from .overlaps import Overlaps, Views
-from .tables import Grid, PooledMargins, PooledTable
+from .tables import Grid, PooledTable
 
 #: Most cells of a table and its margins together.
 _MOST_CELLS = 2**22
@@ -84,9 +84,6 @@ class PooledReconstruction(Reconstruction):
     ) -> ReportInfluence:
         _, free = self._split(self.schema.positions(attributes))
         return ReportInfluence(self._views, self._columns, free, by_view, overlaps)
-
-    def margins(self, counts: Counts, attributes: Sequence[str]) -> Margins:
-        return PooledMargins(*self._grid(counts, attributes))
 
     def _grid(self, counts: Counts, attributes: Sequence[str]) -> tuple[Grid, tuple[int, ...]]:
         """The table with its public attributes first, and where each attribute is in it."""

@@ -12,6 +12,7 @@ views, so that a view with few reports uses them as well as one with many.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -20,7 +21,7 @@ from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array, Places, joint_cell
 from numpy.typing import NDArray
 
-from ..table import Margins, Sample, TableEstimate
+from ..table import Sample, Table, with_sums
 from ..variances import UnitVariance
 from . import agreement
 from .influence import ReportInfluence
@@ -182,7 +183,7 @@ def _determined(variance: Array, known: float, target: Target) -> Array:
     return np.where(variance < -_ROUNDING * known, np.nan, np.maximum(variance, 0.0))
 
 
-class PooledTable(TableEstimate):
+class PooledTable(Table):
     """Estimate of a table from reports about views.
 
     Parameters
@@ -202,6 +203,8 @@ class PooledTable(TableEstimate):
     ) -> None:
         self.attributes, self.reports = attributes, grid.reports
         self._grid, self._order, self._influence = grid, order, influence
+        self._overlaps: dict[tuple[int, ...], Overlaps] = {}
+        self._moments: dict[tuple[int, ...], SecondMoments] = {}
 
     @property
     def support(self) -> Array:
@@ -223,9 +226,8 @@ class PooledTable(TableEstimate):
     def _variance(self, target: Target) -> Array:
         return self._grid.variance(target).transpose(self._order)
 
-    def unit_variance(self, target: Target = "population") -> UnitVariance:
-        grid = self._grid
-        return grid.unit_variance(target).transpose(self._order)
+    def _unit_variance(self, target: Target) -> UnitVariance:
+        return self._grid.unit_variance(target).transpose(self._order)
 
     def _covariance(self, target: Target) -> Array:
         shape = self._grid.table.shape
@@ -233,29 +235,20 @@ class PooledTable(TableEstimate):
         second = [axis + len(shape) for axis in self._order]
         return matrix.transpose([*self._order, *second]).reshape(self.support.size, -1)
 
+    @cached_property
+    def _margins(self) -> Grid:
+        """The grid with its sums over public axes, too."""
+        grid = self._grid
+        support, means = (with_sums(each, grid.public) for each in (grid.support, grid.means))
+        return Grid(support, means, grid.overlaps, grid.reports)
 
-class PooledMargins(Margins):
-    """Every margin of such a table.
+    @cached_property
+    def _public(self) -> Subset:
+        return np.arange(self._grid.support.ndim) < self._grid.public
 
-    Parameters
-    ----------
-    order : tuple of int
-        Axis of the grid for each attribute.
-    """
-
-    def __init__(self, grid: Grid, order: tuple[int, ...]) -> None:
-        support, means = grid.support, grid.means
-        for axis in range(grid.public):
-            support, means = (
-                np.concatenate([values, values.sum(axis=axis, keepdims=True)], axis)
-                for values in (support, means)
-            )
-        self._grid = Grid(support, means, grid.overlaps, grid.reports)
-        self._public = np.arange(support.ndim) < grid.public
-        self._order = order
-        self._overlaps: dict[tuple[int, ...], Overlaps] = {}
-        self._moments: dict[tuple[int, ...], SecondMoments] = {}
-        self.support = support.transpose(order)
+    @property
+    def margins(self) -> Array:
+        return self._margins.support.transpose(self._order)
 
     def _overlaps_with(self, free: Subset) -> Overlaps:
         """Return the overlaps of the margin over some axes that are not public."""
@@ -264,9 +257,9 @@ class PooledMargins(Margins):
             self._overlaps[axes] = self._grid.overlaps.margin(axes)
         return self._overlaps[axes]
 
-    def variance(self, target: Target = "population") -> Array:
+    def _margin_variance(self, target: Target) -> Array:
         # Everybody's share is known to be 1.
-        result = np.full(self._grid.support.shape, np.nan)
+        result = np.full(self._margins.support.shape, np.nan)
         for inside in agreement.members(result.ndim)[1:]:
             place = tuple(slice(-1) if within else -1 for within in inside)
             result[place] = self._margin(inside).variance(target)
@@ -279,17 +272,17 @@ class PooledMargins(Margins):
             for within, public in zip(inside, self._public, strict=True)
         )
         return Grid(
-            self._grid.support[place],
-            self._grid.means[place],
+            self._margins.support[place],
+            self._margins.means[place],
             self._overlaps_with(inside),
             self._grid.reports,
         )
 
-    def covariance(self, first: Places, second: Places, target: Target = "population") -> Array:
-        joint_cell(first, second, self.support.shape)
+    def _margin_covariance(self, first: Places, second: Places, target: Target) -> Array:
+        joint_cell(first, second, self.margins.shape)
         axes = np.argsort(self._order)
         cells, others = first[:, axes], second[:, axes]
-        sums = np.array(self._grid.support.shape) - 1
+        sums = np.array(self._margins.support.shape) - 1
         named = np.concatenate([cells < sums, others < sums], axis=1)
         # Numbers are sorted many times as fast as rows; no table has axes for too large ones.
         numbers = named @ (1 << np.arange(named.shape[1]))
@@ -297,12 +290,12 @@ class PooledMargins(Margins):
         result = np.empty(len(first))
         begins = np.flatnonzero(np.diff(numbers[order], prepend=-1))
         for rows in np.split(order, begins)[1:]:
-            result[rows] = self._covariance(cells[rows], others[rows], named[rows[0]], target)
+            result[rows] = self._of_pattern(cells[rows], others[rows], named[rows[0]], target)
         return result
 
-    def _covariance(self, first: Places, second: Places, named: Subset, target: Target) -> Array:
+    def _of_pattern(self, first: Places, second: Places, named: Subset, target: Target) -> Array:
         """Return covariances if the cells of all rows name the same attributes."""
-        support, means, reports = self._grid.support, self._grid.means, self._grid.reports
+        support, means, reports = self._margins.support, self._margins.means, self.reports
         if reports < 2:
             return np.full(len(first), np.nan)
         in_first, in_second = np.split(named, 2)
