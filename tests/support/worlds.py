@@ -1,16 +1,16 @@
-"""Simulated surveys of a world whose truth is known, and the intervals and claims of their results.
+"""Simulated surveys of worlds whose truth is known, and how often results about them are wrong.
 
-Every analysis of the registry is asked of each survey. A result is walked field by field: each
-interval is held against the same field of the same analysis of the truth, whatever it is called,
-so that a new analysis or field cannot escape.
+Every analysis is asked of every survey. Intervals are compared with the same row of the same
+analysis of a population that answered without perturbation; claims are judged by that truth. Only
+`read` knows the shape of results.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache, cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,60 +19,44 @@ from halftruth_collector.analyses import ANALYSES, Counted, identified
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.measures import MEASURE_NAMES
-from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_shared import (
     Attribute,
+    DistortionMatrices,
+    GammaDiagonal,
     HalftruthError,
+    RandomizedGammaDiagonal,
     RandomizedResponse,
     Schema,
+    Series,
+    SplitQuestionnaire,
     Survey,
 )
 from halftruth_shared.analyses import Query
-from halftruth_shared.analyses.base import Group
-from halftruth_shared.analyses.comparison import GroupComparison
-from halftruth_shared.analyses.estimate import Estimate
-from halftruth_shared.analyses.regression import Coefficient
-
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
+from halftruth_shared.analyses.claims import Claim
+from scipy.stats import binom, norm
+from scipy.stats import t as student
+from sources import NOW
 
 #: Level of tests, and of what intervals may miss.
 ALPHA = 0.05
 
-#: Results of thousands of numbers, which only each so many-th survey is asked for.
-_SELDOM = {"rules": 4}
+#: What intervals of one quantity may miss, as the delta method does, and those of all together.
+LIMIT, LIMIT_OF_ALL = 0.07, 0.055
 
-#: Statistics that grow with the number of reports.
-_EXTENSIVE = {"chi_squared", "g_squared"}
+#: Chance that a suite whose rates are all at their limits fails, for each of its tables.
+CHANCE = 0.01
 
 #: People of a population that stands for its shares.
 _MANY = 10**9
 
-#: Fields that say what a part of a list is about.
-_IDENTITY = (
-    "name",
-    "attribute",
-    "category",
-    "values",
-    "items",
-    "group",
-    "against",
-    "answer",
-    "antecedent",
-    "consequent",
-    "row",
-    "column",
-    "of",
-    "among",
-    "first",
-    "second",
-    "percentile",
-)
+#: Powers of the number of reports that statistics grow with.
+_GROWTH = {"chi_squared": 1.0, "g_squared": 1.0, "standardized_residual": 0.5}
 
 
 # -- worlds ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class World:
     """A population, and the survey that it is asked.
 
@@ -84,492 +68,612 @@ class World:
     mechanism : callable
         The mechanism for a schema.
     reports : int
-    skewed : bool
-        Whether the first answers are far commoner than the last ones.
-    strength : float
-        Of the association of every two questions, as the standard deviation of its log odds
-        ratios; 0 for independent answers.
+    strength, triples : float
+        Standard deviation of the log odds ratios of pairs and of triples; 0 for independence.
+    rare : float
+        Share of the last answer of each question; 0 for even answers.
+    public : tuple of str
+        Questions that are not sensitive.
+    condition : bool
+        Whether the second question is asked only of those who give the first answer to the first.
     missing : bool
-        Whether the last answer of each question is no answer, and left out.
-    perturbed : bool
+        Whether the last answer of each question is no answer, and excluded.
+    waves : tuple of float
+        By how much log odds of the first question differ in each wave.
+    target : str
+    parts : set of str
+        Which queries are asked: of `questions`.
     """
 
     name: str
     shape: tuple[int, ...]
     mechanism: Callable[[Schema], Any]
     reports: int
-    skewed: bool = False
     strength: float = 0.0
+    triples: float = 0.0
+    rare: float = 0.0
+    public: tuple[str, ...] = ()
+    condition: bool = False
     missing: bool = False
-    perturbed: bool = True
+    waves: tuple[float, ...] = ()
+    target: str = "population"
+    parts: frozenset[str] = frozenset({"default", "moment"})
 
     @cached_property
-    def survey(self) -> Survey:
-        schema = self._schema(sensitive=self.perturbed)
-        return Survey("world", "World", schema, self.mechanism(schema))
+    def surveys(self) -> list[Survey]:
+        """The survey, or that of each wave."""
+        schema = self._schema(self.public)
+        return self._series(schema, self.mechanism(schema))
 
     @cached_property
-    def open_survey(self) -> Survey:
+    def _open(self) -> list[Survey]:
         """The same questions, answered without perturbation."""
-        schema = self._schema(sensitive=False)
-        keep = RandomizedResponse(dict.fromkeys(schema.names, "1"))
-        return Survey("world", "World", schema, keep)
+        schema = self._schema([f"q{j}" for j in range(len(self.shape))])
+        return self._series(schema, RandomizedResponse(dict.fromkeys(schema.names, "1")))
 
-    def _schema(self, sensitive: bool) -> Schema:
+    def _series(self, schema: Schema, mechanism: Any) -> list[Survey]:
+        if not self.waves:
+            return [Survey("world", "World", schema, mechanism)]
+        waves = range(1, len(self.waves) + 1)
+        series = [Series(id="world", wave=wave, total_gamma=10**30) for wave in waves]
+        return [Survey(f"w{s.wave}", "World", schema, mechanism, series=s) for s in series]
+
+    def _schema(self, public: Sequence[str]) -> Schema:
         return Schema(
             [
                 Attribute(
                     f"q{j}",
                     [str(code) for code in range(size)],
-                    sensitive=sensitive,
+                    sensitive=f"q{j}" not in public,
                     missing=(str(size - 1),) if self.missing else (),
+                    ask_if={"q0": ["0"]} if self.condition and j == 1 else {},
                 )
                 for j, size in enumerate(self.shape)
             ]
         )
 
     @cached_property
-    def shares(self) -> np.ndarray:
-        """True share of every record, shape `shape`."""
-        rng = np.random.default_rng(len(self.shape) + sum(self.shape))
-        log = np.zeros(self.shape)
-        for j, size in enumerate(self.shape):
-            margin = np.linspace(1.0, 0.25, size) ** 2 if self.skewed else np.ones(size)
-            log = log + np.log(margin / margin.sum()).reshape(self._on(j))
-            for i in range(j):
-                pair = rng.standard_normal((self.shape[i], size)) * self.strength
-                log = log + pair.reshape(
-                    [n if k in (i, j) else 1 for k, n in enumerate(self.shape)]
-                )
-        table = np.exp(log)
-        return table / table.sum()
+    def shares(self) -> list[np.ndarray]:
+        """True share of every record, for each wave."""
+        rng = np.random.default_rng(sum(self.shape))
+        shape = self.surveys[0].schema.shape
+        log = np.zeros(shape)
+        for j, size in enumerate(shape):
+            margin = np.full(size, (1 - self.rare) / (size - 1))
+            margin[-1] = self.rare or margin[-1]
+            log += np.log(margin).reshape(_on((j,), shape))
+        for order, strength in ((2, self.strength), (3, self.triples)):
+            for axes in combinations(range(len(shape)), order):
+                log += strength * rng.standard_normal(_on(axes, shape))
+        first, tables = np.arange(shape[0]).reshape(_on((0,), shape)), []
+        for tilt in self.waves or (0.0,):
+            table = np.exp(log + tilt * first)
+            if self.condition:
+                asked, answered = np.indices(shape)[0] == 0, np.indices(shape)[1] < shape[1] - 1
+                table = np.where(asked == answered, table, 0.0)
+            tables.append(table / table.sum())
+        return tables
 
-    def _on(self, axis: int) -> list[int]:
-        return [n if k == axis else 1 for k, n in enumerate(self.shape)]
+    def people(self, rng: np.random.Generator) -> list[np.ndarray]:
+        """Counts of respondents drawn from the population, for each wave."""
+        return [rng.multinomial(self.reports, table.ravel()) for table in self.shares]
 
-    def people(self, rng: np.random.Generator) -> np.ndarray:
-        """Codes of respondents drawn from the population, shape (reports, questions)."""
-        drawn = rng.multinomial(self.reports, self.shares.ravel())
-        cells = np.repeat(np.arange(drawn.size), drawn)
-        return np.stack(np.unravel_index(cells, self.shape), axis=1)
-
-    def counted(self, people: np.ndarray, rng: np.random.Generator) -> Counted:
+    def reported(self, people: Sequence[np.ndarray], rng: np.random.Generator) -> Counted:
         """Counts of the perturbed reports of these people."""
-        reports = self.survey.perturbation.reports(people, rng)
-        return _counted(self.survey, Counts.from_reports(self.survey, reports))
+        found = []
+        for survey, drawn in zip(self.surveys, people, strict=True):
+            records = np.repeat(self._records, drawn, axis=0)
+            reports = survey.perturbation.reports(records, rng)
+            found.append((survey, Counts.from_reports(survey, reports)))
+        return _counted(found)
+
+    def answered(self, people: Sequence[np.ndarray]) -> Counted:
+        """Counts of the true answers of these people."""
+        pairs = zip(self._open, people, strict=True)
+        return _counted(
+            [(s, Counts.from_cells(s, self._records[n > 0], n[n > 0])) for s, n in pairs]
+        )
 
     @cached_property
     def population(self) -> Counted:
-        """Counts of a population of a thousand millions that answered openly."""
-        cells = np.stack(np.indices(self.shape), axis=-1).reshape(-1, len(self.shape))
-        return self._many(self.open_survey, cells, self.shares)
+        """Counts of a population of a thousand millions that answered without perturbation."""
+        return self.answered(
+            [np.rint(table.ravel() * _MANY).astype(np.int64) for table in self.shares]
+        )
 
-    def _many(self, survey: Survey, cells: np.ndarray, shares: np.ndarray) -> Counted:
-        many = np.rint(shares.ravel() * _MANY).astype(np.int64)
-        return _counted(survey, Counts.from_cells(survey, cells[many > 0], many[many > 0]))
+    @cached_property
+    def truths(self) -> dict[str, Any]:
+        """Results about the population that are known by now."""
+        return {}
 
-    def respondents(self, people: np.ndarray) -> Counted:
-        """Counts of the true answers of these people."""
-        return _counted(self.open_survey, Counts.from_reports(self.open_survey, people))
+    @cached_property
+    def _records(self) -> np.ndarray:
+        shape = self.surveys[0].schema.shape
+        return np.stack(np.indices(shape), axis=-1).reshape(-1, len(shape))
 
 
-def _counted(survey: Survey, counts: Counts) -> Counted:
-    return Counted(survey, counts, NOW, min_reports=1)
+def _on(axes: Sequence[int], shape: Sequence[int]) -> list[int]:
+    return [n if k in axes else 1 for k, n in enumerate(shape)]
+
+
+def _counted(found: Sequence[tuple[Survey, Counts]]) -> Counted:
+    each = [Counted(survey, counts, NOW, min_reports=1) for survey, counts in found]
+    return replace(each[0], waves=lambda: each)
+
+
+def split(longest: int, public: Sequence[str] = ()) -> Callable[[Schema], Any]:
+    """Split questionnaires at γ = 19 for tables of up to so many questions."""
+    lengths = dict.fromkeys(range(1, longest + 1), 1.0)
+    return lambda schema: SplitQuestionnaire.designed(schema, 19, public, lengths)
+
+
+def keep(probability: str) -> Callable[[Schema], Any]:
+    """Randomized response that keeps each answer with this probability."""
+    return lambda schema: RandomizedResponse(dict.fromkeys(schema.names, probability))
+
+
+def whole(_: Schema) -> Any:
+    """The gamma-diagonal matrix at γ = 19."""
+    return GammaDiagonal(19)
+
+
+def drawn(_: Schema) -> Any:
+    """The randomized gamma-diagonal matrix at γ = 19."""
+    return RandomizedGammaDiagonal(19, "1/20")
+
+
+def forced(schema: Schema) -> Any:
+    """Forced response, the unrelated question, and a matrix."""
+    designs = {"q0": {"design": "forced-response", "answer": "1", "yes": "1/6", "no": "1/6"}}
+    designs["q1"] = {"design": "unrelated-question", "answer": "1", "p": "3/4", "prevalence": "1/4"}
+    matrix = [["4/5", "1/10", "0"], ["1/5", "4/5", "1/10"], ["0", "1/10", "9/10"]]
+    return DistortionMatrices({"q2": matrix}, designs)
+
+
+DEFAULT, BOTH = frozenset({"default"}), frozenset({"default", "moment"})
+ALL, MODEL = BOTH | {"model"}, frozenset({"model"})
+EIGHT = (5,) * 8
+
+WORLDS = (
+    World("null, 8×5, split, pairs, 5 000", EIGHT, split(2), 5_000, parts=DEFAULT),
+    World("null, 8×5, kept with 0.8, 5 000", EIGHT, keep("0.8"), 5_000, parts=DEFAULT),
+    World("null, 2×3×5, split, pairs, 5 000, 1 %", (2, 3, 5), split(2), 5_000, rare=0.01),
+    World("null, 3×2×4, kept with 0.8, 300", (3, 2, 4), keep("0.8"), 300),
+    World("null, 2×2×2×2, gamma-diagonal, 20 000, 1 %", (2,) * 4, whole, 20_000, rare=0.01, parts=MODEL),
+    World("null, three waves, kept with 0.7, 2 000", (3, 2, 2), keep("0.7"), 2_000, waves=(0.0,) * 3, parts=ALL),
+    World("3×4×5, split, pairs, 5 000, 1 %", (3, 4, 5), split(2), 5_000, 0.5, rare=0.01, parts=ALL),
+    World("2×3×3, split, triples, 5 000, interactions", (2, 3, 3), split(3), 5_000, 0.7, 0.7),
+    World("2×2×2×2, gamma-diagonal, 20 000, interactions", (2,) * 4, whole, 20_000, 0.7, 0.7, parts=ALL),
+    World("3×3×2, randomized gamma-diagonal, 5 000", (3, 3, 2), drawn, 5_000, 0.7),
+    World("2×2×3, designs, 2 000", (2, 2, 3), forced, 2_000, 0.7, parts=ALL),
+    World("2×3×3, kept with 0.8, 2 000, asked of some", (2, 3, 3), keep("0.8"), 2_000, 0.5, condition=True),
+    World("3×3×3, split, pairs, 3 000, one public", (3,) * 3, split(2, ("q0",)), 3_000, 0.6, public=("q0",)),
+    World("3×4×2, kept with 0.8, 2 000, no answer", (4, 3, 3), keep("0.8"), 2_000, 0.6, missing=True),
+    World("2×3×4, kept with 0.9, 300", (2, 3, 4), keep("0.9"), 300, 0.7),
+    World("2×3×2, three waves, split, pairs, 5 000", (2, 3, 2), split(2), 5_000, 0.5, waves=(0.0, 0.4, 0.4)),
+    World("3×3×2, split, pairs, 3 000, respondents", (3, 3, 2), split(2), 3_000, 0.6, target="respondents"),
+    World("2×4×2, kept with 0.8, 1 000, respondents", (2, 4, 2), keep("0.8"), 1_000, 0.6, target="respondents"),
+)
 
 
 # -- questions -------------------------------------------------------------------------------------
 
 
-def questions(world: World, target: str) -> Iterator[tuple[str, Query[Any]]]:
-    """Queries of every analysis of the registry, each under a name of its own."""
-    survey = world.survey
-    for analysis in identified(survey):
-        name = analysis.name
-        first = analysis.start(survey)
-        variants = _variants(name, world)
-        for label, changes in variants.items() if variants else [("", {})]:
-            fields = set(type(first).__struct_fields__)
-            common = {"target": target} if "target" in fields else {}
-            if world.missing and "missing" in fields:
-                common["missing"] = "exclude"
-            query = msgspec.structs.replace(first, **changes, **common)
-            yield f"{name} {label}".strip(), query
-
-
-def _variants(name: str, world: World) -> Mapping[str, Mapping[str, Any]]:
-    """What an analysis is asked besides what its page begins with."""
-    names = world.survey.schema.names
-    a, b = names[:2]
-    pair = {"attributes": [a, b]}
-    third = {"where": {names[2]: "0"}} if len(names) > 2 and _longest(world) > 2 else None
-    lowest = float(world.shares.sum(axis=tuple(range(2, world.shares.ndim))).min()) / 4
-    groups = {"answer": {b: "1"}, "groups": a}
-    margins = {a: _margin(world, 0)}
-    found: dict[str, dict[str, Mapping[str, Any]]] = {
-        "table": {
-            "one": {"attributes": [a]},
-            "two": pair,
-            "model": {"attributes": list(names[:3]), "estimate": "model"},
-        },
-        "crosstab": {kind: {**pair, "percentages": kind} for kind in ("joint", "row", "column")},
-        "comparison": {
-            **{
-                f"{effect}": {**groups, "effect": effect, "reference": "0", "trend": True}
-                for effect in ("difference", "risk_ratio", "odds_ratio")
-            },
-            "all others": groups,
-            "model": {**groups, "reference": "0", "trend": True, "estimate": "model"},
-        },
-        "distribution": {"all": {"attribute": a}, "groups": {"attribute": a, "groups": b}},
-        "itemsets": {
-            "single": {"min_support": lowest, "max_length": 2},
-            "threshold": {"min_support": _threshold(world), "max_length": 2},
-        },
-        "measures": {"": {**pair, "present": {a: "1", b: "1"}}, "map": {}},
-        "rules": {
-            "": {
-                "min_support": lowest,
-                "max_length": 2,
-                "min_confidence": 0.01,
-                "measures": list(MEASURE_NAMES),
-                "include_uncertain": True,
-                "limit": None,
-            }
-        },
-        "regression": {
-            "logistic": {"outcome": b, "predictors": [a], "present": {b: "1"}},
-            "logistic by model": {
-                "outcome": b,
-                "predictors": [a, *names[2:]],
-                "present": {b: "1"},
-                "estimate": "model",
-            },
-            "linear": {
-                "outcome": b,
-                "predictors": [a],
-                "model": "linear",
-                "present": {},
-                "scores": {b: "ranks"},
-            },
-        },
-        "weighted": {
-            way: {"margins": margins, "attributes": [b], "method": way}
-            for way in ("raking", "calibration")
-        },
-        "overview": {"": {}, **({"where": third} if third else {})},
-    }
-    return found.get(name, {})
-
-
-def _longest(world: World) -> int:
-    return reconstruction(world.survey).max_order
-
-
-def _margin(world: World, axis: int) -> dict[str, float]:
-    others = tuple(j for j in range(len(world.shape)) if j != axis)
-    margin = world.shares.sum(axis=others)[: -1 if world.missing else None]
-    return {str(code): float(share) for code, share in enumerate(margin / margin.sum())}
-
-
-def _threshold(world: World) -> float:
-    """A share of two answers that half of the pairs reach, or all where answers are even."""
-    pairs = world.shares.sum(axis=tuple(range(2, world.shares.ndim)))
-    return 0.999 * float(np.median(pairs))
-
-
-# -- walking ---------------------------------------------------------------------------------------
-
-
-class Interval(NamedTuple):
-    """An interval of a result, with the value that it is of."""
-
-    value: float | None
-    lower: float
-    upper: float
-    outside: bool = False
-
-
-Path = tuple[Any, ...]
-
-
 @dataclass(frozen=True)
-class Walked:
-    """Numbers of a result by the path that leads to them.
+class Asked:
+    """A query with the same one of true answers, in which nothing is left out or assumed."""
 
-    Attributes
-    ----------
-    intervals, values, p_values, decisions, splits : dict
-    """
+    label: str
+    query: Query[Any]
+    truth: Query[Any]
 
-    intervals: dict[Path, Interval | None]
-    values: dict[Path, float | None]
-    p_values: dict[Path, float | None]
-    decisions: dict[Path, str]
-    splits: list[bool]
+    @property
+    def selects(self) -> bool:
+        """Whether the rows of its result were selected by their estimates."""
+        return hasattr(self.query, "min_support") and not getattr(self.query, "names_rule", False)
 
 
-def walk(result: Any) -> Walked:
-    """All intervals, p-values and decisions of a result."""
-    walked = Walked({}, {}, {}, {}, [])
-    _walk(result, (), walked)
-    return walked
-
-
-def _walk(part: Any, path: Path, walked: Walked) -> None:
-    if isinstance(part, msgspec.Struct):
-        _walk_struct(part, path, walked)
-    elif isinstance(part, Mapping):
-        for key, one in part.items():
-            _walk(one, (*path, key), walked)
-    elif isinstance(part, Sequence) and not isinstance(part, str):
-        for place, one in enumerate(part):
-            _walk(one, (*path, _identity(one, place)), walked)
-
-
-def _walk_struct(part: msgspec.Struct, path: Path, walked: Walked) -> None:
-    names = part.__struct_fields__
-    if isinstance(part, Estimate):
-        walked.intervals[path] = _interval(part)
-        walked.values[path] = part.value
-        # An intercept is not 0 in any world.
-        of_effect = isinstance(part, GroupComparison) or path[-1:] == ("trend",)
-        if of_effect or (isinstance(part, Coefficient) and part.attribute is not None):
-            walked.p_values[path] = part.p_value
-    if isinstance(part, Group):
-        walked.intervals[*path, "share"] = part.interval and Interval(part.share, *part.interval)
-        walked.values[*path, "share"] = part.share
-        ends = part.people_interval
-        walked.intervals[*path, "people"] = ends and Interval(part.people, *ends)
-        walked.values[*path, "people"] = part.people
-    for name in names:
-        value = getattr(part, name)
-        here = (*path, name)
-        if name == "query" or name.endswith("interval"):
-            continue
-        if name.endswith("_p") or (name == "p_value" and not isinstance(part, Estimate)):
-            walked.p_values[here] = value
-        elif name == "decision":
-            walked.decisions[here] = value
-            walked.values[here] = part.value
-        elif name == "uncertain" and hasattr(part, "gain"):
-            # A node of a tree that splits although nothing is to be known.
-            walked.splits.append(part.gain is not None and not value)
-        else:
-            _walk(value, here, walked)
-
-
-def _interval(estimate: Estimate) -> Interval | None:
-    if estimate.set == "empty" and estimate.value is not None:
-        # It misses every possible value, on the side where the estimate is.
-        return Interval(estimate.value, estimate.value, estimate.value)
-    if estimate.gap is not None:
-        return Interval(estimate.value, *estimate.gap, outside=True)
-    if estimate.interval is None:
-        return None
-    lower, upper = estimate.interval
-    return Interval(
-        estimate.value,
-        -math.inf if lower is None else lower,
-        math.inf if upper is None else upper,
-    )
-
-
-def _identity(part: Any, place: int) -> Any:
-    if not isinstance(part, msgspec.Struct):
-        return place
-    fields = [
-        (name, getattr(part, name))
-        for name in _IDENTITY
-        if name in part.__struct_fields__
-        # Which answer a percentile falls on is a result.
-        and not (name == "answer" and "percentile" in part.__struct_fields__)
-    ]
-    found = tuple(
-        (n, tuple(sorted(v.items())) if isinstance(v, Mapping) else v)
-        for n, v in fields
-        if isinstance(v, str | int | Mapping)
-    )
-    return found or place
-
-
-def pattern(path: Path) -> str:
-    """Path without what it is about, but with the name of a measure."""
-    words = []
-    for step in path:
-        if isinstance(step, str):
-            words.append(step)
-        elif isinstance(step, tuple):
-            named = dict(step).get("name") or dict(step).get("percentile")
-            words += [str(named)] if named is not None else []
-    return ".".join(words)
-
-
-# -- tallies ---------------------------------------------------------------------------------------
-
-
-class Tally:
-    """Rates by analysis and field; each survey counts once, with its own mean."""
-
-    def __init__(self) -> None:
-        self.sums: dict[tuple[str, str, str], np.ndarray] = defaultdict(lambda: np.zeros(4))
-
-    def add(self, analysis: str, field: str, kind: str, values: Sequence[float]) -> None:
-        """Add one survey's outcomes (1 = missed, rejected or claimed)."""
-        if values:
-            mean = float(np.mean(values))
-            self.sums[analysis, field, kind] += [1, mean, mean**2, len(values)]
-
-    def rows(self) -> Iterator[tuple[str, str, str, int, float, float]]:
-        """Analysis, field, kind, surveys, rate, standard error of the rate."""
-        for (analysis, field, kind), (surveys, total, squares, _) in sorted(self.sums.items()):
-            rate = total / surveys
-            error = math.sqrt(max(squares / surveys - rate**2, 0.0) / surveys)
-            yield analysis, field, kind, int(surveys), rate, error
-
-    def plain(self) -> dict[tuple[str, str, str], np.ndarray]:
-        """The sums, to be sent between processes."""
-        return dict(self.sums)
-
-
-def simulate(world: World, target: str, seeds: Sequence[int]) -> Tally:
-    """Tally of simulated surveys of a world; each seed is a survey."""
-    tally = Tally()
-    for seed in seeds:
-        rng = np.random.default_rng([seed, 20])
-        people = world.people(rng)
-        counted = world.counted(people, rng)
-        for label, query in questions(world, target):
-            # Without a choice of the target everything is of the population.
-            if seed % _SELDOM.get(label, 1) or getattr(query, "target", "population") != target:
-                continue
-            if target == "population":
-                truth = _of_population(world, label)
-            else:
-                truth = _answer(world.respondents(people), _of_truth(query))
-            scaled = target == "population"
-            _tally(tally, world, label, query, _answer(counted, query), truth, scaled=scaled)
-        if world.strength == 0 and target == "population":
-            named = len(survey_report(counted).associations.rows) > 0
-            tally.add("report", "associations named", "claim", [float(named)])
-    return tally
-
-
-@cache
-def _of_population(world: World, label: str) -> "Walked | None":
-    return _answer(world.population, _of_truth(dict(questions(world, "population"))[label]))
-
-
-def _of_truth(query: Query[Any]) -> Query[Any]:
-    """The same question of true answers, with nothing left out of what is mined."""
-    if hasattr(query, "min_support"):
-        query = msgspec.structs.replace(query, min_support=1e-9)
-    return query
-
-
-def _answer(counted: Counted, query: Query[Any]) -> Walked | None:
-    name = next(n for n, analysis in ANALYSES.items() if analysis.query is type(query))
+def compute(counted: Counted, query: Query[Any]) -> Any:
+    """Return the result of a query, or None where it is refused."""
+    analysis = next(each for each in ANALYSES.values() if each.query is type(query))
     try:
-        return walk(ANALYSES[name].compute(counted, query))
+        return analysis.compute(counted, query)
     except HalftruthError:
         return None
 
 
-def _tally(
-    tally: Tally,
-    world: World,
-    label: str,
-    query: Query[Any],
-    found: Walked | None,
-    truth: Walked | None,
-    *,
-    scaled: bool,
+def questions(world: World) -> list[Asked]:
+    """What a world is asked: first questions of pages, and further ones by its parts."""
+    survey, asked = world.surveys[0], []
+    for analysis in identified(survey):
+        first = analysis.start(survey)
+        by_default = "default" in world.parts and analysis.name != "microdata"
+        variants: dict[str, Mapping[str, Any]] = {"default": {}} if by_default else {}
+        for part in ("moment", "model", "respondents"):
+            if part in world.parts:
+                variants |= _VARIANTS[part](world).get(analysis.name, {})
+        for label, changes in variants.items():
+            common = {"target": world.target, "missing": "exclude" if world.missing else "keep"}
+            common = {k: v for k, v in common.items() if k in first.__struct_fields__}
+            query = msgspec.structs.replace(first, **common, **changes)
+            if world.target != "population" and getattr(query, "target", "") != world.target:
+                continue
+            known: dict[str, Any] = {"estimate": "moment"}
+            if hasattr(query, "min_support"):
+                # What is rarer still is nowhere near the threshold.
+                known |= {"min_support": query.min_support / 20}
+                known |= {"min_confidence": 0.0, "limit": None}
+            if hasattr(query, "modelled") and analysis.name != "microdata":
+                known["interactions"] = []
+            known = {k: v for k, v in known.items() if k in first.__struct_fields__}
+            asked.append(Asked(f"{analysis.name} {label}", query, msgspec.structs.replace(query, **known)))
+    return asked
+
+
+def _moment(world: World) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    names = world.surveys[0].schema.names
+    a, b, c = (*names, names[-1])[:3]
+    pair, groups = {"attributes": [a, b]}, {"answer": {b: "1"}, "groups": a}
+    effects = ("difference", "risk_ratio", "odds_ratio")
+    threshold = {"min_support": _threshold(world), "max_length": 2}
+    return {
+        "table": {"two": pair},
+        "crosstab": {kind: {**pair, "percentages": kind} for kind in ("joint", "row", "column")},
+        "comparison": {
+            **{e: {**groups, "effect": e, "reference": "0", "trend": True} for e in effects},
+            "all others": groups,
+        },
+        "distribution": {"groups": {"attribute": a, "groups": b}},
+        "itemsets": {"threshold": threshold},
+        "measures": {"two": {**pair, "present": {a: "1", b: "1"}}},
+        "rules": {
+            "all": {
+                **threshold,
+                "min_confidence": 0.01,
+                "measures": list(MEASURE_NAMES),
+                "include_uncertain": True,
+                "limit": None,
+            },
+            "one": {"antecedent": {a: "0"}, "consequent": {b: "0"}},
+        },
+        "regression": {
+            "logistic": {"outcome": b, "predictors": [a], "present": {b: "1"}},
+            "logistic, two": {"outcome": b, "predictors": [a, c], "present": {b: "1"}},
+            "linear": _linear(a, [b, c]),
+        },
+        "weighted": {
+            way: {"margins": {a: _margin(world)}, "attributes": [b], "method": way}
+            for way in ("raking", "calibration")
+        },
+        "overview": {"group": {"where": {c: "0"}}},
+        "waves": {"all": {"attributes": None}, "groups": {"attributes": [a], "groups": b}},
+    }
+
+
+def _model(world: World) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    names = list(world.surveys[0].schema.names)
+    a, b, c = (*names, names[-1])[:3]
+    by_model: dict[str, Any] = {"estimate": "model"}
+    if world.triples:
+        by_model["interactions"] = [list(each) for each in combinations(names, 3)]
+    groups = {"answer": {b: "1"}, "groups": a, "reference": "0"}
+    regression = {"estimate": "model"}
+    if world.triples:
+        regression["interactions"] = [[a, c]]
+    return {
+        "table": {"model": {"attributes": names[:3], **by_model}},
+        "comparison": {"model": {**groups, "trend": True, **by_model}},
+        "itemsets": {"model": {"min_support": _threshold(world), **by_model}},
+        "regression": {
+            "logistic by model": {
+                **{"outcome": b, "predictors": [n for n in names if n != b]},
+                **{"present": {b: "1"}, **regression},
+            },
+            "linear by model": {**_linear(a, [n for n in names if n != a]), **regression},
+        },
+        "microdata": {"svymean": {} if not world.triples else {"interactions": by_model["interactions"]}},
+    }
+
+
+_VARIANTS = {"moment": _moment, "model": _model, "respondents": _moment}
+
+
+def _linear(outcome: str, predictors: Sequence[str]) -> Mapping[str, Any]:
+    scores = {outcome: "ranks", predictors[-1]: "ranks"}
+    return {
+        **{"outcome": outcome, "predictors": list(dict.fromkeys(predictors))},
+        **{"model": "linear", "present": {}, "scores": scores},
+    }
+
+
+def _margin(world: World) -> dict[str, float]:
+    [table] = world.shares[:1]
+    margin = table.sum(axis=tuple(range(1, table.ndim)))[: -1 if world.missing else None]
+    return {str(code): float(share) for code, share in enumerate(margin / margin.sum())}
+
+
+def _threshold(world: World) -> float:
+    """A threshold just above the share of half of all pairs of answers."""
+    [table] = world.shares[:1]
+    pairs = [
+        table.sum(axis=tuple({*range(table.ndim)} - {*axes})).ravel()
+        for axes in combinations(range(table.ndim), 2)
+    ]
+    return 1.001 * float(np.median(np.concatenate(pairs)))
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+class Number(NamedTuple):
+    """An estimate with its interval, or the gap that its confidence set leaves out."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    gap: tuple[float, float] | None = None
+    log: bool = False
+
+    def miss(self, true: float) -> float:
+        """Return below which multiple of its width the interval misses the true value."""
+        slack = 1e-6 * max(1.0, abs(true))
+        if self.gap is not None:
+            return math.inf if self.gap[0] + slack < true < self.gap[1] - slack else 0.0
+        lower = -math.inf if self.lower is None else self.lower
+        upper = math.inf if self.upper is None else self.upper
+        value = min(max(lower if self.value is None else self.value, lower), upper)
+        if abs(true - value) <= slack or (end := upper if true > value else lower) in (math.inf, -math.inf):
+            return 0.0
+        if self.log and min(true, value, end) > 0:
+            true, value, end = math.log(true), math.log(value), math.log(end)
+        return math.inf if end == value else (true - value) / (end - value) - slack
+
+
+class Line(NamedTuple):
+    """A row of a result: its estimates by name, its test, and by how much it departs from none."""
+
+    kind: str
+    numbers: dict[str, Number]
+    p_value: float | None
+    adjusted: float | None
+    effect: float | None
+
+
+def read(result: Any) -> dict[tuple[str, ...], Line]:
+    """Return the rows of a result by their keys."""
+    names, index = [name for name, _ in result.columns], result.index
+    if "rep1" in names:
+        return _weighted_means(names, [*result.rows()], result.scale)
+    at = {name: place for place, name in enumerate(names) if place >= index}
+    of_intervals = [name[:-5] for name in at if name.endswith("lower") and name != "gap_lower"]
+    lines = {}
+    for row in result.rows() if of_intervals else ():
+        cell = {name: row[place] for name, place in at.items()}.get
+        key, numbers = tuple(map(str, row[:index])), {}
+        for of in of_intervals:
+            value, ends = cell(of[:-1] or "value"), (cell(f"{of}lower"), cell(f"{of}upper"))
+            if value is not None:
+                gap = (cell("gap_lower"), cell("gap_upper")) if not of else (None, None)
+                ends = (value, value) if not of and cell("set") == "empty" else ends
+                log = cell(f"{of}standard_error_log") is not None
+                numbers[of[:-1]] = Number(value, *ends, None if None in gap else gap, log)
+        value, none = cell("value"), 1.0 if {"risk_ratio", "odds_ratio"} & {*key} else 0.0
+        departure = None if value is None else value - none
+        kind = key[0] if names[:1] in (["estimate"], ["measure"]) else ""
+        lines[key] = Line(
+            kind, numbers, cell("p_value"), cell("adjusted_p_value"), cell("residual") or departure
+        )
+    if result.group is not None:
+        group = result.group
+        lines["group",] = Line(
+            "group",
+            {
+                "share": Number(group.share, *(group.interval or (None, None))),
+                "people": Number(group.people, *(group.people_interval or (None, None))),
+            },
+            *(None, None, None),
+        )
+    return lines
+
+
+def _weighted_means(
+    names: Sequence[str], rows: Sequence[Sequence[Any]], scale: float
+) -> dict[tuple[str, ...], Line]:
+    """Return shares of weighted records with the errors that R's `svymean` gives."""
+    first = names.index("weight")
+    weights = np.array([row[first:] for row in rows], dtype=float)
+    lines = {}
+    for place in range(1, first):
+        answers = np.array([row[place] for row in rows])
+        for answer in sorted({*answers.tolist()}):
+            shares = weights[answers == answer].sum(axis=0) / weights.sum(axis=0)
+            error = math.sqrt(scale * ((shares[1:] - shares[0]) ** 2).sum())
+            share, margin = float(shares[0]), norm.isf(ALPHA / 2) * error
+            found = {"": Number(share, share - margin, share + margin)}
+            lines[names[place], answer] = Line("", found, None, None, None)
+    return lines
+
+
+# -- rates -----------------------------------------------------------------------------------------
+
+
+class Tally:
+    """Sums over surveys of the share of outcomes that are wrong, by table and name.
+
+    Intervals of a survey enter three tables: each row of each world by itself, the mean of a
+    quantity over its rows, pooled over worlds, and the mean over all quantities.
+    """
+
+    def __init__(self, factors: Sequence[float]) -> None:
+        self.factors = tuple(factors)
+        self.sums: dict[tuple[str, ...], np.ndarray] = defaultdict(
+            lambda: np.zeros((len(self.factors), 4))
+        )
+
+    def add(self, table: str, *name: str, outcomes: Sequence[Any]) -> None:
+        """Add one survey's outcomes, each a number or one for each factor."""
+        if len(outcomes):
+            means = np.broadcast_to(np.mean(np.array(outcomes, dtype=float), axis=0), len(self.factors))
+            sums = self.sums[table, *name]
+            sums += np.stack([np.ones_like(means), means, means**2, np.full_like(means, len(outcomes))], 1)
+
+    def merge(self, other: Mapping[tuple[str, ...], np.ndarray]) -> None:
+        for key, sums in other.items():
+            self.sums[key] += sums
+
+    def rates(self, table: str, factor: float = 1.0) -> Iterator[tuple[tuple[str, ...], int, float, float]]:
+        """Name, surveys, rate and its standard error, errors being clustered by survey."""
+        place = self.factors.index(factor)
+        for (of, *name), sums in sorted(self.sums.items()):
+            if of == table:
+                surveys, total, squares, number = sums[place]
+                rate = total / surveys
+                spread = max(squares / surveys - rate**2, 0.0) * surveys / max(surveys - 1, 1)
+                # Few surveys may have no miss at all; outcomes are at best independent.
+                least = ALPHA * (1 - ALPHA) * surveys / number
+                yield tuple(name), int(surveys), rate, math.sqrt(max(spread, least) / surveys)
+
+    def failures(self, factor: float = 1.0) -> list[str]:
+        """Rates above their limits by more than chance, if all intervals are so much narrower."""
+        found = []
+        for table, limit in (("all", LIMIT_OF_ALL), ("quantity", LIMIT), ("list", ALPHA), ("claim", ALPHA)):
+            rows = [*self.rates(table, factor)]
+            for name, surveys, rate, error in rows:
+                z = student.isf(CHANCE / len(rows), max(surveys - 1, 1))
+                if rate > limit + z * error:
+                    found.append(f"{table} {': '.join(name)}: {_percent(rate, error)}")
+        rows = [*self.rates("row", factor)]
+        for name, surveys, rate, error in rows:
+            if binom.sf(round(rate * surveys) - 1, surveys, LIMIT) < CHANCE / len(rows):
+                found.append(f"row {': '.join(name)}: {_percent(rate, error)} of {surveys}")
+        return found
+
+    def remarks(self) -> list[str]:
+        """Quantities that cover more than they should, or have no interval in many surveys."""
+        given = {name: rate for name, _, rate, _ in self.rates("given")}
+        found = [f"{': '.join(n)}: {100 * g:.0f} % have an interval" for n, g in given.items() if g < 0.8]
+        for name, _, rate, error in self.rates("quantity"):
+            if rate + 3 * error < 0.03:
+                found.append(f"{': '.join(name)}: misses only {_percent(rate, error)}")
+        return found
+
+
+def _percent(rate: float, error: float) -> str:
+    return f"{100 * rate:.1f} ± {100 * error:.1f} %"
+
+
+def simulate(world: World, seeds: Sequence[int], factors: Sequence[float] = (1.0,)) -> Tally:
+    """Tally of simulated surveys, as if all intervals were narrowed by each of some factors."""
+    tally, asked = Tally(factors), questions(world)
+    for seed in seeds:
+        rng = np.random.default_rng([seed, sum(world.name.encode())])
+        people = world.people(rng)
+        counted, quantities = world.reported(people, rng), {}
+        of_respondents = world.target == "respondents"
+        truths: dict[str, Any] = {} if of_respondents else world.truths
+        known = world.answered(people) if of_respondents else world.population
+        for each in asked:
+            result = compute(counted, each.query)
+            tally.add("refused", world.name, each.label, outcomes=[result is None])
+            if result is None:
+                continue
+            if each.label not in truths:
+                truths[each.label] = compute(known, each.truth)
+            if truths[each.label] is not None:
+                _tally_result(tally, world, each, result, truths[each.label], quantities)
+        if not world.strength and world.target == "population" and "default" in world.parts:
+            claims = survey_report(counted).claims
+            tally.add("claim", "report", "associated", outcomes=[any(c.rate for c in claims)])
+        for name, misses in quantities.items():
+            tally.add("quantity", *name, outcomes=misses)
+        if quantities:
+            tally.add("all", "intervals", outcomes=[np.mean(m, axis=0) for m in quantities.values()])
+    return tally
+
+
+def _tally_result(
+    tally: Tally, world: World, asked: Asked, result: Any, truth: Any, quantities: dict[Any, list[Any]]
 ) -> None:
-    tally.add(label, "", "refused", [float(found is None)])
-    if found is None or truth is None:
+    lines, true = read(result), read(truth)
+    factors, misses, listed = np.array(tally.factors), {}, []
+    for key, line in lines.items():
+        for name, number in line.numbers.items():
+            known = true[key].numbers.get(name) if key in true else None
+            if known is None or (name == "people" and world.target == "population"):
+                continue
+            growth = _GROWTH.get(name or key[0], 0.0)
+            quantity = asked.label, " ".join([line.kind, name]).strip()
+            given = number[1:4] != (None, None, None)
+            tally.add("given", *quantity, outcomes=[given])
+            if not given:
+                continue
+            at = known.value * (world.reports / _MANY) ** growth
+            missed = number.miss(at) > factors
+            # What is exact, such as a share of all, has no rate.
+            if number.lower == number.upper and not missed.any():
+                continue
+            misses[key, name] = missed
+            quantities.setdefault(quantity, []).append(missed)
+            if asked.selects:
+                listed.append(missed)
+            else:
+                tally.add("row", world.name, *quantity, " ".join(key), outcomes=[missed])
+    if asked.selects:
+        tally.add("list", asked.label, "intervals", outcomes=[np.mean(listed, axis=0)] if listed else [0])
+    if world.target != "population":
         return
-    _tally_intervals(tally, world, label, query, found, truth, scaled=scaled)
-    if scaled:
-        _tally_tests(tally, world, label, query, found, truth)
-    _tally_decisions(tally, label, query, found, truth)
-    if found.splits and world.strength == 0:
-        tally.add(label, "root splits", "claim", [float(found.splits[0])])
+    marked = [key for key, line in lines.items() if line.adjusted is not None and line.adjusted <= ALPHA]
+    if any(line.adjusted is not None for line in lines.values()):
+        false = [_no_effect(true, key) for key in marked]
+        tally.add("list", asked.label, "marks", outcomes=[np.mean(false) if false else 0.0])
+    for key, line in lines.items():
+        if line.p_value is not None and _no_effect(true, key):
+            tally.add("row", world.name, asked.label, "p-value", " ".join(key), outcomes=[line.p_value < ALPHA])
+    keys = [*lines]
+    false: dict[str, list[Any]] = {"claims": [bool(result.contradictions)], "named interval": [0.0]}
+    shares = [0.0]
+    for claim in result.claims:
+        named = [keys[row] for row in claim.rows]
+        if claim.rate and claim.by_rate:
+            shares.append(np.mean([_is_false(claim, each, lines, true, truth, asked) for each in named] or [0]))
+        elif claim.rate:
+            false["claims"].append(_is_false(claim, (named or [()])[0], lines, true, truth, asked))
+        if named and not claim.by_rate and (named[0], "") in misses:
+            false["named interval"].append(misses[named[0], ""])
+    tally.add("list", world.name, asked.label, "claims", outcomes=[max(shares)])
+    for kind, outcomes in false.items():
+        wide = [np.broadcast_to(each, len(factors)) for each in outcomes]
+        tally.add("claim", world.name, asked.label, kind, outcomes=[np.max(wide, axis=0)])
 
 
-def _tally_tests(
-    tally: Tally, world: World, label: str, query: Query[Any], found: Walked, truth: Walked
-) -> None:
-    by_field: dict[str, list[float | None]] = defaultdict(list)
-    for path, p in found.p_values.items():
-        # A hypothesis is true where a thousand millions of answers do not contradict it.
-        true = truth.p_values.get(path)
-        if world.strength == 0 if true is None else true > ALPHA:
-            by_field[pattern(path)].append(p)
-    for field, values in by_field.items():
-        given = [p < ALPHA for p in values if p is not None]
-        rejected = [p is not None and p < ALPHA for p in values]
-        tally.add(label, field, "not given", [p is None for p in values])
-        tally.add(label, field, "rejected", rejected)
-        tally.add(label, field, "rejected where given", given)
+def _is_false(
+    claim: Claim,
+    key: tuple[str, ...],
+    lines: Mapping[tuple[str, ...], Line],
+    true: Mapping[tuple[str, ...], Line],
+    truth: Any,
+    asked: Asked,
+) -> bool:
+    """Whether a claim is false of the row with this key, or without one of the whole table."""
+    if not key:
+        return truth.tests[claim.test].p_value > ALPHA
+    if key not in true:
+        # It is rarer than all that the truth lists.
+        return claim.kind in ("frequent", "at least")
+    value = true[key].numbers[""].value if "" in true[key].numbers else math.nan
+    if claim.kind == "frequent":
+        return value < asked.query.min_support
+    if claim.kind == "at least":
+        return value < claim.bound
+    if claim.kind == "largest":
+        return value < max(line.numbers[""].value for line in true.values()) - 1e-6
+    said = lines[key].effect if claim.direction is None else {"more": 1, "less": -1}[claim.direction]
+    # Associations of whole tables have no direction.
+    directed = claim.kind != "associated" and said is not None and true[key].effect is not None
+    return _no_effect(true, key) or (directed and said * true[key].effect < 0)
 
 
-def _tally_intervals(
-    tally: Tally,
-    world: World,
-    label: str,
-    query: Query[Any],
-    found: Walked,
-    truth: Walked,
-    *,
-    scaled: bool,
-) -> None:
-    by_field: dict[str, list[tuple[bool, bool, bool]]] = defaultdict(list)
-    for path in truth.intervals:
-        true = truth.values.get(path)
-        # How many of the respondents are meant is no number of the population.
-        if true is None or not math.isfinite(true) or (scaled and path[-1] == "people"):
-            continue
-        # The truth of exactly these respondents counts as many as they are.
-        true *= _scale(world, path) if scaled else 1.0
-        interval = found.intervals.get(path)
-        if interval is None:
-            by_field[pattern(path)].append((True, False, False))
-            continue
-        low, high = (_misses(interval, true, lower=side) for side in (True, False))
-        # What is exact, such as a share of all, has no rate.
-        if interval.lower < interval.upper or low or high:
-            by_field[pattern(path)].append((False, low, high))
-    for field, outcomes in by_field.items():
-        missed = [low or high for _, low, high in outcomes]
-        given = [low or high for none, low, high in outcomes if not none]
-        tally.add(label, field, "not given", [none for none, _, _ in outcomes])
-        tally.add(label, field, "missed", missed)
-        tally.add(label, field, "missed where given", given)
-        tally.add(label, field, "above truth", [low for none, low, _ in outcomes if not none])
-
-
-def _scale(world: World, path: Path) -> float:
-    """What a number of the population is multiplied by, if it counts people."""
-    names = {dict(step).get("name") for step in path if isinstance(step, tuple)}
-    if names & _EXTENSIVE:
-        return world.reports / _MANY
-    return math.sqrt(world.reports / _MANY) if "standardized_residual" in names else 1.0
-
-
-def _misses(interval: Interval, true: float, *, lower: bool) -> bool:
-    # What counts of the population are rounded by.
-    slack = 1e-6 * max(1.0, abs(true))
-    if interval.outside:
-        return lower and interval.lower + slack < true < interval.upper - slack
-    return true < interval.lower - slack if lower else true > interval.upper + slack
-
-
-def _tally_decisions(
-    tally: Tally, label: str, query: Query[Any], found: Walked, truth: Walked | None
-) -> None:
-    outcomes = []
-    for path, decision in found.decisions.items():
-        true = truth.values.get(path) if truth else None
-        if true is not None:
-            outcomes.append(float(decision == "frequent" and true < query.min_support))
-    if outcomes:
-        tally.add(label, "falsely frequent", "decision", outcomes)
+def _no_effect(true: Mapping[tuple[str, ...], Line], key: tuple[str, ...]) -> bool:
+    """Whether a thousand millions of answers do not contradict that there is no effect."""
+    p = true[key].p_value if key in true else None
+    return p is not None and p > ALPHA
