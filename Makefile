@@ -57,7 +57,7 @@ bench: .venv/.benched
 soak: .venv/.benched client/node_modules/.installed
 	$(BIN)/python tests/soak/run.py
 	$(BIN)/python tests/soak/campaign.py
-	$(BIN)/python tests/bench/honesty.py null known
+	$(BIN)/python tests/bench/honesty.py
 	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest -n 4 --dist worksteal -m nightly
 
 # Tables and figures of docs/studies/.

@@ -13,14 +13,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
+
 import click
 from halftruth_collector.cli.output import print_table
 from likelihood_ratio import SETTINGS, power
 from tqdm import tqdm
 from worlds import WORLDS, Tally, simulate
-
-import os
-WORKERS = int(os.environ.get("HH_WORKERS", "0")) or None
 
 #: Surveys of one piece of work.
 _PIECE = 5
@@ -32,8 +30,10 @@ FACTORS = (1.0, 0.9, 0.8, 0.6)
 def run(worlds: list[int], surveys: int, factors: tuple[float, ...]) -> Tally:
     """Tally of the surveys of some worlds, on all processors, with a bar."""
     tally = Tally(factors)
-    pieces = [(n, range(i, min(i + _PIECE, surveys))) for i in range(0, surveys, _PIECE) for n in worlds]
-    with ProcessPoolExecutor(WORKERS) as pool:
+    pieces = [
+        (n, range(i, min(i + _PIECE, surveys))) for i in range(0, surveys, _PIECE) for n in worlds
+    ]
+    with ProcessPoolExecutor() as pool:
         jobs = [pool.submit(_piece, *piece, factors) for piece in pieces]
         for job in tqdm(as_completed(jobs), total=len(jobs), unit="piece"):
             tally.merge(job.result())
@@ -80,9 +80,11 @@ def report(tally: Tally, narrow: float, file: Path | None) -> bool:
 def main(surveys: int, narrow: float, only: str, file: Path | None, of_power: bool) -> None:
     """Print how often intervals, tests and claims are wrong; 1 if too often."""
     if of_power:
-        with ProcessPoolExecutor(WORKERS) as pool:
+        with ProcessPoolExecutor() as pool:
             rows = [*pool.map(power, SETTINGS, [surveys] * len(SETTINGS))]
-        print_table(["effect", "world", "true records", "reports", "likelihood ratio", "ratio"], rows)
+        print_table(
+            ["effect", "world", "true records", "reports", "likelihood ratio", "ratio"], rows
+        )
         return
     worlds = [n for n, world in enumerate(WORLDS) if only in world.name]
     factors = tuple(sorted({*FACTORS, narrow}, reverse=True))

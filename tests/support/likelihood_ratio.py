@@ -134,7 +134,7 @@ SETTINGS = tuple(
 
 
 def power(setting: Setting, surveys: int) -> tuple[Any, ...]:
-    """Percent of surveys in which the effect is claimed: of true records, of reports, of a ratio test."""
+    """Percent of surveys in which an effect is found: in true records, by reports, by the ratio."""
     world, found = setting.world, np.zeros((surveys, 3))
     (tables, sizes), matrix = setting.models(world.shape), channel(world.surveys[0])
     query = ANALYSES[setting.effect].query(**setting.query)
@@ -143,7 +143,10 @@ def power(setting: Setting, surveys: int) -> tuple[Any, ...]:
         people = world.people(rng)
         reports = world.reported(people, rng)
         p_values = [
-            *(_p_value(compute(of, query), setting.row) for of in (world.answered(people), reports)),
+            *(
+                _p_value(compute(of, query), setting.row)
+                for of in (world.answered(people), reports)
+            ),
             ratio_test(tables, sizes, matrix, number_of_reports(reports.counts)),
         ]
         found[seed] = [p < ALPHA for p in p_values]

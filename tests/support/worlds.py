@@ -239,20 +239,79 @@ WORLDS = (
     World("null, 8×5, kept with 0.8, 5 000", EIGHT, keep("0.8"), 5_000, parts=DEFAULT),
     World("null, 2×3×5, split, pairs, 5 000, 1 %", (2, 3, 5), split(2), 5_000, rare=0.01),
     World("null, 3×2×4, kept with 0.8, 300", (3, 2, 4), keep("0.8"), 300),
-    World("null, 2×2×2×2, gamma-diagonal, 20 000, 1 %", (2,) * 4, whole, 20_000, rare=0.01, parts=MODEL),
-    World("null, three waves, kept with 0.7, 2 000", (3, 2, 2), keep("0.7"), 2_000, waves=(0.0,) * 3, parts=ALL),
+    World(
+        "null, 2×2×2×2, gamma-diagonal, 20 000, 1 %",
+        (2,) * 4,
+        whole,
+        20_000,
+        rare=0.01,
+        parts=MODEL,
+    ),
+    World(
+        "null, three waves, kept with 0.7, 2 000",
+        (3, 2, 2),
+        keep("0.7"),
+        2_000,
+        waves=(0.0,) * 3,
+        parts=ALL,
+    ),
     World("3×4×5, split, pairs, 5 000, 1 %", (3, 4, 5), split(2), 5_000, 0.5, rare=0.01, parts=ALL),
     World("2×3×3, split, triples, 5 000, interactions", (2, 3, 3), split(3), 5_000, 0.7, 0.7),
-    World("2×2×2×2, gamma-diagonal, 20 000, interactions", (2,) * 4, whole, 20_000, 0.7, 0.7, parts=ALL),
+    World(
+        "2×2×2×2, gamma-diagonal, 20 000, interactions",
+        (2,) * 4,
+        whole,
+        20_000,
+        0.7,
+        0.7,
+        parts=ALL,
+    ),
     World("3×3×2, randomized gamma-diagonal, 5 000", (3, 3, 2), drawn, 5_000, 0.7),
     World("2×2×3, designs, 2 000", (2, 2, 3), forced, 2_000, 0.7, parts=ALL),
-    World("2×3×3, kept with 0.8, 2 000, asked of some", (2, 3, 3), keep("0.8"), 2_000, 0.5, condition=True),
-    World("3×3×3, split, pairs, 3 000, one public", (3,) * 3, split(2, ("q0",)), 3_000, 0.6, public=("q0",)),
-    World("3×4×2, kept with 0.8, 2 000, no answer", (4, 3, 3), keep("0.8"), 2_000, 0.6, missing=True),
+    World(
+        "2×3×3, kept with 0.8, 2 000, asked of some",
+        (2, 3, 3),
+        keep("0.8"),
+        2_000,
+        0.5,
+        condition=True,
+    ),
+    World(
+        "3×3×3, split, pairs, 3 000, one public",
+        (3,) * 3,
+        split(2, ("q0",)),
+        3_000,
+        0.6,
+        public=("q0",),
+    ),
+    World(
+        "3×4×2, kept with 0.8, 2 000, no answer", (4, 3, 3), keep("0.8"), 2_000, 0.6, missing=True
+    ),
     World("2×3×4, kept with 0.9, 300", (2, 3, 4), keep("0.9"), 300, 0.7),
-    World("2×3×2, three waves, split, pairs, 5 000", (2, 3, 2), split(2), 5_000, 0.5, waves=(0.0, 0.4, 0.4)),
-    World("3×3×2, split, pairs, 3 000, respondents", (3, 3, 2), split(2), 3_000, 0.6, target="respondents"),
-    World("2×4×2, kept with 0.8, 1 000, respondents", (2, 4, 2), keep("0.8"), 1_000, 0.6, target="respondents"),
+    World(
+        "2×3×2, three waves, split, pairs, 5 000",
+        (2, 3, 2),
+        split(2),
+        5_000,
+        0.5,
+        waves=(0.0, 0.4, 0.4),
+    ),
+    World(
+        "3×3×2, split, pairs, 3 000, respondents",
+        (3, 3, 2),
+        split(2),
+        3_000,
+        0.6,
+        target="respondents",
+    ),
+    World(
+        "2×4×2, kept with 0.8, 1 000, respondents",
+        (2, 4, 2),
+        keep("0.8"),
+        1_000,
+        0.6,
+        target="respondents",
+    ),
 )
 
 
@@ -306,7 +365,9 @@ def questions(world: World) -> list[Asked]:
             if hasattr(query, "modelled") and analysis.name != "microdata":
                 known["interactions"] = []
             known = {k: v for k, v in known.items() if k in first.__struct_fields__}
-            asked.append(Asked(f"{analysis.name} {label}", query, msgspec.structs.replace(query, **known)))
+            asked.append(
+                Asked(f"{analysis.name} {label}", query, msgspec.structs.replace(query, **known))
+            )
     return asked
 
 
@@ -366,12 +427,16 @@ def _model(world: World) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
         "itemsets": {"model": {"min_support": _threshold(world), **by_model}},
         "regression": {
             "logistic by model": {
-                **{"outcome": b, "predictors": [n for n in names if n != b]},
-                **{"present": {b: "1"}, **regression},
+                "outcome": b,
+                "predictors": [n for n in names if n != b],
+                "present": {b: "1"},
+                **regression,
             },
-            "linear by model": {**_linear(a, [n for n in names if n != a]), **regression},
+            "linear, all": _linear(a, [n for n in names if n != a]),
         },
-        "microdata": {"svymean": {} if not world.triples else {"interactions": by_model["interactions"]}},
+        "microdata": {
+            "svymean": {} if not world.triples else {"interactions": by_model["interactions"]}
+        },
     }
 
 
@@ -381,8 +446,11 @@ _VARIANTS = {"moment": _moment, "model": _model, "respondents": _moment}
 def _linear(outcome: str, predictors: Sequence[str]) -> Mapping[str, Any]:
     scores = {outcome: "ranks", predictors[-1]: "ranks"}
     return {
-        **{"outcome": outcome, "predictors": list(dict.fromkeys(predictors))},
-        **{"model": "linear", "present": {}, "scores": scores},
+        "outcome": outcome,
+        "predictors": list(dict.fromkeys(predictors)),
+        "model": "linear",
+        "present": {},
+        "scores": scores,
     }
 
 
@@ -422,7 +490,10 @@ class Number(NamedTuple):
         lower = -math.inf if self.lower is None else self.lower
         upper = math.inf if self.upper is None else self.upper
         value = min(max(lower if self.value is None else self.value, lower), upper)
-        if abs(true - value) <= slack or (end := upper if true > value else lower) in (math.inf, -math.inf):
+        if abs(true - value) <= slack or (end := upper if true > value else lower) in (
+            math.inf,
+            -math.inf,
+        ):
             return 0.0
         if self.log and min(true, value, end) > 0:
             true, value, end = math.log(true), math.log(value), math.log(end)
@@ -513,15 +584,21 @@ class Tally:
     def add(self, table: str, *name: str, outcomes: Sequence[Any]) -> None:
         """Add one survey's outcomes, each a number or one for each factor."""
         if len(outcomes):
-            means = np.broadcast_to(np.mean(np.array(outcomes, dtype=float), axis=0), len(self.factors))
+            means = np.broadcast_to(
+                np.mean(np.array(outcomes, dtype=float), axis=0), len(self.factors)
+            )
             sums = self.sums[table, *name]
-            sums += np.stack([np.ones_like(means), means, means**2, np.full_like(means, len(outcomes))], 1)
+            sums += np.stack(
+                [np.ones_like(means), means, means**2, np.full_like(means, len(outcomes))], 1
+            )
 
     def merge(self, other: Mapping[tuple[str, ...], np.ndarray]) -> None:
         for key, sums in other.items():
             self.sums[key] += sums
 
-    def rates(self, table: str, factor: float = 1.0) -> Iterator[tuple[tuple[str, ...], int, float, float]]:
+    def rates(
+        self, table: str, factor: float = 1.0
+    ) -> Iterator[tuple[tuple[str, ...], int, float, float]]:
         """Name, surveys, rate and its standard error, errors being clustered by survey."""
         place = self.factors.index(factor)
         for (of, *name), sums in sorted(self.sums.items()):
@@ -536,7 +613,12 @@ class Tally:
     def failures(self, factor: float = 1.0) -> list[str]:
         """Rates above their limits by more than chance, if all intervals are so much narrower."""
         found = []
-        for table, limit in (("all", LIMIT_OF_ALL), ("quantity", LIMIT), ("list", ALPHA), ("claim", ALPHA)):
+        for table, limit in (
+            ("all", LIMIT_OF_ALL),
+            ("quantity", LIMIT),
+            ("list", ALPHA),
+            ("claim", ALPHA),
+        ):
             rows = [*self.rates(table, factor)]
             for name, surveys, rate, error in rows:
                 z = student.isf(CHANCE / len(rows), max(surveys - 1, 1))
@@ -551,7 +633,9 @@ class Tally:
     def remarks(self) -> list[str]:
         """Quantities that cover more than they should, or have no interval in many surveys."""
         given = {name: rate for name, _, rate, _ in self.rates("given")}
-        found = [f"{': '.join(n)}: {100 * g:.0f} % have an interval" for n, g in given.items() if g < 0.8]
+        found = [
+            f"{': '.join(n)}: {100 * g:.0f} % have an interval" for n, g in given.items() if g < 0.8
+        ]
         for name, _, rate, error in self.rates("quantity"):
             if rate + 3 * error < 0.03:
                 found.append(f"{': '.join(name)}: misses only {_percent(rate, error)}")
@@ -587,15 +671,23 @@ def simulate(world: World, seeds: Sequence[int], factors: Sequence[float] = (1.0
         for name, misses in quantities.items():
             tally.add("quantity", *name, outcomes=misses)
         if quantities:
-            tally.add("all", "intervals", outcomes=[np.mean(m, axis=0) for m in quantities.values()])
+            tally.add(
+                "all", "intervals", outcomes=[np.mean(m, axis=0) for m in quantities.values()]
+            )
     return tally
 
 
 def _tally_result(
-    tally: Tally, world: World, asked: Asked, result: Any, truth: Any, quantities: dict[Any, list[Any]]
+    tally: Tally,
+    world: World,
+    asked: Asked,
+    result: Any,
+    truth: Any,
+    quantities: dict[Any, list[Any]],
 ) -> None:
     lines, true = read(result), read(truth)
     factors, misses, listed = np.array(tally.factors), {}, []
+    scale = world.reports / _MANY if world.target == "population" else 1.0
     for key, line in lines.items():
         for name, number in line.numbers.items():
             known = true[key].numbers.get(name) if key in true else None
@@ -607,7 +699,7 @@ def _tally_result(
             tally.add("given", *quantity, outcomes=[given])
             if not given:
                 continue
-            at = known.value * (world.reports / _MANY) ** growth
+            at = known.value * scale**growth
             missed = number.miss(at) > factors
             # What is exact, such as a share of all, has no rate.
             if number.lower == number.upper and not missed.any():
@@ -619,27 +711,50 @@ def _tally_result(
             else:
                 tally.add("row", world.name, *quantity, " ".join(key), outcomes=[missed])
     if asked.selects:
-        tally.add("list", asked.label, "intervals", outcomes=[np.mean(listed, axis=0)] if listed else [0])
+        tally.add(
+            "list", asked.label, "intervals", outcomes=[np.mean(listed, axis=0)] if listed else [0]
+        )
     if world.target != "population":
         return
-    marked = [key for key, line in lines.items() if line.adjusted is not None and line.adjusted <= ALPHA]
+    marked = [
+        key for key, line in lines.items() if line.adjusted is not None and line.adjusted <= ALPHA
+    ]
     if any(line.adjusted is not None for line in lines.values()):
         false = [_no_effect(true, key) for key in marked]
         tally.add("list", asked.label, "marks", outcomes=[np.mean(false) if false else 0.0])
     for key, line in lines.items():
         if line.p_value is not None and _no_effect(true, key):
-            tally.add("row", world.name, asked.label, "p-value", " ".join(key), outcomes=[line.p_value < ALPHA])
+            tally.add(
+                "row",
+                world.name,
+                asked.label,
+                "p-value",
+                " ".join(key),
+                outcomes=[line.p_value < ALPHA],
+            )
     keys = [*lines]
     false: dict[str, list[Any]] = {"claims": [bool(result.contradictions)], "named interval": [0.0]}
     shares = [0.0]
     for claim in result.claims:
         named = [keys[row] for row in claim.rows]
         if claim.rate and claim.by_rate:
-            shares.append(np.mean([_is_false(claim, each, lines, true, truth, asked) for each in named] or [0]))
+            shares.append(
+                np.mean(
+                    [_is_false(claim, each, lines, true, truth, asked) for each in named] or [0]
+                )
+            )
         elif claim.rate:
             false["claims"].append(_is_false(claim, (named or [()])[0], lines, true, truth, asked))
         if named and not claim.by_rate and (named[0], "") in misses:
-            false["named interval"].append(misses[named[0], ""])
+            missed = misses[named[0], ""]
+            if claim.interval is not None:
+                stated = (
+                    lines[named[0]]
+                    .numbers[""]
+                    ._replace(lower=claim.interval[0], upper=claim.interval[1])
+                )
+                missed = stated.miss(true[named[0]].numbers[""].value) > factors
+            false["named interval"].append(missed)
     tally.add("list", world.name, asked.label, "claims", outcomes=[max(shares)])
     for kind, outcomes in false.items():
         wide = [np.broadcast_to(each, len(factors)) for each in outcomes]
@@ -667,7 +782,9 @@ def _is_false(
         return value < claim.bound
     if claim.kind == "largest":
         return value < max(line.numbers[""].value for line in true.values()) - 1e-6
-    said = lines[key].effect if claim.direction is None else {"more": 1, "less": -1}[claim.direction]
+    said = (
+        lines[key].effect if claim.direction is None else {"more": 1, "less": -1}[claim.direction]
+    )
     # Associations of whole tables have no direction.
     directed = claim.kind != "associated" and said is not None and true[key].effect is not None
     return _no_effect(true, key) or (directed and said * true[key].effect < 0)

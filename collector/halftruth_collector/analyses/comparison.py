@@ -44,7 +44,15 @@ from ..estimation.estimates import covariance_of, estimates
 from ..estimation.intervals import DIFFERENCE, RATIO, SHARE, Quantity
 from . import sentences
 from .base import Analysis, Counted, Grid, clearest, middle_answer
-from .deciding import count_in_words, decide_each, p_in_words, sign, tested_by, with_adjusted
+from .deciding import (
+    as_selected,
+    count_in_words,
+    decide_each,
+    p_in_words,
+    sign,
+    tested_by,
+    with_adjusted,
+)
 
 E = TypeVar("E", bound=Estimate)
 
@@ -277,7 +285,8 @@ def state(result: ComparisonResult, claim: Claim) -> str:
     here = quoted_items({groups: each.group})
     other = quoted_items({groups: each.against}) if each.against else "all others"
     name = _EFFECTS[result.query.effect]
-    said = f"{with_interval(_scaled(result, each))}{' points' if _in_points(result) else ''}"
+    shown = _scaled(result, as_selected(each, claim))
+    said = f"{with_interval(shown)}{' points' if _in_points(result) else ''}"
     if each.reliability == "not usable":
         said = "too imprecise to use"
     if claim.kind == "none found":

@@ -10,7 +10,7 @@ from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.wording import number, percent
 from msgspec.structs import replace
 
-from ..estimation.bounds import optional
+from ..estimation.bounds import normal_quantile, optional
 from ..estimation.selection import adjusted_p_values, discoveries
 
 Direction = Literal["more", "less"]
@@ -62,17 +62,57 @@ def decide_each(
     many = len(tested) if candidates is None else candidates
     best = int(np.argmin(p_values))
     test = Test(name=name, p_value=min(1.0, many * float(p_values[best])), hypotheses=many)
-    row, found = estimates[tested[best]][0], discoveries(p_values, rate, many)
+    row, selected = estimates[tested[best]]
+    found, interval = discoveries(p_values, rate, many), interval_of_selected(selected, rate, many)
     if not found.any():
-        return [test], [Claim(kind="none found", rows=[row], test=0, count=many)]
+        none = Claim(kind="none found", rows=[row], test=0, count=many, interval=interval)
+        return [test], [none]
     claims = []
     if (test.p_value or 0.0) <= rate:
         way = direction(tested[best])
-        claims.append(Claim(kind=kind, rows=[row], test=0, rate=rate, direction=way))
+        claims.append(
+            Claim(kind=kind, rows=[row], test=0, rate=rate, direction=way, interval=interval)
+        )
     if not claims or found.sum() > 1:
         rows = [estimates[tested[i]][0] for i in np.flatnonzero(found)]
         claims.append(Claim(kind=kind, rows=rows, rate=rate, by_rate=True, count=many))
     return [test], claims
+
+
+def interval_of_selected(
+    estimate: Estimate, alpha: float, many: int
+) -> tuple[float | None, float | None] | None:
+    """Return the interval of an estimate that is one of many, whichever was selected.
+
+    Its ends are as many times further from the estimate as the normal quantile of α/m is larger
+    than that of α, on the logarithmic scale where the error is that of the logarithm.
+
+    Examples
+    --------
+    >>> interval_of_selected(Estimate(value=0.5, interval=(0.4, 0.7)), 0.05, 1)
+    >>> lower, upper = interval_of_selected(Estimate(value=0.5, interval=(0.4, 0.7)), 0.05, 5)
+    >>> round(lower, 3), round(upper, 3)
+    (0.369, 0.763)
+    """
+    if many == 1 or estimate.value is None or not estimate.interval or estimate.set != "interval":
+        return None
+    further = normal_quantile(alpha / many) / normal_quantile(alpha)
+    value, logarithmic = estimate.value, estimate.standard_error_log is not None
+
+    def moved(end: float | None) -> float | None:
+        if end is None:
+            return None
+        if logarithmic:
+            return float(value * (end / value) ** further) if min(value, end) > 0 else end
+        return value + (end - value) * further
+
+    lower, upper = estimate.interval
+    return moved(lower), moved(upper)
+
+
+def as_selected(estimate: E, claim: Claim) -> E:
+    """Give an estimate the interval that its claim states, if that is another."""
+    return estimate if claim.interval is None else replace(estimate, interval=claim.interval)
 
 
 def with_adjusted(estimates: Sequence[E], candidates: int | None = None) -> list[E]:

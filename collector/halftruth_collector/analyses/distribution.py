@@ -36,7 +36,7 @@ from ..estimation.estimates import estimates
 from ..estimation.intervals import SHARE, Quantity, deviation_of, mean_of
 from . import sentences
 from .base import Analysis, Counted, Grid, errors_naming
-from .deciding import count_in_words, decide_each, p_in_words, sign, tested_by
+from .deciding import as_selected, count_in_words, decide_each, p_in_words, sign, tested_by
 
 E = TypeVar("E", bound=Estimate)
 
@@ -354,9 +354,10 @@ def state(result: DistributionResult, claim: Claim) -> str:
     (_, name, _), difference, _ = next(islice(result.estimates(), claim.rows[0], None))
     [group] = [each for each in result.groups if each.group == name]
     than = {None: "unlike", "more": "larger than", "less": "smaller than"}[claim.direction]
+    said = with_interval(as_selected(difference, claim))
     return (
         f"{about}: the {what} of {name} is {than} that of {result.reference}: difference"
-        f" {with_interval(difference)}, {p}; {with_interval(group.mean)} of {name}."
+        f" {said}, {p}; {with_interval(group.mean)} of {name}."
     )
 
 

@@ -1,6 +1,7 @@
 """Regression of one answer on others."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +49,15 @@ from ..estimation.table import COVARIANCE_CELLS
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest, errors_naming, middle_answer
 from .coefficients import coefficients_of
-from .deciding import count_in_words, decide_each, p_in_words, sign, tested_by, with_adjusted
+from .deciding import (
+    as_selected,
+    count_in_words,
+    decide_each,
+    p_in_words,
+    sign,
+    tested_by,
+    with_adjusted,
+)
 
 #: Standard error of a log odds ratio above which a model gives no p-value, if answers were
 #: independent: where 20 000 reports of the gamma-diagonal matrix have 432 cells, 19 % of all were
@@ -319,7 +328,14 @@ def state(result: RegressionResult, claim: Claim) -> str:
     if claim.by_rate:
         return count_in_words(claim, "coefficients")
     coefficient, p = result.coefficients[claim.rows[0]], p_in_words(tested_by(result, claim))
-    shown = (coefficient.odds_ratio or Estimate()) if _has_odds(result) else coefficient
+    shown: Estimate = as_selected(coefficient, claim)
+    if _has_odds(result):
+        shown = coefficient.odds_ratio or Estimate()
+        if claim.interval is not None and shown.interval is not None:
+            lower, upper = (
+                None if end is None else math.exp(min(end, 700.0)) for end in claim.interval
+            )
+            shown = replace(shown, interval=(lower, upper))
     said = f"{'odds ratio' if _has_odds(result) else 'coefficient'} {with_interval(shown)}, {p}"
     if claim.kind == "none found":
         term = sentences.quoted(_contrast(coefficient))

@@ -15,6 +15,7 @@ from ..estimation.estimates import covariance_of
 from ..estimation.selection import listed_alpha
 from . import sentences
 from .base import Analysis, Counted, names_of_clearest
+from .deciding import as_selected
 from .shares import ends_at, estimate_shares
 from .work import check_cells
 
@@ -94,7 +95,8 @@ def decide(result: TableResult) -> tuple[list[Test], list[Claim]]:
     alpha = listed_alpha(result.query.confidence, 1, len(result.cells))
     ends = [ends_at(alpha, cell, result.query.estimate) for cell in result.cells]
     if all(ends[most][0] > upper for i, (_, upper) in enumerate(ends) if i != most):
-        return [], [Claim(kind="largest", rows=[most], rate=1 - result.query.confidence)]
+        rate = 1 - result.query.confidence
+        return [], [Claim(kind="largest", rows=[most], rate=rate, interval=ends[most])]
     return [], [Claim(kind="none found", count=len(result.cells))]
 
 
@@ -103,7 +105,8 @@ def state(result: TableResult, claim: Claim) -> str:
     about = sentences.listed([sentences.quoted(name) for name in result.query.attributes])
     if claim.kind == "largest":
         most = result.cells[claim.rows[0]]
-        return f"{quoted_items(most.values)} is the most frequent: {sentences.of_share(most)}."
+        share = sentences.of_share(as_selected(most, claim))
+        return f"{quoted_items(most.values)} is the most frequent: {share}."
     cells = f"{about}: {number(claim.count or 0, 0)} shares"
     if claim.kind == "untested":
         return f"{cells}, best guesses without intervals."

@@ -30,6 +30,7 @@ from ..estimation.intervals import SHARE
 from ..estimation.variances import error_parts
 from . import sentences, verdicts
 from .base import Analysis, Counted, Grid, clearest
+from .deciding import as_selected, interval_of_selected
 from .overview import chart_of_questions
 
 #: P-value below which respondents are reported to be no sample with these margins.
@@ -181,7 +182,10 @@ def decide(result: WeightedResult) -> tuple[list[Test], list[Claim]]:
     ]
     if not known:
         return [], [Claim(kind="untested")]
-    return [], [Claim(kind="estimate", rows=[max(known, key=lambda pair: pair[0])[1]])]
+    row = max(known, key=lambda pair: pair[0])[1]
+    _, most, _ = next(islice(result.estimates(), row, None))
+    interval = interval_of_selected(most, 1 - result.query.confidence, len(known))
+    return [], [Claim(kind="estimate", rows=[row], interval=interval)]
 
 
 def state(result: WeightedResult, claim: Claim) -> str:
@@ -189,6 +193,7 @@ def state(result: WeightedResult, claim: Claim) -> str:
     if claim.kind == "untested":
         return "With these margins no share is defined."
     (name, _, answer), most, (unweighted, _) = next(islice(result.estimates(), claim.rows[0], None))
+    most = as_selected(most, claim)
     return (
         f"The margins change most: {sentences.quoted(str(name))}, {answer}:"
         f" {sentences.of_share(most)}, {share(unweighted, most.ends)} without them."

@@ -49,7 +49,9 @@ class Claim(Message, frozen=True, kw_only=True):
     the chance that such a claim is made where there is nothing to find, or of a claim of several
     rows (`by_rate`) the expected share of false ones among them; 0 where nothing can be false.
     `direction` is the sign of what was found, `bound` the number that it is about, and `count` the
-    number of rows or hypotheses that were decided on.
+    number of rows or hypotheses that were decided on. Where the estimate was selected among
+    several, `interval` is its interval at the level that holds whichever of them it is
+    (Bonferroni), which the headline states in place of that of the row.
     """
 
     kind: ClaimKind
@@ -60,3 +62,4 @@ class Claim(Message, frozen=True, kw_only=True):
     direction: Literal["more", "less"] | None = None
     bound: float | None = None
     count: int | None = None
+    interval: tuple[float | None, float | None] | None = None

@@ -16,7 +16,7 @@ from worlds import WORLDS, Number, Tally, questions, simulate
 #: Analyses without an interval: counts as they came, and risks that are maxima.
 WITHOUT_INTERVALS = {"counts", "risk"}
 
-#: Worlds that take little time, with three surveys of each: some ten processor seconds.
+#: Worlds that take little time, with two surveys of each.
 SMALL = [world for world in WORLDS if world.reports <= 2_000 or world.parts == {"model"}]
 
 
@@ -24,7 +24,7 @@ SMALL = [world for world in WORLDS if world.reports <= 2_000 or world.parts == {
 def simulated():
     tally = Tally((1.0, 0.6))
     for world in SMALL:
-        tally.merge(simulate(world, range(3), tally.factors).sums)
+        tally.merge(simulate(world, range(2), tally.factors).sums)
     return tally
 
 
