@@ -43,7 +43,7 @@ def test_every_analysis_is_asked_and_has_intervals():
     assert found == asked - WITHOUT_INTERVALS
 
 
-@pytest.mark.parametrize(("surveys", "width"), [(1300, 0.9), (260, 0.8), (25, 0.6)])
+@pytest.mark.parametrize(("surveys", "width"), [(1300, 0.9), (260, 0.8), (60, 0.6)])
 def test_narrow_intervals_are_noticed_and_right_ones_are_not(surveys, width):
     """Five intervals in each survey, of estimates that share half of their variance."""
     rng, tally = np.random.default_rng(7), Tally((1.0, width))
