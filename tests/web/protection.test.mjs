@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { Survey } from "../../client/halftruth_client/js/index.js";
-import { unperturbed, protection } from "../../client/halftruth_client/js/protection.js";
+import { hidesAll, protection, unperturbed } from "../../client/halftruth_client/js/protection.js";
 import { readVectors, surveyOf } from "./helpers.mjs";
 
 /** The promise in English. */
@@ -28,6 +28,18 @@ test("what is sent as it is is named by its label, and all of it is no promise",
   assert.deepEqual(promises(survey, ["a0"]), ["Sent as answered, without protection: Your town."]);
   assert.deepEqual(unperturbed(survey, new Set()), []);
   assert.match(promises(survey, [])[0], /no bound: a report can prove an answer/);
+});
+
+test("nobody is said to be uncertain where an answer is sent unperturbed, or a report can prove one", () => {
+  const keep = (a0) => ({ kind: "randomized-response", keep: { a0 } });
+  const triangular = { design: "triangular", prevalence: "1/4", answer: "c1", not_sensitive: "c0" };
+  for (const [mechanism, hides] of [
+    [keep("3/4"), true],
+    [keep("1"), false],
+    [{ kind: "distortion-matrices", designs: { a0: triangular } }, false],
+  ]) {
+    assert.equal(hidesAll(new Survey(surveyOf([2], mechanism)), new Set(["a0"])), hides);
+  }
 });
 
 test("a wave promises what all waves of its series tell together", () => {

@@ -49,7 +49,7 @@ test("what is left to be done is what is neither answered nor optional", () => {
   assert.deepEqual(problems(form), ["choose", "choose"]);
   form.set([["smoker", "yes"], ["school", "none"], ["cigarettes", "61"]]);
   assert.deepEqual(problems(form), ["number"]);
-  for (const [number, left] of [["60", ["choose"]], ["7.5", ["number"]], ["?", ["number"]], ["1 ", ["number"]]]) {
+  for (const [number, left] of [["60", ["choose"]], ["1", []], ["0", ["number"]], ["7.5", ["number"]], ["?", ["number"]], ["1 ", ["number"]]]) {
     form.set([["cigarettes", number]]);
     assert.deepEqual(problems(form), left, number);
   }
