@@ -69,6 +69,7 @@ class Table(ABC):
         """Return the same table with the errors of a population of which a share was asked."""
         table = copy(self)
         table.fraction = fraction
+        table.__dict__.pop("_covariances", None)
         return table
 
     @property
@@ -140,7 +141,7 @@ class Table(ABC):
     def covariance(self, target: Target = "population") -> Array:
         """Return the covariance of the supports, shape (cells, cells), cells in row-major order.
 
-        NaN for fewer than two reports.
+        It is computed once, and read-only; NaN for fewer than two reports.
 
         Raises
         ------
@@ -152,7 +153,15 @@ class Table(ABC):
         if self.reports < 2:
             check_target(target)
             return np.full((cells, cells), np.nan)
-        return self._mixed(self._covariance, target)
+        if target not in self._covariances:
+            covariance = self._mixed(self._covariance, target)
+            covariance.flags.writeable = False
+            self._covariances[target] = covariance
+        return self._covariances[target]
+
+    @cached_property
+    def _covariances(self) -> dict[Target, Array]:
+        return {}
 
     @cached_property
     def margins(self) -> Array:
