@@ -235,6 +235,6 @@ def test_margins_stand_beside_the_information_bound(post):
     _, page = post(one.replace("max_length = 2", "max_length = 1"), respondents="5000")
     # Reported unperturbed with p = 19/20: 1.96 · √(1/4) / ((2p − 1) · √5000) is 1.54 points.
     *found, bound = cells(page)
-    headings = ["Questions in a table", "Margin", "Information bound"]
+    headings = ["Questions in a table", "Margin", "Bound"]
     assert found == [*headings, "1", "±1.5"]
     assert 1 < float(bound.removeprefix("±")) < 1.6
