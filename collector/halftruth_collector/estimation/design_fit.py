@@ -59,7 +59,6 @@ class _Part:
     Attributes
     ----------
     part : ReportPart
-        Its positions are axes of the table.
     shape : tuple of int
         Of the table.
     """
@@ -69,7 +68,7 @@ class _Part:
 
     @cached_property
     def axes(self) -> tuple[int, ...]:
-        return (*self.part.known, *self.part.positions)
+        return (*self.part.unperturbed, *self.part.axes)
 
     @property
     def reports(self) -> tuple[int, ...]:
@@ -82,15 +81,15 @@ class _Part:
         margin = tables.sum(axis=others)
         kept = sorted(self.axes)
         margin = margin.transpose(0, *(1 + kept.index(axis) for axis in self.axes))
-        known = margin.shape[: 1 + len(self.part.known)]
-        cells = self._operator_shape(margin.shape[1 + len(self.part.known) :])
+        known = margin.shape[: 1 + len(self.part.unperturbed)]
+        cells = self._operator_shape(margin.shape[1 + len(self.part.unperturbed) :])
         chances = self.part.operator.forward(margin.reshape(*known, *cells))
         return chances.reshape(len(tables), *self.reports)
 
     def weights(self, ratios: Array) -> Array:
         """Mean weight of the reports of each cell of the table, given a weight of each report."""
-        known = self.reports[: len(self.part.known)]
-        reports = self._operator_shape(self.reports[len(self.part.known) :])
+        known = self.reports[: len(self.part.unperturbed)]
+        reports = self._operator_shape(self.reports[len(self.part.unperturbed) :])
         back = self.part.operator.adjoint(ratios.reshape(len(ratios), *known, *reports))
         sizes = [self.shape[axis] for axis in self.axes]
         order = np.argsort(self.axes)
@@ -279,16 +278,9 @@ def _fit(content: _Content, names: tuple[str, ...], level: float) -> Fit | None:
 
 def parts_of(survey: Survey, counts: Counts, names: Sequence[str]) -> list[_Part]:
     """Reports about some questions alone, by the axes of their table."""
-    positions = survey.schema.positions(names)
-    shape = tuple(survey.schema.shape[j] for j in positions)
-    parts = []
-    for each in report_parts(survey.perturbation, counts, names):
-        known, others = (
-            tuple(positions.index(j) for j in axes) for axes in (each.known, each.positions)
-        )
-        part = ReportPart(known, others, each.operator, np.asarray(each.counts, float))
-        parts.append(_Part(part, shape))
-    return parts
+    shape = tuple(survey.schema.shape[j] for j in survey.schema.positions(names))
+    parts = report_parts(survey.perturbation, counts, names)
+    return [_Part(part, shape) for part in parts]
 
 
 class RestrictedTables(TableSource):
@@ -311,8 +303,8 @@ class RestrictedTables(TableSource):
         return self._unbiased.max_order
 
     @property
-    def known(self) -> frozenset[str]:
-        return self._unbiased.known
+    def unperturbed(self) -> frozenset[str]:
+        return self._unbiased.unperturbed
 
     def check(self, attributes: Sequence[str]) -> None:
         self._unbiased.check(attributes)

@@ -106,19 +106,19 @@ class ReportPart:
 
     Attributes
     ----------
-    known : tuple of int
-        Positions of attributes that these reports carry unperturbed.
-    positions : tuple of int
-        Positions of those that they tell perturbed, in the order of the operator's cells.
+    unperturbed : tuple of int
+        Axes, of a table of all answers, of attributes that these reports state unperturbed.
+    axes : tuple of int
+        Axes of those that they are about perturbed, in the order of the operator's cells.
     operator : Operator
-        Of the table of `positions`: a `Channel` with an axis for each, or else one axis for all
+        Of the table of `axes`: a `Channel` with an axis for each, or else one axis for all
         its cells in row-major order.
-    counts : ndarray, shape (*sizes of `known`, *reports)
+    counts : ndarray, shape (*sizes of `unperturbed`, *reports)
         Number of each report.
     """
 
-    known: tuple[int, ...]
-    positions: tuple[int, ...]
+    unperturbed: tuple[int, ...]
+    axes: tuple[int, ...]
     operator: Operator | PairsOperator
     counts: Array
 
@@ -141,12 +141,13 @@ def report_parts(
     Returns
     -------
     list of ReportPart
-        Positions are those in the schema.
+        Of those views that have reports; axes are those of the table of these attributes.
     """
     among = perturbation.schema.positions(attributes)
     if (channel := perturbation.channel(attributes)) is not None:
-        return [ReportPart((), among, channel, counts.marginal(among).astype(np.float64))]
-    return list(_parts_by_view(perturbation, counts, among))
+        numbers = counts.marginal(among).astype(np.float64)
+        return [ReportPart((), tuple(range(len(among))), channel, numbers)]
+    return [part for part in _parts_by_view(perturbation, counts, among) if part.counts.any()]
 
 
 def _parts_by_view(
@@ -159,19 +160,20 @@ def _parts_by_view(
     ends = np.searchsorted(cells[:, -1], [view.first + view.channel.reports for view in views])
     public = perturbation.unperturbed_columns
     columns = [column for column, j in enumerate(public) if j in among]
-    known = tuple(public[column] for column in columns)
-    sizes = tuple(shape[j] for j in known)
+    place = {j: axis for axis, j in enumerate(among)}
+    known = tuple(place[public[column]] for column in columns)
+    sizes = tuple(shape[public[column]] for column in columns)
     for view, end, start in zip(views, ends, [0, *ends[:-1]], strict=True):
-        kept = tuple(j for j in view.positions if j in among)
+        kept = tuple(place[j] for j in view.positions if j in place)
         response = response_of(view)
         if end == start or not (kept or known):
             continue
-        if response.prime and kept != view.positions:
+        if response.prime and len(kept) < len(view.positions):
             continue
         symbols = cells[start:end, -1] - view.first
         row = [cells[start:end, column] for column in columns]
-        place = np.ravel_multi_index((*row, symbols), (*sizes, response.symbols))
-        sums = np.bincount(place, numbers[start:end], prod(sizes) * response.symbols)
+        cell = np.ravel_multi_index((*row, symbols), (*sizes, response.symbols))
+        sums = np.bincount(cell, numbers[start:end], prod(sizes) * response.symbols)
         table = sums.astype(np.float64).reshape(*sizes, response.symbols)
         if response.prime:
             yield ReportPart(known, kept, _geometry(response), table)

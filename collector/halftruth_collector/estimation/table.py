@@ -268,7 +268,7 @@ class TableSource(ABC):
         return len(self.schema.attributes)
 
     @property
-    def known(self) -> frozenset[str]:
+    def unperturbed(self) -> frozenset[str]:
         """Attributes in every report, which do not count towards `max_order`."""
         return frozenset()
 

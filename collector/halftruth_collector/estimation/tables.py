@@ -81,7 +81,7 @@ class Tables:
     @cached_property
     def max_order(self) -> int:
         """Most attributes of a table."""
-        free = set(self._where).difference(self.reconstruction.known)
+        free = set(self._where).difference(self.reconstruction.unperturbed)
         return min(self.reconstruction.max_order - len(free), len(self.schema.names))
 
     @property

@@ -19,9 +19,9 @@ from halftruth_shared import ParameterError, Survey
 
 from ..bounds import Array
 from ..counts import Counts
-from ..report_model import ReportPart
+from ..report_model import ReportPart, report_parts
 from .design import MAX_PARAMETERS, Design
-from .fit import LoglinearModel, is_told, parts_of
+from .fit import LoglinearModel, is_told
 from .information import Fitted, blocks
 
 #: Smallest share of the largest eigenvalue of V that is not nothing.
@@ -86,7 +86,7 @@ def adequacy(
     """
     if simulations < 1:
         raise ParameterError("simulations: expected 1 or more", field="simulations")
-    parts = parts_of(survey, counts, model.schema)
+    parts = report_parts(survey.perturbation, counts, model.schema.names)
     if terms is None:
         candidates = [term for term in _next_terms(model.design) if is_told(term, parts)]
     else:
@@ -120,7 +120,7 @@ def adequacy(
 
 def work(survey: Survey, counts: Counts, model: LoglinearModel) -> int:
     """Return the numbers that the tests of all interactions look at: kinds of reports by terms."""
-    parts = parts_of(survey, counts, model.schema)
+    parts = report_parts(survey.perturbation, counts, model.schema.names)
     terms = [term for term in _next_terms(model.design) if is_told(term, parts)]
     columns = model.design.parameters + sum(_columns(model.design, term) for term in terms)
     return int(sum(part.counts.size for part in parts)) * columns * bool(terms)

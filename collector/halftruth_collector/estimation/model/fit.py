@@ -49,7 +49,7 @@ def check_told(schema: Schema, design: Design, parts: Sequence[ReportPart]) -> N
 
 def is_told(term: Collection[int], parts: Sequence[ReportPart]) -> bool:
     """Return whether some reports tell of all attributes of an interaction together."""
-    return any({*part.known, *part.positions}.issuperset(term) for part in parts)
+    return any({*part.unperturbed, *part.axes}.issuperset(term) for part in parts)
 
 
 def _listing(schema: Schema, term: Sequence[int]) -> str:
@@ -78,21 +78,6 @@ def axes_of(schema: Schema, terms: Sequence[Collection[str]] | None) -> list[tup
     if terms is None:
         return list(combinations(range(len(schema.names)), 2))
     return [schema.positions(list(term), "terms") for term in terms]
-
-
-def parts_of(survey: Survey, counts: Counts, schema: Schema) -> list[ReportPart]:
-    """Return the parts of the reports, with axes of the table of `schema` as their positions."""
-    axes = {j: axis for axis, j in enumerate(survey.schema.positions(schema.names))}
-    return [
-        ReportPart(
-            tuple(axes[j] for j in part.known),
-            tuple(axes[j] for j in part.positions),
-            part.operator,
-            part.counts,
-        )
-        for part in report_parts(survey.perturbation, counts, schema.names)
-        if part.counts.any()
-    ]
 
 
 def independence(survey: Survey, counts: Counts, schema: Schema, design: Design) -> Array:
@@ -415,7 +400,7 @@ def fit_model(
     counts.check(survey)
     schema = schema_of(survey.schema, attributes)
     design = Design(schema.shape, axes_of(schema, terms))
-    parts = parts_of(survey, counts, schema)
+    parts = report_parts(survey.perturbation, counts, schema.names)
     check_told(schema, design, parts)
     problem = Problem(schema.names, design, parts, ridge(design, penalty), feasible(schema))
     optimum = maximum(problem, design.contrast @ independence(survey, counts, schema, design))
@@ -439,7 +424,7 @@ def at_independence(survey: Survey, counts: Counts, model: LoglinearModel) -> Lo
     estimated from them.
     """
     schema, design = model.schema, model.design
-    parts = parts_of(survey, counts, schema)
+    parts = report_parts(survey.perturbation, counts, schema.names)
     problem = Problem(schema.names, design, parts, model.penalty, feasible(schema))
     theta = design.contrast @ independence(survey, counts, schema, design)
     information = problem.derivatives(theta, expected=True).expected

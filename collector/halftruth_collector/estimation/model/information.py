@@ -128,7 +128,7 @@ def derivatives(
         mean, total = _products(part, fitted, expected)
         of_model += part.counts.sum() * mean
         of_reports += total
-        design.add_effects(effects, _weights(part, fitted), (*part.known, *part.positions))
+        design.add_effects(effects, _weights(part, fitted), (*part.unperturbed, *part.axes))
     reports = math.fsum(part.counts.sum() for part in parts)
     weights = design.expanded(effects) * fitted.table
     score = design.cube(weights)[design.place] - weights.sum() * fitted.means
@@ -138,7 +138,7 @@ def derivatives(
 
 def _probabilities(part: ReportPart, fitted: Fitted) -> Array:
     """λ, shape as of the counts."""
-    margin = fitted.margin((*part.known, *part.positions))
+    margin = fitted.margin((*part.unperturbed, *part.axes))
     shape = (_rows(part, fitted), *_cells(part, fitted))
     return part.operator.forward(margin.reshape(shape)).reshape(part.counts.shape)
 
@@ -152,24 +152,24 @@ def _weights(part: ReportPart, fitted: Fitted) -> Array:
     rows = _rows(part, fitted)
     reports = part.operator.shape if isinstance(part.operator, Channel) else (-1,)
     weights = part.operator.adjoint(ratio.reshape(rows, *reports))
-    return weights.reshape([fitted.design.shape[axis] for axis in (*part.known, *part.positions)])
+    return weights.reshape([fitted.design.shape[axis] for axis in (*part.unperturbed, *part.axes)])
 
 
 def _rows(part: ReportPart, fitted: Fitted) -> int:
     """Number of cells that these reports carry unperturbed."""
-    return math.prod(fitted.design.shape[axis] for axis in part.known)
+    return math.prod(fitted.design.shape[axis] for axis in part.unperturbed)
 
 
 def _cells(part: ReportPart, fitted: Fitted) -> tuple[int, ...]:
     """Shape of the tables that the operator takes."""
     if isinstance(part.operator, Channel):
         return part.operator.shape
-    return (math.prod(fitted.design.shape[axis] for axis in part.positions),)
+    return (math.prod(fitted.design.shape[axis] for axis in part.axes),)
 
 
 def _products(part: ReportPart, fitted: Fitted, expected: bool) -> tuple[Array, Array]:
     """Σ λ_y s_y s_y', 0 where it is not asked for, and Σ n_y s_y s_y'."""
-    operator, whole = part.operator, len(part.positions) == fitted.table.ndim
+    operator, whole = part.operator, len(part.axes) == fitted.table.ndim
     if whole and isinstance(operator, UniformMixture):
         probabilities = (operator.keep * fitted.table + operator.spread).ravel()
         counts, own = part.counts.ravel(), operator.keep * fitted.table.ravel()
@@ -208,7 +208,7 @@ def blocks(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]]:
 def _of_margin(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]]:
     """As `blocks`, of reports of a few attributes."""
     design = fitted.design
-    columns = design.margin(fitted.cube, (*part.known, *part.positions))
+    columns = design.margin(fitted.cube, (*part.unperturbed, *part.axes))
     columns[:, 1:] -= np.outer(columns[:, 0], fitted.means)
     rows = _rows(part, fitted)
     counts = part.counts.reshape(rows, -1)

@@ -69,7 +69,7 @@ class ModelTable(Table):
         # By a model every report tells of every cell.
         return np.full(self.support.shape, float(self.reports))
 
-    def known(self, variance: Array, target: Target) -> Array:
+    def or_nan(self, variance: Array, target: Target) -> Array:
         """Variances for a population; a model says nothing of exactly these respondents."""
         return variance if target == "population" else np.full_like(variance, np.nan)
 
@@ -78,10 +78,10 @@ class ModelTable(Table):
 
     def _variance(self, target: Target) -> Array:
         squares = np.einsum("cp,cp->c", self.slopes @ self.parameters, self.slopes)
-        return self.known(np.maximum(squares, 0.0).reshape(self.support.shape), target)
+        return self.or_nan(np.maximum(squares, 0.0).reshape(self.support.shape), target)
 
     def _covariance(self, target: Target) -> Array:
-        return self.known(self.slopes @ self.parameters @ self.slopes.T, target)
+        return self.or_nan(self.slopes @ self.parameters @ self.slopes.T, target)
 
     @cached_property
     def margins(self) -> Array:
@@ -93,11 +93,11 @@ class ModelTable(Table):
 
     def _margin_variance(self, target: Target) -> Array:
         spread = self._margin_slopes @ self.parameters
-        return self.known(np.einsum("...p,...p->...", spread, self._margin_slopes), target)
+        return self.or_nan(np.einsum("...p,...p->...", spread, self._margin_slopes), target)
 
     def _margin_covariance(self, first: Places, second: Places, target: Target) -> Array:
         one, other = (self._margin_slopes[tuple(places.T)] for places in (first, second))
-        return self.known(np.einsum("rp,rp->r", one @ self.parameters, other), target)
+        return self.or_nan(np.einsum("rp,rp->r", one @ self.parameters, other), target)
 
 
 def shares(

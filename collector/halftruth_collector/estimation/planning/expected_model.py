@@ -16,10 +16,10 @@ from halftruth_shared import Mechanism, Schema, Survey
 from ..bounds import Array
 from ..counts import Counts
 from ..model.design import Design
-from ..model.fit import LoglinearModel, Penalty, feasible, is_told, parts_of, ridge, schema_of
+from ..model.fit import LoglinearModel, Penalty, feasible, is_told, ridge, schema_of
 from ..model.information import Fitted, derivatives
 from ..model.tables import shares
-from ..report_model import report_probabilities
+from ..report_model import report_parts, report_probabilities
 
 #: Reports of the expected survey; the information of one of them is a share of theirs.
 _MANY = 10**12
@@ -44,7 +44,7 @@ def expected_model(schema: Schema, mechanism: Mechanism, respondents: int) -> Lo
     expected = np.rint(chances.ravel() * _MANY).astype(np.int64)
     cells = np.indices(survey.report_space.shape).reshape(len(survey.report_space.shape), -1).T
     counts = Counts.from_cells(survey, cells[expected > 0], expected[expected > 0])
-    parts = parts_of(survey, counts, schema)
+    parts = report_parts(survey.perturbation, counts, schema.names)
     if not all(is_told(term, parts) for term in design.terms):
         return None
     of_one = derivatives(parts, fitted).recoded(design.corner).expected / counts.reports

@@ -59,7 +59,7 @@ class PooledReconstruction(Reconstruction):
         return count - 1
 
     @property
-    def known(self) -> frozenset[str]:
+    def unperturbed(self) -> frozenset[str]:
         return frozenset(self.schema.names[j] for j in self._public)
 
     def check(self, attributes: Sequence[str]) -> None:
