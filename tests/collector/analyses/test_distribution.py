@@ -138,9 +138,13 @@ def test_intervals_hold_the_truth_as_often_as_they_say(kind):
     survey = SURVEYS[kind]
     expected = [np.array(values) for values, _ in truths(hours, asked)]
     of_hours = [values for _, values in truths(hours, asked)]
-    errors, holds, bins_hold = [], [], []
+    errors, holds, bins_hold, contradicted = [], [], [], 0
     for estimator in estimators(survey, asked):
         result = asked_of(survey, estimator.counts, attribute="hours", groups="sex")
+        if result.contradictions:
+            # There are no intervals. That test has a level of 1 %.
+            contradicted += 1
+            continue
         numbers = [[g.mean, g.deviation, *g.quantiles] for g in result.groups]
         values = np.array([[one.value for one in row] for row in numbers])
         ends = np.array([[one.interval for one in row] for row in numbers])
@@ -151,6 +155,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(kind):
              for q, h in zip(g.quantiles, truth, strict=True)]
             for g, truth in zip(result.groups, of_hours, strict=True)
         ])  # fmt: skip
+    assert contradicted <= 10
     errors = np.array(errors)
     # Bias of a mean: none but that of ratios. Those of percentiles are small beside their errors.
     bias = np.abs(errors.mean(axis=0)) / errors.std(axis=0)
