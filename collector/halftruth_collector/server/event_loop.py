@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from gevent import Timeout, events, get_hub, sleep, spawn
+from gevent.lock import Semaphore
 from gevent.socket import wait_read
 from gevent.threadpool import ThreadPool
 
@@ -37,6 +38,8 @@ class Threads:
 
     def __init__(self, size: int) -> None:
         self._pool = ThreadPool(size)
+        # The pool itself lets one more wait, and for ever.
+        self._free = Semaphore(size)
 
     def run(
         self, function: Callable[..., Result], *arguments: Any, patience: float, late: Exception
@@ -52,10 +55,13 @@ class Threads:
         late : Exception
             Raised where none is free in this time; then the function has not been called.
         """
-        with Timeout(patience, late):
-            begun = self._pool.spawn(function, *arguments)
-        result: Result = begun.get()
-        return result
+        if not self._free.acquire(timeout=patience):
+            raise late
+        try:
+            result: Result = self._pool.apply(function, arguments)
+            return result
+        finally:
+            self._free.release()
 
 
 @contextmanager

@@ -4,10 +4,8 @@ import threading
 import time
 
 import pytest
-from gevent import sleep, socket
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.work import affordable_length
-from halftruth_collector.server.event_loop import calling_when_closed
 from halftruth_collector.web import budget
 from halftruth_collector.web.routes import results
 from halftruth_shared import Attribute, DomainTooLarge, RandomizedResponse, Schema, Survey
@@ -118,18 +116,3 @@ def test_what_ends_too_late_interrupts_nothing_else():
         pass
     with pytest.raises(DomainTooLarge), budget.Computation().running(0.01):
         compute_for_ever()
-
-
-@pytest.mark.parametrize(("does", "gone"), [("close", True), ("send", False), ("wait", False)])
-def test_a_client_that_leaves_is_noticed_and_one_that_waits_or_sends_more_is_not(does, gone):
-    client, server = socket.socketpair()
-    called = []
-    with client, server:
-        with calling_when_closed(server, lambda: called.append(True)):
-            sleep(0)
-            if does == "close":
-                client.close()
-            elif does == "send":
-                client.send(b"GET / HTTP/1.1\r\n")
-            sleep(0.1)
-        assert called == [True] * gone
