@@ -1,6 +1,5 @@
 """The files of ``docker/``, read as the tools that use them would."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +7,6 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def image() -> dict[str, str]:
-    """Instructions of the image's last stage that the other files have to agree with."""
-    text = (ROOT / "docker/Dockerfile").read_text(encoding="utf-8").rpartition("\nFROM ")[2]
-    return dict(re.findall(r"^(USER|EXPOSE|VOLUME|STOPSIGNAL) (.*)$", text, re.M))
 
 
 def read_compose(name: str) -> dict[str, Any]:
