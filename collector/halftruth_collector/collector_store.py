@@ -3,6 +3,7 @@
 The attributes read; :mod:`.operations` and the reports that come in write.
 """
 
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -32,6 +33,8 @@ class Store:
         An SQLAlchemy URL of SQLite or PostgreSQL; a database without tables gets them.
     observer : Observer, optional
         Told of every commit and refusal, by the thread that asked for it.
+    sealing_keys : callable, optional
+        Returns the public keys that reports can be sealed to; any by default.
 
     Attributes
     ----------
@@ -58,8 +61,10 @@ class Store:
         url: str,
         *,
         observer: Observer | None = None,
+        sealing_keys: Callable[[], Collection[str]] | None = None,
     ) -> None:
         self.database = Database(url)
+        self.sealing_keys = sealing_keys
         self.audit = AuditLog(self.database)
         self.surveys = SurveyStore(self.database)
         self.reports = ReportStore(self.database, self.surveys, observer)
@@ -98,7 +103,9 @@ class Store:
             check_version(version)
 
 
-def open_existing_store(database: str) -> Store:
+def open_existing_store(
+    database: str, sealing_keys: Callable[[], Collection[str]] | None = None
+) -> Store:
     """Open a database that is there; that of a mistyped file would be made without a word.
 
     Raises
@@ -115,4 +122,4 @@ def open_existing_store(database: str) -> Store:
                 " 'halftruth survey publish' made",
                 field="database",
             )
-    return Store(database)
+    return Store(database, sealing_keys=sealing_keys)

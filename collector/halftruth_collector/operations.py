@@ -3,17 +3,17 @@
 Commands, HTTP calls and pages only translate to and from these functions. A function checks what it
 is asked for and does it in one transaction, which also writes the entry of the audit log. One that
 is about a survey raises UnknownSurvey if there is none of that id, and all raise StoreUnavailable
-if the database does not answer. `actor` is who acts, for the audit log.
+if the database does not answer.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 from halftruth_shared import ParameterError, Survey
@@ -24,7 +24,7 @@ from sqlalchemy import Connection, delete, exists, select, update
 from .collector_store import Store
 from .errors import SignatureRefused, SurveyClosed, SurveyExists, UnknownToken
 from .store import files
-from .store.audit import ACTOR, BACKUP
+from .store.audit import BACKUP
 from .store.database import advisory_lock, check_version, insert, read_version
 from .store.files import Imported
 from .store.invitations import hash_invitation
@@ -46,9 +46,6 @@ from .store.tokens import Role, hash_token
 #: All terms, or those that change by name.
 Changes = Terms | Mapping[str, Any]
 
-#: Returns the public keys whose private keys this collector has.
-SealingKeys = Callable[[], Collection[str]]
-
 #: What changes the state of a survey.
 Event = Literal["close", "reopen", "replace", "purge"]
 
@@ -56,13 +53,7 @@ Event = Literal["close", "reopen", "replace", "purge"]
 TRANSITIONS: Mapping[Event, Mapping[State, State]] = {
     "close": {"open": "closed", "deadline": "closed", "quota": "closed"},
     "reopen": {"closed": "open", "purged": "open"},
-    "replace": {
-        "open": "open",
-        "deadline": "open",
-        "quota": "open",
-        "closed": "open",
-        "purged": "open",
-    },
+    "replace": dict.fromkeys(get_args(State), "open"),
     "purge": {"deadline": "purged", "quota": "purged", "closed": "purged"},
 }
 
@@ -115,8 +106,6 @@ def publish_survey(
     signature: Signature | UnsetType | None = UNSET,
     *,
     listed: bool | None = None,
-    sealing_keys: SealingKeys | None = None,
-    actor: str = ACTOR,
 ) -> list[str]:
     """Publish a survey, or replace one of the same id that has no report yet.
 
@@ -124,7 +113,6 @@ def publish_survey(
 
     Parameters
     ----------
-    store : Store
     survey : Survey
     terms : Terms or mapping, optional
         For a new survey, neither invitations nor sealed reports by default.
@@ -132,9 +120,6 @@ def publish_survey(
         Of the survey and its terms; by default the present one.
     listed : bool, optional
         Whether it is on the public list; a new survey is by default.
-    sealing_keys : callable, optional
-        See :func:`set_terms`.
-    actor : str, optional
 
     Returns
     -------
@@ -164,7 +149,7 @@ def publish_survey(
             " themselves; expected 'halftruth reports read', which publishes it as closed",
             field="mechanism.randomized_by",
         )
-    _check_sealing_key(_named(terms), sealing_keys)
+    _check_sealing_key(store, _named(terms).get("sealing_key"))
     document = {
         "digest": survey.digest,
         "document": survey.canonical_json.decode(),
@@ -201,7 +186,7 @@ def publish_survey(
             update_survey(connection, known, **values, **listing)
         detail = [survey.digest, *messages]
         detail += [] if listed is None else ["listed" if listed else "unlisted"]
-        store.audit.record(connection, "survey publish", survey.id, "; ".join(detail), actor=actor)
+        store.audit.record(connection, "survey publish", survey.id, "; ".join(detail))
     return messages
 
 
@@ -210,23 +195,10 @@ def set_terms(
     id: str,
     terms: Changes,
     signature: Signature | UnsetType | None = UNSET,
-    *,
-    sealing_keys: SealingKeys | None = None,
-    actor: str = ACTOR,
 ) -> list[str]:
     """Change how the reports of a survey are taken from now on, and who signed that.
 
     Terms that are not named stay, and so does the signature where it is UNSET.
-
-    Parameters
-    ----------
-    store : Store
-    id : str
-    terms : Terms or mapping
-    signature : Signature or None, optional
-    sealing_keys : callable, optional
-        Returns the public keys that reports can be sealed to; any by default.
-    actor : str, optional
 
     Returns
     -------
@@ -241,7 +213,7 @@ def set_terms(
     SignatureRefused
         If the signature does not hold, or is by a key that was revoked.
     """
-    _check_sealing_key(_named(terms), sealing_keys)
+    _check_sealing_key(store, _named(terms).get("sealing_key"))
     with store.database.writing() as connection:
         _lock_keys(connection, signature)
         stored = find(connection, id, lock=True)
@@ -250,11 +222,11 @@ def set_terms(
         )
         if values:
             update_survey(connection, stored, **values)
-            store.audit.record(connection, "survey terms", id, "; ".join(messages), actor=actor)
+            store.audit.record(connection, "survey terms", id, "; ".join(messages))
     return messages
 
 
-def close_survey(store: Store, id: str, *, actor: str = ACTOR) -> None:
+def close_survey(store: Store, id: str) -> None:
     """Take no more reports, and destroy the order in which they arrived.
 
     Closing a closed survey changes nothing. Where the database is too busy for the latter, it is
@@ -263,14 +235,12 @@ def close_survey(store: Store, id: str, *, actor: str = ACTOR) -> None:
     with store.database.writing() as connection:
         is_changed = _move(connection, find(connection, id, lock=True), "close")
         if is_changed:
-            store.audit.record(connection, "survey close", id, actor=actor)
+            store.audit.record(connection, "survey close", id)
     if is_changed:
         store.database.compact_or_warn("order of arrival is not destroyed yet")
 
 
-def reopen_survey(
-    store: Store, id: str, *, sealing_keys: SealingKeys | None = None, actor: str = ACTOR
-) -> None:
+def reopen_survey(store: Store, id: str) -> None:
     """Take reports again for a survey that was closed before its first one.
 
     Reopening an open survey changes nothing.
@@ -280,45 +250,35 @@ def reopen_survey(
     SurveyClosed
         If it has reports.
     ParameterError
-        If its reports are sealed to a key that is not one of `sealing_keys`.
+        If its reports are sealed to a key whose private key is not here.
     """
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
-        _check_sealing_key({"sealing_key": stored.terms.sealing_key}, sealing_keys)
+        _check_sealing_key(store, stored.terms.sealing_key)
         if _move(connection, stored, "reopen"):
-            store.audit.record(connection, "survey reopen", id, actor=actor)
+            store.audit.record(connection, "survey reopen", id)
 
 
-def set_listing(store: Store, id: str, listed: bool, *, actor: str = ACTOR) -> None:
+def set_listing(store: Store, id: str, listed: bool) -> None:
     """Put a survey on the public list, or let only those find it who know its address."""
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
         if stored.listed != listed:
             update_survey(connection, stored, unlisted=not listed)
             action = "survey list" if listed else "survey unlist"
-            store.audit.record(connection, action, id, actor=actor)
+            store.audit.record(connection, action, id)
 
 
-def delete_survey(
-    store: Store, id: str, *, confirm: str | None = None, actor: str = ACTOR
-) -> Deleted:
+def delete_survey(store: Store, id: str, *, confirm: str | None = None) -> Deleted:
     """Delete a survey with its reports, ids, counts, invitations and tokens.
 
     What the files of the database still hold of them is destroyed as when a survey is closed.
     Forms that are filled in meanwhile are told that there is no such survey.
 
-    Parameters
-    ----------
-    store : Store
-    id : str
-    confirm : str, optional
-        What somebody typed who was asked for the id.
-    actor : str, optional
-
     Raises
     ------
     ParameterError
-        If something else than the id was typed.
+        If somebody was asked to confirm the id and typed something else.
     """
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
@@ -326,7 +286,7 @@ def delete_survey(
             raise ParameterError(f"confirm: expected {id}; nothing was deleted", field="confirm")
         done = delete_survey_rows(connection, stored)
         detail = f"{stored.digest}; {done.in_words}"
-        store.audit.record(connection, "survey delete", id, detail, actor=actor)
+        store.audit.record(connection, "survey delete", id, detail)
     store.database.compact_or_warn(_LEFT)
     return done
 
@@ -335,7 +295,7 @@ def delete_survey(
 _LEFT = "what was deleted may be left in files"
 
 
-def purge(store: Store, days: int, *, actor: str = ACTOR) -> list[Deleted]:
+def purge(store: Store, days: int) -> list[Deleted]:
     """Delete ids and unused invitations of the surveys that ended so many days ago.
 
     A survey ends when an operator closes it, at its deadline, or when its quota is full. The last
@@ -345,22 +305,10 @@ def purge(store: Store, days: int, *, actor: str = ACTOR) -> list[Deleted]:
     A client that sends one of their reports again is told that the survey is closed, though the
     report had been counted. Their reports cannot be exported any more.
 
-    Parameters
-    ----------
-    store : Store
-    days : int
-        0 for all that have ended.
-    actor : str, optional
-
-    Returns
-    -------
-    list of Deleted
-        The surveys that had not been purged before.
-
     Raises
     ------
     ParameterError
-        If there cannot be so many days.
+        If there cannot be so many days; 0 is for all surveys that have ended.
     """
     if not 0 <= days <= MOST_DAYS:
         raise ParameterError(f"days: expected 0 to {MOST_DAYS} days", field="days")
@@ -371,16 +319,16 @@ def purge(store: Store, days: int, *, actor: str = ACTOR) -> list[Deleted]:
             _move(connection, stored, "purge", state)
             if stored.status == "open":
                 detail = "its deadline had passed or its quota was full"
-                store.audit.record(connection, "survey close", stored.id, detail, actor=actor)
+                store.audit.record(connection, "survey close", stored.id, detail)
             done.append(purge_rows(connection, stored))
             detail = done[-1].in_words
-            store.audit.record(connection, "survey purge", stored.id, detail, actor=actor)
+            store.audit.record(connection, "survey purge", stored.id, detail)
     if done:
         store.database.compact_or_warn(_LEFT)
     return done
 
 
-def compact(store: Store, *, actor: str = ACTOR) -> None:
+def compact(store: Store) -> None:
     """Destroy the order in which reports arrived; see :meth:`.Database.compact`.
 
     Raises
@@ -388,10 +336,10 @@ def compact(store: Store, *, actor: str = ACTOR) -> None:
     SchemaOutdated
     """
     store.database.compact()
-    store.audit.note("compact", "", actor=actor)
+    store.audit.note("compact", "")
 
 
-def create_invitations(store: Store, id: str, count: int, *, actor: str = ACTOR) -> list[str]:
+def create_invitations(store: Store, id: str, count: int) -> list[str]:
     """Issue invitations to a survey, which are not stored and cannot be shown again.
 
     Raises
@@ -413,13 +361,11 @@ def create_invitations(store: Store, id: str, count: int, *, actor: str = ACTOR)
         if not changed.rowcount:
             # It was deleted meanwhile, and these rows would be nobody's.
             find(connection, id)
-        store.audit.record(connection, "invite create", id, f"{count} invitations", actor=actor)
+        store.audit.record(connection, "invite create", id, f"{count} invitations")
     return [invitation.hex() for invitation in made]
 
 
-def revoke_invitations(
-    store: Store, id: str, chosen: Iterable[bytes] | None = None, *, actor: str = ACTOR
-) -> int:
+def revoke_invitations(store: Store, id: str, chosen: Iterable[bytes] | None = None) -> int:
     """Withdraw the unused ones of some invitations, by default of all; return their number."""
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
@@ -430,7 +376,7 @@ def revoke_invitations(
             hashes = {hash_invitation(invitation) for invitation in chosen}
             count = delete_invitations(connection, stored.number, hashes)
         update_survey(connection, stored, withdrawn=surveys.c.withdrawn + count)
-        store.audit.record(connection, "invite revoke", id, f"{count} invitations", actor=actor)
+        store.audit.record(connection, "invite revoke", id, f"{count} invitations")
     return count
 
 
@@ -441,13 +387,11 @@ def create_token(
     *,
     name: str | None = None,
     expires: date | None = None,
-    actor: str = ACTOR,
 ) -> str:
     """Create a token, which is not stored and cannot be shown again.
 
     Parameters
     ----------
-    store : Store
     role : {"analyst", "operator", "monitor"}
     survey : str, optional
         Of an analyst: the id of the only survey that the token is for.
@@ -455,7 +399,6 @@ def create_token(
         For people: whose it is, or what it is for.
     expires : date, optional
         The last day (UTC) on which it is valid; by default it is until it is revoked.
-    actor : str, optional
 
     Raises
     ------
@@ -489,11 +432,11 @@ def create_token(
             "expires_at": expires and datetime.combine(expires + timedelta(days=1), time(), UTC),
         }
         connection.execute(insert(connection, tokens).values(values))
-        store.audit.record(connection, "token create", id, detail, actor=actor)
+        store.audit.record(connection, "token create", id, detail)
     return token
 
 
-def revoke_token(store: Store, id: str, *, actor: str = ACTOR) -> None:
+def revoke_token(store: Store, id: str) -> None:
     """Revoke a token. Revoking it twice changes nothing.
 
     Raises
@@ -510,16 +453,13 @@ def revoke_token(store: Store, id: str, *, actor: str = ACTOR) -> None:
             .where(tokens.c.id == id, tokens.c.revoked_at.is_(None))
             .values(revoked_at=datetime.now(UTC))
         )
-        store.audit.record(connection, "token revoke", id, actor=actor)
+        store.audit.record(connection, "token revoke", id)
 
 
-def revoke_key(store: Store, key: str, *, actor: str = ACTOR) -> list[str]:
+def revoke_key(store: Store, key: str) -> list[str]:
     """Revoke an operator's public key: remove its signatures and accept no new ones.
 
-    Returns
-    -------
-    list of str
-        The surveys that are no longer signed.
+    Returns the ids of the surveys that are no longer signed.
 
     Raises
     ------
@@ -545,11 +485,11 @@ def revoke_key(store: Store, key: str, *, actor: str = ACTOR) -> list[str]:
             .where(surveys.c.signature_key == key)
             .values(signature_key=None, signature=None)
         )
-        store.audit.record(connection, "key revoke", key, ", ".join(unsigned), actor=actor)
+        store.audit.record(connection, "key revoke", key, ", ".join(unsigned))
     return unsigned
 
 
-def create_sealing_key(store: Store, file: Path, *, actor: str = ACTOR) -> str:
+def create_sealing_key(store: Store, file: Path) -> str:
     """Put a new private key into the file of sealing keys, and return its public key.
 
     Raises
@@ -560,11 +500,11 @@ def create_sealing_key(store: Store, file: Path, *, actor: str = ACTOR) -> str:
     from halftruth_shared.protocol.sealing import create_sealing_key
 
     public = create_sealing_key(file)
-    store.audit.note("sealing-key create", public, actor=actor)
+    store.audit.note("sealing-key create", public)
     return public
 
 
-def retire_sealing_key(store: Store, file: Path, key: str, *, actor: str = ACTOR) -> None:
+def retire_sealing_key(store: Store, file: Path, key: str) -> None:
     """Take a key out of the file of sealing keys, so that nothing sealed to it is opened again.
 
     Raises
@@ -584,23 +524,13 @@ def retire_sealing_key(store: Store, file: Path, key: str, *, actor: str = ACTOR
                 field="key",
             )
     retire_sealing_key(file, key)
-    store.audit.note("sealing-key retire", key, actor=actor)
+    store.audit.note("sealing-key retire", key)
 
 
-def back_up(
-    store: Store, file: Path, progress: Progress | None = None, *, actor: str = ACTOR
-) -> int:
+def back_up(store: Store, file: Path, progress: Progress | None = None) -> int:
     """Write everything that a database holds into a new file, and return the number of rows.
 
     It shows one moment, and nobody has to wait meanwhile.
-
-    Parameters
-    ----------
-    store : Store
-    file : Path
-    progress : callable, optional
-        Called with the number of rows of each step.
-    actor : str, optional
 
     Raises
     ------
@@ -617,7 +547,7 @@ def back_up(
         target.writing() as connection,
     ):
         rows = files.copy_tables(source, connection, progress)
-    store.audit.note(BACKUP, "", actor=actor)
+    store.audit.note(BACKUP, "")
     return rows
 
 
@@ -645,12 +575,7 @@ def restore(store: Store, file: Path, progress: Progress | None = None) -> int:
 
 
 def export_reports(store: Store, id: str, file: Path, progress: Progress | None = None) -> int:
-    """Write a survey, its counts and the ids of its reports into a new file, to be imported.
-
-    Returns
-    -------
-    int
-        Reports written.
+    """Write a survey with its counts and ids into a new file, and return the number of reports.
 
     Raises
     ------
@@ -665,9 +590,7 @@ def export_reports(store: Store, id: str, file: Path, progress: Progress | None 
         return files.export_survey(source, find(source, id), connection, progress)
 
 
-def import_reports(
-    store: Store, file: Path, progress: Progress | None = None, *, actor: str = ACTOR
-) -> Imported:
+def import_reports(store: Store, file: Path, progress: Progress | None = None) -> Imported:
     """Count the reports of another collector's file, each once.
 
     So a file may be imported twice. The survey is published as the other collector has it, if it is
@@ -687,7 +610,7 @@ def import_reports(
         # No other import is under way, nor is a key revoked meanwhile.
         advisory_lock(connection)
         id, done = files.import_survey(source, ids, connection, progress, of_files=file.is_dir())
-        store.audit.record(connection, "import", id, f"{done.counted} reports counted", actor=actor)
+        store.audit.record(connection, "import", id, f"{done.counted} reports counted")
     return done
 
 
@@ -696,21 +619,11 @@ def count_rows(
     survey: Survey,
     pages: Iterable[tuple[Sequence[bytes], Sequence[bytes]]],
     progress: Progress | None = None,
-    *,
-    actor: str = ACTOR,
 ) -> Imported:
     """Count reports whose ids and cells are at hand, each id once, all of them or none.
 
     Unlike those of an export, some may have been counted before: the others are told by their ids.
-    The survey is published, if it is not known here.
-
-    Parameters
-    ----------
-    store : Store
-    survey : Survey
-    pages : iterable of (ids, packed reports)
-    progress : callable, optional
-    actor : str, optional
+    The survey is published, if it is not known here. `pages` are ids with their packed reports.
 
     Raises
     ------
@@ -723,9 +636,7 @@ def count_rows(
         # No key is revoked meanwhile.
         advisory_lock(connection)
         done = files.count_rows(connection, survey, pages, progress)
-        store.audit.record(
-            connection, "read", survey.id, f"{done.counted} reports counted", actor=actor
-        )
+        store.audit.record(connection, "read", survey.id, f"{done.counted} reports counted")
     return done
 
 
@@ -756,10 +667,9 @@ def _named(changes: Changes) -> Mapping[str, Any]:
     return msgspec.structs.asdict(changes) if isinstance(changes, Terms) else changes
 
 
-def _check_sealing_key(changes: Mapping[str, Any], known: SealingKeys | None) -> None:
+def _check_sealing_key(store: Store, key: str | None) -> None:
     """Raise unless this collector has the private key that reports would be sealed to."""
-    key = changes.get("sealing_key")
-    if key is not None and known is not None and key not in known():
+    if key is not None and store.sealing_keys is not None and key not in store.sealing_keys():
         raise ParameterError(
             "sealing_key: its private key is not here; expected one of the file that"
             " HALFTRUTH_SEALING_KEYS names",

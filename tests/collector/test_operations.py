@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
 from shutil import copyfile
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from halftruth_collector.errors import (
     UnknownSurvey,
     UnknownToken,
 )
+from halftruth_collector.store.audit import ACTOR
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
@@ -157,7 +159,6 @@ def it(store, survey, exported, tmp_path):
         folder=tmp_path,
         pages=[([UUID(int=n).bytes for n in range(2)], [b"\0\0"] * 2)],
         new=another(survey, "new"),
-        actor="token 1234",
     )
 
 
@@ -169,22 +170,20 @@ def entry(action, subject, detail=""):
 #: the two apart.
 ACTIONS = {
     "publish": (
-        lambda it: operations.publish_survey(it.store, it.new, actor=it.actor),
+        lambda it: operations.publish_survey(it.store, it.new),
         lambda it: entry("survey publish", "new", it.new.digest),
     ),
     "publish, unlisted": (
-        lambda it: operations.publish_survey(it.store, it.new, listed=False, actor=it.actor),
+        lambda it: operations.publish_survey(it.store, it.new, listed=False),
         lambda it: entry("survey publish", "new", f"{it.new.digest}; unlisted"),
     ),
     "publish, again with other terms": (
-        lambda it: operations.publish_survey(
-            it.store, it.survey, {"max_reports": 9}, actor=it.actor
-        ),
+        lambda it: operations.publish_survey(it.store, it.survey, {"max_reports": 9}),
         lambda it: entry("survey publish", "health", f"{it.survey.digest}; max_reports: none → 9"),
     ),
     "terms": (
         lambda it: operations.set_terms(
-            it.store, "health", {"invitations": False, "closes_at": MOMENT}, actor=it.actor
+            it.store, "health", {"invitations": False, "closes_at": MOMENT}
         ),
         lambda it: entry(
             "survey terms",
@@ -193,23 +192,23 @@ ACTIONS = {
         ),
     ),
     "terms, unsigned": (
-        lambda it: operations.set_terms(it.store, "signed", Terms(), None, actor=it.actor),
+        lambda it: operations.set_terms(it.store, "signed", Terms(), None),
         lambda it: entry("survey terms", "signed", f"signature: {it.key.public} → none"),
     ),
     "close": (
-        lambda it: operations.close_survey(it.store, "health", actor=it.actor),
+        lambda it: operations.close_survey(it.store, "health"),
         lambda it: entry("survey close", "health"),
     ),
     "reopen": (
-        lambda it: operations.reopen_survey(it.store, "empty", actor=it.actor),
+        lambda it: operations.reopen_survey(it.store, "empty"),
         lambda it: entry("survey reopen", "empty"),
     ),
     "unlist": (
-        lambda it: operations.set_listing(it.store, "health", False, actor=it.actor),
+        lambda it: operations.set_listing(it.store, "health", False),
         lambda it: entry("survey unlist", "health"),
     ),
     "delete": (
-        lambda it: operations.delete_survey(it.store, "health", confirm="health", actor=it.actor),
+        lambda it: operations.delete_survey(it.store, "health", confirm="health"),
         lambda it: entry(
             "survey delete",
             "health",
@@ -217,7 +216,7 @@ ACTIONS = {
         ),
     ),
     "purge": (
-        lambda it: operations.purge(it.store, 0, actor=it.actor),
+        lambda it: operations.purge(it.store, 0),
         lambda it: [
             ("survey purge", "empty", "nothing"),
             ("survey close", "ended", "its deadline had passed or its quota was full"),
@@ -225,26 +224,26 @@ ACTIONS = {
         ],
     ),
     "compact": (
-        lambda it: operations.compact(it.store, actor=it.actor),
+        lambda it: operations.compact(it.store),
         lambda it: entry("compact", ""),
     ),
     "invite": (
-        lambda it: operations.create_invitations(it.store, "health", 7, actor=it.actor),
+        lambda it: operations.create_invitations(it.store, "health", 7),
         lambda it: entry("invite create", "health", "7 invitations"),
     ),
     "withdraw": (
-        lambda it: operations.revoke_invitations(it.store, "health", actor=it.actor),
+        lambda it: operations.revoke_invitations(it.store, "health"),
         lambda it: entry("invite revoke", "health", "2 invitations"),
     ),
     "withdraw, one": (
         lambda it: operations.revoke_invitations(
-            it.store, "health", [bytes.fromhex(it.unused[0]), bytes(16)], actor=it.actor
+            it.store, "health", [bytes.fromhex(it.unused[0]), bytes(16)]
         ),
         lambda it: entry("invite revoke", "health", "1 invitations"),
     ),
     "token": (
         lambda it: operations.create_token(
-            it.store, "analyst", "health", name="Anna", expires=TODAY, actor=it.actor
+            it.store, "analyst", "health", name="Anna", expires=TODAY
         ),
         lambda it: entry(
             "token create",
@@ -253,36 +252,34 @@ ACTIONS = {
         ),
     ),
     "revoke token": (
-        lambda it: operations.revoke_token(it.store, it.token, actor=it.actor),
+        lambda it: operations.revoke_token(it.store, it.token),
         lambda it: entry("token revoke", it.token),
     ),
     "revoke key": (
-        lambda it: operations.revoke_key(it.store, it.key.public, actor=it.actor),
+        lambda it: operations.revoke_key(it.store, it.key.public),
         lambda it: entry("key revoke", it.key.public, "signed"),
     ),
     "sealing key": (
-        lambda it: operations.create_sealing_key(it.store, it.sealing_file, actor=it.actor),
+        lambda it: operations.create_sealing_key(it.store, it.sealing_file),
         lambda it: entry("sealing-key create", SealingKeys.read(it.sealing_file).public[0]),
     ),
     "retire sealing key": (
         lambda it: (
             create_sealing_key(it.sealing_file),
-            operations.retire_sealing_key(
-                it.store, it.sealing_file, it.sealing_key, actor=it.actor
-            ),
+            operations.retire_sealing_key(it.store, it.sealing_file, it.sealing_key),
         ),
         lambda it: entry("sealing-key retire", it.sealing_key),
     ),
     "back up": (
-        lambda it: operations.back_up(it.store, it.folder / "all.backup", actor=it.actor),
+        lambda it: operations.back_up(it.store, it.folder / "all.backup"),
         lambda it: entry("backup", ""),
     ),
     "import": (
-        lambda it: operations.import_reports(it.store, it.exported, actor=it.actor),
+        lambda it: operations.import_reports(it.store, it.exported),
         lambda it: entry("import", "third", "4 reports counted"),
     ),
     "read": (
-        lambda it: operations.count_rows(it.store, it.new, it.pages, actor=it.actor),
+        lambda it: operations.count_rows(it.store, it.new, it.pages),
         lambda it: entry("read", "new", "2 reports counted"),
     ),
 }
@@ -295,7 +292,9 @@ OF_FILES = ("compact", "sealing key", "retire sealing key", "back up")
 def test_an_action_is_written_down_with_its_actor(it, name):
     act, expected = ACTIONS[name]
     before = len(it.store.audit.all())
-    act(it)
+    context = copy_context()
+    context.run(ACTOR.set, "token 1234")
+    context.run(act, it)
     written = it.store.audit.all()[before:]
     assert [(each.action, each.subject, each.detail) for each in written] == expected(it)
     assert {each.actor for each in written} == {"token 1234"}
@@ -340,6 +339,13 @@ def test_what_changes_nothing_is_not_written_down(it, dump, act):
 
 SCHEMA = Schema([Attribute("a", ["no", "yes"])])
 UNCONFIRMED = Survey("new", "New", SCHEMA, GammaDiagonal("19"), unconfirmed=["one"])
+
+
+def opening(it, *keys):
+    """The store of a collector that opens what is sealed to some keys."""
+    it.store.sealing_keys = lambda: keys
+    return it.store
+
 
 REFUSED = [
     (lambda it: operations.set_terms(it.store, "no", {}), UnknownSurvey, "no survey 'no'"),
@@ -421,14 +427,14 @@ REFUSED = [
     ),
     (
         lambda it: operations.set_terms(
-            it.store, "health", {"sealing_key": "0" * 64}, sealing_keys=lambda: [it.sealing_key]
+            opening(it, it.sealing_key), "health", {"sealing_key": "0" * 64}
         ),
         ParameterError,
         "sealing_key: its private key is not here",
     ),
     (
         lambda it: operations.publish_survey(
-            it.store, it.new, Terms(sealing_key=it.sealing_key), sealing_keys=list
+            opening(it), it.new, Terms(sealing_key=it.sealing_key)
         ),
         ParameterError,
         "sealing_key: its private key is not here",
@@ -464,15 +470,15 @@ def test_a_key_that_a_survey_may_still_need_is_not_retired(it):
     def retire():
         operations.retire_sealing_key(it.store, it.sealing_file, it.sealing_key)
 
-    operations.publish_survey(it.store, it.new, terms, sealing_keys=lambda: [it.sealing_key])
+    operations.publish_survey(opening(it, it.sealing_key), it.new, terms)
     for change in (lambda: None, lambda: operations.close_survey(it.store, "new")):
         change()
         with pytest.raises(ParameterError, match="key: the reports of 'new' are sealed to it"):
             retire()
     # It could be reopened, where the key is known alone.
     with pytest.raises(ParameterError, match="sealing_key: its private key is not here"):
-        operations.reopen_survey(it.store, "new", sealing_keys=lambda: [new])
-    operations.reopen_survey(it.store, "new", sealing_keys=lambda: [new, it.sealing_key])
+        operations.reopen_survey(opening(it, new), "new")
+    operations.reopen_survey(opening(it, new, it.sealing_key), "new")
     # Once a survey with reports has ended, nothing more is sealed to its key.
     operations.delete_survey(it.store, "new")
     operations.set_terms(it.store, "health", {"sealing_key": it.sealing_key})

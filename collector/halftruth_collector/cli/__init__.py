@@ -13,15 +13,15 @@ from halftruth_shared import HalftruthError
 #: Where each command is, by the path to it. A command is imported when it is asked for, for what
 #: all of them need takes longer to load than most of them take.
 _ADMIN = {
-    "audit-log": "maintenance:audit_log",
-    "backup": "maintenance:backup",
-    "compact": "maintenance:compact",
-    "key": "keys:key",
-    "migrate": "maintenance:migrate",
-    "purge": "maintenance:purge",
-    "restore": "maintenance:restore",
-    "sealing-key": "keys:sealing_key",
-    "token": "tokens:token",
+    "audit-log": "administration:audit_log",
+    "backup": "administration:backup",
+    "compact": "administration:compact",
+    "key": "administration:key",
+    "migrate": "administration:migrate",
+    "purge": "administration:purge",
+    "restore": "administration:restore",
+    "sealing-key": "administration:sealing_key",
+    "token": "administration:token",
 }
 _ANALYSE = {
     "microdata": "microdata:microdata",
@@ -29,8 +29,8 @@ _ANALYSE = {
 }
 _REPORTS = {
     "count": "report_files:count",
-    "export": "maintenance:export_reports",
-    "import": "maintenance:import_reports",
+    "export": "administration:export_reports",
+    "import": "administration:import_reports",
     "perturb": "perturb:perturb",
     "read": "perturb:read",
     "write": "report_files:write",

@@ -145,14 +145,13 @@ def publish(
     max_gamma = Config.from_environment(only=["max_gamma"]).max_gamma
     refused = why_form_refuses(new, max_gamma)
     sentences = Protection.of(new).sentences()
-    with Store(database) as store:
+    with Store(database, sealing_keys=_known_keys) as store:
         changed = operations.publish_survey(
             store,
             new,
             terms,
             signature,
             listed=False if unlisted else None,
-            sealing_keys=_known_keys,
         )
         taken = store.surveys.get(new.id)
     click.echo("\n".join([f"published {new.id}, digest {new.digest}", *changed]))
@@ -196,8 +195,8 @@ def terms(id: str, file: str | None, no_signature: bool, database: str, **chosen
     new, signature = _read_terms(file, chosen)
     if no_signature:
         signature = None
-    with open_existing_store(database) as store:
-        changed = operations.set_terms(store, id, new, signature, sealing_keys=_known_keys)
+    with open_existing_store(database, _known_keys) as store:
+        changed = operations.set_terms(store, id, new, signature)
         taken = store.surveys.get(id)
     click.echo("\n".join(f"{id}: {line}" for line in changed or ["nothing changed"]))
     click.echo(f"{id}: {_taken(taken.terms, signed=taken.signature is not None)}")
@@ -237,7 +236,7 @@ def _command(name: str, done: str, change: Callable[[Store, str], None], help: s
     @click.argument("id")
     @options.database
     def run(id: str, database: str) -> None:
-        with open_existing_store(database) as store:
+        with open_existing_store(database, _known_keys) as store:
             change(store, id)
         click.echo(f"{done} {id}")
 
@@ -246,7 +245,7 @@ _command("close", "closed", operations.close_survey, "Take no more reports for t
 _command(
     "reopen",
     "reopened",
-    lambda store, id: operations.reopen_survey(store, id, sealing_keys=_known_keys),
+    operations.reopen_survey,
     "Take reports again for the survey ID, which was closed before its first one.",
 )
 _command(

@@ -1,5 +1,6 @@
 """The audit log: what operators did."""
 
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -10,8 +11,8 @@ from sqlalchemy import Connection, Select, func, select
 from .database import Database, insert
 from .tables import audit
 
-#: Actor of what is done without a token.
-ACTOR = "command line"
+#: Who acts, for the audit log. A request that has a token names it here.
+ACTOR = ContextVar("actor", default="command line")
 
 #: Name of the action after which there is a new back-up.
 BACKUP = "backup"
@@ -40,23 +41,21 @@ class AuditLog:
         action: str,
         subject: str,
         detail: str = "",
-        *,
-        actor: str = ACTOR,
     ) -> None:
         """Write one entry as part of a transaction."""
         row = {
             "at": datetime.now(UTC),
-            "actor": actor,
+            "actor": ACTOR.get(),
             "action": action,
             "subject": subject,
             "detail": detail,
         }
         connection.execute(insert(connection, audit).values(row))
 
-    def note(self, action: str, subject: str, *, actor: str = ACTOR) -> None:
+    def note(self, action: str, subject: str) -> None:
         """Write one entry about what was done outside of the database."""
         with self._database.writing() as connection:
-            self.record(connection, action, subject, actor=actor)
+            self.record(connection, action, subject)
 
     def last(self, action: str) -> datetime | None:
         """When something was done for the last time."""

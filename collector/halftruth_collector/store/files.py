@@ -84,13 +84,7 @@ def advance_sequences(connection: Connection) -> None:
 def export_survey(
     source: Connection, stored: StoredSurvey, target: Connection, progress: Progress | None
 ) -> int:
-    """Copy a survey, its counts and the ids of its reports, and return how many reports there are.
-
-    Raises
-    ------
-    ParameterError
-        If the ids were purged.
-    """
+    """Copy a survey, its counts and the ids of its reports, and return their number."""
     if stored.purged_at is not None:
         raise _purged(stored.id)
     number = stored.number
@@ -121,27 +115,9 @@ def import_survey(
     *,
     of_files: bool,
 ) -> tuple[str, Imported]:
-    """Count the reports of an export, all of them or none.
+    """Count the reports of an export, and return the id of their survey and their numbers.
 
-    Parameters
-    ----------
-    source : Connection
-        With a survey and its counts.
-    ids : iterator of sequence of bytes
-        The ids of its reports.
-    target : Connection
-    progress : callable or None
-    of_files : bool
-        Whether the reports were counted in files, and sent to no collector.
-
-    Returns
-    -------
-    tuple of str and Imported
-        The id of the survey, and the numbers of its reports.
-
-    Raises
-    ------
-    ParameterError, SurveyExists
+    `of_files` says that the reports were counted in files, and sent to no collector.
     """
     rows = source.execute(select(surveys)).all()
     if len(rows) != 1:
@@ -167,12 +143,7 @@ def count_rows(
     pages: Iterable[tuple[Sequence[bytes], Sequence[bytes]]],
     progress: Progress | None,
 ) -> Imported:
-    """Count packed reports with their ids, each id once.
-
-    Raises
-    ------
-    ParameterError, SurveyExists
-    """
+    """Count packed reports with their ids, each id once."""
     row = counts_folder.survey_row(survey, None)
     published = SimpleNamespace(**{column.name: row.get(column.name) for column in surveys.c})
     published.shared_devices = published.unlisted = False

@@ -14,7 +14,7 @@ from ..ops.settings import Config
 from ..store.keys import SealingKeyFile
 from . import errors as problems
 from . import observation, pages, routes
-from .context import EXTENSION, Collector
+from .context import EXTENSION, Collector, forget_bearer
 from .headers import Protected
 from .limits import ReportLimit
 from .readiness import Readiness
@@ -64,11 +64,12 @@ def create_app(config: Config | None = None) -> Flask:
     limit = ReportLimit(config.rate_limit, config.rate_limit_storage)
     keys = _key_file(config)
     # Opened last: nobody would close it if another setting were wrong.
-    store = Store(config.database, observer=metrics)
+    store = Store(config.database, observer=metrics, sealing_keys=lambda: collector.known_keys())
     readiness = Readiness(store.database.check)
     collector = Collector(config, store, metrics, limit, keys, readiness)
     app.extensions[EXTENSION] = collector
     problems.register(app)
+    app.teardown_request(forget_bearer)
     for blueprint in (*routes.blueprints, *pages.blueprints):
         app.register_blueprint(blueprint)
     observation.observe(app, metrics)

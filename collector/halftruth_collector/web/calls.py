@@ -15,7 +15,7 @@ from functools import cache, partial
 from typing import Any, TypeVar
 
 import msgspec
-from flask import Blueprint, Response, g, request
+from flask import Blueprint, Response, request
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.protocol.base import Request
 
@@ -32,7 +32,7 @@ from ..errors import (
 from ..store.tokens import Role
 from . import formats, parameters
 from .budget import within_budget
-from .context import answer, require
+from .context import answer, remember_bearer, require
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -68,8 +68,7 @@ class Audience:
         """Let only whoever has the role of a call pass, also to ask for its methods."""
         role = self.calls[request.endpoint or ""].role
         if role is not None:
-            g.bearer = require(role)
-            g.actor = f"token {g.bearer.id}"
+            remember_bearer(require(role))
 
 
 @dataclass(eq=False)

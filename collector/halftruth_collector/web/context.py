@@ -18,6 +18,7 @@ from ..collector_store import Store
 from ..errors import Forbidden, Unauthorized
 from ..ops.metrics import Metrics
 from ..ops.settings import Config
+from ..store.audit import ACTOR
 from ..store.keys import SealingKeyFile
 from ..store.surveys import StoredSurvey
 from ..store.tokens import Role, StoredToken
@@ -114,6 +115,19 @@ def allow(role: Role, token: str) -> StoredToken:
     if None not in (bearer.survey, asked) and bearer.survey != asked:
         raise Forbidden(f"token: it is for the survey '{bearer.survey}' only", field="token")
     return bearer
+
+
+def remember_bearer(bearer: StoredToken) -> None:
+    """Let the rest of this request act with a token."""
+    g.bearer = bearer
+    g.former_actor = ACTOR.set(f"token {bearer.id}")
+
+
+def forget_bearer(_: BaseException | None) -> None:
+    """Let the thread that answered a request act without its token again."""
+    former = g.pop("former_actor", None)
+    if former is not None:
+        ACTOR.reset(former)
 
 
 def answer(message: Message, status: int = 200) -> Response:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textwrap import shorten
 from typing import Any
 
-from flask import Response, g, redirect, render_template, request, url_for
+from flask import Response, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.analyses.reading import read
@@ -195,14 +195,7 @@ def _publish(text: str) -> AnyResponse:
     filled = read(Terms, given)
     terms = {name: getattr(filled, name) for name in given}
     this = collector()
-    operations.publish_survey(
-        this.store,
-        survey,
-        terms,
-        listed=listed,
-        sealing_keys=this.known_keys,
-        actor=g.actor,
-    )
+    operations.publish_survey(this.store, survey, terms, listed=listed)
     return redirect(url_for("operate.survey", survey_id=survey.id), 303)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
-from flask import Response, g, redirect, render_template, request, url_for
+from flask import Response, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.analyses.reading import read
 from halftruth_shared.protocol.base import Request
@@ -35,7 +35,7 @@ R = TypeVar("R", bound=Request)
 Answer = str | AnyResponse | tuple[str, int]
 
 
-def _set_terms(store: Store, survey_id: str, *, actor: str) -> None:
+def _set_terms(store: Store, survey_id: str) -> None:
     """Set the terms that were changed in the form, or all as whoever signs them wrote them."""
     signed = request.form.get("signed", "").strip()
     signature: Signature | UnsetType | None = None if "unsigned" in request.form else UNSET
@@ -52,13 +52,7 @@ def _set_terms(store: Store, survey_id: str, *, actor: str) -> None:
         for name, value in msgspec.structs.asdict(terms).items()
         if before is None or value != getattr(before, name)
     }
-    known = collector().known_keys
-    operations.set_terms(store, survey_id, changes, signature, sealing_keys=known, actor=actor)
-
-
-def _reopen(store: Store, survey_id: str, *, actor: str) -> None:
-    known = collector().known_keys
-    operations.reopen_survey(store, survey_id, sealing_keys=known, actor=actor)
+    operations.set_terms(store, survey_id, changes, signature)
 
 
 def _decoded(field: str, text: str, kind: type[T], accepted: str) -> T:
@@ -74,9 +68,9 @@ def _filled(kind: type[R]) -> R:
 
 
 #: What is done with a survey, by the last part of an address.
-_ACTIONS: dict[str, Callable[..., object]] = {
+_ACTIONS: dict[str, Callable[[Store, str], object]] = {
     "close": operations.close_survey,
-    "reopen": _reopen,
+    "reopen": operations.reopen_survey,
     "list": partial(operations.set_listing, listed=True),
     "unlist": partial(operations.set_listing, listed=False),
     "terms": _set_terms,
@@ -126,7 +120,7 @@ def tokens(made: str | None = None, problem: HalftruthError | None = None) -> An
 def act(survey_id: str, action: str) -> Answer:
     """Do something with a survey."""
     try:
-        _ACTIONS[action](collector().store, survey_id, actor=g.actor)
+        _ACTIONS[action](collector().store, survey_id)
     except HalftruthError as error:
         return survey(survey_id, error)
     return redirect(url_for("operate.survey", survey_id=survey_id), 303)
@@ -137,9 +131,7 @@ def delete(survey_id: str) -> Answer:
     """Delete a survey whose id was typed."""
     try:
         confirm = request.form.get("confirm", "").strip()
-        done = operations.delete_survey(
-            collector().store, survey_id, confirm=confirm, actor=g.actor
-        )
+        done = operations.delete_survey(collector().store, survey_id, confirm=confirm)
     except HalftruthError as error:
         return survey(survey_id, error)
     return render_template("operate_deleted.html", done=done)
@@ -154,7 +146,7 @@ def invite(survey_id: str) -> Answer:
         if as_cards:
             invited.check_cards(asked.count)
         store = collector().store
-        made = operations.create_invitations(store, survey_id, asked.count, actor=g.actor)
+        made = operations.create_invitations(store, survey_id, asked.count)
     except HalftruthError as error:
         return survey(survey_id, error)
     form = url_for("pages.form", survey_id=survey_id, _external=True)
@@ -178,7 +170,7 @@ def create_token() -> Answer:
     """Make a token, and show it this once."""
     try:
         asked = msgspec.structs.asdict(_filled(TokenRequest))
-        token = operations.create_token(collector().store, **asked, actor=g.actor)
+        token = operations.create_token(collector().store, **asked)
     except HalftruthError as error:
         return tokens(problem=error)
     return tokens(made=token)
@@ -187,7 +179,7 @@ def create_token() -> Answer:
 @blueprint.post("/tokens/<token_id>/revoke")
 def revoke_token(token_id: str) -> Answer:
     """Make a token useless."""
-    operations.revoke_token(collector().store, token_id, actor=g.actor)
+    operations.revoke_token(collector().store, token_id)
     return redirect(url_for("operate.tokens"), 303)
 
 

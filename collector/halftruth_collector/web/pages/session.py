@@ -7,14 +7,14 @@ and only to the pages that it is for: never along with a report.
 from functools import partial
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Response, g, redirect, render_template, request
+from flask import Blueprint, Response, redirect, render_template, request
 from halftruth_shared import HalftruthError
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
 from ...errors import Forbidden, Unauthorized
 from ...store.tokens import Role
-from ..context import allow
+from ..context import allow, remember_bearer
 from ..errors import problem_page, status_of
 from ..headers import harden
 
@@ -66,8 +66,7 @@ def _guard(role: Role) -> None:
     ------
     Unauthorized, Forbidden
     """
-    g.bearer = allow(role, request.cookies.get(COOKIE, ""))
-    g.actor = f"token {g.bearer.id}"
+    remember_bearer(allow(role, request.cookies.get(COOKIE, "")))
 
 
 def _ask_for_token(role: Role, error: HalftruthError) -> tuple[str, int]:

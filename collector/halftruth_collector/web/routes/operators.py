@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from flask import g
 from halftruth_shared import DomainTooLarge, ParameterError, SchemaError, Survey, SurveyError
 from halftruth_shared.protocol.surveys import PublishedSurvey
 from halftruth_shared.protocol.terms import TermsChange
@@ -50,7 +49,7 @@ def publish_survey(survey: Survey, asked: PublishQuery) -> PublishedSurvey:
     changes nothing.
     """
     listed = False if asked.unlisted else None
-    operations.publish_survey(collector().store, survey, listed=listed, actor=g.actor)
+    operations.publish_survey(collector().store, survey, listed=listed)
     return published(survey.id)
 
 
@@ -75,7 +74,7 @@ def close_survey(survey_id: str) -> PublishedSurvey:
 
     It takes no more reports. Closing it again changes nothing.
     """
-    operations.close_survey(collector().store, survey_id, actor=g.actor)
+    operations.close_survey(collector().store, survey_id)
     return published(survey_id)
 
 
@@ -88,8 +87,7 @@ def reopen_survey(survey_id: str) -> PublishedSurvey:
     It takes reports again, unless it has some: then its end is final. Reopening an open survey
     changes nothing.
     """
-    this = collector()
-    operations.reopen_survey(this.store, survey_id, sealing_keys=this.known_keys, actor=g.actor)
+    operations.reopen_survey(collector().store, survey_id)
     return published(survey_id)
 
 
@@ -100,7 +98,7 @@ def delete_survey(survey_id: str) -> Deleted:
     With its reports, their ids and counts, its invitations, and the tokens that are for it alone.
     Nothing brings them back but a back-up, and back-ups keep what they hold.
     """
-    return operations.delete_survey(collector().store, survey_id, actor=g.actor)
+    return operations.delete_survey(collector().store, survey_id)
 
 
 @OPERATORS.call("PUT", "/v1/surveys/<survey_id>/listing", body=Listing, answer=SurveyState)
@@ -109,7 +107,7 @@ def set_listing(listing: Listing, survey_id: str) -> SurveyState:
 
     An unlisted survey is answered by those who know its address.
     """
-    operations.set_listing(collector().store, survey_id, listing.listed, actor=g.actor)
+    operations.set_listing(collector().store, survey_id, listing.listed)
     return get_state(survey_id)
 
 
@@ -127,14 +125,7 @@ def set_terms(change: TermsChange, survey_id: str) -> PublishedSurvey:
     the operator's, of the survey's digest with all terms.
     """
     this = collector()
-    operations.set_terms(
-        this.store,
-        survey_id,
-        change.changes(),
-        change.signature,
-        sealing_keys=this.known_keys,
-        actor=g.actor,
-    )
+    operations.set_terms(this.store, survey_id, change.changes(), change.signature)
     return published(survey_id)
 
 
@@ -160,7 +151,7 @@ def create_invitations(asked: InvitationRequest, survey_id: str) -> IssuedInvita
     Each lets one report in. A person's address is `/s/{survey_id}#invitation=` with theirs behind
     it.
     """
-    made = operations.create_invitations(collector().store, survey_id, asked.count, actor=g.actor)
+    made = operations.create_invitations(collector().store, survey_id, asked.count)
     return IssuedInvitations(invitations=made)
 
 
@@ -170,7 +161,7 @@ def revoke_invitations(survey_id: str) -> Withdrawn:
 
     All that nobody used.
     """
-    count = operations.revoke_invitations(collector().store, survey_id, actor=g.actor)
+    count = operations.revoke_invitations(collector().store, survey_id)
     return Withdrawn(withdrawn=count)
 
 
@@ -182,7 +173,7 @@ def purge(asked: PurgeRequest) -> Purged:
     unused invitations; the counts stay. A client that sends one of their reports again is told that
     the survey is closed, though the report had been counted.
     """
-    return Purged(surveys=operations.purge(collector().store, asked.closed_for, actor=g.actor))
+    return Purged(surveys=operations.purge(collector().store, asked.closed_for))
 
 
 @OPERATORS.call("GET", "/v1/tokens", answer=TokenList)
@@ -202,9 +193,7 @@ def list_tokens() -> TokenList:
 def create_token(new: TokenRequest) -> NewToken:
     """Make a token."""
     store = collector().store
-    token = operations.create_token(
-        store, new.role, new.survey, name=new.name, expires=new.expires, actor=g.actor
-    )
+    token = operations.create_token(store, new.role, new.survey, name=new.name, expires=new.expires)
     return NewToken(token=token, known=store.tokens.bearer(token))
 
 
@@ -214,7 +203,7 @@ def revoke_token(token_id: str) -> TokenList:
 
     Revoking it again changes nothing.
     """
-    operations.revoke_token(collector().store, token_id, actor=g.actor)
+    operations.revoke_token(collector().store, token_id)
     return list_tokens()
 
 
@@ -230,7 +219,7 @@ def revoke_key(key: str) -> Unsigned:
 
     Its signatures are served no more, and no new one is taken.
     """
-    return Unsigned(surveys=operations.revoke_key(collector().store, key, actor=g.actor))
+    return Unsigned(surveys=operations.revoke_key(collector().store, key))
 
 
 @OPERATORS.call("GET", "/v1/sealing-keys", answer=SealingKeyList)
@@ -248,7 +237,7 @@ def create_sealing_key() -> SealingKeyList:
 
     It is put into the file of this collector; surveys are sealed to it once their terms say so.
     """
-    operations.create_sealing_key(collector().store, _key_file(), actor=g.actor)
+    operations.create_sealing_key(collector().store, _key_file())
     return list_sealing_keys()
 
 
@@ -259,7 +248,7 @@ def retire_sealing_key(key: str) -> SealingKeyList:
     It is taken out of the file, and what is sealed to it can never be opened again. Refused as long
     as a survey is sealed to it that is open, or can be reopened since it has no report.
     """
-    operations.retire_sealing_key(collector().store, _key_file(), key, actor=g.actor)
+    operations.retire_sealing_key(collector().store, _key_file(), key)
     return list_sealing_keys()
 
 
