@@ -6,7 +6,7 @@ another, and nothing else changes.
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -79,9 +79,9 @@ class Sender:
 
     mechanism: SplitQuestionnaire
 
-    @property
+    @cached_property
     def views(self):
-        return self.perturbation.views
+        return self.mechanism.bind(SCHEMA).views
 
     def draw_views(self, rng, count):
         weights = np.array([view.weight for view in self.views], float)

@@ -13,7 +13,7 @@ tenth of them giving the answer).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -27,7 +27,7 @@ from .domain import SOMEBODY
 from .gradients import Jet
 from .intervals import share_interval
 from .ratios import Linear, Ratios, conditional_shares
-from .table import Sample, Table
+from .table import Table
 
 #: A variance is nothing but rounding if it is so small against that without any perturbation.
 _ROUNDING = 1e-12
@@ -52,8 +52,8 @@ class Groups:
         Of these, in row-major order; NaN where the reports determine none.
     perturbation : ndarray, shape (2G, 2G)
         Its part that is perturbation alone.
-    samples : callable, optional
-        Reports, with what each adds to `support`, where some groups have one share of the answer.
+    null_covariance : callable, optional
+        Covariance of `support` where some groups have one share of the answer.
     logit : bool
         Whether shares never leave 0 to 1, so that their intervals are on the logit scale.
     """
@@ -64,7 +64,7 @@ class Groups:
     perturbation: Array
     reports: int
     target: Target
-    samples: Callable[[Mask, float], Iterator[Sample]] | None = None
+    null_covariance: Callable[[Mask, float], Array] | None = None
     logit: bool = False
 
     @classmethod
@@ -87,13 +87,12 @@ class Groups:
         is_answer = np.arange(columns) == answer
         merge = np.kron(np.eye(rows)[list(chosen)], np.stack([~is_answer, is_answer]))
 
-        def samples(alike: Mask, share: float) -> Iterator[Sample]:
+        def null_covariance(alike: Mask, share: float) -> Array:
             shares, own = np.maximum(table.support, SOMEBODY), np.asarray(chosen)[alike]
             others = np.where(is_answer, 0.0, shares[own].sum(axis=0))
             answers = np.where(is_answer, share, (1 - share) * others / others.sum())
             shares[own] = shares[own].sum(axis=1, keepdims=True) * answers
-            for each in table.samples(shares / shares.sum()):
-                yield replace(each, weights=each.weights @ merge.T)
+            return table.null_covariance(shares / shares.sum(), merge)
 
         support = (merge @ table.support.ravel()).reshape(-1, 2)
         covariance = merge @ known_covariance(table, target) @ merge.T
@@ -110,7 +109,7 @@ class Groups:
             merge @ table.covariance("respondents") @ merge.T,
             table.reports,
             target,
-            samples,
+            null_covariance,
         )
 
     @property
@@ -352,17 +351,14 @@ def _equality(groups: Groups, slopes: Array, pooled: Array | None = None) -> Arr
     variance = np.einsum("kv,vw,kw->k", gradient, groups.perturbation, gradient)
     if groups.target == "population":
         variance = variance + share * (1 - share) * alone
-    if groups.samples is not None and groups.reports > 1:
+    if groups.null_covariance is not None and groups.reports > 1:
         # Not by the reports of these very cells, which are fewer where an answer came out rare.
         patterns, pattern = np.unique(members.astype(bool), axis=0, return_inverse=True)
         variance = np.zeros(len(slopes))
         for number, alike in enumerate(patterns):
             rows = np.flatnonzero(pattern.ravel() == number)
-            for each in groups.samples(alike, float(share[rows[0]])):
-                added = each.weights @ gradient[rows].T
-                added -= each.chances @ added
-                variance[rows] += each.reports * (each.chances @ added**2)
-        variance *= groups.reports / (groups.reports - 1)
+            covariance = groups.null_covariance(alike, float(share[rows[0]]))
+            variance[rows] = np.einsum("kv,vw,kw->k", gradient[rows], covariance, gradient[rows])
         if groups.target == "respondents":
             variance -= share * (1 - share) * alone
     by_chance = variance > _ROUNDING * alone

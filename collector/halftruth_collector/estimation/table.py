@@ -108,6 +108,28 @@ class Table(ABC):
         shares : ndarray, shape as `support`
         """
 
+    def null_covariance(self, shares: Array, forms: Array) -> Array:
+        """Return the covariance of linear forms of the supports, if these were the true shares.
+
+        That of a score test: it does not depend on how the very cells that are tested came out.
+
+        Parameters
+        ----------
+        shares : ndarray, shape as `support`
+        forms : ndarray, shape (K, cells)
+
+        Returns
+        -------
+        ndarray, shape (K, K)
+            For a large population; of two reports or more.
+        """
+        covariance = np.zeros((len(forms), len(forms)))
+        for each in self.samples(shares):
+            added = each.weights @ forms.T
+            added -= each.chances @ added
+            covariance += each.reports * (added.T * each.chances) @ added
+        return covariance * (self.reports / (self.reports - 1))
+
     def variance(self, target: Target = "population") -> Array:
         """Return the variance of each support (Guo Result 1, diagonal of eq. 5.16).
 

@@ -258,14 +258,11 @@ def _errors_if_equal(levels: Levels, weights: Array) -> Array:
     pooled = np.average(levels.value, axis=0, weights=reports * weights.any(axis=1))
     shares = np.maximum(pooled, SOMEBODY)
     shares /= shares.sum()
-    variance = np.zeros(levels.value.shape)
-    for table, of_wave in zip(tables, variance, strict=True):
-        for each in table.samples(shares):
-            added = each.weights - each.chances @ each.weights
-            of_wave += each.reports * (each.chances @ added**2)
+    forms = np.eye(len(shares))
+    variance = np.stack([np.diag(table.null_covariance(shares, forms)) for table in tables])
     if levels.target == "respondents":
-        variance -= shares * (1 - shares) / reports[:, None]
-    return np.asarray(np.sqrt(np.maximum(variance * (reports / (reports - 1))[:, None], 0.0)))
+        variance -= shares * (1 - shares) / (reports - 1)[:, None]
+    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
 def slope_weights(levels: Levels, times: Sequence[float]) -> Array:
