@@ -4,6 +4,7 @@ import threading
 import time
 
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.work import affordable_length
 from halftruth_collector.web import budget
@@ -50,7 +51,7 @@ def compute_for_ever(started=None):
 def test_what_takes_too_long_is_refused_before_reports_are_read(
     http, store, analyst, monkeypatch, question, field, said
 ):
-    store.surveys.publish(WIDE)
+    operations.publish_survey(store, WIDE)
     monkeypatch.setattr(results, "counted", None)
     response = http.get(f"/v1/surveys/wide/{question}", headers=analyst)
     assert response.status_code == 422
