@@ -4,7 +4,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
+from halftruth_collector.errors import TooLarge
 from halftruth_collector.intake.checking import Batch
 from halftruth_shared import Survey
 from halftruth_shared.protocol.reports import Report
@@ -76,6 +77,13 @@ def second(store: Store, survey: Survey) -> Survey:
 def report(number: int, *values: int, invitation: str | None = None) -> Report:
     """A report whose id is a number."""
     return Report(id=UUID(int=number), values=list(values), invitation=invitation)
+
+
+def refuse(store: Store) -> None:
+    """Let a store remember a request to the survey that was refused."""
+    store.surveys.get("health")
+    with suppress(TooLarge), store.reports.recording_refusals("health"):
+        raise TooLarge("reports: expected fewer")
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from halftruth_collector.store.tables import REPORT_TABLES
 from halftruth_collector.web import create_app
 from wire import PATIENCE
 
-from .conftest import report
+from .conftest import refuse, report
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
@@ -66,7 +66,7 @@ def test_a_lock_of_another_process_is_waited_for_in_vain_for_a_while_only(
                 with pytest.raises(StoreUnavailable, match="the database does not answer"):
                     act()
             # Refused by itself, whatever becomes of the database; it is written down later.
-            store.reports.refuse("health", "too-large")
+            refuse(store)
         store.database.check()
         assert store.reports.daily_outcomes("health")[0].refused == {"too-large": 1}
         assert store.reports.add("health", published.digest, [report(1, 0, 0)]).accepted == 1

@@ -29,7 +29,7 @@ from sqlalchemy.engine import make_url
 from wire import PATIENCE
 
 from ...conftest import postgresql_database
-from .conftest import cell_of, report
+from .conftest import cell_of, refuse, report
 
 REPORTS = 150
 
@@ -217,7 +217,7 @@ def test_reports_that_arrive_during_compactions_count_once(store, published, tru
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_a_compaction_keeps_everything_and_merges_shards(database, store, published, rows, raw):
     store.reports.add("health", published.digest, [report(n, *cell_of(n)) for n in range(30)])
-    store.reports.refuse("health", "too-large")
+    refuse(store)
     operations.create_invitations(store, "health", 3)
     with raw.begin() as connection:
         for shard in (3, 16):

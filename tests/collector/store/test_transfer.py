@@ -26,7 +26,7 @@ from sqlalchemy import Engine, event
 from sqlalchemy.exc import OperationalError
 from wire import PATIENCE
 
-from .conftest import holding, report, statements
+from .conftest import holding, refuse, report, statements
 
 #: Where SQL differs; files are those of SQLite wherever their rows come from.
 both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
@@ -48,7 +48,7 @@ def fill(store: Store, survey: Survey) -> None:
     first, second, *_ = operations.create_invitations(store, "health", 5)
     store.reports.add("health", survey.digest, [report(1, 0, 0, invitation=first)])
     store.reports.add("health", survey.digest, [report(2, 1, 2, invitation=second)])
-    store.reports.refuse("health", "too-large")
+    refuse(store)
     operations.revoke_invitations(store, "health", [])
     other = Survey("second", "Zweite „Umfrage“", survey.schema, survey.mechanism)
     operations.publish_survey(store, other)
