@@ -7,10 +7,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from shutil import copyfile
-from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
@@ -42,30 +40,6 @@ Command = Callable[..., tuple[int, str, str]]
 RECORD = {"smoker": "yes", "drinks": "weekly"}
 
 wait_for_no_disk()
-
-#: Names that operations had, until every test is rewritten.
-FORMER = {
-    "surveys": {"publish": "publish_survey", "set_terms": "set_terms", "close": "close_survey"}
-    | {"reopen": "reopen_survey", "set_listed": "set_listing"},
-    "invitations": {"create": "create_invitations", "revoke": "revoke_invitations"},
-    "tokens": {"create": "create_token", "revoke": "revoke_token"},
-    "keys": {"revoke": "revoke_key"},
-    "retention": {"purge": "purge", "delete": "delete_survey", "compact": "compact"},
-    "files": {each: each for each in ("back_up", "restore", "export_reports", "import_reports")}
-    | {"count_rows": "count_rows"},
-}
-open_store = Store.__init__
-
-
-def open_with_former_names(self: Store, *given: object, **named: object) -> None:
-    open_store(self, *given, **named)
-    for noun, names in FORMER.items():
-        target = self.__dict__.setdefault(noun, SimpleNamespace())
-        for name, operation in names.items():
-            setattr(target, name, partial(getattr(operations, operation), self))
-
-
-Store.__init__ = open_with_former_names
 
 
 class Compiled(BytecodeCache):
