@@ -317,3 +317,15 @@ def test_a_leader_that_is_interrupted_before_it_leads_lets_the_next_one(recorder
     assert isinstance(interrupted, KeyboardInterrupt)
     assert other == "committed d"
     assert recorder.groups[2:] == [["d"]]
+
+
+def test_who_leaves_the_queue_makes_room_for_others(recorder):
+    crowd = Crowd(recorder, most_waiting=10)
+    first = crowd.lead()
+    crowd.commits._patience = 0.05
+    left = crowd.send("a", 10)
+    assert isinstance(left.exception(PATIENCE), StoreUnavailable)
+    crowd.commits._patience = PATIENCE
+    others = [crowd.send("b", 6), crowd.send("c", 4)]
+    recorder.let[0].set()
+    assert outcomes(first, *others) == ["committed first", "committed b", "committed c"]

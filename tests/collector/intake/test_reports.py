@@ -6,6 +6,8 @@ from uuid import uuid4
 import pytest
 from databases import on_both
 from halftruth_collector import operations
+from halftruth_collector.errors import StaleDigest
+from halftruth_collector.intake.checking import check
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_collector.web.routes import surveys
@@ -113,7 +115,17 @@ def test_an_oversized_body_is_refused(database, store, survey, batch, counted):
         assert document["detail"] == "body: expected fewer than 5000 bytes"
     many = problem(http.post(URL, json=batch(*[[0, 0]] * 51)), 413)
     assert many["detail"] == "reports: expected at most 50 in one request, got 51"
+    assert http.post(URL, json=batch(*[[0, 0]] * 50)).status_code == 202
     app.extensions["halftruth"].store.close()
+    assert counted() == 50
+
+
+def test_a_survey_that_was_replaced_since_its_reports_were_checked_counts_none(
+    http, store, survey, counted
+):
+    reports = [Report(id=uuid4(), values=[0, 0])]
+    with pytest.raises(StaleDigest):
+        store.reports.count(check("health", "0" * 64, survey.report_space, reports))
     assert counted() == 0
 
 
