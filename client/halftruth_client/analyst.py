@@ -11,8 +11,8 @@ from halftruth_shared.analyses import QUERIES, Query, name_of, result_of
 from halftruth_shared.analyses.base import Columns, R, data_frame, texts
 from halftruth_shared.analyses.plan import PlanQuery, PlanRequest, PlanResult
 from halftruth_shared.analyses.reading import Field, fields, make
-from halftruth_shared.analyses.showing import Shown
 from halftruth_shared.protocol.surveys import SurveyList, SurveySummary
+from halftruth_shared.results.showing import Shown
 
 from .catalog import Catalog
 from .questions import Questions, plain

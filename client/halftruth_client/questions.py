@@ -11,9 +11,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from halftruth_shared import ParameterError, Schema
 from halftruth_shared.analyses.reading import Field
-from halftruth_shared.analyses.showing import Shown
 from halftruth_shared.attribute import OPTION
 from halftruth_shared.errors import listing
+from halftruth_shared.results.showing import Shown
 from halftruth_shared.schema import Question as Asked
 
 

@@ -9,7 +9,7 @@ import msgspec
 import requests
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.reading import write
-from halftruth_shared.protocol.base import Message, Request
+from halftruth_shared.protocol.base import Message, Request, decode
 from halftruth_shared.protocol.problems import Problem
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
@@ -133,7 +133,7 @@ class Transport:
                 report=problem.report,
             )
         try:
-            return msgspec.json.decode(content, type=answer)
+            return decode(content, answer)
         except msgspec.DecodeError:
             raise RequestRefused(
                 f"{self.url} answered something that no collector would; check the address",

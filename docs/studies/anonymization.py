@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-from halftruth_shared.analyses.wording import UNDEFINED, percent
+from halftruth_shared.results.wording import UNDEFINED, percent
 from halftruth_studies.anonymization.charts import compare_chart
 from halftruth_studies.anonymization.comparison import (
     CompareQuery,

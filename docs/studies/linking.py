@@ -10,8 +10,8 @@ from halftruth_collector.analyses.risk import chart as risk_chart
 from halftruth_collector.analyses.risk import of_people as risk_of_people
 from halftruth_collector.disclosure.linking import LinkingRisk, linking_risk
 from halftruth_shared import ParameterError, RandomizedResponse, Schema, Survey
-from halftruth_shared.analyses.charts import Axis, Curve, CurveChart
 from halftruth_shared.analyses.risk import RiskQuery
+from halftruth_shared.results.charts import Axis, Curve, CurveChart
 from halftruth_studies.cli.microdata import read_microdata
 from halftruth_studies.limits import (
     Limited,

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from halftruth_shared.analyses.charts import Axis, Curve, CurveChart, Reference
+from halftruth_shared.results.charts import Axis, Curve, CurveChart, Reference
 from halftruth_studies.attacks.experiments import (
     SIGMA,
     Point,

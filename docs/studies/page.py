@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from halftruth_collector.charts.rendering import render
-from halftruth_shared.analyses.charts import Chart
+from halftruth_shared.results.charts import Chart
 from tabulate import tabulate
 
 FOLDER = Path(__file__).parent

@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from halftruth_collector.demo.census import SCHEMA, census_counts
-from halftruth_shared.analyses.wording import number, percent
+from halftruth_shared.results.wording import number, percent
 from halftruth_studies.schemes.baskets import BasketScheme
 from halftruth_studies.schemes.candidates import candidates, rival, try_schemes
 from halftruth_studies.schemes.charts import RIVAL_CHARTS, RIVAL_MEASURES, RivalMeasure

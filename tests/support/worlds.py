@@ -32,7 +32,8 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses import Query
-from halftruth_shared.analyses.claims import Claim
+from halftruth_shared.results import LongTable, quantity
+from halftruth_shared.results.claims import Claim
 from scipy.stats import binom, norm
 from scipy.stats import t as student
 from sources import NOW
@@ -515,6 +516,8 @@ def read(result: Any) -> dict[tuple[str, ...], Line]:
     names, index = [name for name, _ in result.columns], result.index
     if "rep1" in names:
         return _weighted_means(names, [*result.rows()], result.scale)
+    if isinstance(result, LongTable):
+        return {**_long(result), **_group(result)}
     at = {name: place for place, name in enumerate(names) if place >= index}
     of_intervals = [name[:-5] for name in at if name.endswith("lower") and name != "gap_lower"]
     lines = {}
@@ -534,17 +537,39 @@ def read(result: Any) -> dict[tuple[str, ...], Line]:
         lines[key] = Line(
             kind, numbers, cell("p_value"), cell("adjusted_p_value"), cell("residual") or departure
         )
-    if result.group is not None:
-        group = result.group
-        lines["group",] = Line(
-            "group",
-            {
-                "share": Number(group.share, *(group.interval or (None, None))),
-                "people": Number(group.people, *(group.people_interval or (None, None))),
-            },
-            *(None, None, None),
+    return {**lines, **_group(result)}
+
+
+def _long(result: LongTable[Any]) -> dict[tuple[str, ...], Line]:
+    lines = {}
+    for row in result.rows:
+        without = row.interval is None and row.set != "empty"
+        ends = (row.value, row.value) if row.set == "empty" else row.interval or (None, None)
+        log = row.standard_error_log is not None
+        numbers = (
+            {} if row.value is None or without else {"": Number(row.value, *ends, row.gap, log)}
+        )
+        none = quantity(row.quantity).no_effect or 0.0
+        departure = None if row.value is None else row.value - none
+        lines[row.quantity, *map(str, row.keys.values())] = Line(
+            row.quantity if quantity(row.quantity).no_effect is not None else "",
+            numbers,
+            row.p_value,
+            row.adjusted_p_value,
+            row.statistic or departure,
         )
     return lines
+
+
+def _group(result: Any) -> dict[tuple[str, ...], Line]:
+    if result.group is None:
+        return {}
+    group = result.group
+    numbers = {
+        "share": Number(group.share, *(group.interval or (None, None))),
+        "people": Number(group.people, *(group.people_interval or (None, None))),
+    }
+    return {("group",): Line("group", numbers, None, None, None)}
 
 
 def _weighted_means(

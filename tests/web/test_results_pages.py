@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, identified
 from halftruth_collector.charts.rendering import to_svg
-from halftruth_shared.analyses.charts import EstimateChart
 from halftruth_shared.analyses.reading import fields
 from halftruth_shared.protocol.reports import Report
+from halftruth_shared.results.charts import EstimateChart
 from PIL import Image
 from playwright.sync_api import expect
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, Literal, TypeVar, cast, get_args
 
 import msgspec
 import numpy as np
@@ -19,15 +19,21 @@ from halftruth_shared.analyses.base import (
     Missing,
     ModelFit,
 )
-from halftruth_shared.analyses.charts import Chart
-from halftruth_shared.analyses.claims import Claim, Test
-from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.itemsets import ItemsetEstimate
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.reading import Field, fields
-from halftruth_shared.analyses.showing import contradicted
 from halftruth_shared.analyses.waves import WavesQuery
-from halftruth_shared.analyses.wording import items
+from halftruth_shared.results import Block, Estimates, Key, Texts
+from halftruth_shared.results import Result as LongResult
+from halftruth_shared.results.charts import Chart
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.estimate import Estimate
+from halftruth_shared.results.layout import Grid as Grid
+from halftruth_shared.results.layout import grid
+from halftruth_shared.results.long_table import NUMBERS
+from halftruth_shared.results.presentation import present
+from halftruth_shared.results.showing import contradicted
+from halftruth_shared.results.wording import items
 
 from ..errors import TooFewReports
 from ..estimation import Counts, Estimator
@@ -131,8 +137,34 @@ class Counted:
         for question, options in self.survey.schema.options.items():
             if any(option.name in names for option in options):
                 names.add(question)
+        if isinstance(result, LongResult):
+            return cast(R, without_errors_of(result, names, possible=self._few))
         kept: R = without_errors(result, names, possible=self._few)
         return kept
+
+    def result(
+        self,
+        query: Q,
+        keys: Sequence[Key],
+        estimates: Estimates | Sequence[Estimates],
+        **more: Any,
+    ) -> LongResult[Q]:
+        """Return the result of a query: its provenance with keys and columns of estimates.
+
+        Parameters
+        ----------
+        query : Query
+        keys : sequence of Key
+        estimates : Estimates, or sequence of these
+            Several are one after the other.
+        **more
+            Further fields of the result.
+        """
+        if not isinstance(estimates, Estimates):
+            estimates = Estimates.concatenate(estimates)
+        return LongResult(
+            **self.origin(), query=query, keys=list(keys), estimates=estimates, **more
+        )
 
     def model(
         self,
@@ -334,6 +366,48 @@ def without_errors(value: Any, names: Collection[str], *, possible: bool) -> Any
     return msgspec.structs.replace(value, **changed)
 
 
+def without_errors_of(
+    result: LongResult[Any], names: Collection[str], *, possible: bool
+) -> LongResult[Any]:
+    """Return a result without what rests on questions whose reports no shares explain.
+
+    Parameters
+    ----------
+    result : Result
+    names : collection of str
+        These questions. Rows about other questions stay.
+    possible : bool
+        Whether values are those of the closest possible shares; others are left out.
+    """
+    table = result.estimates
+    known, about = np.zeros((2, len(table)), dtype=bool)
+    for key in result.keys:
+        there = key.values.ids >= 0
+        known |= there & (key.kind != "text")
+        if key.kind == "answer" and key.question is not None:
+            about |= there & (key.question in names)
+        elif key.kind == "question":
+            about |= np.array([each in names for each in key.values])
+        elif key.kind == "answers":
+            about |= np.array([bool(set(names) & set(each or ())) for each in key.values])
+    bad = about | ~known
+    columns = {name: getattr(table, name) for name in table.__struct_fields__}
+    for name in NUMBERS:
+        if columns[name] is not None and name != "value":
+            columns[name] = np.where(bad, np.nan, columns[name])
+    for name, text in (("set", None), ("reliability", "not usable")):
+        texts = [text if b else old for b, old in zip(bad, table.texts(name), strict=True)]
+        columns[name] = Texts.of(texts)
+    if not possible:
+        shares = table.texts("quantity").equals("support")
+        columns["value"] = np.where(
+            bad, np.where(shares, np.clip(table.value, 0, 1), np.nan), table.value
+        )
+        reasons = zip(bad & ~shares, table.texts("undefined"), strict=True)
+        columns["undefined"] = Texts.of([_UNEXPLAINED if b else old for b, old in reasons])
+    return msgspec.structs.replace(result, estimates=Estimates(**columns), covariance=None)
+
+
 def _keys(said: str | Mapping[str, Any]) -> list[str]:
     return [said] if isinstance(said, str) else list(said)
 
@@ -370,15 +444,8 @@ class Rows(Sequence[Sequence[object]]):
         return [*map(self._row, chosen)] if isinstance(place, slice) else self._row(chosen)
 
 
-@dataclass(frozen=True)
-class Grid:
-    """A table for people: a header, and rows of as many cells.
-
-    An empty first cell repeats the one above it, wherever the row is sorted to.
-    """
-
-    header: Sequence[str]
-    rows: Sequence[Sequence[object]]
+def _no_grid(_: Any) -> Grid:
+    return Grid([], [])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -400,6 +467,8 @@ class Analysis(Generic[Q, R]):
         Initial query of a page about a survey; also the example in OpenAPI.
     grid : callable
         The result as a table for people.
+    layout : callable
+        How the rows of a result are arranged in tables and charts.
     decide : callable
         The tests and claims of a computed result: every decision about what its headline states.
     state : callable
@@ -435,7 +504,8 @@ class Analysis(Generic[Q, R]):
     title: str
     compute: Callable[[Counted, Q], R]
     start: Callable[[Survey], Q]
-    grid: Callable[[R], Grid]
+    grid: Callable[[R], Grid] = _no_grid
+    layout: Callable[[R], list[Block]] | None = None
     of_people: Callable[[Survey, Q, Callable[[Sequence[str]], Array]], R] | None = None
     decide: Callable[[R], tuple[list[Test], list[Claim]]] = lambda _: ([], [])
     state: Callable[[R, Claim], str] = lambda _, __: ""
@@ -449,6 +519,7 @@ class Analysis(Generic[Q, R]):
     offer: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
     applies: Callable[[Survey], bool] = lambda _: True
+    pictured: bool = True
     place: PlaceName = "Explore"
     order: int = 100
 
@@ -461,15 +532,35 @@ class Analysis(Generic[Q, R]):
             restricted.check()
             result = compute(restricted, query)
             # Nothing is claimed of reports that no shares explain.
-            return restricted.judged(result) if result.contradictions else self._decided(result)
+            if result.contradictions:
+                return self.described(restricted.judged(result))
+            return self._decided(result)
 
         object.__setattr__(self, "compute", checked)
+        if (layout := self.layout) is not None:
+            object.__setattr__(self, "grid", lambda result: grid(result, layout(result)[0]))
+        if self.layout is not None and self.pictured:
+            object.__setattr__(self, "chart", self._chart)
         if (of_people := self.of_people) is not None:
             object.__setattr__(self, "of_people", lambda *of: self._decided(of_people(*of)))
 
     def _decided(self, result: R) -> R:
         tests, claims = self.decide(result)
-        return msgspec.structs.replace(result, tests=tests, claims=claims)
+        return self.described(msgspec.structs.replace(result, tests=tests, claims=claims))
+
+    def _chart(self, result: Any) -> Chart | None:
+        described: Any = self.described(result)
+        return present(described).chart
+
+    def described(self, result: R) -> R:
+        """Return a result, with names or labels, with its headline and its layout."""
+        if self.layout is None:
+            return result
+        layout = self.layout(result)
+        described: R = msgspec.structs.replace(
+            result, layout=layout, headline=self.headline(result)
+        )
+        return described
 
     def headline(self, result: R) -> str:
         """State the claims of a result, with which its page begins."""

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy
-from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.regression import Coefficient, RegressionQuery
+from halftruth_shared.results import QUANTITIES
+from halftruth_shared.results.estimate import Estimate
 
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.equation import Equation
 from ..estimation.estimates import estimates
-from ..estimation.intervals import NUMBER, RATIO, ConfidenceSets, fieller_sets
+from ..estimation.intervals import ConfidenceSets, fieller_sets
 from ..estimation.regression import Regression
 from ..estimation.reliability import NOT, grades
 
@@ -44,11 +45,12 @@ def coefficients_of(
     grade = np.where(untested, NOT, grades(margins, ratio=odds_scale))
     # An end may be too far for a number, and then there is no interval.
     near = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
-    ratios = estimates(Estimate, RATIO, odds[0], half_widths * np.nan, tuple(near), grade=grade)
+    of_odds = QUANTITIES["odds_ratio"]
+    ratios = estimates(Estimate, of_odds, odds[0], half_widths * np.nan, tuple(near), grade=grade)
     first = [term[0] if term else None for term in terms]
     return estimates(
         Coefficient,
-        NUMBER,
+        QUANTITIES["coefficient"],
         fit.coefficients,
         fit.standard_error,
         sets,
@@ -71,5 +73,5 @@ def _effects(fit: Regression, quantile: float) -> list[Estimate | None]:
     for number, (value, error) in enumerate(zip(fit.effects, fit.effect_errors, strict=True), 1):
         error = np.nan if np.isnan(fit.z[number]) else error
         ends = value - quantile * error, value + quantile * error
-        [effects[number]] = estimates(Estimate, NUMBER, value, error, ends)
+        [effects[number]] = estimates(Estimate, QUANTITIES["marginal_effect"], value, error, ends)
     return effects

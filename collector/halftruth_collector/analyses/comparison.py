@@ -1,66 +1,53 @@
 """Shares of one answer in several groups, compared."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema, Survey
 from halftruth_shared.analyses import Query
-from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel, Reference
-from halftruth_shared.analyses.claims import Claim, Test
-from halftruth_shared.analyses.comparison import (
-    ComparisonQuery,
-    ComparisonResult,
-    GroupComparison,
-    GroupShare,
-)
+from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from halftruth_shared.analyses.distribution import DistributionQuery
-from halftruth_shared.analyses.estimate import Estimate
-from halftruth_shared.analyses.wording import (
-    interval_in_words,
-    items,
-    number,
-    number_in_words,
-    p_value,
-    percent,
-    quoted_items,
-    with_interval,
-)
 from halftruth_shared.attribute import OPTION
 from halftruth_shared.errors import listing
+from halftruth_shared.results import (
+    QUANTITIES,
+    Block,
+    Caveat,
+    Estimates,
+    Key,
+    Quantity,
+    Result,
+    Show,
+    Texts,
+    note,
+)
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.layout import in_words
+from halftruth_shared.results.wording import items, quoted_items
 from msgspec.structs import replace
 
 from ..estimation.answers import category_code
+from ..estimation.bounds import Array
 from ..estimation.contrasts import (
-    Estimates,
+    Contrasts,
     Groups,
     compare_groups,
     shares_of,
     trend_of,
     trend_weights,
 )
-from ..estimation.estimates import covariance_of, estimates
-from ..estimation.intervals import DIFFERENCE, RATIO, SHARE, Quantity
+from ..estimation.estimates import columns, covariance_of
+from ..estimation.intervals import SHARE
+from ..estimation.selection import adjusted_p_values
 from . import sentences
-from .base import Analysis, Counted, Grid, clearest, middle_answer
-from .deciding import (
-    as_selected,
-    count_in_words,
-    decide_each,
-    p_in_words,
-    sign,
-    tested_by,
-    with_adjusted,
-)
-
-E = TypeVar("E", bound=Estimate)
-
-_EFFECTS = {"difference": "difference", "risk_ratio": "risk ratio", "odds_ratio": "odds ratio"}
+from .base import Analysis, Counted, clearest, middle_answer
+from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
 
 
-def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
-    """Comparisons from the table of the groups and the answer alone."""
+def compute(counted: Counted, query: ComparisonQuery) -> Result[ComparisonQuery]:
+    """Compare groups from the table of the groups and the answer alone."""
     schema = counted.estimator.schema
     name, category = _answer(schema, query)
     answered = schema.attributes[schema.position(name, "answer")]
@@ -78,41 +65,63 @@ def compute(counted: Counted, query: ComparisonQuery) -> ComparisonResult:
     groups = Groups.of_table(table, names, chosen, answer, query.target)
     effects = compare_groups(groups, reference, query.effect, query.confidence)
     every = [shares_of(groups, query.confidence), effects]
+    of_effect = QUANTITIES[query.effect]
+    parts = [
+        _columns(SHARE, every[0]),
+        _columns(of_effect, effects, adjusted=adjusted_p_values(effects.p_value, _tested(effects))),
+    ]
+    compared = [code for code in chosen if reference is None or code != chosen[reference]]
+    rows = [(code, -1) for code in chosen]
+    rows += [(code, -1 if reference is None else chosen[reference]) for code in compared]
     if query.trend:
         every.append(trend_of(groups, query.confidence))
+        of_trend = SHARE.contrast("trend", trend_weights(len(names)).tolist())
+        parts.append(_columns(of_trend, every[2]))
+        rows.append((-1, -1))
     gradient = np.vstack([each.gradient for each in every])
-    against = None if reference is None else names[reference]
-    of_trend = SHARE.contrast(trend_weights(len(names)).tolist())
-    compared = [group for group in names if group != against]
-    return ComparisonResult(
-        **counted.origin(),
-        query=query,
-        reference=against,
-        groups=[
-            *_estimates(
-                GroupShare,
-                SHARE,
-                every[0],
-                group=names,
-                base=(groups.reports * groups.base).tolist(),
-            )
+    covariance = gradient @ groups.covariance @ gradient.T
+    parts.append(columns(QUANTITIES["people"], groups.reports * groups.base))
+    rows += [(code, -1) for code in chosen]
+    people = len(chosen)
+    codes, against = np.transpose(rows)
+    known = attribute.categories
+    return counted.result(
+        query,
+        [
+            Key(name="group", kind="answer", question=query.groups, values=Texts(codes, known)),
+            Key(name="against", kind="answer", question=query.groups, values=Texts(against, known)),
         ],
-        comparisons=with_adjusted(
-            [
-                *_estimates(
-                    GroupComparison,
-                    DIFFERENCE if query.effect == "difference" else RATIO,
-                    effects,
-                    group=compared,
-                    against=[against] * len(compared),
-                )
-            ]
-        ),
-        trend=next(_estimates(Estimate, of_trend, every[2])) if query.trend else None,
-        covariance=covariance_of(gradient @ groups.covariance @ gradient.T)
+        parts,
+        caveats=[*_method(query, effects)],
+        covariance=covariance_of(covariance, np.full((people, people), np.nan))
         if query.covariance
         else None,
     )
+
+
+def _tested(effects: Contrasts) -> int:
+    return int(np.isfinite(effects.p_value).sum()) or 1
+
+
+def _columns(of: Quantity, each: Contrasts, adjusted: Array | None = None) -> Estimates:
+    return columns(
+        of,
+        each.value,
+        each.standard_error,
+        (each.lower, each.upper),
+        p_value=each.p_value,
+        adjusted=adjusted,
+        undefined=each.undefined,
+    )
+
+
+def _method(query: ComparisonQuery, effects: Contrasts) -> Iterator[Caveat]:
+    """Say how intervals and p-values of comparisons are to be read."""
+    if np.isposinf(effects.upper).any():
+        yield note("open ratios")
+    if len(effects.value) > 1:
+        yield note("adjusted", rate=1 - query.confidence, what="comparison")
+    yield note("p-values of shares", by_model=query.estimate == "model")
 
 
 def _answer(schema: Schema, query: ComparisonQuery) -> tuple[str, str]:
@@ -151,142 +160,74 @@ def _reference(attribute: Attribute, chosen: Sequence[int], name: str | None) ->
     return chosen.index(code)
 
 
-def _estimates(kind: type[E], of: Quantity, columns: Estimates, **fields: Any) -> Iterator[E]:
-    return estimates(
-        kind,
-        of,
-        columns.value,
-        columns.standard_error,
-        (columns.lower, columns.upper),
-        p_value=columns.p_value,
-        undefined=columns.undefined,
-        **fields,
-    )
-
-
-def grid(result: ComparisonResult) -> Grid:
-    """Table of the groups' shares and comparisons."""
-    query, level = result.query, sentences.level(result.query.confidence)
-    effects = {compared.group: compared for compared in result.comparisons}
-    return Grid(
-        [
-            query.groups,
-            "people, about",
-            f"share of {items(query.answer)}",
-            level,
-            "compared with",
-            f"{_EFFECTS[query.effect]}{' in points' if _in_points(result) else ''}",
-            level,
-            "adjusted p-value" if len(result.comparisons) > 1 else "p-value",
-        ],
-        [
-            [
-                each.group,
-                number(each.base, 0),
-                *sentences.share_cells(each),
-                *_compared(result, effects.get(each.group)),
-            ]
-            for each in result.groups
-        ],
-    )
-
-
-def _compared(result: ComparisonResult, comparison: GroupComparison | None) -> list[str]:
-    if comparison is None:
-        return ["", "", "", ""]
-    return [
-        _other(comparison),
-        *sentences.number_cells(_scaled(result, comparison)),
-        p_value(comparison.adjusted),
-    ]
-
-
-def _other(comparison: GroupComparison) -> str:
-    return "all others" if comparison.against is None else comparison.against
-
-
-def _in_points(result: ComparisonResult) -> bool:
-    return result.query.effect == "difference"
-
-
-def _scaled(result: ComparisonResult, effect: Estimate) -> Estimate:
-    """An effect for display: differences in percentage points."""
-    return sentences.points(effect) if _in_points(result) else effect
-
-
-def chart(result: ComparisonResult) -> EstimateChart:
-    """Shares of the groups, below them the effects with a line where there is no difference."""
+def layout(result: Result[ComparisonQuery]) -> list[Block]:
+    """Arrange a line for each group: its size, its share, and how that compares."""
     query = result.query
-    shares = [sentences.drawn(each.group, each) for each in result.groups]
-    effects = [
-        sentences.drawn(f"{each.group}, against {_other(each)}", _scaled(result, each))
-        for each in result.comparisons
+    adjusted = len(result.places(query.effect)) > 1
+    p = "adjusted_p_value" if adjusted else "p_value"
+    compared = ["against"] if query.reference is not None or not adjusted else []
+    of_effect = Show(quantity=query.effect, parts=[*compared, "value", "interval", p])
+    if not compared:
+        label = f"{QUANTITIES[query.effect].title} from all others"
+        of_effect = replace(of_effect, label=label)
+    what = items(query.answer)
+    blocks = [
+        Block(
+            title=f"{what} · by {sentences.quoted(query.groups)}",
+            lines=["group"],
+            shows=[
+                Show(quantity="people", parts=["value"], drawn=False),
+                Show(quantity="share", label=f"share of {what}"),
+                of_effect,
+            ],
+            picture="dots",
+        )
     ]
-    axis = Axis("percentage points") if _in_points(result) else Axis("ratio", scale="log")
-    line = Reference(0 if _in_points(result) else 1, "no difference")
-    heading = f"{_EFFECTS[query.effect].capitalize()} of the shares"
-    panels = [
-        Panel(Axis("share of the group", shares=True), tuple(shares), f"Share: {_what(result)}"),
-        Panel(axis, tuple(effects), heading, line),
-    ]
-    if result.trend is not None:
-        row = sentences.drawn("from one group to the next", sentences.points(result.trend))
-        points = Axis("percentage points")
-        panels.append(Panel(points, (row,), "Average change", Reference(0, "no trend")))
-    return EstimateChart(
-        title=sentences.title(result, _what(result), f"by {sentences.quoted(query.groups)}"),
-        notes=(
-            *sentences.notes(result, [*shares, *effects]),
-            *warnings(result),
-        ),
-        panels=tuple(panels),
-    )
+    if query.trend:
+        shows = [Show(quantity="trend", parts=["value", "interval", "p_value"])]
+        blocks.append(Block(title="Trend", shows=shows, picture="dots"))
+    return blocks
 
 
-def _what(result: ComparisonResult) -> str:
-    return items(result.query.answer)
-
-
-def decide(result: ComparisonResult) -> tuple[list[Test], list[Claim]]:
-    """Which groups differ, from the p-values of the comparisons."""
-    none = 0.0 if _in_points(result) else 1.0
-    tests, claims = decide_each(
+def decide(result: Result[ComparisonQuery]) -> tuple[list[Test], list[Claim]]:
+    """Decide which groups differ, by the p-values of the comparisons."""
+    query = result.query
+    tests, claims = decide_rows(
+        result,
         "different",
-        [*enumerate(result.comparisons, start=len(result.groups))],
-        name="Wald" if result.query.estimate == "model" else "score",
-        rate=1 - result.query.confidence,
-        direction=lambda i: sign(result.comparisons[i].value, none),
+        result.places(query.effect),
+        name="Wald" if query.estimate == "model" else "score",
+        rate=1 - query.confidence,
     )
     return tests, [claim if claim.by_rate else _with_shares(result, claim) for claim in claims]
 
 
-def _with_shares(result: ComparisonResult, claim: Claim) -> Claim:
+def _with_shares(result: Result[ComparisonQuery], claim: Claim) -> Claim:
     """Add the usable shares that a difference is of to what is claimed."""
     if claim.kind != "different":
         return claim
-    each = result.comparisons[claim.rows[0] - len(result.groups)]
+    each = result.rows[claim.rows[0]]
     shares = [
-        row
-        for row, share in enumerate(result.groups)
-        if share.group in (each.group, each.against) and share.reliability != "not usable"
+        int(place)
+        for place in result.places("share")
+        if (share := result.rows[place])["group"] in (each["group"], each["against"])
+        and share.reliability != "not usable"
     ]
     return replace(claim, rows=[*claim.rows, *shares])
 
 
-def state(result: ComparisonResult, claim: Claim) -> str:
+def state(result: Result[ComparisonQuery], claim: Claim) -> str:
     """State a difference with the usable shares that it is of, or that none is significant."""
     what, groups = quoted_items(result.query.answer), result.query.groups
     if claim.kind == "untested":
         return f"Whether groups differ in {what} cannot be tested with these reports."
     if claim.by_rate:
         return count_in_words(claim, "differences")
-    row, *of_shares = claim.rows
-    p, each = p_in_words(tested_by(result, claim)), result.comparisons[row - len(result.groups)]
-    here = quoted_items({groups: each.group})
-    other = quoted_items({groups: each.against}) if each.against else "all others"
-    name = _EFFECTS[result.query.effect]
-    shown = _scaled(result, as_selected(each, claim))
-    said = f"{with_interval(shown)}{' points' if _in_points(result) else ''}"
+    p, each = p_in_words(tested_by(result, claim)), result.rows[claim.rows[0]]
+    here, against = quoted_items({groups: each["group"]}), each["against"]
+    other = quoted_items({groups: against}) if against else "all others"
+    name = QUANTITIES[result.query.effect].title
+    said = in_words(as_selected(each, claim))
     if each.reliability == "not usable":
         said = "too imprecise to use"
     if claim.kind == "none found":
@@ -295,54 +236,15 @@ def state(result: ComparisonResult, claim: Claim) -> str:
             f" {other}, {name} {said}."
         )
     often = {None: "not as often", "more": "more often", "less": "less often"}[claim.direction]
-    where = "where" if each.against else "among"
+    where = "where" if against else "among"
     shares = "; ".join(
-        f"{sentences.of_share(share)} where {quoted_items({groups: share.group})}"
-        for share in (result.groups[place] for place in of_shares)
+        f"{in_words(share)} where {quoted_items({groups: share['group']})}"
+        for share in (result.rows[place] for place in claim.rows[1:])
     )
     return (
         f"{what} occurs {often} where {here} than {where} {other}: {name} {said}, {p}."
         f"{f' Shares: {shares}.' if shares else ''}"
     )
-
-
-def warnings(result: ComparisonResult) -> list[str]:
-    """Warn of estimates that are undefined or too uncertain."""
-    named: list[tuple[str, Estimate]] = [
-        *((f"share of {each.group}", each) for each in result.groups),
-        *((f"{each.group} against {_other(each)}", each) for each in result.comparisons),
-        *([] if result.trend is None else [("trend", result.trend)]),
-    ]
-    return [*sentences.undefined(named), *sentences.too_uncertain(named)]
-
-
-def interpretation(result: ComparisonResult) -> list[str]:
-    """Describe the trend, and interpret intervals and p-values."""
-    query, lines = result.query, []
-    if result.trend is not None and result.trend.value is not None:
-        trend = sentences.points(result.trend)
-        lines.append(
-            f"Trend in the order of the groups: {number_in_words(trend)} percentage points"
-            f" from each to the next on average ({interval_in_words(trend)}),"
-            f" p-value {p_value(trend.p_value)}."
-        )
-    if any(each.interval and each.interval[1] is None for each in result.comparisons):
-        lines.append(
-            "Where a denominator is not significantly above zero, its ratio has no upper end."
-        )
-    if len(result.comparisons) > 1:
-        lines.append(
-            "Each interval is for one comparison by itself. Adjusted p-values are false discovery"
-            f" rates among all comparisons: those up to {percent(1 - query.confidence)} are"
-            " significant."
-        )
-    tests = "Wald tests by the model" if query.estimate == "model" else "score tests"
-    lines.append(
-        f"p-values are of {tests} and assume equal shares, so they can disagree with the interval."
-        " A large p-value is no evidence that shares are equal: perturbation hides small"
-        " differences."
-    )
-    return lines
 
 
 def further(survey: Survey, query: ComparisonQuery) -> list[Query[Any]]:
@@ -377,12 +279,9 @@ ANALYSIS = Analysis(
     title="Comparison of groups",
     compute=compute,
     start=start,
-    grid=grid,
+    layout=layout,
     decide=decide,
     state=state,
-    chart=chart,
-    warnings=warnings,
-    interpretation=interpretation,
     further=further,
     together=2,
     place="Compare",

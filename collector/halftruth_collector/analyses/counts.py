@@ -1,8 +1,8 @@
 """Counts of perturbed reports."""
 
-from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.counts import CountedReport, CountsQuery, CountsResult
-from halftruth_shared.analyses.wording import number
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.wording import number
 
 from . import sentences
 from .base import Analysis, Counted, Grid

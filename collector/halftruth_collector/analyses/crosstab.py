@@ -8,8 +8,6 @@ import numpy as np
 import scipy
 from halftruth_shared import Attribute, ParameterError
 from halftruth_shared.analyses.base import Items, MeasureEstimate
-from halftruth_shared.analyses.charts import Axis, Chart, EstimateChart, HeatMap, Mark, Panel
-from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.crosstab import (
     CrosstabBase,
     CrosstabCell,
@@ -17,9 +15,13 @@ from halftruth_shared.analyses.crosstab import (
     CrosstabResult,
     IndependenceOutcome,
 )
-from halftruth_shared.analyses.estimate import Estimate
-from halftruth_shared.analyses.showing import CONTRADICTED
-from halftruth_shared.analyses.wording import (
+from halftruth_shared.attribute import OPTION
+from halftruth_shared.results import QUANTITIES
+from halftruth_shared.results.charts import Axis, Chart, EstimateChart, HeatMap, Mark, Panel
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.estimate import Estimate
+from halftruth_shared.results.showing import CONTRADICTED
+from halftruth_shared.results.wording import (
     estimate_in_words,
     items,
     number,
@@ -28,7 +30,6 @@ from halftruth_shared.analyses.wording import (
     value,
     with_interval,
 )
-from halftruth_shared.attribute import OPTION
 from msgspec.structs import replace
 
 from ..estimation.answers import present_items
@@ -36,7 +37,7 @@ from ..estimation.association import in_order, known_covariance
 from ..estimation.bounds import Array, normal_quantile, optional
 from ..estimation.estimates import covariance_of, estimates
 from ..estimation.independence import Departures, IndependenceTest
-from ..estimation.intervals import SHARE, Quantity, table_intervals
+from ..estimation.intervals import SHARE, table_intervals
 from ..estimation.ratios import ConditionalShares, conditional_covariance, conditional_shares
 from ..estimation.selection import adjusted_p_values
 from ..estimation.variances import error_parts
@@ -243,7 +244,7 @@ def _bases(counted: Counted, query: CrosstabQuery, base_axes: Sequence[int]) -> 
 
 def _people(counted: Counted, people: Array, lower: Array, upper: Array) -> Iterator[Estimate]:
     reports = float(counted.counts.reports)
-    of = Quantity(0.0, reports, unit=reports)
+    of = QUANTITIES["people"].within(0.0, reports, reports)
     return estimates(Estimate, of, people, np.full(people.shape, np.nan), (lower, upper))
 
 

@@ -1,14 +1,17 @@
 """Decisions that a headline states, and how it says by which test."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from halftruth_shared.analyses.base import Result
-from halftruth_shared.analyses.claims import Claim, ClaimKind, Test
-from halftruth_shared.analyses.estimate import Estimate
-from halftruth_shared.analyses.wording import number, percent
+from halftruth_shared.results import Result as LongResult
+from halftruth_shared.results import quantity
+from halftruth_shared.results.claims import Claim, ClaimKind, Test
+from halftruth_shared.results.estimate import Estimate
+from halftruth_shared.results.wording import number, percent
 from msgspec.structs import replace
+from numpy.typing import ArrayLike
 
 from ..estimation.bounds import normal_quantile, optional
 from ..estimation.selection import adjusted_p_values, discoveries
@@ -115,6 +118,70 @@ def as_selected(estimate: E, claim: Claim) -> E:
     return estimate if claim.interval is None else replace(estimate, interval=claim.interval)
 
 
+def decide_rows(
+    result: LongResult[Any],
+    kind: ClaimKind,
+    places: ArrayLike,
+    *,
+    name: str,
+    rate: float,
+    candidates: int | None = None,
+) -> tuple[list[Test], list[Claim]]:
+    """Decide which of some rows of a result differ from no effect, by their p-values.
+
+    The most significant one is named where it is significant among all (Bonferroni). The others are
+    counted by their false discovery rate, as a table marks them.
+
+    Parameters
+    ----------
+    result : Result
+    kind : str
+        What is claimed of an estimate that differs.
+    places : array_like of int
+        The rows that were tested.
+    name : str
+        Name of the test.
+    rate : float
+        Level of the test, and false discovery rate.
+    candidates : int, optional
+        Number of hypotheses; by default that of the rows with a p-value.
+
+    Returns
+    -------
+    tests : list of Test
+    claims : list of Claim
+        The direction of a claim is the sign of the test statistic where there is one, and else of
+        the estimate.
+    """
+    rows, table = np.asarray(places), result.estimates
+    p_values = table.numbers("p_value")[rows]
+    tested = np.isfinite(p_values)
+    if not tested.any():
+        return [], [Claim(kind="untested", count=len(rows))]
+    rows, p_values = rows[tested], p_values[tested]
+    many = len(rows) if candidates is None else candidates
+    best, found = int(np.argmin(p_values)), discoveries(p_values, rate, many)
+    test = Test(name=name, p_value=min(1.0, many * float(p_values[best])), hypotheses=many)
+    row = int(rows[best])
+    interval = interval_of_selected(result.rows[row], rate, many)
+    if not found.any():
+        none = Claim(kind="none found", rows=[row], test=0, count=many, interval=interval)
+        return [test], [none]
+    claims = []
+    if (test.p_value or 0.0) <= rate:
+        statistic = table.numbers("statistic")[row]
+        at = quantity(table.texts("quantity")[row] or "").no_effect or 0.0
+        way = sign(float(table.value[row]), at) if np.isnan(statistic) else sign(statistic)
+        claims.append(
+            Claim(kind=kind, rows=[row], test=0, rate=rate, direction=way, interval=interval)
+        )
+    if not claims or found.sum() > 1:
+        claims.append(
+            Claim(kind=kind, rows=rows[found].tolist(), rate=rate, by_rate=True, count=many)
+        )
+    return [test], claims
+
+
 def with_adjusted(estimates: Sequence[E], candidates: int | None = None) -> list[E]:
     """Add the smallest false discovery rates at which each of several estimates is significant.
 
@@ -137,7 +204,9 @@ def with_adjusted(estimates: Sequence[E], candidates: int | None = None) -> list
 
 def sign(value: float | None, none: float = 0.0) -> Direction | None:
     """Direction in which a number differs from no effect; None where it is not known."""
-    return None if value is None or value == none else "more" if value > none else "less"
+    if value is None or value == none or value != value:
+        return None
+    return "more" if value > none else "less"
 
 
 def tested_by(result: Result, claim: Claim) -> Test:

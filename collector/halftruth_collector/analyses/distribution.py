@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy
 from halftruth_shared import ParameterError, Survey
-from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel
-from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.distribution import (
     DistributionQuery,
     DistributionResult,
@@ -16,9 +14,12 @@ from halftruth_shared.analyses.distribution import (
     OrderedShare,
     QuantileEstimate,
 )
-from halftruth_shared.analyses.estimate import Estimate
-from halftruth_shared.analyses.wording import number, with_interval
 from halftruth_shared.errors import listing
+from halftruth_shared.results import Quantity
+from halftruth_shared.results.charts import Axis, EstimateChart, Mark, Panel
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.estimate import Estimate
+from halftruth_shared.results.wording import number, with_interval
 from msgspec.structs import replace
 
 from ..estimation.answers import answered, answers_of
@@ -33,7 +34,7 @@ from ..estimation.distribution import (
     scale_of,
 )
 from ..estimation.estimates import estimates
-from ..estimation.intervals import SHARE, Quantity, deviation_of, mean_of
+from ..estimation.intervals import SHARE, deviation_of, mean_of
 from . import sentences
 from .base import Analysis, Counted, Grid, errors_naming
 from .deciding import as_selected, count_in_words, decide_each, p_in_words, sign, tested_by
@@ -118,7 +119,7 @@ def _differences(
     half_widths = normal_quantile(1 - query.confidence) * errors
     differences = estimates(
         Estimate,
-        mean_of(scale.values).contrast([1, -1]),
+        mean_of(scale.values).contrast("mean_difference", [1, -1]),
         values,
         errors,
         (values - half_widths, values + half_widths),

@@ -5,15 +5,15 @@ from dataclasses import replace
 from typing import get_args
 
 from halftruth_shared.analyses.base import Decision
-from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel, Reference
-from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
-from halftruth_shared.analyses.wording import items, number, percent, quoted_items
+from halftruth_shared.results.charts import Axis, EstimateChart, Panel, Reference
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.wording import items, number, percent, quoted_items
 
 from ..estimation.selection import listed_alpha
 from . import sentences, verdicts
 from .base import Analysis, Counted, asked
-from .shares import ends_at
+from .shares import end_at
 from .work import affordable_length, check_lengths
 
 #: Most itemsets in a chart.
@@ -146,7 +146,7 @@ def state(result: ItemsetsResult, claim: Claim) -> str:
 def _least(result: ItemsetsResult, itemset: ItemsetEstimate) -> float:
     """Lower bound of a support at a level that holds for the best of all candidates."""
     alpha = listed_alpha(result.query.confidence, 1, result.candidates)
-    return ends_at(alpha, itemset, result.query.estimate)[0]
+    return end_at(alpha, itemset, result.query.estimate)[0]
 
 
 def _rate(result: ItemsetsResult) -> str:

@@ -15,6 +15,8 @@ import msgspec
 from halftruth_shared import Attribute, Survey
 from halftruth_shared.analyses import Result
 from halftruth_shared.analyses.base import Answers
+from halftruth_shared.results import AnswerSets, Caveat, Key, Texts
+from halftruth_shared.results import Result as LongResult
 from msgspec import inspect
 
 R = TypeVar("R", bound=Result)
@@ -92,8 +94,49 @@ def labelled(result: R, survey: Survey, *languages: str) -> R:
     Result
         For tables, charts and sentences alone, with the survey's title in place of its id.
     """
-    replaced: R = _of_struct(result, Labels.of(survey, *languages))
+    labels = Labels.of(survey, *languages)
+    replaced: R = _of_struct(result, labels)
+    if isinstance(result, LongResult):
+        replaced = msgspec.structs.replace(
+            replaced,
+            query=_of_struct(result.query, labels),
+            keys=[_key(key, result, labels) for key in result.keys],
+            caveats=[_caveat(caveat, labels) for caveat in result.caveats],
+        )
     return msgspec.structs.replace(replaced, survey=survey.title_in(*languages))
+
+
+def _key(key: Key, result: LongResult[Any], labels: Labels) -> Key:
+    """Return a key with labels: of a question, of its answers, or of sets of answers."""
+    values, title = key.values, labels.questions.get(key.name, key.label)
+    if isinstance(values, AnswerSets):
+        values = values.renamed(labels.questions, labels.answers)
+    elif key.kind == "question" and isinstance(values, Texts):
+        values = values.renamed(labels.questions)
+    elif key.kind == "answer" and key.question is not None and isinstance(values, Texts):
+        values = values.renamed(labels.answers.get(key.question, {}))
+    elif key.kind == "answer":
+        [questions] = [each for each in result.keys if each.kind == "question"]
+        values = Texts.of(
+            [
+                answer and labels.answers.get(question, {}).get(answer, answer)
+                for question, answer in zip(questions.values, values, strict=True)
+            ]
+        )
+    return msgspec.structs.replace(key, values=values, label=title)
+
+
+def _caveat(caveat: Caveat, labels: Labels) -> Caveat:
+    """Return a caveat with the labels of the questions and answers that it names."""
+    values = dict(caveat.values)
+    for name, value in values.items():
+        if name == "question":
+            values[name] = labels.questions.get(value, value)
+        elif name == "questions":
+            values[name] = [labels.questions.get(each, each) for each in value]
+        elif name == "answers":
+            values[name] = labels.items(value)
+    return msgspec.structs.replace(caveat, values=values)
 
 
 #: Replaces names in a value by labels; categories in it belong to the attribute of a name.

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.base import MeasureEstimate
-from halftruth_shared.analyses.charts import (
+from halftruth_shared.analyses.measures import Association, MeasuresQuery, MeasuresResult
+from halftruth_shared.results.charts import (
     Axis,
     Chart,
     EstimateChart,
@@ -15,9 +16,8 @@ from halftruth_shared.analyses.charts import (
     Reference,
     Scale,
 )
-from halftruth_shared.analyses.claims import Claim, Test
-from halftruth_shared.analyses.measures import Association, MeasuresQuery, MeasuresResult
-from halftruth_shared.analyses.wording import number, p_value, percent, with_interval
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.wording import number, p_value, percent, with_interval
 
 from ..estimation.answers import present_items
 from . import sentences

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Survey
-from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.microdata import (
     MicrodataQuery,
     MicrodataResult,
     Variable,
     WeightedRow,
 )
-from halftruth_shared.analyses.wording import number
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.wording import number
 
 from ..estimation.calibration import known_margins
 from ..estimation.model.records import raked, weighted_records

@@ -7,9 +7,6 @@ import msgspec
 import numpy as np
 from halftruth_shared import Attribute, HalftruthError
 from halftruth_shared.analyses.base import DayCount
-from halftruth_shared.analyses.charts import Axis, EstimateChart, Panel
-from halftruth_shared.analyses.claims import Claim, Test
-from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.overview import (
     AnswerShare,
     OverviewQuery,
@@ -17,8 +14,11 @@ from halftruth_shared.analyses.overview import (
     QuestionOverview,
 )
 from halftruth_shared.analyses.weighted import WeightedResult
-from halftruth_shared.analyses.wording import half_width, number, with_interval
 from halftruth_shared.attribute import OPTION
+from halftruth_shared.results.charts import Axis, EstimateChart, Panel
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.estimate import Estimate
+from halftruth_shared.results.wording import half_width, number, with_interval
 
 from ..estimation import Estimator
 from ..estimation.bounds import TOO_SMALL, normal_quantile
@@ -144,7 +144,7 @@ def _mean_number(
     if np.isnan(mean):
         return Estimate(undefined=f"who answered has a share {TOO_SMALL}")
     width = normal_quantile(1 - query.confidence) * error
-    of = mean_of([0, len(options)])
+    of = mean_of([0, len(options)], name="mean_number")
     return next(estimates(Estimate, of, mean, error, (mean - width, mean + width)))
 
 

@@ -5,6 +5,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from halftruth_shared.analyses.base import EstimatesResult
+from halftruth_shared.results import Result
+from halftruth_shared.results import presentation as results
+from halftruth_shared.results.presentation import Part
 
 from .base import Analysis, Grid
 from .sentences import basis, of_reports
@@ -31,6 +34,8 @@ class Presentation(NamedTuple):
     warnings : sequence of str
         Sentences to read before drawing conclusions.
     grid : Grid
+    parts : sequence of Part
+        Further tables.
     notes : sequence of str
         Further sentences.
     """
@@ -41,6 +46,7 @@ class Presentation(NamedTuple):
     warnings: Sequence[str]
     grid: Grid
     notes: Sequence[str]
+    parts: Sequence[Part] = ()
 
     @property
     def sentences(self) -> frozenset[str]:
@@ -62,6 +68,10 @@ def present(analysis: Analysis[Any, Any], result: Any) -> Presentation:
     Presentation
     """
     headline = analysis.headline(result)
+    if isinstance(result, Result):
+        shown = results.present(analysis.described(result), analysis.title)
+        first, *parts = shown.parts
+        return Presentation(*shown[:4], first.grid, shown.notes, parts)
     count, _, time = of_reports(result).partition(", ")
     # An answer that begins with their number needs no title that does.
     about = [time] if headline.startswith(count) else [count, time]

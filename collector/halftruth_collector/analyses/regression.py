@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import ModelFit
-from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel, Reference
-from halftruth_shared.analyses.claims import Claim, Test
-from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.regression import (
     Coefficient,
     RegressionEstimate,
     RegressionQuery,
     RegressionResult,
 )
-from halftruth_shared.analyses.wording import (
+from halftruth_shared.results.charts import Axis, EstimateChart, Mark, Panel, Reference
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.estimate import Estimate
+from halftruth_shared.results.wording import (
     UNDEFINED,
     estimate_in_words,
     interval_in_words,

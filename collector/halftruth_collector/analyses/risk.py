@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from halftruth_shared import EstimateError, Survey
-from halftruth_shared.analyses.charts import Axis, Curve, CurveChart, Reference
-from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.risk import RiskCell, RiskQuery, RiskResult, RiskSummary
-from halftruth_shared.analyses.wording import percent
+from halftruth_shared.results.charts import Axis, Curve, CurveChart, Reference
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.wording import percent
 
 from ..disclosure.linking import LinkingRisk, linking_risk_of, shape_of
 from ..estimation.bounds import Array

@@ -2,9 +2,9 @@
 
 from halftruth_shared import Survey
 from halftruth_shared.analyses.base import Source
-from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery, RulesResult
-from halftruth_shared.analyses.wording import (
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.wording import (
     estimate_in_words,
     interval_in_words,
     items,

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from halftruth_shared.analyses.base import EstimatesResult, Items, MeasureEstimate, Method, Row
-from halftruth_shared.analyses.charts import Mark
-from halftruth_shared.analyses.claims import Claim
-from halftruth_shared.analyses.estimate import Estimate
-from halftruth_shared.analyses.showing import SHARES
-from halftruth_shared.analyses.showing import basis as basis
-from halftruth_shared.analyses.showing import drawn as drawn
-from halftruth_shared.analyses.showing import level as level
-from halftruth_shared.analyses.showing import of_reports as of_reports
-from halftruth_shared.analyses.wording import (
+from halftruth_shared.results.charts import Mark
+from halftruth_shared.results.claims import Claim
+from halftruth_shared.results.estimate import Estimate
+from halftruth_shared.results.showing import SHARES
+from halftruth_shared.results.showing import basis as basis
+from halftruth_shared.results.showing import drawn as drawn
+from halftruth_shared.results.showing import level as level
+from halftruth_shared.results.showing import of_reports as of_reports
+from halftruth_shared.results.wording import (
     estimate_in_words,
     interval_in_words,
     number,
@@ -22,7 +22,7 @@ from halftruth_shared.analyses.wording import (
     value,
     with_interval,
 )
-from halftruth_shared.analyses.wording import quoted as quoted
+from halftruth_shared.results.wording import quoted as quoted
 from msgspec.structs import replace
 
 from .base import Grid, Rows

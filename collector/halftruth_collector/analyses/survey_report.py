@@ -8,12 +8,12 @@ from itertools import combinations
 
 import numpy as np
 from halftruth_shared import Protection, Survey
-from halftruth_shared.analyses.charts import Chart
-from halftruth_shared.analyses.claims import Claim
-from halftruth_shared.analyses.estimate import Interval, Reliability
 from halftruth_shared.analyses.overview import OverviewQuery, OverviewResult
-from halftruth_shared.analyses.showing import contradicted
-from halftruth_shared.analyses.wording import half_width, items, number, share, share_interval
+from halftruth_shared.results.charts import Chart
+from halftruth_shared.results.claims import Claim
+from halftruth_shared.results.estimate import Interval, Reliability
+from halftruth_shared.results.showing import contradicted
+from halftruth_shared.results.wording import half_width, items, number, share, share_interval
 
 from ..estimation.association import known_covariance
 from ..estimation.bounds import normal_quantile

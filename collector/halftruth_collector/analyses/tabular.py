@@ -7,8 +7,9 @@ from typing import Any
 
 from halftruth_shared.analyses import Result
 from halftruth_shared.analyses.base import Columns, Tabular, numbers, texts
-from halftruth_shared.analyses.showing import assumptions
-from halftruth_shared.analyses.wording import items
+from halftruth_shared.results import Result as LongResult
+from halftruth_shared.results.showing import assumptions
+from halftruth_shared.results.wording import items
 
 from ..errors import NotAcceptable
 
@@ -90,6 +91,11 @@ def _columns(result: Tabular) -> Columns:
 def _rows(result: Tabular) -> Iterator[tuple[Any, ...]]:
     if not isinstance(result, Result):
         return result.rows()
+    rows = (
+        zip(*result.column_lists(), strict=True)
+        if isinstance(result, LongResult)
+        else result.rows()
+    )
     query: Any = getattr(result, "query", None)
     beside = (
         result.reports,
@@ -99,7 +105,7 @@ def _rows(result: Tabular) -> Iterator[tuple[Any, ...]]:
         getattr(query, "missing", None),
         " ".join(assumptions(result)) or None,
     )
-    return ((*row, *beside) for row in result.rows())
+    return ((*row, *beside) for row in rows)
 
 
 def harmless(value: object) -> object:

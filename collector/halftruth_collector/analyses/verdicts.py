@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 from halftruth_shared.analyses.base import TypicalError
-from halftruth_shared.analyses.estimate import Reliability
 from halftruth_shared.analyses.itemsets import Precision
 from halftruth_shared.analyses.rules import RuleEstimate
-from halftruth_shared.analyses.wording import half_width, percent
+from halftruth_shared.results.estimate import Reliability
+from halftruth_shared.results.wording import half_width, percent
 
 from ..estimation.bounds import Array
 from ..estimation.reliability import (

@@ -176,7 +176,9 @@ def _add(result: WavesResult, rows: Rows, levels: Mapping[int, Levels]) -> None:
         since = _since(result.query, waves, place)
         if since is not None:
             weights = one_wave[place] - one_wave[since]
-            of_change = rows._replace(of=rows.of.contrast(weights.tolist()))
+            of_change = rows._replace(
+                of=rows.of.contrast(_CHANGED[rows.of.name][0], weights.tolist())
+            )
             change = contrast(every, weights)
             result.changes.extend(
                 _messages(WaveChange, of_change, change, wave=wave, since=waves[since])
@@ -184,8 +186,17 @@ def _add(result: WavesResult, rows: Rows, levels: Mapping[int, Levels]) -> None:
     # Of two waves the trend is the change.
     if len(waves) > 2:
         weights = slope_weights(every, waves)
-        of_trend = rows._replace(of=rows.of.contrast(weights.tolist()))
+        of_trend = rows._replace(of=rows.of.contrast(_CHANGED[rows.of.name][1], weights.tolist()))
         result.trends.extend(_messages(WaveTrend, of_trend, contrast(every, weights)))
+
+
+#: Change and trend of each quantity.
+_CHANGED = {
+    "share": ("share_change", "share_trend"),
+    "share_difference": ("share_change", "share_trend"),
+    "mean": ("mean_change", "mean_trend"),
+    "mean_difference": ("mean_change", "mean_trend"),
+}
 
 
 def _since(query: WavesQuery, waves: Sequence[int], place: int) -> int | None:

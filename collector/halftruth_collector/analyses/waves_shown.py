@@ -2,7 +2,14 @@
 
 from itertools import chain, pairwise
 
-from halftruth_shared.analyses.charts import (
+from halftruth_shared.analyses.waves import (
+    WaveChange,
+    WaveEstimate,
+    WaveLevel,
+    WavesResult,
+    WaveTrend,
+)
+from halftruth_shared.results.charts import (
     Axis,
     Curve,
     CurveChart,
@@ -11,15 +18,8 @@ from halftruth_shared.analyses.charts import (
     Panel,
     Reference,
 )
-from halftruth_shared.analyses.claims import Claim, Test
-from halftruth_shared.analyses.waves import (
-    WaveChange,
-    WaveEstimate,
-    WaveLevel,
-    WavesResult,
-    WaveTrend,
-)
-from halftruth_shared.analyses.wording import (
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.wording import (
     interval_in_words,
     number,
     number_in_words,

@@ -5,8 +5,6 @@ from itertools import islice
 
 import numpy as np
 from halftruth_shared import ParameterError, Survey
-from halftruth_shared.analyses.charts import EstimateChart
-from halftruth_shared.analyses.claims import Claim, Test
 from halftruth_shared.analyses.weighted import (
     WeightedAnswer,
     WeightedQuery,
@@ -14,7 +12,9 @@ from halftruth_shared.analyses.weighted import (
     WeightedResult,
     Weights,
 )
-from halftruth_shared.analyses.wording import (
+from halftruth_shared.results.charts import EstimateChart
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.wording import (
     number,
     p_value,
     percent,

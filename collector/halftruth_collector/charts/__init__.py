@@ -4,7 +4,7 @@
 draw nothing, and not everybody has installed it.
 """
 
-from halftruth_shared.analyses.charts import Chart
+from halftruth_shared.results.charts import Chart
 from markupsafe import Markup
 
 from ..errors import NotAcceptable

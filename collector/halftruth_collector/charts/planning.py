@@ -1,9 +1,9 @@
 """Chart of a plan: precision against the number of respondents."""
 
 import numpy as np
-from halftruth_shared.analyses.charts import Axis, Curve, CurveChart, Reference
 from halftruth_shared.analyses.plan import MechanismPlan, PlanResult
-from halftruth_shared.analyses.wording import half_width, number, percent
+from halftruth_shared.results.charts import Axis, Curve, CurveChart, Reference
+from halftruth_shared.results.wording import half_width, number, percent
 
 #: The axis goes from this part of the respondents planned for to this many times as many.
 _RANGE = 100.0

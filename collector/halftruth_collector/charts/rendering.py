@@ -13,13 +13,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from halftruth_shared import ParameterError
-from halftruth_shared.analyses.charts import Chart
+from halftruth_shared.results.charts import Chart
 
 from ..errors import NotAcceptable
 
 try:
     import matplotlib as mpl
-    from halftruth_shared.analyses.charts.drawing import SETTINGS, draw
+    from halftruth_shared.results.charts.drawing import SETTINGS, draw
 except ImportError:
     raise NotAcceptable(
         "charts: expected Matplotlib, which is not installed here"

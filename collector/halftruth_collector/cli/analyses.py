@@ -59,6 +59,8 @@ def _lines(analysis: Analysis[Any, Any], result: Any) -> Iterator[str]:
     shown = present(analysis, result)
     yield from filter(None, (shown.title, shown.headline, *shown.basis, *shown.warnings))
     yield from ("", table(shown.grid.header, shown.grid.rows)) if shown.grid.rows else ()
+    for part in shown.parts:
+        yield from ("", part.title, table(part.grid.header, part.grid.rows))
     yield from ("", *shown.notes) if shown.notes else ()
 
 

@@ -14,12 +14,13 @@ import click
 import msgspec
 from halftruth_shared import ParameterError
 from halftruth_shared.private_files import open_new, write_durably
+from halftruth_shared.protocol.base import encode
 from tabulate import tabulate
 from tqdm import tqdm
 
 if TYPE_CHECKING:
     # Most commands have no result, and what makes one takes a while to load.
-    from halftruth_shared.analyses.charts import Chart
+    from halftruth_shared.results.charts import Chart
 
     from ..store.sqlite_files import Progress
     from .options import Form
@@ -29,7 +30,7 @@ R = TypeVar("R", bound=Any)
 
 def json_text(value: object) -> str:
     """JSON with lines to read; fractions are numbers, and what is infinite is null."""
-    return msgspec.json.format(msgspec.json.encode(value, enc_hook=float), indent=2).decode()
+    return msgspec.json.format(encode(value), indent=2).decode()
 
 
 def write(file: str, content: bytes, option: str = "parquet") -> None:

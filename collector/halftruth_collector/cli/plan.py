@@ -7,7 +7,7 @@ import click
 from halftruth_shared import read_survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanResult
 from halftruth_shared.analyses.reading import fields, read
-from halftruth_shared.analyses.wording import half_width, number, percent, value
+from halftruth_shared.results.wording import half_width, number, percent, value
 
 from ..charts.planning import plan_chart
 from ..estimation.planning.planner import plan as make_plan

@@ -21,7 +21,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.base import Method
-from halftruth_shared.analyses.wording import items, number, percent, share, share_interval
+from halftruth_shared.results.wording import items, number, percent, share, share_interval
 from numpy.typing import NDArray
 from tabulate import tabulate
 from tqdm import tqdm

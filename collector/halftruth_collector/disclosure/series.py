@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from halftruth_shared import Series, Survey
-from halftruth_shared.analyses.wording import number
 from halftruth_shared.protection import PRIOR, Guarantee, Protection
 from halftruth_shared.protection import percent as rounded_up
+from halftruth_shared.results.wording import number
 from halftruth_shared.series import MOST_WAVES
 
 from .sections import Section

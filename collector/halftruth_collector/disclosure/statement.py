@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
 
-from halftruth_shared.analyses.wording import UNDEFINED, half_width, number, percent
 from halftruth_shared.errors import listing
 from halftruth_shared.protection import PRIOR, Guarantee
 from halftruth_shared.protection import percent as rounded_up
+from halftruth_shared.results.wording import UNDEFINED, half_width, number, percent
 
 from ..estimation.reliability import reliability
 from .audit import LIMIT, TIMES, Audit

@@ -15,6 +15,7 @@ import numpy as np
 from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import MeasureEstimate, Target
 from halftruth_shared.analyses.measures import Association
+from halftruth_shared.results import Quantity
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
@@ -22,7 +23,6 @@ from .answers import answered, answers_of, presence
 from .bounds import Array, check_confidence, normal_quantile
 from .estimates import estimates
 from .gradients import Jet, SecondOrder
-from .intervals import Quantity
 from .measures import (
     MEASURE_NAMES,
     OF_MANY,

@@ -19,8 +19,8 @@ from math import isfinite
 import numpy as np
 import scipy
 from halftruth_shared import Attribute, ParameterError, Schema
-from halftruth_shared.analyses.wording import number
 from halftruth_shared.errors import listing
+from halftruth_shared.results.wording import number
 
 from .answers import category_code
 from .bounds import NEARLY_LINEAR, TOO_SMALL, Array

@@ -119,7 +119,7 @@ class Groups:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimates:
+class Contrasts:
     """K shares, differences, ratios or slopes as columns.
 
     Attributes
@@ -145,7 +145,7 @@ class Estimates:
     gradient: Array
 
 
-def shares_of(groups: Groups, confidence: float = 0.95) -> Estimates:
+def shares_of(groups: Groups, confidence: float = 0.95) -> Contrasts:
     """Share of the answer in each group, with Fieller's intervals."""
     cells = Jet.variables(groups.support)
     undefined = tuple(_lacking(groups, cells, groups.names, normal_quantile(1 - confidence)))
@@ -153,7 +153,7 @@ def shares_of(groups: Groups, confidence: float = 0.95) -> Estimates:
         groups.support, groups.covariance, [0], confidence, logit=groups.logit
     )
     bounded = np.where([not reason for reason in undefined], 0.0, np.nan)
-    return Estimates(
+    return Contrasts(
         shares.share[:, 1] + bounded,
         np.sqrt(shares.variance[:, 1]) + bounded,
         shares.sets.lower[1::2] + bounded,
@@ -169,7 +169,7 @@ def compare_groups(
     reference: int | None = None,
     effect: Effect = "difference",
     confidence: float = 0.95,
-) -> Estimates:
+) -> Contrasts:
     """Compare each group with a reference, or with all the others together.
 
     Parameters
@@ -181,7 +181,7 @@ def compare_groups(
 
     Returns
     -------
-    Estimates
+    Contrasts
         Of all groups but the reference, in their order.
     """
     base, others = groups.base, ["all others"] * len(groups.names)
@@ -226,7 +226,7 @@ def compare_groups(
     for k in np.flatnonzero(there & ~known):
         undefined[k] = _NO_RATIO[effect]
     gradient = np.where(known[:, None], gradient, np.nan)
-    return Estimates(value, error, lower, upper, p_value, tuple(undefined), gradient)
+    return Contrasts(value, error, lower, upper, p_value, tuple(undefined), gradient)
 
 
 def trend_weights(groups: int) -> Array:
@@ -235,7 +235,7 @@ def trend_weights(groups: int) -> Array:
     return np.asarray(ranks / (ranks @ ranks))
 
 
-def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
+def trend_of(groups: Groups, confidence: float = 0.95) -> Contrasts:
     """Average change of the share from one group to the next, as one effect.
 
     It is the contrast Σ c_g p̂_g with c_g = (g − ḡ)/Σ(g − ḡ)², the slope of the least-squares line
@@ -247,7 +247,7 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
     undefined = next(filter(None, _lacking(groups, cells, groups.names, quantile)), "")
     if undefined:
         nothing, unknown = np.full((1, groups.support.size), np.nan), np.full(1, np.nan)
-        return Estimates(unknown, unknown, unknown, unknown, unknown, (undefined,), nothing)
+        return Contrasts(unknown, unknown, unknown, unknown, unknown, (undefined,), nothing)
     share = _share(cells)
     slope = Linear(Jet(weights @ share.value, weights @ share.gradient), groups.covariance)
     ends = slope.interval(quantile)
@@ -257,7 +257,7 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Estimates:
     scores = _equality(groups, weights / groups.base, np.ones(weights.shape))
     p_value = 2 * scipy.special.ndtr(-np.abs(scores))
     value, error, gradient = slope.value, slope.standard_error, slope.jet.gradient
-    return Estimates(value, error, *ends, p_value, ("",), gradient)
+    return Contrasts(value, error, *ends, p_value, ("",), gradient)
 
 
 def _lacking(groups: Groups, cells: Jet, names: Sequence[str], quantile: float) -> Iterator[str]:

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from halftruth_shared import Attribute, DomainTooLarge, EstimateError, ParameterError, Schema
 from halftruth_shared.analyses.base import Answers, Target
-from halftruth_shared.analyses.wording import items
 from halftruth_shared.channels.axes import Places
+from halftruth_shared.results.wording import items
 from numpy.typing import NDArray
 
 from .answers import answer_codes, category_codes

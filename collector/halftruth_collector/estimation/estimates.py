@@ -1,11 +1,12 @@
-"""Estimates as messages, from columns of numbers."""
+"""Estimates as columns of a long table, and as messages, from arrays of numbers."""
 
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from halftruth_shared.analyses.estimate import Estimate
+from halftruth_shared.results import Estimates, Quantity, Texts
+from halftruth_shared.results.estimate import Estimate
 from numpy.typing import ArrayLike
 
 from .bounds import Array, optional
@@ -17,7 +18,6 @@ from .intervals import (
     OUTSIDE,
     UNDEFINED,
     ConfidenceSets,
-    Quantity,
 )
 from .reliability import NOT, RELIABILITIES, grades, margin
 
@@ -86,6 +86,99 @@ def estimates(
         columns["undefined"] = [reason or None for reason in undefined]
     for row in zip(*columns.values(), strict=True):
         yield kind(**dict(zip(columns, row, strict=True)))
+
+
+def columns(
+    of: Quantity,
+    value: ArrayLike,
+    standard_error: ArrayLike = np.nan,
+    ends: tuple[ArrayLike, ArrayLike] | ConfidenceSets | None = None,
+    *,
+    grade: ArrayLike | None = None,
+    errors: tuple[Array, Array] | None = None,
+    statistic: ArrayLike | None = None,
+    p_value: ArrayLike | None = None,
+    adjusted: ArrayLike | None = None,
+    undefined: Sequence[str | None] | str | None = None,
+) -> Estimates:
+    """Return K estimates of a quantity as columns.
+
+    Parameters
+    ----------
+    of : Quantity
+        What is estimated: confidence sets are cut to its possible values.
+    value, standard_error : array_like, shape (K,)
+        NaN where undefined. Of a ratio, the standard error is that of its logarithm.
+    ends : pair of array_like or ConfidenceSets, optional
+        Of the intervals; the upper one infinite where there is none. Without, nothing is said of
+        the precision.
+    grade : array_like, optional
+        Positions in `RELIABILITIES`; by default by the margins of the intervals, before these are
+        cut: how precise an estimate is does not depend on how near to an end it is.
+    errors : pair of ndarray, optional
+        Perturbation and sampling error.
+    statistic, p_value, adjusted : array_like, optional
+        Of the test that there is no effect.
+    undefined : sequence of str or None, optional
+        Why there is no value.
+    """
+    values = np.ravel(np.asarray(value, float))
+    count = len(values)
+
+    def numbers(column: ArrayLike | None) -> Array | None:
+        if column is None:
+            return None
+        whole = np.broadcast_to(np.ravel(np.asarray(column, float)), count)
+        return None if np.isnan(whole).all() else whole
+
+    known: dict[str, Any] = {
+        "standard_error_log" if of.logarithmic else "standard_error": numbers(standard_error),
+        "statistic": numbers(statistic),
+        "p_value": numbers(p_value),
+        "adjusted_p_value": numbers(adjusted),
+    }
+    if errors is not None:
+        known |= {"perturbation_error": numbers(errors[0]), "sampling_error": numbers(errors[1])}
+    if undefined is not None:
+        reasons = [undefined] * count if isinstance(undefined, str) else undefined
+        known["undefined"] = Texts.of([reason or None for reason in reasons])
+    if ends is not None:
+        known |= _of_sets(of, ends, grade)
+    return Estimates(quantity=Texts.constant(of.name, count), value=values, **known)
+
+
+def _of_sets(
+    of: Quantity,
+    ends: tuple[ArrayLike, ArrayLike] | ConfidenceSets,
+    grade: ArrayLike | None,
+) -> dict[str, Any]:
+    """Return the columns of confidence sets, cut to possible values, and of the reliability."""
+    whole = ends if isinstance(ends, ConfidenceSets) else ConfidenceSets.intervals(*ends)
+    if grade is None:
+        # Only intervals have a margin as a factor.
+        margins = margin(whole.lower, whole.upper, ratio=True) if of.ratio else whole.half_width
+        grade = grades(margins / of.unit, ratio=of.ratio)
+    sets = whole.within(of)
+    grade = np.where(sets.kind == EMPTY, NOT, np.ravel(grade))
+    outside, everything = sets.kind == OUTSIDE, sets.kind == EVERYTHING
+    low, high = sets.lower, sets.upper
+    with np.errstate(invalid="ignore"):
+        below, above = low >= of.lower, high <= of.upper
+    least = np.where(outside, np.where(below, of.lower, np.maximum(high, of.lower)), low)
+    most = np.where(outside, np.where(above, of.upper, np.minimum(low, of.upper)), high)
+    gap = outside & below & above
+    found: dict[str, Any] = {
+        "lower": np.where(everything, of.lower, least),
+        "upper": np.where(everything, of.upper, most),
+        "set": Texts(np.where(sets.kind == UNDEFINED, -1, sets.kind), KINDS),
+        "reliability": Texts(grade, RELIABILITIES),
+    }
+    if gap.any():
+        found |= {
+            "gap_lower": np.where(gap, low, np.nan),
+            "gap_upper": np.where(gap, high, np.nan),
+        }
+    return found
 
 
 def _ends(

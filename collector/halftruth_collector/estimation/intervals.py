@@ -15,14 +15,13 @@ as many people would is taken for one of fewer people. The supports of itemsets 
 normal intervals, since what is listed reaches a threshold.
 """
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
 from halftruth_shared.analyses.base import Target
-from halftruth_shared.analyses.estimate import SetKind
+from halftruth_shared.results import QUANTITIES, Quantity, quantity
+from halftruth_shared.results.estimate import SetKind
 from numpy.typing import ArrayLike, NDArray
 
 from .bounds import Array, check_confidence, normal_quantile
@@ -32,55 +31,20 @@ KINDS: tuple[SetKind, ...] = get_args(SetKind)
 INTERVAL, OUTSIDE, EVERYTHING, EMPTY, UNDEFINED = range(5)
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """Kind of an estimated quantity.
-
-    Attributes
-    ----------
-    lower, upper : float
-        Smallest and largest possible value.
-    unit : float
-        Length of the scale that margins are compared with, as the range of the scores of a mean.
-    ratio : bool
-        Whether margins are factors.
-    logarithmic : bool
-        Whether the standard error is that of the logarithm.
-    """
-
-    lower: float = -math.inf
-    upper: float = math.inf
-    unit: float = 1.0
-    ratio: bool = False
-    logarithmic: bool = False
-
-    def contrast(self, weights: Sequence[float]) -> "Quantity":
-        """Return the kind of a weighted sum of such quantities.
-
-        >>> SHARE.contrast([1, -1]) == DIFFERENCE
-        True
-        """
-        ends = [(w * self.lower, w * self.upper) for w in weights if w]
-        return Quantity(sum(map(min, ends)), sum(map(max, ends)), self.unit)
+SHARE = QUANTITIES["share"]
 
 
-SHARE = Quantity(0.0, 1.0)
-DIFFERENCE = Quantity(-1.0, 1.0)
-RATIO = Quantity(0.0, ratio=True, logarithmic=True)
-NUMBER = Quantity()
-
-
-def mean_of(scores: ArrayLike, edges: ArrayLike | None = None) -> Quantity:
-    """Kind of the mean of scores, and of their quantiles, which may lie between edges."""
+def mean_of(scores: ArrayLike, edges: ArrayLike | None = None, name: str = "mean") -> Quantity:
+    """Return the mean of scores, or a quantile of them, which may lie between edges."""
     possible = scores if edges is None else edges
     span = float(np.ptp(np.asarray(scores)))
-    return Quantity(float(np.min(possible)), float(np.max(possible)), span)
+    return quantity(name).within(float(np.min(possible)), float(np.max(possible)), span)
 
 
 def deviation_of(scores: ArrayLike) -> Quantity:
-    """Kind of the standard deviation of scores, which is largest if half have either end."""
+    """Return the standard deviation of scores, which is largest if half have either end."""
     span = float(np.ptp(np.asarray(scores)))
-    return Quantity(0.0, span / 2, span)
+    return quantity("deviation").within(0.0, span / 2, span)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,17 +5,17 @@ They are written with jets, so that a value comes with its exact gradient.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add, mul
 from typing import Literal
 
 import numpy as np
 from halftruth_shared import ParameterError
+from halftruth_shared.results import Quantity, quantity
 from numpy.typing import NDArray
 
 from .gradients import Jet
-from .intervals import Quantity
 
 #: What a measure is computed from: presence and absence of two attributes, of any number of
 #: attributes, or the categories as they are.
@@ -186,7 +186,8 @@ class Measure:
     def quantity(self, cells: Cells, n: float) -> Quantity:
         """Kind of quantity that it is in a table of N respondents."""
         limits = self.limits if isinstance(self.limits, tuple) else self.limits(cells.sizes, n)
-        return Quantity(*limits, ratio=self.ratio, logarithmic=self.factors is not None)
+        of = quantity(self.name).within(*limits)
+        return replace(of, ratio=self.ratio, logarithmic=self.factors is not None)
 
 
 def _phi(t: Cells, n: float) -> Jet:

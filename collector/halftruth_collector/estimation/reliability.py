@@ -24,7 +24,7 @@ from typing import get_args
 
 import numpy as np
 from halftruth_shared.analyses.base import TypicalError
-from halftruth_shared.analyses.estimate import Reliability
+from halftruth_shared.results.estimate import Reliability
 from numpy.typing import ArrayLike, NDArray
 
 from .bounds import Array, normal_quantile

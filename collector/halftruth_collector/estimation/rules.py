@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Items, Target
-from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
+from halftruth_shared.results.estimate import Estimate
 from numpy.typing import NDArray
 
 from .answers import category_code

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import Answers, Group, Interval, Target
-from halftruth_shared.analyses.wording import half_width, items, percent
+from halftruth_shared.results.wording import half_width, items, percent
 
 from .bounds import NEARLY_LINEAR, TOO_SMALL, Array, check_confidence, normal_quantile
 from .counts import Counts

@@ -21,6 +21,7 @@ import numpy as np
 import scipy
 from halftruth_shared import Attribute
 from halftruth_shared.analyses.base import Target
+from halftruth_shared.results import QUANTITIES, Quantity
 
 from .answers import answer_codes, answered
 from .association import known_covariance
@@ -29,7 +30,7 @@ from .contrasts import Groups, compare_groups
 from .distribution import Scale, distributions, mean_differences, scale_of
 from .domain import SOMEBODY
 from .estimator import Estimator
-from .intervals import DIFFERENCE, SHARE, Quantity, mean_of, table_intervals
+from .intervals import SHARE, mean_of, table_intervals
 from .table import Table
 
 
@@ -178,7 +179,10 @@ def _differences(
         of_answer = Groups.of_table(table, names, every, code, target)
         each = compare_groups(of_answer, reference, confidence=confidence)
         levels = _without_parts(each.value, each.standard_error, each.lower, each.upper)
-        yield Rows(attribute.name, (answer,) * len(groups), groups, DIFFERENCE), levels
+        yield (
+            Rows(attribute.name, (answer,) * len(groups), groups, QUANTITIES["share_difference"]),
+            levels,
+        )
     # Groups that are no answer have no mean.
     kept = answer_codes(grouping)
     if scale is not None and reference in kept:
@@ -196,7 +200,7 @@ def _differences(
 def _of_mean(attribute: Attribute, groups: Sequence[str | None], scale: Scale) -> Rows:
     of = mean_of(scale.values)
     if any(groups):
-        of = of.contrast([1, -1])
+        of = of.contrast("mean_difference", [1, -1])
     return Rows(attribute.name, (None,) * len(groups), tuple(groups), of)
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from halftruth_shared import EstimateError
-from halftruth_shared.analyses.base import Columns, EstimatesResult, numbers, texts
+from halftruth_shared.analyses.base import Columns, numbers, texts
+from halftruth_shared.results import Result
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Covariance:
         If these estimates have none.
     """
 
-    result: EstimatesResult
+    result: Any
 
     def __post_init__(self) -> None:
         if self.result.covariance is None:
@@ -32,7 +33,8 @@ class Covariance:
     def columns(self) -> Columns:
         """Columns that name an estimate, then one for each of them."""
         names = (", ".join(filter(None, row)) for row in self._names())
-        return [*texts(*self.result.keys), *numbers(*names)]
+        keys = [name for name, _ in self.result.columns[: self.result.index]]
+        return [*texts(*keys), *numbers(*names)]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Iterate over the rows of the matrix, None where a covariance is unknown."""
@@ -40,4 +42,6 @@ class Covariance:
             yield (*names, *line)
 
     def _names(self) -> Iterator[tuple[Any, ...]]:
+        if isinstance(self.result, Result):
+            return zip(*self.result.column_lists()[: self.result.index], strict=True)
         return (row[: self.result.index] for row in self.result.rows())

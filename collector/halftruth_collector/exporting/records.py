@@ -10,8 +10,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.microdata import MicrodataResult, Variable
-from halftruth_shared.analyses.showing import assumptions
-from halftruth_shared.analyses.wording import number
+from halftruth_shared.results.showing import assumptions
+from halftruth_shared.results.wording import number
 
 from ..analyses.tabular import arrow, harmless, to_csv, to_parquet
 

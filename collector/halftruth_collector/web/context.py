@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from flask import Request, Response, current_app, g, request
-from halftruth_shared.protocol.base import Message
+from halftruth_shared.protocol.base import Message, encode
 from halftruth_shared.protocol.surveys import PublishedSurvey
 
 from ..analyses import Counted
@@ -132,7 +132,7 @@ def forget_bearer(_: BaseException | None) -> None:
 
 def answer(message: Message, status: int = 200) -> Response:
     """A message as JSON that no cache keeps."""
-    response = Response(msgspec.json.encode(message), status, mimetype="application/json")
+    response = Response(encode(message), status, mimetype="application/json")
     response.headers["Cache-Control"] = "no-store"
     return response
 

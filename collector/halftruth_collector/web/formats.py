@@ -3,12 +3,11 @@
 from importlib.util import find_spec
 from typing import Any, Literal
 
-import msgspec
 from flask import Response, request
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses import Result
-from halftruth_shared.analyses.base import EstimatesResult
 from halftruth_shared.analyses.microdata import MicrodataResult
+from halftruth_shared.protocol.base import encode as encode_message
 
 from ..analyses import Analysis
 from ..analyses.tabular import to_csv, to_parquet
@@ -121,11 +120,11 @@ def encode(result: Result, format: Format) -> bytes:
     """
     if isinstance(result, MicrodataResult) and format in RECORDS:
         return content(result, f"{result.survey}-microdata.{format}")
-    if isinstance(result, EstimatesResult) and format in COVARIANCE:
+    if format in COVARIANCE:
         return to_csv(Covariance(result)).encode()
     if format == "csv":
         return to_csv(result).encode()
-    return to_parquet(result) if format == "parquet" else msgspec.json.encode(result)
+    return to_parquet(result) if format == "parquet" else encode_message(result)
 
 
 def respond(content: bytes, format: Format, name: str) -> Response:

@@ -5,11 +5,12 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import msgspec
 from halftruth_shared import Survey
 from halftruth_shared.analyses.reading import fields
+from halftruth_shared.columns import column_schema
 from halftruth_shared.protocol.base import Request
 from halftruth_shared.protocol.problems import Problem
 from halftruth_shared.survey import SurveyDocument
@@ -233,8 +234,12 @@ def _schemas() -> Json:
     """Schemas of all messages by name; what is null by default has its type's description."""
     kinds: list[type] = [Problem, SurveyDocument]
     for call in declared():
-        kinds += [_shape(kind) for kind in (*call.bodies, call.answer) if isinstance(kind, type)]
-    _, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+        # The answer of an analysis is a generic type.
+        messages: list[Any] = [*call.bodies, call.answer]
+        kinds += [_shape(kind) for kind in messages if isinstance(get_origin(kind) or kind, type)]
+    _, schemas = msgspec.json.schema_components(
+        kinds, ref_template="#/components/schemas/{name}", schema_hook=column_schema
+    )
     for schema in schemas.values():
         schema.pop("title", None)
         schema["description"] = markdown(schema.get("description", ""))
@@ -253,7 +258,10 @@ def _without_null(schema: Json) -> Json:
 
 
 def _reference(kind: type) -> Json:
-    return {"$ref": f"#/components/schemas/{_shape(kind).__name__}"}
+    name = _shape(kind).__name__
+    # The result of a query is called as msgspec calls it.
+    name += "".join(f"_{each.__name__}_" for each in get_args(kind))
+    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _shape(kind: type) -> type:

@@ -6,7 +6,7 @@ collects them, so that adding an analysis touches nothing else.
 
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from ..protocol.base import Message, Request, prepare
 from .base import Query, R, Result
@@ -22,8 +22,9 @@ def name_of(query: type[Query[Any]]) -> str:
 def result_of(query: type[Query[R]]) -> type[R]:
     """Result type of a query."""
     [base] = query.__orig_bases__  # type: ignore[attr-defined]
-    result: type[R] = get_args(base)[0]
-    return result
+    result: Any = get_args(base)[0]
+    kind: type[R] = result if isinstance(result, type) else get_origin(result)[query]
+    return kind
 
 
 def _queries() -> dict[str, type[Query[Any]]]:

@@ -1,87 +1,33 @@
 """Shares of one answer in several groups, compared."""
 
-from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
+from ..results import Result
 from .base import (
     AttributeName,
     CategoryName,
     CovarianceOf,
-    EstimatesResult,
     Interactions,
     Items,
     Modelled,
-    Row,
     SampleQuery,
     SourceOf,
 )
-from .estimate import Estimate
 
 #: Effect measure of two shares.
 Effect = Literal["difference", "risk_ratio", "odds_ratio"]
 
 
-class GroupShare(Estimate, frozen=True, kw_only=True):
-    """Share of the answer in one group, with Fieller's interval.
-
-    `base` is the estimated number of respondents in the group. Unless it is significantly above
-    zero there is no share; if it is less than five standard errors above zero the share has no
-    standard error.
-    """
-
-    group: CategoryName
-    base: float
-
-
-class GroupComparison(Estimate, frozen=True, kw_only=True):
-    """Difference or ratio of the shares of a group and another, or of all others (null).
-
-    Its error is by the delta method, that of a ratio on the logarithmic scale. `p_value` is of the
-    test that the shares are equal, with the standard error under that hypothesis; it may be known
-    if a ratio is not. `adjusted` is the smallest false discovery rate at which it is significant
-    among all comparisons.
-    """
-
-    group: CategoryName
-    against: CategoryName | None
-    adjusted: float | None = None
-
-
-class ComparisonResult(EstimatesResult, frozen=True, kw_only=True):
-    """Shares of one answer in several groups, and their differences or ratios.
-
-    `reference` is the group that all others are compared with, null where each is compared with
-    all the others together. `trend` is the mean change of the share from one group to the next,
-    null unless requested.
-    """
-
-    query: "ComparisonQuery"
-    reference: CategoryName | None
-    groups: list[GroupShare]
-    comparisons: list[GroupComparison]
-    trend: Estimate | None = None
-
-    KEYS: ClassVar = ("estimate", "group", "against")
-    OTHERS: ClassVar = (("base", float), ("adjusted_p_value", float))
-
-    def estimates(self) -> Iterator[Row]:
-        for share in self.groups:
-            yield ("share", share.group, ""), share, (share.base, None)
-        for effect in self.comparisons:
-            against = "all others" if effect.against is None else effect.against
-            yield (self.query.effect, effect.group, against), effect, (None, effect.adjusted)
-        if self.trend is not None:
-            yield ("trend", "", ""), self.trend, (None, None)
-
-
-class ComparisonQuery(SampleQuery[ComparisonResult], frozen=True, kw_only=True):
+class ComparisonQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     """Comparison of the share of one answer between groups, with intervals and tests.
 
-    Shares are those among the respondents of each group; a difference or ratio is that of a group
-    and the one that it is compared with.
+    Shares are those among the respondents of each group, *people* the estimated number of these
+    respondents. A difference or ratio is that of a group and the one that it is compared with, or
+    of all others; its p-value is of the test that the shares are equal, with the standard error
+    under that hypothesis. *trend* is the mean change of the share from one group to the next.
     """
 
     answer: Annotated[

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..protocol.base import Message
+from ..results.estimate import Columns
 from .base import Query, Result
-from .estimate import Columns
 
 
 class CountedReport(Message, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from ..protocol.base import Message
+from ..results.estimate import Estimate, Reliability
 from .base import (
     CovarianceOf,
     EstimatesResult,
@@ -15,7 +16,6 @@ from .base import (
     Row,
     SampleQuery,
 )
-from .estimate import Estimate, Reliability
 
 #: Base of the shares: everybody, or those with a row's or a column's answer.
 Percentages = Literal["joint", "row", "column"]

@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Meta
 
 from ..protocol.base import Message
+from ..results.estimate import Estimate
 from .base import AttributeName, CategoryName, EstimateQuery, EstimatesResult, Items, Row
-from .estimate import Estimate
 
 #: Scores of answers: middles of the bins of numbers, categories that are numbers, requested
 #: scores, or ranks 1, 2, ….

@@ -6,9 +6,10 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
-from halftruth_shared.analyses.wording import items as words
+from halftruth_shared.results.wording import items as words
 
 from ..protocol.base import Message
+from ..results.estimate import Estimate, Reliability
 from .base import (
     Decision,
     EstimatesResult,
@@ -20,7 +21,6 @@ from .base import (
     QuestionName,
     Row,
 )
-from .estimate import Estimate, Reliability
 
 
 class Precision(Message, frozen=True, kw_only=True):

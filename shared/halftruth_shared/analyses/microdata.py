@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from ..protocol.base import Message
+from ..results.showing import CONTRADICTED
 from .base import (
     AttributeName,
     AttributeNames,
@@ -18,7 +19,6 @@ from .base import (
     numbers,
     texts,
 )
-from .showing import CONTRADICTED
 from .weighted import Margins
 
 

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from ..protocol.base import Message
+from ..results.estimate import Estimate, Reliability
 from .base import (
     CategoryName,
     DayCount,
@@ -19,7 +20,6 @@ from .base import (
     SampleQuery,
     TypicalError,
 )
-from .estimate import Estimate, Reliability
 
 
 class AnswerShare(Estimate, frozen=True, kw_only=True):

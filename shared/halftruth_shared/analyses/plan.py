@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Meta
 
 from ..protocol.base import Message, Request
+from ..results.estimate import Columns
 from .base import Confidence, TargetOf, data_frame
-from .estimate import Columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,9 +6,10 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
-from halftruth_shared.analyses.wording import items as words
+from halftruth_shared.results.wording import items as words
 
 from ..protocol.base import Message
+from ..results.estimate import Estimate
 from .base import (
     AttributeName,
     CategoryName,
@@ -19,7 +20,6 @@ from .base import (
     PopulationOf,
     Row,
 )
-from .estimate import Estimate
 
 #: Scale of the linear predictor: log odds of an answer, or the mean of the outcome's scores.
 Model = Literal["logistic", "linear"]

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from ..protocol.base import Message
+from ..results.estimate import Columns
 from .base import AttributeName, Items, Query, Result, numbers, texts
-from .estimate import Columns
 
 
 class RiskSummary(Message, frozen=True, kw_only=True):

@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
-from halftruth_shared.analyses.wording import items as words
+from halftruth_shared.results.wording import items as words
 
+from ..results.estimate import Columns, Estimate
 from .base import (
     EstimatesResult,
     Interactions,
@@ -20,7 +21,6 @@ from .base import (
     Row,
     SourceOf,
 )
-from .estimate import Columns, Estimate
 
 
 class RuleEstimate(Estimate, frozen=True, kw_only=True):

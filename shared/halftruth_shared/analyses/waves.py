@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from ..protocol.base import Message
+from ..results.estimate import Estimate
 from .base import (
     AnsweredQuery,
     AttributeName,
@@ -16,7 +17,6 @@ from .base import (
     Items,
     Row,
 )
-from .estimate import Estimate
 
 
 class WaveSurvey(Message, frozen=True, kw_only=True):

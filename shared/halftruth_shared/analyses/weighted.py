@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from ..protocol.base import Message
+from ..results.estimate import Estimate, Reliability
 from .base import (
     AttributeName,
     AttributeNames,
@@ -15,7 +16,6 @@ from .base import (
     Row,
     SampleQuery,
 )
-from .estimate import Estimate, Reliability
 
 Weighting = Literal["raking", "calibration"]
 

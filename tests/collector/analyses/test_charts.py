@@ -7,8 +7,6 @@ import pytest
 from halftruth_collector.analyses.itemsets import MAX_ITEMSETS
 from halftruth_collector.analyses.itemsets import chart as itemsets_chart
 from halftruth_collector.analyses.measures import chart as measures_chart
-from halftruth_collector.analyses.table import MAX_CELLS
-from halftruth_collector.analyses.table import chart as table_chart
 from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation.measures import MEASURES
 from halftruth_shared.analyses.base import MeasureEstimate
@@ -19,7 +17,6 @@ from halftruth_shared.analyses.itemsets import (
     Precision,
 )
 from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
-from halftruth_shared.analyses.table import TableCell, TableQuery, TableResult
 from msgspec.structs import replace
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -54,28 +51,6 @@ def itemsets(*found, precision=(), **query):
     )
 
 
-def table(cells, *attributes, **query):
-    return TableResult(
-        **ORIGIN,
-        query=TableQuery(attributes=list(attributes), **query),
-        reliability="usable",
-        verdict="usable: shares are known to ±2 %",
-        condition_number=3.0,
-        cells=[
-            TableCell(
-                values=dict(zip(attributes, categories, strict=True)),
-                value=support,
-                standard_error=0.01,
-                perturbation_error=0.008,
-                sampling_error=0.006,
-                interval=(support - 0.02, support + 0.02),
-                reliability="usable",
-            )
-            for *categories, support in cells
-        ],
-    )
-
-
 def measures(*estimates, **query):
     return MeasuresResult(
         **ORIGIN,
@@ -101,11 +76,6 @@ SMOKERS = itemsets(
     itemset({"drinks": "daily"}, 0.03, 0.02, "undecided"),
     itemset({"smoker": "yes", "drinks": "daily"}, 0.45, 0.02),
 )
-TABLE = table(
-    [("no", "never", 0.5), ("no", "daily", 0.2), ("yes", "never", 0.34), ("yes", "daily", -0.04)],
-    "smoker",
-    "drinks",
-)
 MEASURED = measures(
     measure("phi", 0.2, 0.05),
     measure("odds_ratio", 8.0, 6.0),
@@ -115,7 +85,6 @@ MEASURED = measures(
 )
 CHARTS = {
     "itemsets": itemsets_chart(SMOKERS),
-    "table": table_chart(TABLE),
     "measures": measures_chart(MEASURED),
 }
 
@@ -203,35 +172,6 @@ def test_no_itemset_is_a_chart_that_says_so():
 )
 def test_the_notes_say_what_the_intervals_hold_for(query, said):
     assert said in plain(itemsets_chart(itemsets(*SMOKERS.itemsets, **query)).description)
-
-
-def test_a_table_is_grouped_by_its_first_attribute():
-    chart = CHARTS["table"]
-    assert [(group.heading, [bar.label for bar in group.rows]) for group in chart.panels] == [
-        ("smoker=no", ["never", "daily"]),
-        ("smoker=yes", ["never", "daily"]),
-    ]
-    assert [(b.value, b.lower, b.upper) for b in chart.rows] == [
-        (cell.value, *cell.interval) for cell in TABLE.cells
-    ]
-    three = table_chart(table([("a", "b", "c", 0.3), ("d", "b", "c", 0.7)], "x", "y", "z"))
-    assert [bar.label for bar in three.rows] == ["b, c", "b, c"]
-    [single] = table_chart(table([("no", 0.4), ("yes", 0.6)], "smoker")).panels
-    assert (single.heading, [bar.label for bar in single.rows]) == ("", ["no", "yes"])
-
-
-def test_a_negative_estimate_stays_negative():
-    chart = CHARTS["table"]
-    assert chart.rows[-1].value == -0.04
-    assert "A negative support" in chart.description
-
-
-def test_of_many_cells_those_furthest_from_zero_are_shown():
-    cells = [("no", str(i), 0.001) for i in range(MAX_CELLS)]
-    chart = table_chart(table([*cells, ("yes", "x", -0.5)], "smoker", "drinks"))
-    assert len(chart.rows) == MAX_CELLS
-    assert chart.rows[-1].value == -0.5
-    assert "Shown are the 100 of 101 cells furthest from zero" in chart.description
 
 
 def test_every_measure_has_a_scale_and_keeps_its_numbers():

@@ -8,11 +8,14 @@ import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.labels import labelled
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared.analyses import result_of
 from halftruth_shared.analyses.base import EstimatesResult
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.analyses.table import TableQuery
+from halftruth_shared.protocol.base import decode, encode
+from halftruth_shared.results import Result
 from sources import source_of
 
 NOTHING = "Nothing is claimed of these estimates."
@@ -41,10 +44,11 @@ def test_a_headline_has_a_sentence_for_each_claim_and_no_other(study):
 def test_a_headline_decides_nothing_by_p_values(study):
     """It says the same of a result whose p-values would support other claims."""
     for analysis, result in results(study.counted["study"]):
-        other = json.loads(msgspec.json.encode(result))
+        other = json.loads(encode(result))
         tests = other.pop("tests")
         _without_effects(other)
-        changed = msgspec.convert({**other, "tests": tests}, analysis.result)
+        whole = encode({**other, "tests": tests})
+        changed = decode(whole, result_of(analysis.query))
         assert analysis.headline(changed) == analysis.headline(result), analysis.name
 
 
@@ -53,13 +57,17 @@ def _without_effects(value):
         if isinstance(each, dict | list):
             _without_effects(each)
     if isinstance(value, dict):
-        value.update({name: 1.0 for name in ("p_value", "adjusted") if value.get(name) is not None})
+        for name in ("p_value", "adjusted", "adjusted_p_value"):
+            if value.get(name) is not None:
+                many = isinstance(value[name], list)
+                value[name] = [each and 1.0 for each in value[name]] if many else 1.0
         value.update({"decision": "undecided"} if "decision" in value else {})
 
 
 def test_claims_point_at_rows_and_tests_of_their_result(study):
     for analysis, result in results(study.counted["study"]):
         rows = len([*result.estimates()]) if isinstance(result, EstimatesResult) else None
+        rows = len(result.rows) if isinstance(result, Result) else rows
         for claim in result.claims:
             assert claim.test is None or claim.test < len(result.tests), analysis.name
             assert rows is None or all(0 <= row < rows for row in claim.rows), analysis.name
@@ -73,11 +81,12 @@ def test_a_claim_of_one_among_many_rests_on_a_test_of_all(study):
     query = ComparisonQuery(answer={"vote": "left"}, groups="age", reference="old")
     result = ANALYSES["comparison"].compute(counted, query)
     [test], claim = result.tests, result.claims[0]
-    p_values = [each.p_value for each in result.comparisons]
+    p_values = result.estimates.p_value[result.places("difference")]
     assert (test.hypotheses, claim.kind, claim.rate) == (2, "different", pytest.approx(0.05))
     assert test.p_value == pytest.approx(2 * min(p_values))
-    keys, effect, _ = [*result.estimates()][claim.rows[0]]
-    assert (keys, effect.p_value) == (("difference", "young", "old"), min(p_values))
+    effect = result.rows[claim.rows[0]]
+    assert (effect.quantity, effect["group"], effect["against"]) == ("difference", "young", "old")
+    assert effect.p_value == min(p_values)
     assert (claim.direction == "more") == (effect.value > 0)
 
 

@@ -3,10 +3,13 @@
 import html
 from math import inf
 
+import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses.presentation import present
 from halftruth_collector.estimation.contrasts import Groups, compare_groups, shares_of, trend_of
 from halftruth_shared.analyses.comparison import ComparisonQuery
+from halftruth_shared.results import Texts
 from msgspec.structs import replace
 from sources import source_of
 
@@ -27,29 +30,35 @@ def test_comparing_age_groups_is_one_line(study):
     groups = groups_of(study)
     shares, effects, trend = shares_of(groups), compare_groups(groups), trend_of(groups)
     frame = found.to_pandas()
-    assert frame.loc["share"]["value"].tolist() == shares.value.tolist()
-    assert frame.loc["share"]["upper"].tolist() == shares.upper.tolist()
-    assert frame.loc["share"]["base"].tolist() == pytest.approx((3000 * groups.base).tolist())
-    compared = frame.loc["difference"]
-    assert compared.index.tolist() == [(age, "all others") for age in AGES]
+    frames = {name: frame.xs(name, level="quantity") for name in frame.index.unique("quantity")}
+    assert frames["share"]["value"].tolist() == shares.value.tolist()
+    assert frames["share"]["upper"].tolist() == shares.upper.tolist()
+    assert frames["people"]["value"].tolist() == pytest.approx((3000 * groups.base).tolist())
+    compared = frames["difference"]
+    assert compared.index.unique("group").tolist() == list(AGES)
+    assert compared.index.unique("against").isna().all()
     for column in ("value", "standard_error", "lower", "upper", "p_value"):
         assert compared[column].tolist() == getattr(effects, column).tolist()
-    assert frame.loc["trend"]["value"].tolist() == trend.value.tolist()
+    assert frames["trend"]["value"].tolist() == trend.value.tolist()
     # Half of the people vote by their age.
     assert compared["p_value"].iloc[0] < 1e-6
 
 
 def test_of_two_groups_the_first_is_the_reference(study):
     found = study.analyst.comparison("study", answer={"age": "old"}, groups="smoker")
-    assert found.reference == "no"
-    assert [(c.group, c.against) for c in found.comparisons] == [("yes", "no")]
+    assert compared_in(found) == [("yes", "no")]
     every = study.analyst.comparison("study", answer={"smoker": "yes"}, groups="age")
-    assert every.reference is None
+    assert compared_in(every) == [(age, None) for age in AGES]
     some = study.analyst.comparison(
         "study", answer={"smoker": "yes"}, groups="age", among=["old", "young"]
     )
     # As ordered in the survey.
-    assert [(c.group, c.against) for c in some.comparisons] == [("old", "young")]
+    assert compared_in(some) == [("old", "young")]
+
+
+def compared_in(result):
+    rows = (result.rows[place] for place in result.places("difference"))
+    return [(row["group"], row["against"]) for row in rows]
 
 
 def test_a_command_says_what_the_page_says(study, halftruth):
@@ -77,12 +86,15 @@ def test_the_page_offers_the_groups_that_there_are(study):
 def test_an_open_end_is_null_and_said_in_words(study):
     query = ComparisonQuery(answer={"vote": "left"}, groups="age", effect="risk_ratio")
     result = COMPARISON.compute(study.counted["study"], query)
-    effect = replace(result.comparisons[0], interval=(0.5, None))
-    opened = replace(result, comparisons=[effect])
-    assert plain(opened)["comparisons"][0]["interval"] == [0.5, None]
-    assert COMPARISON.grid(opened).rows[0][6] == "from 0.5 on"
-    assert "its ratio has no upper end" in " ".join(COMPARISON.interpretation(opened))
+    [place, *_] = result.places("risk_ratio")
+    opened = changed(result, place, lower=0.5, upper=np.inf)
+    assert plain(opened)["estimates"]["upper"][place] is None
+    assert "from 0.5 on" in {str(cell) for cell in COMPARISON.grid(opened).rows[0]}
     assert COMPARISON.chart(opened).panels[1].rows[0].upper == inf
+    few = source_of(SURVEYS[0], study.counted["study"].counts.cells[:300])
+    ratios = replace(query, effect="odds_ratio")
+    said = present(COMPARISON, COMPARISON.compute(few, ratios)).notes
+    assert any("its ratio has no upper end" in note for note in said)
 
 
 def test_the_headline_states_the_clearest_difference_and_leaves_out_unusable_shares(study):
@@ -93,16 +105,24 @@ def test_the_headline_states_the_clearest_difference_and_leaves_out_unusable_sha
     more = "vote=left occurs more often where age=young than where age=old: difference"
     assert said.startswith(f"{more} {young - old:.1f} (")
     assert said.index(f" {young:.1f} % (") < said.index(f"; {old:.1f} % (")
-    unusable = [replace(each, reliability="not usable") for each in result.groups]
-    said = COMPARISON.headline(decided(replace(result, groups=unusable)))
-    assert " points, p < 0.0001, adjusted for 2 tests." in said
+    unusable = replace(result.estimates, reliability=Texts.constant("not usable", len(result.rows)))
+    said = COMPARISON.headline(decided(replace(result, estimates=unusable)))
+    assert "difference too imprecise to use, p < 0.0001, adjusted for 2 tests." in said
     assert "Shares:" not in said
-    none = [replace(each, p_value=0.6) for each in result.comparisons]
-    said = COMPARISON.headline(decided(replace(result, comparisons=none)))
+    none = changed(result, result.places("difference"), p_value=0.6)
+    said = COMPARISON.headline(decided(none))
     assert said.startswith(
         "No significant difference in vote=left (p = 1, adjusted for 2 tests). Strongest evidence:"
         " age=young against"
     )
+
+
+def changed(result, places, **columns):
+    """A result with other numbers in some rows."""
+    numbers = {name: result.estimates.numbers(name).copy() for name in columns}
+    for name, number in columns.items():
+        numbers[name][places] = number
+    return replace(result, estimates=replace(result.estimates, **numbers))
 
 
 def decided(result):
@@ -116,15 +136,14 @@ def test_what_cannot_be_compared_says_why_everywhere(study):
         answer={"smoker": "yes"}, groups="age", effect="odds_ratio", trend=True, confidence=0.999
     )
     result = COMPARISON.compute(counted, query)
-    undefined = [found for found in result.groups if found.undefined]
+    undefined = [row for row in result.rows if row.quantity == "share" and row.undefined]
     assert undefined
     for found in undefined:
         assert (found.value, found.interval, found.reliability) == (None, None, "not usable")
-        reason = f"{found.group} is not significantly above zero"
+        reason = f"{found['group']} is not significantly above zero"
         assert found.undefined == reason
-        assert f"Undefined, as {reason}: share of {found.group}" in " ".join(
-            COMPARISON.warnings(result)
-        )
+        warnings = " ".join(present(COMPARISON, result).warnings)
+        assert f"Undefined, as {reason}: share of {found['group']}" in warnings
         assert reason in {row.reason for row in COMPARISON.chart(result).rows}
-    assert result.trend.undefined
-    assert "undefined" in {row[2] for row in COMPARISON.grid(result).rows}
+    assert result.find("trend").undefined
+    assert undefined[0].undefined in {str(row[2]) for row in COMPARISON.grid(result).rows}

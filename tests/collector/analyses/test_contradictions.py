@@ -14,10 +14,9 @@ from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.analyses.tabular import to_csv
 from halftruth_shared import Attribute, DistortionMatrices, HalftruthError, Schema, Survey
 from halftruth_shared.analyses.base import Group, MeasureEstimate
-from halftruth_shared.analyses.comparison import ComparisonQuery, GroupComparison
+from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from halftruth_shared.analyses.distribution import DistributionQuery, QuantileEstimate
-from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.overview import OverviewQuery
@@ -25,6 +24,8 @@ from halftruth_shared.analyses.regression import Coefficient, RegressionQuery
 from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
+from halftruth_shared.results import Result
+from halftruth_shared.results.estimate import Estimate
 from sources import source_of
 
 FORCED = {"design": "forced-response", "yes": "1/6", "no": "1/6"}
@@ -100,6 +101,10 @@ def answers_of(source):
 
 def walk(part, path=()):
     """Every estimate of a result, with the messages that it is in."""
+    if isinstance(part, Result):
+        for row in part.rows:
+            yield row, ((part, row.quantity),)
+        return
     if isinstance(part, list | tuple):
         for each in part:
             yield from walk(each, path)
@@ -135,9 +140,9 @@ def possible(estimate, path, result):
         return 0, math.inf
     if isinstance(estimate, Coefficient) or field == "marginal_effect":
         return -math.inf, math.inf
-    if isinstance(estimate, GroupComparison):
-        return (-1, 1) if result.query.effect == "difference" else (0, math.inf)
-    if field == "trend":
+    if field in ("risk_ratio", "odds_ratio"):
+        return 0, math.inf
+    if field == "trend" or (field == "difference" and isinstance(result.query, ComparisonQuery)):
         return -1, 1
     if field == "people":
         return 0, result.reports
@@ -177,6 +182,9 @@ def test_no_interval_ends_outside_of_what_is_possible(source):
 def rests_on(path, estimate):
     """Whether an estimate says that it is about other questions than the first."""
     for part in [*(part for part, _ in path), estimate]:
+        if isinstance(part, Result):
+            questions = {key.question for key in part.keys if estimate[key.name] is not None}
+            return "cheats" in questions or not questions
         said = msgspec.to_builtins(part)
         about = [said.get(name) for name in ("attribute", "items", "antecedent", "row")]
         about += [said.get(name) for name in ("consequent", "column")]

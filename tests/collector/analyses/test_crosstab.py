@@ -17,8 +17,8 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
-from halftruth_shared.analyses.charts import HeatMap
 from halftruth_shared.analyses.crosstab import CrosstabQuery
+from halftruth_shared.results.charts import HeatMap
 from respondents import SCHEMA, SURVEYS, codes_of, drawn_counts, independent_people, people
 from sources import source_of
 

@@ -13,6 +13,8 @@ from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, EstimateError, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.overview import OverviewQuery
+from halftruth_shared.analyses.table import TableQuery
+from halftruth_shared.protocol.base import encode
 from sources import source_of
 
 from .conftest import command, query_string
@@ -70,9 +72,7 @@ def test_a_group_has_the_numbers_of_a_survey_of_its_people_alone(counted, name):
     found = analysis.compute(everybody, msgspec.structs.replace(query, where={"w": "c1"}))
     assert (found.reports, expected.reports) == (PEOPLE, found.group.people)
     assert (found.group.items, expected.group) == ({"w": "c1"}, None)
-    one, other = (
-        dict(numbers(json.loads(msgspec.json.encode(result)))) for result in (expected, found)
-    )
+    one, other = (dict(numbers(json.loads(encode(result)))) for result in (expected, found))
     assert one.keys() == other.keys()
     for place, value in one.items():
         if isinstance(value, float) and other[place] is not None:
@@ -121,7 +121,7 @@ def test_a_group_that_is_not_clearly_there_is_one_line_everywhere(study, get, ha
     assert 'value="age=young" checked>' in page.text
 
 
-def test_bases_of_a_cross_tabulation_count_the_people_of_the_group(get):
+def test_bases_of_a_cross_tabulation_count_the_people_of_the_group(study, get):
     """Their intervals have the error of the group's size, too: those of the larger table."""
     where, confidence = {"smoker": "yes"}, 0.9
     asked = {"attributes": ["age", "vote"], "where": where, "confidence": confidence}
@@ -129,14 +129,14 @@ def test_bases_of_a_cross_tabulation_count_the_people_of_the_group(get):
     [everybody] = answer["bases"]
     assert everybody["people"]["value"] == pytest.approx(answer["group"]["people"])
     assert everybody["people"]["interval"] == pytest.approx(answer["group"]["people_interval"])
-    cells = get("table", {"attributes": ["age", "smoker"], "confidence": confidence,
-                          "target": "respondents"})[1]["cells"]  # fmt: skip
-    smokers = [cell for cell in cells if cell["values"]["smoker"] == "yes"]
+    query = TableQuery(attributes=["age", "smoker"], confidence=confidence, target="respondents")
+    table = ANALYSES["table"].compute(study.counted["study"], query)
+    smokers = [row for row in table.rows if row["smoker"] == "yes"]
     bases = get("crosstab", {**asked, "percentages": "row"})[1]["bases"]
     for base, cell in zip(bases, smokers, strict=True):
-        assert base["values"] == {"age": cell["values"]["age"]}
-        assert base["people"]["value"] == pytest.approx(3000 * cell["value"])
-        assert base["people"]["interval"] == pytest.approx([3000 * end for end in cell["interval"]])
+        assert base["values"] == {"age": cell["age"]}
+        assert base["people"]["value"] == pytest.approx(3000 * cell.value)
+        assert base["people"]["interval"] == pytest.approx([3000 * end for end in cell.interval])
 
 
 def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, get, halftruth):
@@ -148,7 +148,7 @@ def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, g
     assert answer["query"]["where"] == answer["group"]["items"] == either
     estimator = study.counted["study"].estimator.where(either)
     supports = estimator.table(["vote"]).support
-    assert [cell["value"] for cell in answer["cells"]] == pytest.approx(supports)
+    assert answer["estimates"]["value"] == pytest.approx(supports)
     q = study.analyst.survey("study").questions
     chosen = [q.age.young, q.age.old, q.smoker.yes]
     words = [word for name, text in where for word in (f"--{name}", text)]
@@ -157,9 +157,9 @@ def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, g
     )
     assert status == 0
     found = study.analyst.table("study", ["vote"], where=either)
-    assert found.cells == study.analyst.table("study", ["vote"], where=chosen).cells
-    assert [cell.value for cell in found.cells] == pytest.approx(supports)
-    assert json.loads(printed)["cells"] == answer["cells"]
+    assert [*found.rows] == [*study.analyst.table("study", ["vote"], where=chosen).rows]
+    assert found.estimates.value == pytest.approx(supports)
+    assert json.loads(printed)["estimates"] == answer["estimates"]
     assert "Only those with age=young or old, smoker=yes" in repr(found)
     page = html.unescape(study.browser.get(f"/results/study/table?{address}").text)
     assert "Only those with age=young or old, smoker=yes" in page

@@ -1,12 +1,12 @@
 """Results in the words of people."""
 
-import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.labels import Labels, labelled
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.errors import HalftruthError
+from halftruth_shared.protocol.base import encode
 from sources import source_of
 
 QUESTIONS = {"smoker": "Do you smoke?", "drinks": "Alcohol at work", "place": "Wo leben Sie?"}
@@ -44,7 +44,7 @@ def test_no_table_chart_or_sentence_says_a_name_that_has_a_label(counted, name):
         found = analysis.compute(counted, analysis.start(SURVEY))
     except HalftruthError as error:
         pytest.skip(f"not of such reports: {error}")
-    before = msgspec.json.encode(found)
+    before = encode(found)
     shown = labelled(found, SURVEY)
     grid = analysis.grid(shown)
     said = [*grid.header, *(str(cell) for row in grid.rows for cell in row)]
@@ -54,7 +54,7 @@ def test_no_table_chart_or_sentence_says_a_name_that_has_a_label(counted, name):
     text = " | ".join(said)
     assert not [name for name in ("smoker", "drinks", "n0", "y1", "n-north") if name in text], text
     # Files keep the names.
-    assert msgspec.json.encode(found) == before
+    assert encode(found) == before
 
 
 LONG = Schema(

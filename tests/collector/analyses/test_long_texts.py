@@ -12,7 +12,7 @@ from halftruth_collector.analyses.presentation import present
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Survey
-from halftruth_shared.analyses.charts import EstimateChart
+from halftruth_shared.results.charts import EstimateChart
 
 #: Most letters in a row that a sentence or a title has of a question.
 MOST = 40

@@ -20,7 +20,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
-from halftruth_shared.analyses.showing import basis
+from halftruth_shared.results.showing import basis
 from sources import source_of
 
 SCHEMA = Schema(
@@ -106,10 +106,10 @@ def test_a_cell_of_all_answers_is_that_of_the_fitted_table(study_of_pairs):
     model = study_of_pairs.model()
     for place in (0, 17, 35):
         d, b, a, c = np.unravel_index(place, (2, 3, 2, 3))
-        check_share(result.cells[place], model, lambda table, at=(a, b, c, d): table[at])
+        check_share(result.rows[place], model, lambda table, at=(a, b, c, d): table[at])
     errors = np.sqrt(np.diag(result.covariance))
-    np.testing.assert_allclose(errors, [cell.standard_error for cell in result.cells], rtol=1e-9)
-    assert {cell.perturbation_error for cell in result.cells} == {None}
+    np.testing.assert_allclose(errors, result.estimates.standard_error, rtol=1e-9)
+    assert {cell.perturbation_error for cell in result.rows} == {None}
 
 
 @pytest.mark.parametrize("where", [{"b": "high"}, {"b": ["low", "high"], "d": "yes"}])
@@ -125,7 +125,7 @@ def test_shares_within_a_group_of_those_who_answered(study_of_pairs, where, miss
         return within[a, c] / within.sum()
 
     places = [(c, a) for c in range(kept) for a in range(2)]
-    for (c, a), cell in zip(places, result.cells, strict=True):
+    for (c, a), cell in zip(places, result.rows, strict=True):
         check_share(cell, study_of_pairs.model(), lambda table, c=c, a=a: share(table, c, a))
 
 
@@ -190,7 +190,8 @@ def test_groups_are_compared_with_intervals_of_their_scale(study_of_pairs, effec
         return share / (1 - share) if effect == "odds_ratio" else share
 
     model = study_of_pairs.model()
-    for group, compared in zip((1, 2), result.comparisons, strict=True):
+    effects = [result.rows[place] for place in result.places(effect)]
+    for group, compared in zip((1, 2), effects, strict=True):
         if effect == "difference":
             value, error = delta(model, lambda t, g=group: of(t, g) - of(t, 0))
             ends = from_shares(model, error, *(lambda t, g=g: of(t, g) for g in (group, 0)))
@@ -211,8 +212,8 @@ def test_groups_are_compared_with_intervals_of_their_scale(study_of_pairs, effec
 
         z = np.divide(*delta(model, lambda t, g=group: beyond(t, g) - beyond(t, 0)))
         assert compared.p_value == pytest.approx(2 * NormalDist().cdf(-abs(z)), rel=1e-3)
-    check_share(result.groups[0], model, lambda t: t[1, 0].sum() / t[:, 0].sum())
-    assert "Wald tests by the model" in ANALYSES["comparison"].interpretation(result)[-1]
+    check_share(result.find("share", group="low"), model, lambda t: t[1, 0].sum() / t[:, 0].sum())
+    assert "Wald tests by the model" in result.caveats[-1].sentence
 
 
 def test_the_overview_is_of_everybody_and_of_those_who_answered(study_of_pairs):
@@ -259,7 +260,7 @@ def test_intervals_that_a_three_way_interaction_misses_hold_the_truth_with_it():
         for extra in hits:
             terms = [names] * extra
             found = asked("table", source, attributes=names, interactions=terms)
-            lower, upper = found.cells[int(np.ravel_multi_index(cell, (2, 3, 3)))].interval
+            lower, upper = found.rows[int(np.ravel_multi_index(cell, (2, 3, 3)))].interval
             hits[extra] += lower <= true <= upper
     assert hits[0] <= 3
     assert hits[1] >= 9

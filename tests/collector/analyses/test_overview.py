@@ -10,9 +10,9 @@ from halftruth_collector.estimation import Counts
 from halftruth_collector.web.pages.overview import ENDS, Bar, by_day, cards
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.base import DayCount
-from halftruth_shared.analyses.charts.drawing import draw
-from halftruth_shared.analyses.estimate import Estimate
 from halftruth_shared.analyses.overview import OverviewQuery
+from halftruth_shared.results.charts.drawing import draw
+from halftruth_shared.results.estimate import Estimate
 from sources import source_of
 
 SCHEMA = Schema(

@@ -15,7 +15,8 @@ def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, an
     answer = http.get(url, headers=analyst).get_json()
     table = Estimator(survey, filled).table(["drinks", "smoker"])
     assert answer["query"]["attributes"] == ["drinks", "smoker"]
-    assert answer["cells"][1]["values"] == {"drinks": "never", "smoker": "yes"}
+    keys, estimates = {key["name"]: key["values"] for key in answer["keys"]}, answer["estimates"]
+    assert (keys["drinks"][1], keys["smoker"][1]) == ("never", "yes")
     lower, upper = table_intervals(table, 0.95, "respondents")
     perturbation, sampling = table.error_parts("respondents")
     for name, expected in (
@@ -23,12 +24,12 @@ def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, an
         ("standard_error", np.sqrt(table.variance("respondents"))),
         ("perturbation_error", perturbation),
         ("sampling_error", sampling),
-        ("interval", np.stack([lower, upper], axis=-1)),
+        ("lower", lower),
+        ("upper", upper),
     ):
-        cells = np.array([cell[name] for cell in answer["cells"]])
-        assert cells == pytest.approx(expected.reshape(cells.shape)), name
+        assert estimates[name] == pytest.approx(expected.ravel().tolist()), name
     reliability = [RELIABILITIES[grade] for grade in grades(margin(lower, upper)).ravel()]
-    assert [cell["reliability"] for cell in answer["cells"]] == reliability
+    assert estimates["reliability"] == reliability
     assert np.array(answer["covariance"]) == pytest.approx(table.covariance("respondents"))
 
 

@@ -10,19 +10,20 @@ import math
 import re
 from uuid import uuid4
 
-import msgspec
 import pandas as pd
 import pytest
 from halftruth_client import Analyst, RequestRefused
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES as REGISTRY
-from halftruth_collector.analyses.sentences import basis
+from halftruth_collector.analyses.presentation import present
 from halftruth_collector.cli import main
 from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.analyses import QUERIES, name_of
 from halftruth_shared.analyses.reading import make
+from halftruth_shared.protocol.base import encode
 from halftruth_shared.protocol.reports import Report
+from halftruth_shared.results import Estimates
 
 from .conftest import SURVEYS, command, query_string
 
@@ -32,7 +33,7 @@ BESIDE = ["reports", "filter", "confidence_level", "target", "missing_answers", 
 
 def plain(message):
     """A message as JSON has it."""
-    return json.loads(msgspec.json.encode(message))
+    return json.loads(encode(message))
 
 
 def asked_of(query):
@@ -59,8 +60,11 @@ def of_estimate(name):
     return [name, *(f"{name}_{part}" for part in parts)]
 
 
+#: Columns behind the keys of every long table.
+LONG = list(Estimates.__struct_fields__)
+
 MEASURE_COLUMNS = ["measure", *ESTIMATE]
-COMPARISON_COLUMNS = ["estimate", "group", "against", *ESTIMATE, "base", "adjusted_p_value"]
+COMPARISON_COLUMNS = ["group", "against", *LONG]
 COEFFICIENT_COLUMNS = [
     *("term", *ESTIMATE, "reference", *of_estimate("odds_ratio"), *of_estimate("marginal_effect")),
     *("z", "estimate", "adjusted_p_value"),
@@ -143,14 +147,14 @@ ANALYSES = {
     "table-likelihood": (
         "table",
         {"attributes": ["vote", "smoker"], "estimate": "likelihood", "target": "respondents"},
-        ["vote", "smoker", *ESTIMATE],
+        ["vote", "smoker", *LONG],
         lambda answer: 6,
         ["none, a=b", "typically off by"],
     ),
     "table-of-a-group": (
         "table",
         {"attributes": ["age"], "where": {"vote": "none, a=b", "smoker": "no"}, "confidence": 0.9},
-        ["age", *ESTIMATE],
+        ["age", *LONG],
         lambda answer: 3,
         ["Only those with vote=none, a=b, smoker=no: ", "of everybody, about ", "middle"],
     ),
@@ -224,8 +228,8 @@ ANALYSES = {
         "comparison",
         {"answer": {"smoker": "yes"}, "groups": "age", "effect": "odds_ratio", "trend": True},
         COMPARISON_COLUMNS,
-        lambda answer: 3 + 3 + 1,
-        ["share of smoker=yes", "odds ratio", "all others", "Trend in the order of the groups: "],
+        lambda answer: 3 + 3 + 3 + 1,
+        ["share of smoker=yes", "odds ratio from all others", "change from one group to the next"],
     ),
     "comparison-of-two": (
         "comparison",
@@ -237,7 +241,7 @@ ANALYSES = {
             "target": "respondents",
         },
         COMPARISON_COLUMNS,
-        lambda answer: 2 + 1,
+        lambda answer: 2 + 2 + 1,
         ["none, a=b", "difference in points"],
     ),
     "weighted": (
@@ -350,7 +354,9 @@ def test_csv_and_data_frames_have_the_same_columns_and_rows(
     # The index of a frame is what its rows are called by.
     if frame.index.names != [None]:
         frame = frame.reset_index()
-    assert list(frame.columns) == columns
+    # A key of several quantities includes which it is.
+    assert sorted(frame.columns) == sorted(columns)
+    frame = frame[columns]
     assert len(frame) == len(lines)
     for line, row in zip(lines, frame.itertuples(index=False, name=None), strict=True):
         assert all(map(same, line, row)), (line, row)
@@ -382,15 +388,14 @@ def test_a_command_says_each_sentence_once_the_answer_first(study, halftruth, na
     query = analysis.start(SURVEYS[0])
     asked = asked_of(query)
     printed = halftruth(*command(name, "study", asked))[1]
-    result = analysis.compute(study.counted["study"], query)
-    grid = analysis.grid(result)
+    shown = present(analysis, analysis.compute(study.counted["study"], query))
     parts = [
         f"{analysis.title} · study · ",
-        analysis.headline(result),
-        *basis(result),
-        *analysis.warnings(result),
-        *(["---"] if grid.rows else []),
-        *analysis.interpretation(result),
+        shown.headline,
+        *shown.basis,
+        *shown.warnings,
+        *(["---"] if shown.grid.rows else []),
+        *shown.notes,
     ]
     places = [printed.index(f"\n{part}") for part in parts[1:]]
     assert printed.startswith(parts[0])

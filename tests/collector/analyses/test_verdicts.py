@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses.presentation import present
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.base import EstimatesResult
 from halftruth_shared.analyses.comparison import ComparisonQuery
@@ -17,6 +18,7 @@ from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
+from halftruth_shared.results import LongTable
 from sources import source_of
 
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs", "tired")])
@@ -42,8 +44,8 @@ def many_reports():
 
 def shown(analysis, result):
     """What a page or a command shows of a result: sentences, and rows of a table."""
-    rows = [" | ".join(map(str, row)) for row in analysis.grid(result).rows]
-    return analysis.warnings(result), analysis.interpretation(result), rows
+    parts = present(analysis, result)
+    return parts.warnings, parts.notes, [" | ".join(map(str, row)) for row in parts.grid.rows]
 
 
 def percentages(text):
@@ -155,10 +157,10 @@ def expected_reliability(row, result):
     )
     if not upper >= lower:
         return "not usable"
-    name, query = getattr(row, "name", ""), result.query
+    name, query = getattr(row, "name", getattr(row, "quantity", "")), result.query
     lift = any(row is pair.lift for pair in getattr(result, "pairs", ()))
     ratio = name in RATIOS or lift or shown is not row
-    ratio |= kind == "GroupComparison" and query.effect != "difference"
+    ratio |= name in ("risk_ratio", "odds_ratio")
     span = 1.0
     if row is getattr(result, "mean", None):
         span = len(result.options)
@@ -182,6 +184,9 @@ def expected_reliability(row, result):
 
 def judged_rows(result):
     """Every estimate of a result that has a reliability of its own."""
+    if isinstance(result, LongTable):
+        yield from (row for row in result.rows if row.quantity != "people")
+        return
     for _, estimate, _ in result.estimates():
         yield estimate
     for rule in getattr(result, "rules", ()):
@@ -209,7 +214,8 @@ FURTHER = {
 
 @pytest.mark.parametrize("keep", ["0.6", "0.9"])
 @pytest.mark.parametrize(
-    "name", [n for n, each in ANALYSES.items() if issubclass(each.result, EstimatesResult)]
+    "name",
+    [n for n, each in ANALYSES.items() if each.layout or issubclass(each.result, EstimatesResult)],
 )
 def test_a_rows_verdict_is_that_of_its_own_margin(name, keep):
     schema = Schema([*SCHEMA.attributes, Attribute("age", ["20", "45", "70"], ordered=True)])

@@ -170,9 +170,8 @@ def test_changes_of_a_difference_between_groups_are_those_of_two_comparisons():
     result = asked(*waves, attributes=["smoker"], groups="age", reference="old")
     comparison = ANALYSES["comparison"]
     query = comparison.query(answer={"smoker": "yes"}, groups="age", reference="old")
-    effects = [
-        comparison.compute(source_of(each, reports), query).comparisons for each, reports in waves
-    ]
+    results = [comparison.compute(source_of(each, reports), query) for each, reports in waves]
+    effects = [[each.rows[i] for i in each.places("difference")] for each in results]
     changes = [each for each in result.changes if each.answer == "yes"]
     assert [each.group for each in changes] == ["young", "middle"]
     for change, first, second in zip(changes, *effects, strict=True):
@@ -217,7 +216,7 @@ def test_every_wave_is_asked_about_the_same_people():
         counted = source_of(each, reports)
         alone = table.compute(counted, table.query(attributes=["smoker"], where={"age": "old"}))
         levels = [e.value for e in result.levels if e.wave == each.series.wave]
-        assert levels == [cell.value for cell in alone.cells]
+        assert levels == alone.estimates.value.tolist()
 
 
 def test_changes_are_against_a_wave_that_is_chosen():

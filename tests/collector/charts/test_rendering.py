@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from halftruth_collector.charts.rendering import check_file, render, to_svg
 from halftruth_shared import ParameterError
-from halftruth_shared.analyses.charts import (
+from halftruth_shared.results.charts import (
     INNER_LABEL,
     MOST_CURVES,
     MOST_NAMES,
@@ -27,7 +27,7 @@ from halftruth_shared.analyses.charts import (
     Panel,
     Reference,
 )
-from halftruth_shared.analyses.charts.drawing import (
+from halftruth_shared.results.charts.drawing import (
     BAR,
     CELLS,
     CURVES,

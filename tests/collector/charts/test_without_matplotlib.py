@@ -26,7 +26,7 @@ main()
 
 @pytest.fixture
 def bare(monkeypatch):
-    for name in ("collector.charts.rendering", "shared.analyses.charts.drawing"):
+    for name in ("collector.charts.rendering", "shared.results.charts.drawing"):
         monkeypatch.delitem(sys.modules, f"halftruth_{name}", raising=False)
     monkeypatch.delattr(halftruth_collector.charts, "rendering", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)

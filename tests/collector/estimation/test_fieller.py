@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation.estimates import estimates
-from halftruth_collector.estimation.intervals import NUMBER, SHARE, fieller_sets
-from halftruth_shared.analyses.estimate import Estimate
+from halftruth_collector.estimation.intervals import SHARE, fieller_sets
+from halftruth_shared.results import QUANTITIES
+from halftruth_shared.results.estimate import Estimate
 
 from .definitions import Z
 
@@ -19,7 +20,7 @@ def holds(found, ratio):
     return lower <= ratio <= upper
 
 
-def messages(*numbers, of=NUMBER):
+def messages(*numbers, of=QUANTITIES["coefficient"]):
     """Sets of ratios as messages have them."""
     sets = fieller_sets(*numbers, quantile=Z)
     nothing = np.full(len(sets.kind), np.nan)

@@ -6,7 +6,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.estimates import estimates
 from halftruth_collector.estimation.intervals import SHARE, table_intervals
 from halftruth_shared import Attribute, DistortionMatrices, RandomizedResponse, Schema, Survey
-from halftruth_shared.analyses.estimate import Estimate
+from halftruth_shared.results.estimate import Estimate
 from scipy.stats import binomtest, multinomial
 
 from .definitions import survey_of, uneven_matrix

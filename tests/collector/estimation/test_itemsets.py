@@ -10,7 +10,7 @@ from halftruth_collector.estimation.itemsets import count_candidates
 from halftruth_collector.estimation.tables import Tables
 from halftruth_shared import Attribute, DomainTooLarge, Schema, Survey
 from halftruth_shared import RandomizedResponse as Response
-from halftruth_shared.analyses.wording import half_width, percent
+from halftruth_shared.results.wording import half_width, percent
 from sources import estimator_of
 
 from .definitions import TARGETS

@@ -30,7 +30,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.plan import PlanQuery
-from halftruth_shared.analyses.wording import half_width
+from halftruth_shared.results.wording import half_width
 
 from .definitions import TARGETS, Oracle, Z, mechanism_of, schema_of, survey_of
 

@@ -13,7 +13,7 @@ from halftruth_collector.estimation.reliability import (
     reliability,
 )
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
-from halftruth_shared.analyses.wording import GAP
+from halftruth_shared.results.wording import GAP
 from sources import counts_of
 
 YES_NO = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs", "tired")])

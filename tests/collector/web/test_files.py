@@ -72,15 +72,15 @@ def test_the_table_and_its_covariance_are_those_of_the_command(signed_in, filled
         content = signed_in.get(address).data
         rows = opened(content, ending)
         pd.testing.assert_frame_equal(rows, opened(table.encode(), "csv"), check_dtype=False)
-        assert rows["value"].tolist() == [cell["value"] for cell in command["cells"]]
+        assert rows["value"].tolist() == command["estimates"]["value"]
     [address] = links(page, "covariance.csv")
     matrix = opened(signed_in.get(address).data, "csv")
     assert matrix.columns[:3].tolist() == ["smoker", "drinks", "no, never"]
     assert matrix[["smoker", "drinks"]].to_numpy().tolist() == [
-        [*cell["values"].values()] for cell in command["cells"]
+        list(row) for row in zip(*(key["values"] for key in command["keys"]), strict=True)
     ]
     np.testing.assert_array_equal(matrix.iloc[:, 2:].to_numpy(), command["covariance"])
-    errors = [cell["standard_error"] for cell in command["cells"]]
+    errors = command["estimates"]["standard_error"]
     np.testing.assert_allclose(np.diag(matrix.iloc[:, 2:]), np.square(errors))
 
 

@@ -5,7 +5,7 @@ from flask import Flask
 from halftruth_collector.analyses import ANALYSES, Grid
 from halftruth_collector.analyses.base import Rows
 from halftruth_collector.web.pages.tables import PARAMETER, ROWS, rows_of
-from halftruth_shared.analyses.wording import percent, share_interval
+from halftruth_shared.results.wording import percent, share_interval
 
 
 def shown(rows, asked=""):

@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 from halftruth_shared import EstimateError
 from halftruth_shared.analyses.base import Answers, Missing, Target
-from halftruth_shared.analyses.wording import items as in_words
 from halftruth_shared.channels.axes import Places
+from halftruth_shared.results.wording import items as in_words
 
 from ..bounds import Array
 from ..counts import Counts

@@ -8,7 +8,7 @@ from halftruth_shared.analyses.plan import (
     MechanismPlan,
     PlanResult,
 )
-from halftruth_shared.analyses.wording import GAP, half_width
+from halftruth_shared.results.wording import GAP, half_width
 
 #: Half-widths nearer to each other than this count as equal.
 _EQUAL = 1.01

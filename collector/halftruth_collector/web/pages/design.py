@@ -12,8 +12,8 @@ from flask import Response, redirect, render_template, request, url_for
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.analyses.reading import read
-from halftruth_shared.analyses.wording import half_width, number
 from halftruth_shared.protocol.terms import Terms
+from halftruth_shared.results.wording import half_width, number
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
 

@@ -6,10 +6,10 @@ from datetime import date, timedelta
 
 from halftruth_shared import Survey
 from halftruth_shared.analyses.base import DayCount
-from halftruth_shared.analyses.charts import Mark
-from halftruth_shared.analyses.estimate import Estimate, Interval
 from halftruth_shared.analyses.overview import OverviewResult, QuestionOverview
-from halftruth_shared.analyses.wording import estimate_in_words, interval_in_words, number
+from halftruth_shared.results.charts import Mark
+from halftruth_shared.results.estimate import Estimate, Interval
+from halftruth_shared.results.wording import estimate_in_words, interval_in_words, number
 
 from ...analyses.overview import MISSING, describe_options
 from ...analyses.sentences import drawn, sentence

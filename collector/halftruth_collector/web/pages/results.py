@@ -16,7 +16,7 @@ from halftruth_shared.analyses import Query, name_of
 from halftruth_shared.analyses.measures import Association, MeasuresResult
 from halftruth_shared.analyses.overview import OverviewResult
 from halftruth_shared.analyses.reading import read, write
-from halftruth_shared.analyses.wording import items, number, number_in_words
+from halftruth_shared.results.wording import items, number, number_in_words
 from werkzeug.wrappers import Response as AnyResponse
 
 from ... import charts
@@ -412,6 +412,9 @@ def _shown(analysis: Analysis[Any, Any], result: Any, *, pictured: bool) -> dict
         "undrawn": charts.undrawn(),
         "grid": parts.grid,
         "rows": rows_of(parts.grid),
+        "parts": [
+            (part, rows_of(part.grid), charts.part_of_page(part.chart)) for part in parts.parts
+        ],
     }
 
 

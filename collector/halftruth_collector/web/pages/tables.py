@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from flask import request
 from halftruth_shared import ParameterError
-from halftruth_shared.analyses.wording import said_number
+from halftruth_shared.results.layout import Cell as Typed
+from halftruth_shared.results.wording import said_number
 
 from ...analyses import Grid
 
@@ -51,10 +52,17 @@ def rows_of(grid: Grid) -> list[list[Cell]]:
 def _rows(grid: Grid, most: int) -> Iterator[list[Cell]]:
     first = ""
     for row in grid.rows[:most]:
+        if any(isinstance(cell, Typed) for cell in row):
+            yield [Cell(cell.text, cell.above, _written(cell.number)) for cell in row]
+            continue
         texts = [str(text) for text in row]
         above = first if not texts[0] else ""
         first = texts[0] or first
         yield [Cell(text, "" if i else above, _value(text)) for i, text in enumerate(texts)]
+
+
+def _written(number: float | None) -> str:
+    return "" if number is None else f"{number:.12g}".replace("inf", "Infinity")
 
 
 def _value(text: str) -> str:

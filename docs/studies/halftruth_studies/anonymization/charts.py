@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from halftruth_shared.analyses.charts import Axis, Curve, CurveChart
-from halftruth_shared.analyses.wording import number
+from halftruth_shared.results.charts import Axis, Curve, CurveChart
+from halftruth_shared.results.wording import number
 
 from .comparison import CompareResult
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from halftruth_shared import ParameterError, RecordError
 from halftruth_shared.analyses.base import Columns
-from halftruth_shared.analyses.wording import number, percent, places
 from halftruth_shared.protocol.base import Message
+from halftruth_shared.results.wording import number, percent, places
 
 from .estimators import attack, error
 from .noise import Array, correlated_noise, correlation_dissimilarity, independent_noise

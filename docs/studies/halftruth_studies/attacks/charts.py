@@ -1,8 +1,8 @@
 """Chart of an attack: what is left of the noise, attribute by attribute."""
 
 from halftruth_collector.estimation.bounds import normal_quantile
-from halftruth_shared.analyses.charts import Axis, EstimateChart, Mark, Panel
-from halftruth_shared.analyses.wording import number, percent
+from halftruth_shared.results.charts import Axis, EstimateChart, Mark, Panel
+from halftruth_shared.results.wording import number, percent
 
 from .assessment import ATTACKS, AttackResult, NoisyAttribute
 

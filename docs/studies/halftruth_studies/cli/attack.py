@@ -10,7 +10,7 @@ import numpy as np
 from halftruth_collector.cli import options
 from halftruth_collector.cli.output import show, table
 from halftruth_shared import ParameterError, RecordError
-from halftruth_shared.analyses.wording import number, percent, places
+from halftruth_shared.results.wording import number, percent, places
 from numpy.typing import NDArray
 
 from ..attacks.assessment import ATTACKS, LARGEST, AttackResult, assess

@@ -10,7 +10,7 @@ from halftruth_collector.cli import options
 from halftruth_collector.cli.output import show, table
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.reading import fields, read
-from halftruth_shared.analyses.wording import UNDEFINED, number, percent, value
+from halftruth_shared.results.wording import UNDEFINED, number, percent, value
 
 from ..anonymization.charts import COMPARED, compare_chart
 from ..anonymization.comparison import CompareQuery, CompareResult, People

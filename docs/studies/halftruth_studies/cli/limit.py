@@ -21,8 +21,8 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.base import AttributeName
 from halftruth_shared.analyses.reading import fields, read
-from halftruth_shared.analyses.wording import percent, value
 from halftruth_shared.protocol.base import Request, prepare
+from halftruth_shared.results.wording import percent, value
 from msgspec import Meta
 
 from ..limits import best_under_limit, error_of_tables, factors_of

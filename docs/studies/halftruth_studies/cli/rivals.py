@@ -7,8 +7,8 @@ from typing import IO, Any
 import click
 from halftruth_collector.cli import options
 from halftruth_collector.cli.output import show, table
-from halftruth_shared.analyses.wording import UNDEFINED, number, percent, value
 from halftruth_shared.rational import parse_rational
+from halftruth_shared.results.wording import UNDEFINED, number, percent, value
 
 from ..schemes.candidates import try_schemes
 from ..schemes.charts import RIVAL_CHARTS

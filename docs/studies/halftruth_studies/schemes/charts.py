@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from halftruth_shared.analyses.charts import Axis, Curve, CurveChart, Reference
-from halftruth_shared.analyses.wording import number, percent
+from halftruth_shared.results.charts import Axis, Curve, CurveChart, Reference
+from halftruth_shared.results.wording import number, percent
 
 from .results import LengthErrors, RivalsResult
 

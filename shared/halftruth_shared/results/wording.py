@@ -113,7 +113,7 @@ def judged(text: str, reliability: Reliability) -> str:
 def estimate_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
     r"""Format an estimate with the decimals that its interval deserves, and how reliable it is.
 
-    >>> from halftruth_shared.analyses.estimate import Estimate
+    >>> from halftruth_shared.results.estimate import Estimate
     >>> estimate_in_words(
     ...     Estimate(value=0.7123, interval=(0.65, 0.78), reliability="usable"), as_share=True
     ... )
@@ -129,7 +129,7 @@ def estimate_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
 def interval_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
     r"""Format the confidence set of an estimate.
 
-    >>> from halftruth_shared.analyses.estimate import Estimate
+    >>> from halftruth_shared.results.estimate import Estimate
     >>> outside = Estimate(value=2.5, interval=(0.0, 1.0), set="outside", gap=(0.2, 0.7))
     >>> interval_in_words(outside), interval_in_words(outside, as_share=True)
     ('up to 0.2, or from 0.7 on', 'up to 20\u202f%, or from 70\u202f% on')
@@ -155,7 +155,7 @@ def interval_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
 def with_interval(estimate: Estimate, *, as_share: bool = False) -> str:
     """Format an estimate with its interval, after its reliability if it is not usable.
 
-    >>> from halftruth_shared.analyses.estimate import Estimate
+    >>> from halftruth_shared.results.estimate import Estimate
     >>> with_interval(Estimate(value=3.0, interval=(2.0, 4.0), reliability="usable"))
     '3.0 (2.0 to 4.0)'
     >>> with_interval(Estimate(value=3.0, interval=(2.0, 4.0)))

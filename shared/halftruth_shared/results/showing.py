@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from halftruth_shared.analyses.wording import (
+from halftruth_shared.results.wording import (
     estimate_in_words,
     interval_in_words,
     number,
@@ -22,7 +22,6 @@ from halftruth_shared.analyses.wording import (
 
 from .charts import Axis, EstimateChart, Mark, Panel, Reference
 from .estimate import Estimate
-from .reading import fields, write
 
 #: Most rows of a table in a notebook.
 MOST_ROWS = 60
@@ -151,7 +150,7 @@ def level(confidence: float) -> str:
 
 def name_of_result(result: Any) -> str:
     """Name of the analysis of a result."""
-    return type(result).__module__.rpartition(".")[2].replace("_", "-")
+    return type(result.query).__module__.rpartition(".")[2].replace("_", "-")
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -204,7 +203,7 @@ def shown(result: Any) -> Shown:
     header, cells = _table(result)
     return Shown(
         f"{name_of_result(result)} of {result.survey}",
-        [*_parameters(result), of_reports(result), *basis(result), *_verdicts(result)],
+        [of_reports(result), *basis(result), *_verdicts(result)],
         header,
         cells,
         max(0, len(rows) - MOST_ROWS),
@@ -295,18 +294,6 @@ def _confidence(result: Any) -> str:
     return level(getattr(result.query, "confidence", 0.95))
 
 
-def _parameters(result: Any) -> list[str]:
-    """Describe the parameters of a query that differ from defaults, without its domain."""
-    kind: Any = type(result.query)
-    defaults = {name: field.default for name, field in fields(kind).items()}
-    parameters = [
-        f"{name.replace('_', ' ')}: {', '.join(texts)}"
-        for name, texts in write(result.query).items()
-        if name not in ("where", "missing") and getattr(result.query, name) != defaults[name]
-    ]
-    return ["; ".join(parameters)] if parameters else []
-
-
 def _verdicts(result: Any) -> Iterator[str]:
     for name in ("verdict", "statement", "undefined"):
         text = getattr(result, name, None)
@@ -330,7 +317,6 @@ def chart_of(result: Any) -> EstimateChart:
     return EstimateChart(
         title=f"{name_of_result(result)} · {result.survey}",
         notes=(
-            *_parameters(result),
             f"{of_reports(result)}; {level(confidence)}s",
             *basis(result),
             *([] if every else ["Nothing was found."]),

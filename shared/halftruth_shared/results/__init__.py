@@ -1,0 +1,28 @@
+"""Results of analyses: one long table of estimates, its layout, and its tables and charts."""
+
+from ..columns import AnswerSets, Column, Texts
+from .blocks import Block, Show
+from .caveats import Caveat, note, warning
+from .long_table import Estimates, Key, LongTable, Row, Selection
+from .quantities import QUANTITIES, Quantity, quantity
+from .result import Result
+
+__all__ = [
+    "QUANTITIES",
+    "AnswerSets",
+    "Block",
+    "Caveat",
+    "Column",
+    "Estimates",
+    "Key",
+    "LongTable",
+    "Quantity",
+    "Result",
+    "Row",
+    "Selection",
+    "Show",
+    "Texts",
+    "note",
+    "quantity",
+    "warning",
+]

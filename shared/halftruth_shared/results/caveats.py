@@ -1,0 +1,150 @@
+"""What has to be known of a result: each caveat a code with its values, worded once, here."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, field
+
+from ..protocol.base import Message
+from .wording import half_width, number, percent, quoted
+
+#: Whether it has to be read before conclusions are drawn, or with the method.
+Weight = Literal["warning", "note"]
+
+Words = Callable[..., str]
+
+#: A share that is known no better than this may be anything.
+ANYTHING = 0.5
+
+
+class Caveat(Message, frozen=True, kw_only=True):
+    """Something to know of a result.
+
+    `code` says what, and `values` of which questions, answers and numbers; the sentence that people
+    read is made of both. `weight` is *warning* for what has to be read before conclusions are
+    drawn.
+    """
+
+    code: Annotated[str, Meta(description="What has to be known.")]
+    values: dict[str, Any] = field(default_factory=dict)
+    weight: Weight = "note"
+
+    @property
+    def sentence(self) -> str:
+        """The caveat in words."""
+        return WORDS[self.code](**self.values)
+
+
+def warning(code: str, **values: Any) -> Caveat:
+    """Return a caveat to read before conclusions are drawn."""
+    return Caveat(code=code, values=values, weight="warning")
+
+
+def note(code: str, **values: Any) -> Caveat:
+    """Return a caveat that belongs to the method."""
+    return Caveat(code=code, values=values)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names in a sentence.
+
+    >>> listed(["age", "sex", "vote"])
+    'age, sex and vote'
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def few(names: Sequence[str], most: int = 4) -> str:
+    """Join the first of many names, with the number of others.
+
+    >>> few(["age=old", "age=young", "sex=male"], 2)
+    'age=old; age=young; 1 other'
+    """
+    more = len(names) - most
+    rest = [f"{number(more, 0)} other{'' if more == 1 else 's'}"] if more > 0 else []
+    return "; ".join([*names[:most], *rest])
+
+
+def _precision(
+    reliability: str,
+    margin: float | None = None,
+    unbounded: bool = False,
+    few_reports: float | None = None,
+    question: str = "",
+    what: str = "shares",
+) -> str:
+    """Word the typical margin of several estimates, and how few reports they rest on."""
+    if margin is not None:
+        known = f"known {'only ' * (reliability == 'not usable')}to {half_width(margin)}"
+        said = f"{what} are {known}"
+        if margin < ANYTHING:
+            said += f", and those up to {percent(margin, 1)} are not significantly above zero"
+    elif unbounded:
+        said = (
+            "most groups are not significantly above zero, so that shares of them may be anything"
+        )
+    else:
+        said = "too few reports for an interval of most cells"
+    if few_reports is not None:
+        said += (
+            f"; with about {few_reports:.1f} reports for each cell, intervals miss the truth more"
+            " often than they say"
+        )
+    if question:
+        return f"{quoted(question)} is {reliability}: {said}."
+    return f"{reliability.capitalize()}: {said}."
+
+
+def _guess(
+    reliability: str,
+    length: int,
+    error: float | None = None,
+    bound: bool = False,
+    learned: bool = True,
+    question: str = "",
+) -> str:
+    """Word the typical error of best guesses."""
+    questions = f"{length} question{'s' if length > 1 else ''}"
+    said = f"how far best guesses of {questions} are off is unknown"
+    if error is not None:
+        less = "less than " * bound
+        said = f"best guesses of {questions} are typically off by {less}{half_width(error)}"
+    if length > 1 and not learned:
+        said += "; nothing about associations was learned, this is as if answers were independent"
+    if question:
+        return f"{quoted(question)} is {reliability}: {said}."
+    return f"{reliability.capitalize()}: {said}."
+
+
+def _adjusted(rate: float, what: str) -> str:
+    return (
+        f"Each interval is for one {what} by itself. Adjusted p-values are false discovery rates"
+        f" among all: those up to {percent(rate)} are significant."
+    )
+
+
+def _equality(by_model: bool) -> str:
+    tests = "Wald tests by the model" if by_model else "score tests"
+    return (
+        f"p-values are of {tests} and assume equal shares, so they can disagree with the interval."
+        " A large p-value is no evidence that shares are equal: perturbation hides small"
+        " differences."
+    )
+
+
+def _effective(reports: float) -> str:
+    return f"As precise as {number(reports, 0)} answers without perturbation would be."
+
+
+#: The words of each caveat, by its code. An analysis adds its own here.
+WORDS: Mapping[str, Words] = {
+    "precision": _precision,
+    "typical error": _guess,
+    "effective reports": _effective,
+    "adjusted": _adjusted,
+    "p-values of shares": _equality,
+    "open ratios": lambda: (
+        "Where a denominator is not significantly above zero, its ratio has no upper end."
+    ),
+    "best guesses": lambda: "Supports are best guesses, which have no intervals.",
+}

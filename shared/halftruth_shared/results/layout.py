@@ -1,0 +1,410 @@
+"""Tables and charts of any result, from its columns and its layout.
+
+A layout says how the rows of a long table are arranged for people: which keys identify a line,
+which key is spread over columns, and which quantities stand side by side. An analysis has no table
+or chart of its own.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ..columns import Codes
+from .blocks import Block, Show
+from .charts import Axis, Chart, Curve, CurveChart, EstimateChart, HeatMap, Mark, Panel
+from .charts import Reference as Line
+from .long_table import Key, LongTable, Row, key_text
+from .quantities import Quantity, quantity
+from .wording import (
+    estimate_in_words,
+    interval_in_words,
+    number,
+    number_in_words,
+    p_value,
+    percent,
+    value,
+    with_interval,
+)
+
+#: Marks of estimates significantly above and below the value without effect.
+MORE, LESS = "▲", "▼"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Cell of a table for people.
+
+    Attributes
+    ----------
+    text : str
+        What people read.
+    number : float or None
+        The number that it shows, for sorting; None where there is none, or none to be relied on.
+    above : str
+        What an empty first cell stands for.
+    """
+
+    text: str
+    number: float | None = None
+    above: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Lines(Sequence[list[Cell]]):
+    """Lines of a table, formatted when they are read: a page shows the first of many."""
+
+    def __init__(self, line: Callable[[int], list[Cell]], count: int) -> None:
+        self._line, self._count = line, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self._line(i) for i in range(*place.indices(self._count))]
+        if not 0 <= place < self._count:
+            raise IndexError(place)
+        return self._line(place)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table for people: a header, and rows of as many cells."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+def text_of(value: Any) -> str:
+    """Return the value of a key as a text, empty where there is none."""
+    return key_text(value) or ""
+
+
+class Arranged:
+    """Rows of a result arranged in a block.
+
+    Attributes
+    ----------
+    places : ndarray of int, shape (L, A, S)
+        Row of each line, value across, and show; −1 where there is none.
+    """
+
+    def __init__(self, result: LongTable[Any], block: Block) -> None:
+        self.result, self.block = result, block
+        self.lines = [result.key(name) for name in block.lines]
+        self.across = None if block.across is None else result.key(block.across)
+        quantities = result.estimates.texts("quantity")
+        if block.stacked:
+            titles = {show.quantity: show.of.title for show in block.shows}
+            named = Key(name="quantity", label=" ", values=quantities.renamed(titles))
+            self.lines.append(named)
+        shows = np.full(len(result.estimates), -1)
+        for i, show in enumerate(block.shows):
+            shows[quantities.equals(show.quantity)] = 0 if block.stacked else i
+        rows = np.flatnonzero(shows >= 0)
+        line, first = _numbered([key.values.ids[rows] for key in self.lines], len(rows))
+        across, self.columns = np.zeros(len(rows), int), np.zeros(1, int)
+        if self.across is not None:
+            across, firsts = _numbered([self.across.values.ids[rows]], len(rows))
+            self.columns = rows[firsts]
+        shape = (len(first), len(self.columns), 1 if block.stacked else len(block.shows))
+        self.places: Codes = np.full(shape, -1)
+        self.places[line, across, shows[rows]] = rows
+        #: A row of each line, for its keys.
+        self.first = rows[first]
+
+    @cached_property
+    def with_intervals(self) -> bool:
+        """Whether there is an interval of any row."""
+        return bool((self.result.estimates.texts("set").codes >= 0).any())
+
+    def row(self, line: int, column: int, show: int) -> Row | None:
+        """Return a row of the result."""
+        place = int(self.places[line, column, show])
+        return None if place < 0 else self.result.rows[place]
+
+    def name(self, line: int, keys: Sequence[Key] | None = None) -> str:
+        """Return the keys of a line as one text."""
+        place = int(self.first[line])
+        texts = [text_of(k.values[place]) for k in (self.lines if keys is None else keys)]
+        return ", ".join(filter(None, texts))
+
+
+def _numbered(ids: Sequence[Codes], count: int) -> tuple[Codes, Codes]:
+    """Number different tuples in the order of their first rows, which are returned, too."""
+    if not ids:
+        return np.zeros(count, int), np.zeros(min(count, 1), int)
+    whole = np.zeros(count, dtype=np.int64)
+    for column in ids:
+        whole = whole * (int(column.max(initial=-1)) + 2) + column + 1
+    _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), int)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse], np.sort(first)
+
+
+def grid(result: LongTable[Any], block: Block) -> Grid:
+    """Arrange a block as a table for people.
+
+    Parameters
+    ----------
+    result : Result
+        With names or labels.
+    block : Block
+        Of its layout.
+    """
+    arranged = Arranged(result, block)
+    parts = [
+        (i, show, [p for p in show.parts if p != "interval" or arranged.with_intervals])
+        for i, show in enumerate(block.shows[: arranged.places.shape[2]])
+    ]
+    across = arranged.across
+    header = [key.title for key in arranged.lines]
+    shown = [
+        (j, i, show, chosen)
+        for j in range(len(arranged.columns))
+        for i, show, chosen in parts
+        if (arranged.places[:, j, i] >= 0).any()
+    ]
+    for j, _, show, chosen in shown:
+        over = "" if across is None else text_of(across.values[int(arranged.columns[j])])
+        header += [_heading(result, block, show, part, over) for part in chosen]
+
+    def line(i: int) -> list[Cell]:
+        cells = []
+        for j, key in enumerate(arranged.lines):
+            text = text_of(key.values[int(arranged.first[i])])
+            repeated = (
+                not j
+                and i > 0
+                and len(arranged.lines) > 1
+                and text == text_of(key.values[int(arranged.first[i - 1])])
+            )
+            cells.append(Cell("", above=text) if repeated else Cell(text, _as_number(text)))
+        for column, place, _, chosen in shown:
+            row = arranged.row(i, column, place)
+            cells += [_cell(result, row, part) for part in chosen]
+        return cells
+
+    return Grid(header, Lines(line, len(arranged.first)))
+
+
+def _heading(result: LongTable[Any], block: Block, show: Show, part: str, over: str) -> str:
+    alone = "value" not in show.parts and part == "estimate"
+    of = Quantity("value") if block.stacked else show.of
+    names = {
+        "value": of.title + (" in points" if of.style == "points" else ""),
+        "estimate": of.title,
+        "interval": f"{percent(confidence(result))} interval",
+        "adjusted_p_value": "adjusted p-value",
+        "p_value": "p-value",
+    }
+    known = {key.name: key.title for key in result.keys}
+    name = names.get(part) or known.get(part) or part.replace("_", " ")
+    return over if over and alone else f"{over}: {name}" if over else name
+
+
+def confidence(result: LongTable[Any]) -> float:
+    """Return the level of the intervals of a result."""
+    return float(getattr(result.query, "confidence", 0.95))
+
+
+def scaled(row: Row, of: Quantity) -> Row:
+    """Return an estimate as it is written: differences of shares in percentage points."""
+    if of.style != "points":
+        return row
+    ends = row.interval and tuple(None if end is None else 100 * end for end in row.interval)
+    gap = row.gap and (100 * row.gap[0], 100 * row.gap[1])
+    return msgspec.structs.replace(
+        row, value=None if row.value is None else 100 * row.value, interval=ends, gap=gap
+    )
+
+
+def value_in_words(row: Row, *, judged: bool = True) -> str:
+    """Write the value of an estimate, with its reliability where it is not usable."""
+    of = quantity(row.quantity)
+    if of.style == "count":
+        return "" if row.value is None else number(row.value, 0)
+    if row.value is None:
+        return row.undefined or "undefined"
+    words = estimate_in_words if judged else number_in_words
+    return words(scaled(row, of), as_share=of.style == "share")
+
+
+def set_in_words(row: Row) -> str:
+    """Write the confidence set of an estimate."""
+    of = quantity(row.quantity)
+    if of.style == "count" and row.ends is not None:
+        return " to ".join(number(end, 0) for end in row.ends)
+    return interval_in_words(scaled(row, of), as_share=of.style == "share")
+
+
+def in_words(row: Row) -> str:
+    """Write an estimate with its interval, in points where it is a difference of shares."""
+    of = quantity(row.quantity)
+    if of.style == "count":
+        ends = f" ({set_in_words(row)})" if row.ends else ""
+        return f"{value_in_words(row)}{ends}"
+    unit = " points" if of.style == "points" else ""
+    if row.ends is None and row.interval is None and row.set == "interval":
+        return value_in_words(row) + unit
+    return with_interval(scaled(row, of), as_share=of.style == "share") + unit
+
+
+def _cell(result: LongTable[Any], row: Row | None, part: str) -> Cell:
+    if row is None:
+        return Cell("")
+    of = quantity(row.quantity)
+    usable = row.value if row.reliability != "not usable" or of.style == "count" else None
+    if part == "value":
+        return Cell(value_in_words(row), usable)
+    if part == "interval":
+        return Cell(set_in_words(row), row.interval[0] if row.interval else None)
+    if part == "estimate":
+        return Cell(in_words(row) + _mark(result, row), usable)
+    if part in ("p_value", "adjusted_p_value"):
+        p = getattr(row, part)
+        return Cell(p_value(p) if p is not None else "", p)
+    if part in ("standard_error", "statistic"):
+        some = row.standard_error if part == "standard_error" else row.statistic
+        if part == "standard_error" and some is None:
+            some = row.standard_error_log
+        return Cell("" if some is None else value(some, None), some)
+    if part == "decision":
+        return Cell("frequent" if is_significant(result, row) else "undecided")
+    text = text_of(row.keys[part])
+    return Cell(text, _as_number(text))
+
+
+def is_significant(result: LongTable[Any], row: Row) -> bool:
+    """Return true if an estimate is significant among those that it was tested with."""
+    p = row.adjusted_p_value
+    return p is not None and p <= 1 - confidence(result) + 1e-12
+
+
+def _mark(result: LongTable[Any], row: Row) -> str:
+    if row.statistic is None or not is_significant(result, row):
+        return ""
+    return f" {MORE if row.statistic > 0 else LESS}"
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+# Charts
+
+
+def chart(result: LongTable[Any], block: Block) -> Chart | None:
+    """Arrange a block as a chart; None if it has none."""
+    if block.picture is None:
+        return None
+    arranged = Arranged(result, block)
+    title = " · ".join(filter(None, [block.title, result.survey]))
+    if not len(arranged.first):
+        return None
+    if block.picture == "heat map":
+        return _heat_map(arranged, title)
+    if block.picture == "curves":
+        return _curves(arranged, title)
+    panels = [
+        panel
+        for i, show in enumerate(block.shows)
+        if show.drawn
+        for panel in _panels(arranged, i, show)
+    ]
+    shares = all(panel.axis.shares for panel in panels)
+    return EstimateChart(title, (), tuple(panels), (), bars=block.picture == "bars" and shares)
+
+
+def mark(result: LongTable[Any], label: str, row: Row | None) -> Mark:
+    """Return what a chart draws of an estimate."""
+    if row is None:
+        return Mark(label)
+    shown = scaled(row, quantity(row.quantity))
+    lower, upper = shown.drawn or (None, None)
+    inner = None
+    if quantity(row.quantity).style == "share":
+        inner = row.without_perturbation(confidence(result))
+    doubtful = not row.undefined and row.reliability == "not usable"
+    return Mark(label, shown.value, lower, upper, None, row.undefined, inner, doubtful)
+
+
+def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
+    block, result, of = arranged.block, arranged.result, show.of
+    points = of.style == "points"
+    axis = Axis(
+        "percentage points" if points else of.title,
+        shares=of.style == "share",
+        scale="log" if of.ratio else "linear",
+    )
+    line = None
+    if block.reference is not None:
+        line = Line(block.reference, block.reference_label)
+    elif of.no_effect is not None:
+        line = Line(of.no_effect, "no difference")
+    heads, names = arranged.lines[: block.panels], arranged.lines[block.panels :]
+    grouped: dict[str, list[Mark]] = {}
+    for i in range(len(arranged.first)):
+        for j, column in enumerate(arranged.columns.tolist()):
+            row = arranged.row(i, j, place)
+            if row is None:
+                continue
+            over = "" if arranged.across is None else text_of(arranged.across.values[column])
+            label = ", ".join(filter(None, [arranged.name(i, names), over]))
+            head = arranged.name(i, heads)
+            grouped.setdefault(head, []).append(mark(result, label or of.title, row))
+    several = sum(each.drawn for each in block.shows) > 1
+    for head, marks in grouped.items():
+        heading = ", ".join(filter(None, [head, of.title.capitalize() if several else ""]))
+        yield Panel(axis, tuple(marks), heading, line)
+
+
+def _heat_map(arranged: Arranged, title: str) -> HeatMap:
+    across = arranged.across
+    columns = () if across is None else tuple(text_of(across.values[c]) for c in arranged.columns)
+    rows = tuple(arranged.name(i) for i in range(len(arranged.first)))
+    cells = []
+    for i, label in enumerate(rows):
+        line = []
+        for j, column in enumerate(columns):
+            row = arranged.row(i, j, 0)
+            line.append(None if row is None else mark(arranged.result, f"{label}, {column}", row))
+        cells.append(tuple(line))
+    return HeatMap(title, (), rows, columns, tuple(cells))
+
+
+def _curves(arranged: Arranged, title: str) -> CurveChart:
+    block, result = arranged.block, arranged.result
+    assert block.along is not None  # noqa: S101 (curves have an axis)
+    along, of = result.key(block.along), block.shows[0].of
+    others = [key for key in arranged.lines if key is not along]
+    curves: dict[str, list[Row]] = {}
+    for i in range(len(arranged.first)):
+        row = arranged.row(i, 0, 0)
+        if row is not None:
+            curves.setdefault(arranged.name(i, others), []).append(row)
+    return CurveChart(
+        title,
+        (),
+        Axis(along.title, counted=True),
+        Axis(of.title, shares=of.style == "share"),
+        tuple(
+            Curve(
+                name or of.title,
+                tuple(float(row[along.name]) for row in rows),
+                tuple(scaled(row, of).value for row in rows),
+                tuple(scaled(row, of).ends for row in rows),
+            )
+            for name, rows in curves.items()
+        ),
+    )

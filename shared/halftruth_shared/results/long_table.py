@@ -1,0 +1,305 @@
+"""The result of an analysis: one long table of estimates, as ``tidy()`` of R's broom has them.
+
+A row is what identifies an estimate (its *keys*), what is estimated (its *quantity*), and the
+estimate with its error. All analyses have the same columns, so that files, data frames, tables,
+charts and pages are made of them in one place.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from ..columns import Column, Numbers, Texts, nulls
+from ..protocol.base import Message
+from .base import Result
+from .blocks import Block
+from .caveats import Caveat
+from .estimate import Estimate
+from .wording import items
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What the values of a key are: answers to a question, names of questions, sets of answers, or
+#: other texts, such as numbers of waves.
+KeyKind = Literal["answer", "question", "answers", "text"]
+
+Q = TypeVar("Q")
+
+
+class Key(Message, frozen=True, kw_only=True):
+    """Column that identifies estimates.
+
+    The values of a key of *answers* belong to `question`, or where that is null to the question
+    that the row has in its key of *questions*. `label` is its name for people.
+    """
+
+    name: str
+    kind: KeyKind = "text"
+    question: str | None = None
+    label: str = ""
+    values: Column
+
+    @property
+    def title(self) -> str:
+        """Name for people."""
+        return self.label or self.name.replace("_", " ")
+
+
+class Estimates(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False):
+    """Columns of the estimates of a result, one number in each row; null where there is none.
+
+    The fields are those of a `Row`. `lower` and `upper` are the smallest and the largest value of
+    the confidence set, null where there is no such end.
+    """
+
+    quantity: Column
+    value: Numbers
+    standard_error: Numbers | None = None
+    standard_error_log: Numbers | None = None
+    lower: Numbers | None = None
+    upper: Numbers | None = None
+    set: Column | None = None
+    gap_lower: Numbers | None = None
+    gap_upper: Numbers | None = None
+    perturbation_error: Numbers | None = None
+    sampling_error: Numbers | None = None
+    statistic: Numbers | None = None
+    p_value: Numbers | None = None
+    adjusted_p_value: Numbers | None = None
+    reliability: Column | None = None
+    undefined: Column | None = None
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Estimates) or len(self) != len(other):
+            return False
+        same = (
+            np.array_equal(self.numbers(name), other.numbers(name), equal_nan=True)
+            if name in NUMBERS
+            else self.texts(name) == other.texts(name)
+            for name in self.__struct_fields__
+        )
+        return all(same)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def numbers(self, name: str) -> Numbers:
+        """Return a column of numbers, NaN where there is none."""
+        column = getattr(self, name)
+        return np.full(len(self), np.nan) if column is None else column
+
+    def texts(self, name: str) -> Texts:
+        """Return a column of texts."""
+        column = getattr(self, name)
+        return Texts.constant(None, len(self)) if column is None else column
+
+    def take(self, rows: Any) -> "Estimates":
+        """Return some rows, by their places, a slice or a mask."""
+        columns: dict[str, Any] = {
+            name: column if column is None else _taken(column, rows)
+            for name in self.__struct_fields__
+            for column in [getattr(self, name)]
+        }
+        return Estimates(**columns)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Estimates"]) -> "Estimates":
+        """Return the rows of several tables, one after the other."""
+        columns: dict[str, Any] = {}
+        for name in cls.__struct_fields__:
+            given = [getattr(part, name) for part in parts]
+            if all(column is None for column in given):
+                continue
+            if name in NUMBERS:
+                columns[name] = np.concatenate([part.numbers(name) for part in parts])
+            else:
+                columns[name] = Texts.concatenate([part.texts(name) for part in parts])
+        return cls(**columns)
+
+
+def _taken(column: Any, rows: Any) -> Any:
+    return column.take(rows) if isinstance(column, Column) else column[rows]
+
+
+#: Columns of estimates that are numbers.
+NUMBERS = tuple(
+    name
+    for name in Estimates.__struct_fields__
+    if name not in ("quantity", "set", "reliability", "undefined")
+)
+
+
+class Row(Estimate, frozen=True, kw_only=True):
+    """One estimate of a result, with its keys and its quantity.
+
+    `statistic` is that of the test that `p_value` is of, and `adjusted_p_value` the smallest false
+    discovery rate at which the estimate is significant among those that it was tested with.
+    """
+
+    keys: dict[str, Any]
+    quantity: str
+    statistic: float | None = None
+    adjusted_p_value: float | None = None
+
+    def __getitem__(self, key: str) -> Any:
+        return self.keys[key]
+
+
+class Selection(Message, frozen=True, kw_only=True):
+    """How a list was selected by its estimates.
+
+    Of `candidates` possible estimates `listed` are in the list. Its intervals have a false coverage
+    rate of `rate`: on average at most this share of the listed intervals misses.
+    """
+
+    candidates: int
+    listed: int
+    rate: float
+
+
+def key_text(value: Any) -> str | None:
+    """Return the value of a key as a text.
+
+    >>> key_text({"sex": "male", "vote": "left"})
+    'sex=male, vote=left'
+    """
+    return items(value) if isinstance(value, Mapping) else value
+
+
+class Rows(Sequence[Row]):
+    """Rows of a result, made when they are read."""
+
+    def __init__(self, result: "LongTable[Any]") -> None:
+        self._result = result
+
+    def __len__(self) -> int:
+        return len(self._result.estimates)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        if not -len(self) <= place < len(self):
+            raise IndexError(place)
+        return _row(self._result, place)
+
+
+def _row(result: "LongTable[Any]", place: int) -> Row:
+    columns = result.estimates
+    fields: dict[str, Any] = {}
+    for name in columns.__struct_fields__:
+        column = getattr(columns, name)
+        if column is None:
+            continue
+        value = column[place]
+        if name in NUMBERS:
+            value = float(value) if np.isfinite(value) else None
+        fields[name] = value
+    lower, upper, kind = (
+        fields.pop("lower", None),
+        fields.pop("upper", None),
+        fields.pop("set", None),
+    )
+    gap = fields.pop("gap_lower", None), fields.pop("gap_upper", None)
+    return Row(
+        **{name: value for name, value in fields.items() if value is not None or name == "value"},
+        keys={key.name: key.values[place] for key in result.keys},
+        interval=None if kind is None or kind == "empty" else (lower, upper),
+        set=kind or "interval",
+        gap=None if None in gap else gap,
+    )
+
+
+class LongTable(Result, Generic[Q], frozen=True, kw_only=True):
+    """Result of an analysis: its query, where it comes from, and a long table of estimates.
+
+    `keys` are the columns that identify a row, and `estimates` the columns of the numbers.
+    `covariance` is that of the estimates in the order of the rows, null if it was not asked for.
+    """
+
+    query: Q
+    keys: list[Key] = msgspec.field(default_factory=list)
+    estimates: Estimates
+    selection: Selection | None = None
+    caveats: Annotated[
+        list[Caveat], Meta(description="What has to be known of these estimates.")
+    ] = msgspec.field(default_factory=list)
+    covariance: list[list[float | None]] | None = None
+    headline: Annotated[str, Meta(description="The claims of this result as sentences.")] = ""
+    layout: Annotated[
+        list[Block], Meta(description="How its rows are arranged in tables and charts for people.")
+    ] = msgspec.field(default_factory=list)
+
+    @property
+    def rows(self) -> Rows:  # type: ignore[override]
+        """Its rows, each made when it is read."""
+        return Rows(self)
+
+    def key(self, name: str) -> Key:
+        """Return one of its keys by name."""
+        return next(key for key in self.keys if key.name == name)
+
+    def find(self, quantity: str, /, **keys: Any) -> Row:
+        """Return the first row of a quantity with these keys.
+
+        Raises
+        ------
+        LookupError
+            If there is none.
+        """
+        found: Row = self.rows[int(self.places(quantity, **keys)[0])]
+        return found
+
+    def places(self, quantity: str, /, **keys: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Return the places of the rows of a quantity with these keys."""
+        found = self.estimates.texts("quantity").equals(quantity)
+        for name, value in keys.items():
+            column = self.key(name).values
+            found &= np.fromiter((each == value for each in column), bool, len(column))
+        return np.flatnonzero(found)
+
+    @property
+    def columns(self) -> list[tuple[str, type]]:
+        """Name and type of each column of its table."""
+        return [
+            *((key.name, str) for key in self.keys),
+            *((name, float if name in NUMBERS else str) for name in Estimates.__struct_fields__),
+        ]
+
+    @property
+    def index(self) -> int:
+        """Number of leading columns that identify a row: its keys, perhaps with its quantity."""
+        return len(self.keys) + (len(self.estimates.texts("quantity").levels) > 1)
+
+    def column_lists(self) -> list[Sequence[Any]]:
+        """Return its columns as lists, None where there is no value; sets of answers as texts."""
+        table = self.estimates
+        return [
+            *([key_text(each) for each in key.values] for key in self.keys),
+            *(
+                nulls(table.numbers(name)) if name in NUMBERS else list(table.texts(name))
+                for name in Estimates.__struct_fields__
+            ),
+        ]
+
+    def covariance_to_pandas(self) -> "pd.DataFrame":
+        """Return the covariance of its estimates as a data frame, rows and columns like its rows.
+
+        Raises
+        ------
+        ParameterError
+            If the query did not ask for it, or there is none.
+        ImportError
+            If pandas is not installed.
+        """
+        from ..errors import ParameterError
+
+        if self.covariance is None:
+            raise ParameterError("covariance: there is none; expected a query with covariance=True")
+        frame = self.to_pandas()
+        return type(frame)(self.covariance, index=frame.index, columns=frame.index, dtype=float)

@@ -1,0 +1,232 @@
+"""The parts of a result in the order in which people read them, the same wherever it is shown."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import wording
+from .blocks import Block
+from .caveats import few, listed
+from .charts import Chart
+from .layout import Arranged, Grid, chart, confidence, grid
+from .long_table import LongTable
+from .quantities import quantity
+from .showing import basis, contradicted, name_of_result, of_reports
+
+#: Most rows of a table in a notebook.
+MOST_ROWS = 60
+
+#: Most names in a sentence.
+_NAMED = 8
+
+#: How far outside of what is possible is only rounding.
+_ROUNDING = 1e-9
+
+
+class Part(NamedTuple):
+    """A table for people, with its title and its chart."""
+
+    title: str
+    grid: Grid
+    chart: Chart | None
+
+
+class Presentation(NamedTuple):
+    """Parts of a result, each sentence in one of them.
+
+    Attributes
+    ----------
+    title : str
+        Analysis, survey, number of reports and their time.
+    headline : str
+        The finding.
+    basis : sequence of str
+        Whom it is about, and what it assumes.
+    warnings : sequence of str
+        Sentences to read before drawing conclusions.
+    parts : sequence of Part
+    notes : sequence of str
+        Further sentences.
+    """
+
+    title: str
+    headline: str
+    basis: Sequence[str]
+    warnings: Sequence[str]
+    parts: Sequence[Part]
+    notes: Sequence[str]
+
+    @property
+    def chart(self) -> Chart | None:
+        """The first chart, with its notes; None without any."""
+        return next((part.chart for part in self.parts if part.chart is not None), None)
+
+    @property
+    def above(self) -> list[str]:
+        """What stands above the tables."""
+        return [*filter(None, (self.title, self.headline)), *self.basis, *self.warnings]
+
+    def text(self) -> str:
+        """Format as plain text."""
+        lines = self.above
+        for part in self.parts:
+            lines += ["", *([part.title] if part.title and len(self.parts) > 1 else [])]
+            shown = [[str(cell) for cell in row] for row in part.grid.rows[:MOST_ROWS]]
+            table = [list(part.grid.header), *shown]
+            widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+            texts = [
+                "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+                for row in table
+            ]
+            lines += [texts[0], "  ".join("-" * width for width in widths), *texts[1:]]
+            lines += _more(part)
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """Format as HTML, with every text escaped."""
+        # Imported here: only notebooks need it.
+        from html import escape
+
+        def row(cells: Sequence[Any], tag: str) -> str:
+            return f"<tr>{''.join(f'<{tag}>{escape(str(c))}</{tag}>' for c in cells)}</tr>"
+
+        tables = []
+        for part in self.parts:
+            body = "".join(row(cells, "td") for cells in part.grid.rows[:MOST_ROWS])
+            more = "".join(f"<p>{escape(sentence)}</p>" for sentence in _more(part))
+            head = row(part.grid.header, "th")
+            tables.append(f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{more}")
+        return "".join(f"<p>{escape(sentence)}</p>" for sentence in self.above) + "".join(tables)
+
+
+def _more(part: Part) -> list[str]:
+    if not part.grid.rows:
+        return ["No matching rows."]
+    left = len(part.grid.rows) - MOST_ROWS
+    return [f"… and {wording.number(left, 0)} more: to_pandas() has all"] if left > 0 else []
+
+
+def present(result: LongTable[Any], title: str = "", headline: str | None = None) -> Presentation:
+    """Return the parts of a result.
+
+    Parameters
+    ----------
+    result : Result
+        With names or labels.
+    title : str
+        Title of its analysis; its name by default.
+    headline : str, optional
+        With labels, if the result has them; by default its own.
+    """
+    said = result.headline if headline is None else headline
+    count, _, time = of_reports(result).partition(", ")
+    # An answer that begins with their number needs no title that does.
+    about = [time] if said.startswith(count) else [count, time]
+    warnings = [c.sentence for c in result.caveats if c.weight == "warning"]
+    notes = [c.sentence for c in result.caveats if c.weight == "note"]
+    notes += [*_selected(result), *_impossible(result)]
+    below = [*_undefined(result), *_imprecise(result)]
+    parts = [_part(result, block, [*warnings, *below]) for block in result.layout]
+    return Presentation(
+        " · ".join(filter(None, [title or name_of_result(result), result.survey, *about])),
+        said,
+        [sentence for sentence in basis(result) if sentence != said],
+        [*warnings, *below],
+        [part for part in parts if part.grid.rows or part is parts[0]],
+        notes,
+    )
+
+
+def _part(result: LongTable[Any], block: Block, warnings: Sequence[str]) -> Part:
+    drawn = chart(result, block)
+    if drawn is not None:
+        about = (f"{of_reports(result)}{_intervals(result)}.", *basis(result), *warnings)
+        drawn = replace(drawn, notes=tuple(about))
+    return Part(block.title, grid(result, block), drawn)
+
+
+def _intervals(result: LongTable[Any]) -> str:
+    if not (result.estimates.texts("set").codes >= 0).any():
+        return ""
+    whom = {"population": "the population", "respondents": "exactly these respondents"}
+    hold = "each by itself" if result.selection is None else "widened for selection"
+    target = whom[getattr(result.query, "target", "population")]
+    return f"; {wording.percent(confidence(result))} intervals, {hold}, for {target}"
+
+
+def _selected(result: LongTable[Any]) -> Iterator[str]:
+    chosen = result.selection
+    if chosen is not None:
+        yield (
+            f"{wording.number(chosen.listed, 0)} of {wording.number(chosen.candidates, 0)} possible"
+            f" {name_of_result(result)} are listed because of their estimates. So their intervals"
+            f" are wider: on average at most {wording.percent(chosen.rate)} of the listed intervals"
+            " miss the true value."
+        )
+
+
+def _names(result: LongTable[Any], rows: Sequence[int]) -> list[str]:
+    """Name some rows of the tables by the keys of their lines, and by quantity where needed."""
+    wanted, names = set(rows), []
+    for block in result.layout:
+        arranged = Arranged(result, block)
+        for line, column, show in zip(*np.nonzero(np.isin(arranged.places, rows)), strict=True):
+            place = int(arranged.places[line, column, show])
+            if place not in wanted:
+                continue
+            wanted.discard(place)
+            over = arranged.across and arranged.across.values[int(arranged.columns[column])]
+            what = quantity(block.shows[show].quantity).title if len(block.shows) > 1 else ""
+            about = ", ".join(filter(None, [arranged.name(line), over or ""]))
+            names.append(f"{what} of {about}" if what and about else about or what)
+    return names
+
+
+def _undefined(result: LongTable[Any]) -> Iterator[str]:
+    """Name the estimates that are undefined, in one sentence for each reason."""
+    column = result.estimates.texts("undefined")
+    places = [(int(column.codes[i]), int(i)) for i in np.flatnonzero(column.codes >= 0)[:2_000]]
+    for code, group in groupby(sorted(places), key=lambda place: place[0]):
+        names = _names(result, [place for _, place in group])
+        if names:
+            yield f"Undefined, as {column.levels[code]}: {few(names, _NAMED)}."
+
+
+def _imprecise(result: LongTable[Any]) -> Iterator[str]:
+    """Name the estimates that are not usable without reserve."""
+    if contradicted(result):
+        return
+    column, kind = result.estimates.texts("reliability"), result.estimates.texts("set")
+    known = kind.codes >= 0
+    for word in ("not usable", "barely usable"):
+        places = np.flatnonzero(column.equals(word) & known)
+        if len(places) > 2_000 or not len(places):
+            continue
+        names = _names(result, places.tolist())
+        if len(names) == int(known.sum()) and len(names) > 1:
+            yield f"{word.capitalize()}, as too little is known: every estimate."
+        elif names:
+            yield f"{word.capitalize()}, as too little is known: {few(names, _NAMED)}."
+
+
+def _impossible(result: LongTable[Any]) -> list[str]:
+    """Say that estimates outside of what is possible are no mistake; empty without any."""
+    table = result.estimates
+    lower = np.array([quantity(name).lower for name in table.texts("quantity").levels] or [0.0])
+    upper = np.array([quantity(name).upper for name in table.texts("quantity").levels] or [0.0])
+    codes, kind = table.texts("quantity").codes, table.texts("set")
+    least, most = lower[codes] - _ROUNDING, upper[codes] + _ROUNDING
+    with np.errstate(invalid="ignore"):
+        outside = (table.value < least) | (table.value > most)
+    if not (outside & (kind.codes >= 0)).any() and not kind.equals("empty").any():
+        return []
+    return [
+        "Estimates are unbiased, so that some lie outside of what is possible; their intervals do"
+        " not."
+    ]
+
+
+__all__ = ["Part", "Presentation", "listed", "present"]
