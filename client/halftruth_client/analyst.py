@@ -135,7 +135,7 @@ class Analyst:
         survey : str
             Id of the survey.
         query : Query
-            Such as an ``ItemsetsQuery``, which is answered by an ``ItemsetsResult``.
+            Such as an ``ItemsetsQuery``, which is answered by a ``Result``.
 
         Raises
         ------

@@ -6,8 +6,10 @@ no value.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -147,7 +149,7 @@ class AnswerSets(Column):
 
     @classmethod
     def of(cls, sets: Sequence[Mapping[str, str] | None]) -> "AnswerSets":
-        """Return the column of some sets of answers.
+        """Return the column of some sets of answers, in an order that agrees with each of them.
 
         >>> list(AnswerSets.of([{"sex": "male"}, {"sex": "female", "vote": "left"}, None]))
         [{'sex': 'male'}, {'sex': 'female', 'vote': 'left'}, None]
@@ -157,6 +159,7 @@ class AnswerSets(Column):
             for name, answer in (each or {}).items():
                 known = answers.setdefault(name, {})
                 known.setdefault(answer, len(known))
+        answers = {name: answers[name] for name in _in_order(answers, sets)}
         codes = np.full((len(sets), len(answers)), -1)
         for row, each in enumerate(sets):
             for place, (name, known) in enumerate(answers.items()):
@@ -189,6 +192,12 @@ class AnswerSets(Column):
         sizes = (self.codes >= 0).sum(axis=1)
         return np.where(self._rows < 0, 0, sizes[self._rows] if len(sizes) else 0)
 
+    def naming(self, questions: Collection[str]) -> NDArray[np.bool_]:
+        """Return the rows that have an answer to any of some questions, as a mask."""
+        columns = [j for j, name in enumerate(self.questions) if name in questions]
+        named = (self.codes[:, columns] >= 0).any(axis=1)
+        return np.asarray((self._rows >= 0) & np.append(named, False)[self._rows])
+
     def renamed(
         self, questions: Mapping[str, str], answers: Mapping[str, Mapping[str, str]]
     ) -> "AnswerSets":
@@ -202,6 +211,18 @@ class AnswerSets(Column):
             ],
             self._rows,
         )
+
+
+def _in_order(names: Iterable[str], sets: Iterable[Mapping[str, str] | None]) -> list[str]:
+    """Return names in the order in which all sets have them, if that is one."""
+    before: dict[str, dict[str, None]] = {name: {} for name in names}
+    for each in sets:
+        for first, second in pairwise(each or ()):
+            before[second][first] = None
+    try:
+        return [*TopologicalSorter(before).static_order()]
+    except CycleError:
+        return [*before]
 
 
 def nulls(column: Numbers) -> list[float | None]:

@@ -30,7 +30,7 @@ def perturbed(survey: Survey) -> Counts:
 def mine(survey: Survey, counts: Counts) -> Itemsets:
     """Mine with nothing remembered of these counts, and work out the bounds."""
     fresh = Counts.from_cells(survey, counts.cells, counts.counts)
-    itemsets = Estimator(survey, fresh).itemsets(MIN_SUPPORT)
+    itemsets = Estimator(survey, fresh).itemsets(MIN_SUPPORT, len(SCHEMA.names))
     _ = itemsets.lower, itemsets.upper
     return itemsets
 
@@ -50,7 +50,12 @@ def itemsets(notes: list[str]) -> Iterator[Comparison]:
         notes.append(f"{mechanism.kind}: {len(arrays())} itemsets; eclat: {len(on_records())}.")
         for name, ours, peer, wanted in (
             ("itemsets, {} : eclat", arrays, on_records, target),
-            ("list of itemsets, {} : eclat", lambda mine=arrays: list(mine()), on_records, None),
+            (
+                "list of itemsets, {} : eclat",
+                lambda mine=arrays: list(mine().rows),
+                on_records,
+                None,
+            ),
             ("itemsets, {} : eclat on counted records", arrays, on_counts, None),
         ):
             yield Comparison(

@@ -87,7 +87,7 @@ def send_and_compare(store, url, mechanism, patch):
     client = Client(url, max_gamma="1000000000")
     delivery = client.submit_many(client.survey(survey.id), records)
     analyst = Analyst(url, token)
-    itemsets = analyst.itemsets(survey.id, min_support=0.02)
+    itemsets = analyst.itemsets(survey.id, min_support=0.02, max_length=6)
     counts = analyst.counts(survey.id)
 
     assert delivery.accepted == len(records) == 200
@@ -98,11 +98,11 @@ def send_and_compare(store, url, mechanism, patch):
     _, stored, _ = store.reports.counts(survey.id)
     offline = Estimator(survey, Counts.from_reports(survey, reports))
     assert np.array_equal(stored.marginal(range(6)), offline.counts.marginal(range(6)))
-    expected = list(offline.itemsets(0.02))
-    assert [entry.items for entry in itemsets.itemsets] == [entry.items for entry in expected]
-    for entry, other in zip(itemsets.itemsets, expected, strict=True):
+    expected = offline.itemsets(0.02, 6).rows
+    assert [row["itemset"] for row in itemsets.rows] == [row["itemset"] for row in expected]
+    for entry, other in zip(itemsets.rows, expected, strict=True):
         assert entry.value == pytest.approx(other.value, rel=1e-12, abs=1e-12)
-        assert entry.decision == other.decision
+        assert entry.adjusted_p_value == pytest.approx(other.adjusted_p_value, rel=1e-9)
 
 
 def test_a_server_with_a_database_it_cannot_use_says_so_in_one_line(command):

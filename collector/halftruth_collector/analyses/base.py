@@ -19,11 +19,10 @@ from halftruth_shared.analyses.base import (
     Missing,
     ModelFit,
 )
-from halftruth_shared.analyses.itemsets import ItemsetEstimate
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.reading import Field, fields
 from halftruth_shared.analyses.waves import WavesQuery
-from halftruth_shared.results import Block, Estimates, Key, Texts
+from halftruth_shared.results import AnswerSets, Block, Estimates, Key, Texts
 from halftruth_shared.results import Result as LongResult
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim, Test
@@ -359,10 +358,7 @@ def without_errors(value: Any, names: Collection[str], *, possible: bool) -> Any
         for name, each in fields.items()
     }
     if isinstance(value, Estimate) and not possible:
-        # A list names its shares: those that cannot be are the nearest that can.
-        shares = isinstance(value, ItemsetEstimate)
-        changed["value"] = min(max(fields["value"], 0.0), 1.0) if shares else None
-        changed["undefined"] = None if shares else _UNEXPLAINED
+        changed |= {"value": None, "undefined": _UNEXPLAINED}
     return msgspec.structs.replace(value, **changed)
 
 
@@ -388,8 +384,8 @@ def without_errors_of(
             about |= there & (key.question in names)
         elif key.kind == "question":
             about |= np.array([each in names for each in key.values])
-        elif key.kind == "answers":
-            about |= np.array([bool(set(names) & set(each or ())) for each in key.values])
+        elif isinstance(key.values, AnswerSets):
+            about |= key.values.naming(names)
     bad = about | ~known
     columns = {name: getattr(table, name) for name in table.__struct_fields__}
     for name in NUMBERS:
@@ -399,13 +395,16 @@ def without_errors_of(
         texts = [text if b else old for b, old in zip(bad, table.texts(name), strict=True)]
         columns[name] = Texts.of(texts)
     if not possible:
+        # A list names its supports: those that cannot be are the nearest that can.
         shares = table.texts("quantity").equals("support")
         columns["value"] = np.where(
             bad, np.where(shares, np.clip(table.value, 0, 1), np.nan), table.value
         )
         reasons = zip(bad & ~shares, table.texts("undefined"), strict=True)
         columns["undefined"] = Texts.of([_UNEXPLAINED if b else old for b, old in reasons])
-    return msgspec.structs.replace(result, estimates=Estimates(**columns), covariance=None)
+    return msgspec.structs.replace(
+        result, estimates=Estimates(**columns), covariance=None, claims=[], selection=None
+    )
 
 
 def _keys(said: str | Mapping[str, Any]) -> list[str]:

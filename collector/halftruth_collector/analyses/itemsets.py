@@ -1,20 +1,25 @@
 """Frequent itemsets."""
 
-import math
-from dataclasses import replace
-from typing import get_args
+from collections.abc import Iterator
+from typing import Any
 
-from halftruth_shared.analyses.base import Decision
-from halftruth_shared.analyses.itemsets import ItemsetEstimate, ItemsetsQuery, ItemsetsResult
-from halftruth_shared.results.charts import Axis, EstimateChart, Panel, Reference
+import msgspec
+import numpy as np
+from halftruth_shared import Schema
+from halftruth_shared.analyses.base import MiningQuery
+from halftruth_shared.analyses.itemsets import ItemsetsQuery
+from halftruth_shared.results import Block, Caveat, Result, Selection, Show, note, warning
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.wording import items, number, percent, quoted_items
+from halftruth_shared.results.wording import number, percent, quoted_items
 
+from ..estimation.itemsets import Itemsets, Mask, Unexamined
+from ..estimation.reliability import LengthPrecision
 from ..estimation.selection import listed_alpha
-from . import sentences, verdicts
+from . import sentences
 from .base import Analysis, Counted, asked
-from .shares import end_at
-from .work import affordable_length, check_lengths
+from .shares import ends_at
+from .verdicts import WELL_FILLED
+from .work import check_lengths
 
 #: Most itemsets in a chart.
 MAX_ITEMSETS = 40
@@ -23,104 +28,90 @@ MAX_ITEMSETS = 40
 _SHOWN = ("length", "attribute", "decision")
 
 
-def compute(counted: Counted, query: ItemsetsQuery) -> ItemsetsResult:
+def compute(counted: Counted, query: ItemsetsQuery) -> Result[ItemsetsQuery]:
     """Itemsets as ``Estimator.itemsets`` gives them, or some of them."""
-    parameters = asked(query)
-    length, attribute, decision = (parameters.pop(name) for name in _SHOWN)
-    schema, named = counted.estimator.schema, None
-    if attribute is not None:
-        named = {each.name for each in schema.attributes_of(attribute, "attribute")}
+    parameters = {name: value for name, value in asked(query).items() if name not in _SHOWN}
+    schema = counted.estimator.schema
+    # An unknown attribute is refused before anything is mined.
+    wanted = [] if query.attribute is None else schema.attributes_of(query.attribute, "attribute")
     mined = counted.estimator.itemsets(**parameters)
-    return ItemsetsResult(
-        **counted.origin(),
-        query=query,
-        candidates=mined.candidates,
-        listed=len(mined),
-        precision=[verdicts.on_length(each, query.min_support) for each in mined.precision],
-        itemsets=[
-            itemset
-            for itemset in mined
-            if length in (None, len(itemset.items))
-            and (named is None or not named.isdisjoint(itemset.items))
-            and decision in (None, itemset.decision)
+    shown = np.flatnonzero(_shown(mined, query, schema, [each.name for each in wanted]))
+    keys = [msgspec.structs.replace(key, values=key.values.take(shown)) for key in mined.keys]
+    guessed = query.estimate == "likelihood"
+    rate = 1 - query.confidence
+    return counted.result(
+        query,
+        keys,
+        mined.estimates.take(shown),
+        selection=None
+        if guessed
+        else Selection(candidates=mined.candidates, listed=len(mined), rate=rate),
+        caveats=[
+            *unexamined(mined.unexamined, "itemsets", query),
+            *(precision_of(each, query.min_support) for each in mined.precision),
+            note("best guesses") if guessed else note("frequent", rate=rate),
         ],
     )
 
 
-def chart(result: ItemsetsResult) -> EstimateChart:
-    """Supports of itemsets against the threshold, largest first.
-
-    Where some itemsets are usable the others are left out; and of more than `MAX_ITEMSETS` those
-    are shown that are the most standard errors above the threshold. The largest estimates of many
-    would be mostly noise.
-    """
-    query = result.query
-    usable = [itemset for itemset in result.itemsets if itemset.reliability != "not usable"]
-    clearest = sorted(
-        usable or result.itemsets, key=lambda itemset: -_clearness(itemset, query.min_support)
-    )[:MAX_ITEMSETS]
-    rows = tuple(
-        replace(sentences.drawn(items(itemset.items), itemset), category=itemset.decision)
-        for itemset in sorted(clearest, key=lambda itemset: -itemset.value)
-    )
-    threshold = percent(query.min_support)
-    lengths = {len(itemset.items) for itemset in clearest}
-    return EstimateChart(
-        title=sentences.title(result, "Itemsets"),
-        notes=(
-            *sentences.notes(result, rows),
-            *sentences.estimated(query.estimate),
-            *sentences.negative(rows),
-            _decided(result) if rows else f"No itemset was found for a support of {threshold}.",
-            *sentences.left_out(
-                len(rows),
-                len(result.itemsets),
-                "itemsets that are the most standard errors above the threshold"
-                + (", among the usable ones" if usable else ""),
-            ),
-            *(
-                f"Itemsets of length {precision.length}: {precision.verdict}."
-                for precision in result.precision
-                if precision.length in lengths and not precision.usable
-            ),
-        ),
-        panels=(
-            Panel(
-                Axis("support", shares=True),
-                rows,
-                reference=Reference(query.min_support, f"min. support {threshold}"),
-            ),
-        ),
-        categories=get_args(Decision),
-    )
+def _shown(mined: Itemsets, query: ItemsetsQuery, schema: Schema, names: list[str]) -> Mask:
+    """Return which itemsets the query asks to see."""
+    shown = np.ones(len(mined), dtype=np.bool_)
+    if query.length is not None:
+        shown &= mined.lengths == query.length
+    if query.attribute is not None:
+        positions = [schema.names.index(name) for name in names if name in schema.names]
+        shown &= (mined.codes[:, positions] >= 0).any(axis=1)
+    if query.decision is not None:
+        shown &= mined.frequent == (query.decision == "frequent")
+    return shown
 
 
-def decide(result: ItemsetsResult) -> tuple[list[Test], list[Claim]]:
+def unexamined(why: Unexamined | None, what: str, query: MiningQuery[Any]) -> Iterator[Caveat]:
+    """Say that itemsets or rules of some length and longer ones were not examined."""
+    if why is not None and why.margin is None:
+        yield note("unexamined", length=why.length, what=what)
+    elif why is not None:
+        of_margin = {"margin": why.margin, "threshold": query.min_support}
+        yield note("unexamined", length=why.length, what=what, **of_margin)
+
+
+def precision_of(each: LengthPrecision, threshold: float) -> Caveat:
+    """Return how precise the median itemset of a length is, or what a best guess is off by."""
+    weight = note if each.reliability == "usable" else warning
+    values: dict[str, Any] = {"reliability": each.reliability, "length": each.length}
+    if each.guess is not None:
+        return weight("typical error", **values | msgspec.structs.asdict(each.guess))
+    values |= {"what": "supports", "threshold": threshold}
+    if each.half_width is not None:
+        values["margin"] = each.half_width
+        if each.filled < WELL_FILLED:
+            values["few_reports"] = each.filled
+    return weight("precision", **values)
+
+
+def decide(result: Result[ItemsetsQuery]) -> tuple[list[Test], list[Claim]]:
     """The frequent itemsets, and the largest lower bound of a longer one above the threshold."""
-    every = len(result.itemsets)
+    query, table = result.query, result.estimates
+    chosen, every = result.selection, len(table)
     if not every:
-        return [], [Claim(kind="none found", count=result.candidates)]
-    if result.query.estimate == "likelihood":
+        return [], [Claim(kind="none found", count=chosen.candidates if chosen else None)]
+    if chosen is None:
         return [], [Claim(kind="untested", count=every)]
-    frequent = [i for i, each in enumerate(result.itemsets) if each.decision == "frequent"]
-    rate = (1 - result.query.confidence) / 2
-    claims = [Claim(kind="frequent", rows=frequent, rate=rate, by_rate=True, count=every)]
-    least, place = max(
-        (
-            (_least(result, each), -i)
-            for i, each in enumerate(result.itemsets)
-            if len(each.items) > 1
-        ),
-        default=(-math.inf, 0),
-    )
-    if least >= result.query.min_support:
-        claims.append(
-            Claim(kind="at least", rows=[-place], rate=1 - result.query.confidence, bound=least)
-        )
+    rate = 1 - query.confidence
+    frequent = np.flatnonzero(table.numbers("adjusted_p_value") <= rate).tolist()
+    claims = [Claim(kind="frequent", rows=frequent, rate=rate / 2, by_rate=True, count=every)]
+    # The lower bound of a support at a level that holds for the best of all candidates.
+    lower, _ = ends_at(listed_alpha(query.confidence, 1, chosen.candidates), table, query.estimate)
+    itemsets: Any = result.key("itemset").values
+    lower = np.where(itemsets.sizes > 1, lower, -np.inf)
+    best = int(np.argmax(lower))
+    if lower[best] >= query.min_support:
+        claims.append(Claim(kind="at least", rows=[best], rate=rate, bound=float(lower[best])))
     return [], claims
 
 
-def state(result: ItemsetsResult, claim: Claim) -> str:
+def state(result: Result[ItemsetsQuery], claim: Claim) -> str:
     """State how many itemsets are frequent, or the lower bound of one."""
     threshold = percent(result.query.min_support)
     if claim.kind == "none found":
@@ -134,67 +125,42 @@ def state(result: ItemsetsResult, claim: Claim) -> str:
     if claim.kind == "frequent":
         return (
             f"{number(len(claim.rows), 0)} of {count} itemsets are significantly frequent"
-            f" ({threshold} or more; {_rate(result)})."
+            f" ({threshold} or more; false discovery rate {percent(claim.rate, 1)})."
         )
-    surest = quoted_items(result.itemsets[claim.rows[0]].items)
+    surest = quoted_items(result.rows[claim.rows[0]]["itemset"])
     return (
         f"Of two answers or more, {surest} has the largest lower bound: at least"
         f" {sentences.lower_bound(claim)}."
     )
 
 
-def _least(result: ItemsetsResult, itemset: ItemsetEstimate) -> float:
-    """Lower bound of a support at a level that holds for the best of all candidates."""
-    alpha = listed_alpha(result.query.confidence, 1, result.candidates)
-    return end_at(alpha, itemset, result.query.estimate)[0]
-
-
-def _rate(result: ItemsetsResult) -> str:
-    return f"false discovery rate {percent((1 - result.query.confidence) / 2, 1)}"
-
-
-def warnings(result: ItemsetsResult) -> list[str]:
-    """For which lengths nothing can be concluded."""
-    return [f"Length {p.length} is {p.verdict}." for p in result.precision if not p.usable]
-
-
-def interpretation(result: ItemsetsResult) -> list[str]:
-    """Describe the precision of each usable length, and how the list was selected."""
-    lines = [f"Length {p.length} is {p.verdict}." for p in result.precision if p.usable]
-    lines += sentences.estimated(result.query.estimate)
-    if result.query.estimate != "likelihood":
-        lines.append(sentences.selected(result, "itemsets"))
-    return lines
-
-
-def _clearness(itemset: ItemsetEstimate, min_support: float) -> float:
-    """Standard errors above the threshold, −∞ where they are unknown."""
-    above = itemset.value - min_support
-    if itemset.standard_error:
-        return above / itemset.standard_error
-    return math.copysign(math.inf, above) if itemset.standard_error == 0 else -math.inf
-
-
-def _decided(result: ItemsetsResult) -> str:
-    if result.query.estimate == "likelihood":
-        return "Best guesses have no intervals, so all itemsets are undecided."
-    return f"Frequent: significantly above the threshold ({_rate(result)}). Others are undecided."
+def layout(result: Result[ItemsetsQuery]) -> list[Block]:
+    """Arrange a line for each itemset; a chart compares the clearest with the threshold."""
+    threshold = result.query.min_support
+    guessed = result.query.estimate == "likelihood"
+    parts = ["value"] if guessed else ["value", "interval", "adjusted_p_value", "decision"]
+    return [
+        Block(
+            title="Itemsets",
+            lines=["itemset"],
+            shows=[Show(quantity="support", parts=parts)],
+            picture="dots",
+            reference=threshold,
+            reference_label=f"min. support {percent(threshold)}",
+            most=MAX_ITEMSETS,
+        )
+    ]
 
 
 ANALYSIS = Analysis(
     query=ItemsetsQuery,
     title="Itemsets",
     compute=compute,
-    start=lambda survey: ItemsetsQuery(
-        min_support=0.05, max_length=affordable_length(survey, 0.05)
-    ),
+    start=lambda _: ItemsetsQuery(min_support=0.05),
     check_work=check_lengths,
-    grid=lambda result: sentences.estimates_grid(result, {"decision": "decision"}),
+    layout=layout,
     decide=decide,
     state=state,
-    chart=chart,
-    warnings=warnings,
-    interpretation=interpretation,
     place="Explore",
     order=20,
 )

@@ -1,106 +1,94 @@
 """Association rules."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from halftruth_shared import Survey
-from halftruth_shared.analyses.base import Source
-from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery, RulesResult
+from halftruth_shared.analyses.rules import RulesQuery
+from halftruth_shared.results import Block, Caveat, Result, Row, Selection, Show, note, warning
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.wording import (
-    estimate_in_words,
-    interval_in_words,
-    items,
-    number,
-    number_in_words,
-    quoted_items,
-)
+from halftruth_shared.results.layout import in_words
+from halftruth_shared.results.wording import number, quoted_items
 
-from . import sentences, verdicts
-from .base import Analysis, Counted, Grid, Rows, asked
-from .work import affordable_length, check_lengths
+from ..estimation.rules import Rules
+from . import sentences
+from .base import Analysis, Counted, asked
+from .itemsets import unexamined
+from .work import check_lengths
+
+#: Most rules in a chart.
+MAX_RULES = 40
 
 
-def compute(counted: Counted, query: RulesQuery) -> RulesResult:
+def compute(counted: Counted, query: RulesQuery) -> Result[RulesQuery]:
     """Rules as ``Estimator.rules`` gives them, or one rule by ``Estimator.rule``."""
     parameters = asked(query)
     if query.names_rule:
         names = ("antecedent", "consequent", "confidence", "target", "measures")
         rule = counted.estimator.rule(**{name: parameters[name] for name in names})
-        return RulesResult(**counted.origin(), query=query, left_out=0, rules=[rule])
+        caveats = [*precision_of_rule(*rule.rows[:2]), *_of_measures(rule)]
+        return counted.result(query, rule.keys, rule.estimates, caveats=caveats)
     for name in ("estimate", "antecedent", "consequent"):
         parameters.pop(name)
     parameters["measures"] = query.measures or ()
     mined = counted.estimator.rules(**parameters)
-    return RulesResult(
-        **counted.origin(),
-        query=query,
-        left_out=mined.left_out,
-        candidates=mined.candidates,
-        listed=mined.listed,
-        surest=mined.surest,
-        at_least=mined.at_least,
-        rules=list(mined),
+    caveats = [*unexamined(mined.unexamined, "rules", query)]
+    if len(mined) and not (mined.estimates.texts("set").codes >= 0).any():
+        caveats.append(warning("precision", reliability="not usable"))
+    if mined.left_out:
+        caveats.append(warning("left out", count=mined.left_out))
+    rate = 1 - query.confidence
+    claims = []
+    if mined.surest is not None:
+        rows, bound = [mined.surest], mined.at_least
+        claims.append(Claim(kind="at least", rows=rows, rate=rate, bound=bound))
+    return counted.result(
+        query,
+        mined.keys,
+        mined.estimates,
+        selection=Selection(candidates=mined.candidates, listed=mined.listed, rate=rate),
+        caveats=[*caveats, *_of_measures(mined)],
+        claims=claims,
     )
 
 
-def grid(result: RulesResult) -> Grid:
-    """Table of rules with their bounds and measures; of a single rule one below the other."""
-    columns = _header(result.query.confidence, result.query.estimate)
-    if not result.query.names_rule:
-        return Grid(
-            [*columns, *map(sentences.named, result.query.measures or ())],
-            Rows(lambda rule: [*_row(rule), *map(estimate_in_words, rule.measures)], result.rules),
-        )
-    [rule] = result.rules
-    return Grid(
-        ["", sentences.VALUE, sentences.level(result.query.confidence)],
-        [
-            *([name, value, ""] for name, value in zip(columns, _row(rule), strict=True)),
-            *sentences.measure_rows(rule.measures),
-        ],
-    )
+def precision_of_rule(confidence: Row, support: Row) -> Iterator[Caveat]:
+    """Say how precise the two shares of a rule are together."""
+    values: dict[str, Any] = {"reliability": confidence.reliability}
+    if confidence.set != "interval":
+        values |= {"unbounded": True, "what": "the confidence"}
+    elif confidence.ends and support.ends:
+        # Reliability does not depend on how near to 0 or 1 the interval is cut.
+        width = max(upper - lower for lower, upper in (confidence.ends, support.ends)) / 2
+        values |= {"margin": width, "what": "confidence and support"}
+    usable = confidence.reliability == "usable"
+    yield (note if usable else warning)("precision", **values)
+    if support.ends and support.ends[0] <= 0:
+        yield warning("near zero")
 
 
-def _header(confidence: float, estimate: Source = "moment") -> list[str]:
-    """Header of the rows by :func:`_row`."""
-    interval = sentences.level(confidence)
-    return [
-        "antecedent",
-        "consequent",
-        "verdict",
-        f"support ({interval})",
-        f"confidence ({interval}{', Fieller' * (estimate == 'moment')})",
-    ]
+def _of_measures(rules: Rules) -> Iterator[Caveat]:
+    """Say what measures of rules are about."""
+    if rules.measures:
+        yield note("sides")
+    if {"chi_squared", "g_squared"} & {each.name for each in rules.measures}:
+        yield note("association estimates")
 
 
-def _row(rule: RuleEstimate) -> list[object]:
-    """Row of a rule, without its measures."""
-    return [
-        items(rule.antecedent),
-        items(rule.consequent),
-        rule.reliability,
-        *(
-            f"{number_in_words(share, as_share=True)} ({interval_in_words(share, as_share=True)})"
-            for share in (rule.support, rule)
-        ),
-    ]
-
-
-def decide(result: RulesResult) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[RulesQuery]) -> tuple[list[Test], list[Claim]]:
     """The rule that was asked for by name; or how many there are, and the largest lower bound."""
-    if result.query.names_rule:
+    chosen = result.selection
+    if chosen is None:
         return [], [Claim(kind="estimate", rows=[0])]
-    if not result.rules:
-        return [], [Claim(kind="none found", count=result.candidates)]
-    usable = [i for i, rule in enumerate(result.rules) if rule.reliability == "usable"]
-    claims = [Claim(kind="counted", rows=usable, count=result.listed)]
-    if result.surest is not None and result.at_least is not None:
-        rate = 1 - result.query.confidence
-        claims.append(
-            Claim(kind="at least", rows=[result.surest], rate=rate, bound=result.at_least)
-        )
-    return [], claims
+    rules = result.places("confidence")
+    if not len(rules):
+        return [], [Claim(kind="none found", count=chosen.candidates)]
+    usable = rules[result.estimates.texts("reliability").equals("usable")[rules]].tolist()
+    # The largest lower bound follows from more than its interval shows.
+    return [], [Claim(kind="counted", rows=usable, count=chosen.listed), *result.claims]
 
 
-def state(result: RulesResult, claim: Claim) -> str:
+def state(result: Result[RulesQuery], claim: Claim) -> str:
     """State a rule, the number of rules, or the lower bound of a confidence."""
     if claim.kind == "none found":
         return "No matching rules."
@@ -110,60 +98,29 @@ def state(result: RulesResult, claim: Claim) -> str:
             f"{number(claim.count or 0, 0)} rule{'' if claim.count == 1 else 's'},"
             f" {number(usable, 0) if usable else 'none'} of them usable."
         )
-    rule = result.rules[claim.rows[0]]
+    rule = result.rows[claim.rows[0]]
     if claim.kind == "estimate":
-        return f"{_in_words(rule)}."
+        return f"{_sides(rule.keys)}, {in_words(rule)}."
     return (
-        f"The largest lower bound of a confidence: {_sides(rule)}, at least"
+        f"The largest lower bound of a confidence: {_sides(rule.keys)}, at least"
         f" {sentences.lower_bound(claim)}."
     )
 
 
-def _in_words(rule: RuleEstimate) -> str:
-    """A rule with its confidence."""
-    return f"{_sides(rule)}, {sentences.of_share(rule)}"
+def _sides(keys: Mapping[str, Any]) -> str:
+    return f"{quoted_items(keys['antecedent'])} → {quoted_items(keys['consequent'])}"
 
 
-def _sides(rule: RuleEstimate) -> str:
-    return f"{quoted_items(rule.antecedent)} → {quoted_items(rule.consequent)}"
-
-
-def warnings(result: RulesResult) -> list[str]:
-    """Warn of rules that are too uncertain, or were left out as such."""
+def layout(result: Result[RulesQuery]) -> list[Block]:
+    """Arrange a line for each rule; of a single rule its quantities, one below the other."""
+    quantities = result.estimates.texts("quantity").levels
     if result.query.names_rule:
-        [rule] = result.rules
-        return [*_verdict(rule, usable=False), *sentences.uncertain_measures(rule.measures)]
-    lines = []
-    for word in ("not usable", "barely usable"):
-        count = sum(rule.reliability == word for rule in result.rules)
-        if count:
-            lines.append(f"{word.capitalize()}: {count} of {len(result.rules)} rules shown.")
-    if result.left_out:
-        lines.append(
-            f"Left out: {number(result.left_out, 0)} rules whose support is not significantly"
-            " above zero; include_uncertain gives them, too."
-        )
-    return lines
-
-
-def interpretation(result: RulesResult) -> list[str]:
-    """Describe presence in measures, and the reliability of a single rule."""
-    lines, names = [], result.query.measures or []
-    if result.query.names_rule:
-        [rule] = result.rules
-        lines, names = _verdict(rule, usable=True), [each.name for each in rule.measures]
-    else:
-        lines.append(sentences.selected(result, "rules"))
-    if names:
-        lines.append("Measures take each side of a rule as present where all of its items hold.")
-    return [*lines, *sentences.no_tests(names)]
-
-
-def _verdict(rule: RuleEstimate, *, usable: bool) -> list[str]:
-    """The verdict on a rule if that is usable, or if it is not."""
-    if (rule.reliability == "usable") != usable:
-        return []
-    return [f"The rule is {verdicts.on_rule(rule)}."]
+        shows = [Show(quantity=name) for name in quantities]
+        return [Block(title="Rule", shows=shows, stacked=True)]
+    measures = [Show(quantity=name, parts=["value"], drawn=False) for name in quantities[2:]]
+    shows = [Show(quantity="confidence"), Show(quantity="support", drawn=False), *measures]
+    sides = ["antecedent", "consequent"]
+    return [Block(title="Rules", lines=sides, shows=shows, picture="dots", most=MAX_RULES)]
 
 
 def _check_work(survey: Survey, query: RulesQuery) -> None:
@@ -175,15 +132,12 @@ ANALYSIS = Analysis(
     query=RulesQuery,
     title="Rules",
     compute=compute,
-    start=lambda survey: RulesQuery(
-        measures=["lift"], limit=100, max_length=affordable_length(survey, 0.05, rules=True)
-    ),
+    start=lambda _: RulesQuery(measures=["lift"], limit=100),
     check_work=_check_work,
-    grid=grid,
+    layout=layout,
     decide=decide,
     state=state,
-    warnings=warnings,
-    interpretation=interpretation,
+    pictured=False,
     options={"antecedent": "if", "consequent": "then"},
     place="Explore",
     order=30,

@@ -72,11 +72,6 @@ def measure_cells(estimate: Estimate) -> tuple[str, str]:
     return estimate.undefined or estimate_in_words(estimate), interval_in_words(estimate)
 
 
-def measure_rows(measures: Iterable[MeasureEstimate]) -> list[list[str]]:
-    """Rows of measures with their names."""
-    return [[named(measure.name), *measure_cells(measure)] for measure in measures]
-
-
 def uncertain_measures(measures: Iterable[MeasureEstimate]) -> list[str]:
     """Warn of measures that are not usable without reserve."""
     return too_uncertain((named(measure.name), measure) for measure in measures)
@@ -154,16 +149,6 @@ def estimated(method: Method) -> list[str]:
         "model": [],
         "likelihood": ["Supports are best guesses, which have no intervals."],
     }[method]
-
-
-def selected(result: Any, what: str) -> str:
-    """Describe the intervals of a list that was selected by its estimates."""
-    rate = percent(1 - result.query.confidence)
-    return (
-        f"{number(result.listed, 0)} of {number(result.candidates, 0)} possible {what} are listed"
-        f" because of their estimates. So their intervals are wider: on average at most {rate} of"
-        " the listed intervals miss the true value."
-    )
 
 
 def _is_guess(result: Any) -> bool:

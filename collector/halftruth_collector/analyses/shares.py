@@ -157,12 +157,3 @@ def ends_at(alpha: float, estimates: Estimates, method: Method) -> tuple[Array, 
     )
     known = np.isfinite(estimates.value) & np.isfinite(error)
     return np.where(known, lower, -math.inf), np.where(known, upper, math.inf)
-
-
-def end_at(alpha: float, estimate: Estimate, method: Method) -> tuple[float, float]:
-    """Return the interval of a share at a level α, unbounded where its error is not known."""
-    if estimate.value is None or estimate.standard_error is None:
-        return -math.inf, math.inf
-    value, error = np.array([estimate.value]), np.array([estimate.standard_error])
-    lower, upper = share_interval(value, error, normal_quantile(alpha), logit=method == "model")
-    return float(lower[0]), float(upper[0])

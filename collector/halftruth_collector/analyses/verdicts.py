@@ -4,19 +4,11 @@ import math
 
 import numpy as np
 from halftruth_shared.analyses.base import TypicalError
-from halftruth_shared.analyses.itemsets import Precision
-from halftruth_shared.analyses.rules import RuleEstimate
 from halftruth_shared.results.estimate import Reliability
 from halftruth_shared.results.wording import half_width, percent
 
 from ..estimation.bounds import Array
-from ..estimation.reliability import (
-    ANYTHING,
-    LengthPrecision,
-    guess_reliability,
-    reliability,
-    typical,
-)
+from ..estimation.reliability import ANYTHING, guess_reliability, reliability, typical
 
 #: Effective reports for a cell below which the normal intervals are noticeably wrong.
 WELL_FILLED = 20
@@ -35,29 +27,6 @@ def few_reports(effective: float) -> str | None:
 def known_to(word: str, width: str) -> str:
     """Say to what margin something of this reliability is known."""
     return f"known {'only ' * (word == 'not usable')}to {width}"
-
-
-def on_share(margin: float) -> str:
-    """Verdict on one share, by its margin."""
-    word = reliability(margin)
-    if math.isnan(margin):
-        return _verdict(word, "its error is not known")
-    if math.isinf(margin):
-        return _verdict(word, "it may be anything")
-    return _verdict(word, known_to(word, half_width(margin)))
-
-
-def on_rule(rule: RuleEstimate) -> str:
-    """Verdict on a rule, by the wider of the intervals of its two shares."""
-    if rule.support.ends is None or rule.interval is None:
-        return on_share(math.nan)
-    lower, upper = rule.support.ends
-    uncertain = "" if lower > 0 else "; the support is not significantly above zero"
-    if rule.ends is None:
-        return on_share(math.inf) + uncertain
-    # Reliability does not depend on how near to 0 or 1 the interval is cut.
-    width = max(upper - lower, rule.ends[1] - rule.ends[0]) / 2
-    return _verdict(rule.reliability, known_to(rule.reliability, half_width(width))) + uncertain
 
 
 def on_table(margins: Array, effective: Array | float = math.inf) -> tuple[Reliability, str]:
@@ -95,27 +64,6 @@ def on_guess(guess: TypicalError) -> tuple[Reliability, str]:
     if guess.length > 1 and not guess.learned:
         learned = "nothing about associations was learned, this is as if answers were independent"
     return word, _verdict(word, said, learned)
-
-
-def on_length(precision: LengthPrecision, min_support: float) -> Precision:
-    """Verdict on the median support of itemsets of one length, and what it cannot decide."""
-    width, word = precision.half_width, precision.reliability
-    if precision.guess is not None:
-        _, verdict = on_guess(precision.guess)
-    elif width is None:
-        verdict = _verdict(word, "too few reports for an interval of most itemsets")
-    else:
-        said = f"supports are {known_to(word, half_width(width))}"
-        if min_support <= width:
-            said += _hidden(width)
-        verdict = _verdict(word, said, few_reports(precision.filled))
-    return Precision(
-        length=precision.length,
-        examined=precision.examined,
-        half_width=width,
-        reliability=word,
-        verdict=verdict,
-    )
 
 
 def _hidden(width: float) -> str:

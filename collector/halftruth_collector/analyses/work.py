@@ -38,13 +38,14 @@ def check_cells(survey: Survey, attributes: Sequence[str]) -> None:
 def check_lengths(survey: Survey, query: MiningQuery[Any], *, rules: bool = False) -> None:
     """Refuse itemsets, or rules, of more attributes than can be examined in time.
 
+    A query that names no longest length ends by itself before these.
+
     Raises
     ------
     DomainTooLarge
     """
     longest = affordable_length(survey, query.min_support, rules=rules)
-    asked = math.inf if query.max_length is None else query.max_length
-    if longest is not None and asked > longest:
+    if longest is not None and (query.max_length or 0) > longest:
         what = "rules" if rules else "itemsets"
         raise DomainTooLarge(
             f"max_length: longer {what} take too long among {len(survey.schema.names)} attributes;"

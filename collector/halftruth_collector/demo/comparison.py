@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 from halftruth_shared import Schema
-from halftruth_shared.analyses.itemsets import ItemsetEstimate, Precision
+from halftruth_shared.results import Caveat, Result, Row
 from numpy.typing import NDArray
 
 from ..estimation import Counts
@@ -105,14 +106,14 @@ class LengthComparison:
     errors : MiningErrors
     covered : float or None
         Share of the truly frequent ones whose interval holds the true support.
-    precision : Precision or None
+    precision : Caveat or None
         What the collector itself says of this length; None where it examined none.
     """
 
     length: int
     errors: MiningErrors
     covered: float | None
-    precision: Precision | None
+    precision: Caveat | None
 
 
 def true_supports(schema: Schema, counts: Counts) -> dict[Itemset, float]:
@@ -133,10 +134,7 @@ def true_supports(schema: Schema, counts: Counts) -> dict[Itemset, float]:
 
 
 def compare(
-    truth: Mapping[Itemset, float],
-    examined: Iterable[ItemsetEstimate],
-    precision: Iterable[Precision],
-    min_support: float,
+    truth: Mapping[Itemset, float], result: Result[Any], min_support: float
 ) -> list[LengthComparison]:
     """Compare by length.
 
@@ -144,14 +142,13 @@ def compare(
     ----------
     truth : mapping
         True support of every itemset.
-    examined : iterable of ItemsetEstimate
-        Every itemset that was not ruled out. Those whose estimate reaches the threshold count as
-        found; one that is missing counts as not covered.
-    precision : iterable of Precision
+    result : Result
+        Itemsets. Those whose estimate reaches the threshold count as found; one that is missing
+        counts as not covered.
     min_support : float
     """
-    estimates = {tuple(itemset.items.items()): itemset for itemset in examined}
-    verdicts = {entry.length: entry for entry in precision}
+    estimates = {tuple(row["itemset"].items()): row for row in result.rows}
+    verdicts = {c.values["length"]: c for c in result.caveats if c.code == "precision"}
     rows = []
     for length in sorted({len(key) for key in truth}):
         keys = [key for key in truth if len(key) == length]
@@ -171,12 +168,12 @@ def compare(
     return rows
 
 
-def _holds(itemset: ItemsetEstimate | None, share: float) -> bool:
+def _holds(itemset: Row | None, share: float) -> bool:
     if itemset is None or itemset.ends is None:
         return False
     return itemset.ends[0] <= share <= itemset.ends[1]
 
 
-def _support(itemset: ItemsetEstimate | None) -> float:
+def _support(itemset: Row | None) -> float:
     """NaN for one that was ruled out, which is below every threshold."""
-    return np.nan if itemset is None else itemset.value
+    return np.nan if itemset is None or itemset.value is None else itemset.value

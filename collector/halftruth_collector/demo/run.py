@@ -21,6 +21,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.base import Method
+from halftruth_shared.results.layout import decision
 from halftruth_shared.results.wording import items, number, percent, share, share_interval
 from numpy.typing import NDArray
 from tabulate import tabulate
@@ -121,9 +122,14 @@ def _send(url: str, survey: Survey, codes: NDArray[np.int64]) -> None:
 def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemset, float]) -> None:
     """Fetch the itemsets and print them beside the truth."""
     # Exactly these people are described.
-    result = analyst.itemsets(survey.id, min_support=MIN_SUPPORT, target="respondents")
+    result = analyst.itemsets(
+        survey.id,
+        min_support=MIN_SUPPORT,
+        max_length=len(SCHEMA.attributes),
+        target="respondents",
+    )
     click.echo(f"\nItemsets with a support of at least {percent(MIN_SUPPORT)}, by length:")
-    rows = compare(truth, result.itemsets, result.precision, MIN_SUPPORT)
+    rows = compare(truth, result, MIN_SUPPORT)
     _print(
         [
             "length",
@@ -149,7 +155,7 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
     )
     click.echo("\nWhat can be concluded from this many reports:")
     for row in rows:
-        click.echo(f"  length {row.length}: {_verdict(row)}")
+        click.echo(f"  {_verdict(row)}")
     shown = {row.length for row in rows if _is_telling(row)}
     click.echo(
         "\nThe ten largest itemsets. Their intervals are widened, since the largest of many"
@@ -161,17 +167,17 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
             f"(Without those of length {lengths}, which are known only to more than"
             f" ±{percent(SHOWN_HALF_WIDTH)}: the largest of them would be mere noise.)"
         )
-    itemsets = [itemset for itemset in result.itemsets if len(itemset.items) in shown]
-    largest = sorted(itemsets, key=lambda itemset: -itemset.value)[:10]
+    itemsets = [itemset for itemset in result.rows if len(itemset["itemset"]) in shown]
+    largest = sorted(itemsets, key=lambda itemset: -(itemset.value or 0.0))[:10]
     _print(
         ["itemset", "support", "interval", "decision", "truth"],
         [
             [
-                items(itemset.items),
+                items(itemset["itemset"]),
                 share(itemset.value, itemset.ends),
                 share_interval(itemset.ends),
-                itemset.decision,
-                share(truth[tuple(itemset.items.items())], itemset.ends),
+                decision(result, itemset),
+                share(truth[tuple(itemset["itemset"].items())], itemset.ends),
             ]
             for itemset in largest
         ],
@@ -199,12 +205,14 @@ def _summarize(store: Store, surveys: Sequence[Survey], truth: Counts) -> None:
 
 
 def _is_telling(row: LengthComparison) -> bool:
-    half_width = None if row.precision is None else row.precision.half_width
+    half_width = None if row.precision is None else row.precision.values.get("margin")
     return half_width is not None and half_width <= SHOWN_HALF_WIDTH
 
 
 def _verdict(row: LengthComparison) -> str:
-    return "nothing left to examine" if row.precision is None else row.precision.verdict
+    if row.precision is None:
+        return f"Length {row.length}: nothing left to examine."
+    return row.precision.sentence
 
 
 def _print(header: list[str], rows: list[list[object]]) -> None:

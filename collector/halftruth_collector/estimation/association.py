@@ -7,7 +7,7 @@ not, and is corrected to second order.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
 
@@ -15,13 +15,13 @@ import numpy as np
 from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import MeasureEstimate, Target
 from halftruth_shared.analyses.measures import Association
-from halftruth_shared.results import Quantity
+from halftruth_shared.results import Estimates, Quantity
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from .answers import answered, answers_of, presence
 from .bounds import Array, check_confidence, normal_quantile
-from .estimates import estimates
+from .estimates import columns, estimates
 from .gradients import Jet, SecondOrder
 from .measures import (
     MEASURE_NAMES,
@@ -105,7 +105,7 @@ class Batch:
         return cls(Cells(Jet.variables(support), support.ndim), covariance[None], reports)
 
 
-Estimates = Linear | SecondOrder
+FirstOrSecond = Linear | SecondOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ class MeasureColumn:
     value: Array
     standard_error: Array
     reason: NDArray[np.str_]
-    estimate: Estimates
+    estimate: FirstOrSecond
     measure: Measure
     quantity: Quantity
 
@@ -136,6 +136,25 @@ class MeasureColumn:
         with np.errstate(invalid="ignore"):
             lower, upper = (end.reshape(-1) + known for end in self.estimate.interval(quantile))
         return lower, upper
+
+    def columns(self, confidence: float, *, judged_at: float | None = None) -> Estimates:
+        """Return the measure as columns of a result, with its intervals.
+
+        Parameters
+        ----------
+        judged_at : float, optional
+            Level of the margins that the reliability follows from; by default that of the
+            intervals.
+        """
+        margins = margin(*self.interval(judged_at or confidence), ratio=self.measure.ratio)
+        return columns(
+            replace(self.quantity, name=self.name),
+            self.value,
+            self.standard_error,
+            self.interval(confidence),
+            grade=grades(margins, ratio=self.measure.ratio),
+            undefined=self.reason.tolist(),
+        )
 
     def estimates(
         self, confidence: float, *, judged_at: float | None = None
@@ -173,7 +192,7 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Measur
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         plain = measure.of(cells, n)
         if measure.factors is not None:
-            estimate: Estimates = Ratios.of(*measure.factors(cells), tables.covariance)
+            estimate: FirstOrSecond = Ratios.of(*measure.factors(cells), tables.covariance)
         elif measure.slopes is not None:
             estimate = SecondOrder.of(plain, measure.slopes(tables.along, n), tables.covariance)
         else:

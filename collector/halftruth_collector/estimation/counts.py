@@ -15,6 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 #: Largest table that is ever held as an array.
 DENSE_CELLS = 2**24
 
+#: Most cells of the table of a group of columns, of a table of several groups, and of all such
+#: tables that are kept. Each table of a few columns is summed from one of these.
+_GROUP_CELLS, _GROUPED_CELLS, _KEPT_CELLS = 25, 2**14, 2**21
+
 
 @dataclass(frozen=True, eq=False)
 class Counts:
@@ -125,6 +129,23 @@ class Counts:
         return self.counts.astype(np.float64)
 
     @cached_property
+    def _groups(self) -> list[int]:
+        """The group of each column; columns that follow each other share one while it is small."""
+        groups: list[int] = []
+        group, cells = 0, 1
+        for size in self.shape:
+            cells *= size
+            if groups and cells > _GROUP_CELLS:
+                group, cells = group + 1, size
+            groups.append(group)
+        return groups
+
+    @cached_property
+    def _grouped(self) -> dict[tuple[int, ...], NDArray[np.int64]]:
+        """Tables of all columns of some groups, as they were needed."""
+        return {}
+
+    @cached_property
     def _tensor(self) -> NDArray[np.int64] | None:
         """The whole table where it is small or well filled, None where cells are better."""
         size = math.prod(self.shape)
@@ -149,17 +170,36 @@ class Counts:
                 f"attributes: a table of {size} cells; expected at most {DENSE_CELLS}",
                 field="attributes",
             )
+        groups = sorted({self._groups[column] for column in columns})
+        wide = [column for column, group in enumerate(self._groups) if group in groups]
+        size = math.prod(self.shape[column] for column in wide)
+        if len(wide) > len(columns) and size <= min(_GROUPED_CELLS, len(self.counts)):
+            if tuple(groups) not in self._grouped:
+                if sum(each.size for each in self._grouped.values()) > _KEPT_CELLS:
+                    self._grouped.clear()
+                self._grouped[tuple(groups)] = self._sum(wide)
+            return _over(self._grouped[tuple(groups)], [wide.index(column) for column in columns])
+        return self._sum(columns)
+
+    def _sum(self, columns: Sequence[int]) -> NDArray[np.int64]:
+        """Sum the counts of all reports by some columns."""
         if self._tensor is not None:
-            others = tuple(j for j in range(len(self.shape)) if j not in columns)
-            order = sorted(columns)
-            table: NDArray[np.int64] = self._tensor.sum(axis=others)
-            return table.transpose([order.index(column) for column in columns])
+            return _over(self._tensor, columns)
+        shape = tuple(self.shape[column] for column in columns)
+        size = math.prod(shape)
         # The row-major cell of each report; narrow integers take fewer bytes through memory.
         index = np.zeros(len(self.counts), dtype=np.min_scalar_type(size))
         for column in columns:
             index *= index.dtype.type(self.shape[column])
             index += self._columns[column]
         return _add_up(index, self._weights, size).reshape(shape)
+
+
+def _over(table: NDArray[np.int64], axes: Sequence[int]) -> NDArray[np.int64]:
+    """Return the margin of a table over some axes, in this order."""
+    order = sorted(axes)
+    margin: NDArray[np.int64] = table.sum(axis=tuple({*range(table.ndim)}.difference(axes)))
+    return margin.transpose([order.index(axis) for axis in axes])
 
 
 def _well_filled(reports: int) -> int:

@@ -18,7 +18,7 @@ from halftruth_shared.analyses.base import (
 )
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.analyses.measures import Association
-from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
+from halftruth_shared.analyses.rules import RulesQuery
 from msgspec.structs import replace
 
 from .association import estimate_associations, estimate_measures
@@ -89,7 +89,7 @@ class Estimator:
     >>> estimator = Estimator(survey, Counts.from_cells(survey, cells, [500, 100, 150, 250]))
     >>> estimator.table(["smoker"]).support.round(3).tolist()
     [0.625, 0.375]
-    >>> rule = estimator.rule({"smoker": "yes"}, {"coughs": "yes"})
+    >>> rule = estimator.rule({"smoker": "yes"}, {"coughs": "yes"}).rows[0]
     >>> round(rule.value, 2), rule.set
     (0.77, 'interval')
     >>> [phi] = estimator.measures(["smoker", "coughs"], measures=["phi"])
@@ -200,7 +200,8 @@ class Estimator:
         Parameters are the fields of `ItemsetsQuery`. Decisions control the false discovery rate at
         half of 1 − confidence, intervals of the list have a false coverage rate of 1 − confidence;
         see :mod:`.selection`. The best guess ("likelihood") has no intervals, but a typical error
-        for each length.
+        for each length. Without `max_length`, those are examined of which the reports can decide
+        any.
 
         Examples
         --------
@@ -208,9 +209,10 @@ class Estimator:
         >>> schema = Schema([Attribute("smoker", ["no", "yes"], items=["yes"])])
         >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
         >>> counts = Counts.from_cells(survey, [[0], [1]], [680, 320])
-        >>> [itemset] = Estimator(survey, counts).itemsets(min_support=0.2)
-        >>> itemset.items, round(itemset.value, 3), itemset.decision
-        ({'smoker': 'yes'}, 0.3, 'frequent')
+        >>> found = Estimator(survey, counts).itemsets(min_support=0.2)
+        >>> [itemset] = found.rows
+        >>> itemset["itemset"], round(itemset.value, 3), found.frequent.tolist()
+        ({'smoker': 'yes'}, 0.3, [True])
         """
         query = checked(
             ItemsetsQuery(
@@ -259,7 +261,7 @@ class Estimator:
         )
         check_order(query)
         self._check_keeping()
-        return mine_rules(self.tables, mine_itemsets(self.tables, self._whole, query), query)
+        return mine_rules(self.tables, query)
 
     def rule(
         self,
@@ -268,7 +270,7 @@ class Estimator:
         confidence: float = 0.95,
         target: Target = "population",
         measures: Sequence[str] | None = None,
-    ) -> RuleEstimate:
+    ) -> Rules:
         """One rule X ⇒ Y, whatever its support.
 
         Parameters
@@ -297,15 +299,23 @@ class Estimator:
         check_order(query)
         codes, sides = sides_of_rule(self.schema, antecedent, consequent)
         positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
-        supports = RuleMargins(*self.tables.with_margins(positions), target).supports(codes, sides)
+        margins = RuleMargins.of(*self.tables.with_margins(positions), target)
+        supports = margins.supports(codes, sides)
         if not supports.support[1, 0] > 0:
             raise EstimateError(
                 "antecedent: its estimated share is not above 0, so the rule has no confidence",
                 field="antecedent",
             )
         reports = self.tables.reports
-        [rule] = arrange(self.schema, codes, sides, supports, reports, query, supports.__getitem__)
-        return rule
+        return arrange(
+            self.schema,
+            codes,
+            sides,
+            supports,
+            reports,
+            query,
+            lambda rows: margins.with_consequent(codes[rows], sides[rows], supports[rows]),
+        )
 
     def measures(
         self,

@@ -7,10 +7,15 @@ of it is ruled out by an upper bound below the threshold, since a true support n
 of a subset. A low estimate alone rules nothing out, which would lose itemsets to mere noise; and
 the bounds that rule out hold for all subsets of an itemset at once (Bonferroni), or the longest
 itemsets, with the most subsets, would be lost too often.
+
+A query that names no longest length stops before the length at which not even the most precise
+combination of attributes has a margin of error up to the threshold, and before that with too many
+combinations for a page. Both are known from the survey and the number of reports alone.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 from itertools import combinations, count
 from math import comb
@@ -18,18 +23,19 @@ from typing import Any
 
 import numpy as np
 import scipy
-from halftruth_shared import DomainTooLarge, ParameterError, Schema
-from halftruth_shared.analyses.base import Decision, Method, MiningQuery, TypicalError
-from halftruth_shared.analyses.itemsets import ItemsetEstimate
+from halftruth_shared import DomainTooLarge, ParameterError, Schema, Survey
+from halftruth_shared.analyses.base import Method, MiningQuery, Target, TypicalError
+from halftruth_shared.results import QUANTITIES, AnswerSets, Estimates, Key
+from halftruth_shared.results.long_table import Rows
 from numpy.typing import NDArray
 
 from .bounds import Array, logits, normal_quantile
-from .estimates import estimates
-from .intervals import SHARE, share_interval
+from .estimates import columns
+from .intervals import share_interval
 from .likelihood import WholeTable, supports_within
 from .reliability import RELIABILITIES, LengthPrecision, grades, margin, median, typical
-from .selection import discoveries, listed_alpha
-from .table import Table
+from .selection import adjusted_p_values, listed_alpha
+from .table import Reconstruction, Table
 from .tables import Tables
 
 #: Attribute subsets examined before mining asks for a lower max_length.
@@ -45,20 +51,35 @@ _MOST_HALVINGS = 1_000
 #: turn out to be too many: what these rule out is known only afterwards.
 _FEW = 5_000
 
+#: Attribute subsets and itemsets that are examined where a query names no longest length; about a
+#: second of work.
+_DEFAULT_SUBSETS, _DEFAULT_ITEMSETS = 3_000, 250_000
+
 #: More candidates than a floating-point number holds are counted as so many.
 _MOST_CANDIDATES = 10**250
 
-#: Names of the decision codes.
-DECISIONS: tuple[Decision, ...] = ("undecided", "frequent")
-
 Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Unexamined:
+    """Why itemsets of some length and longer ones were not examined.
+
+    Attributes
+    ----------
+    length : int
+    margin : float or None
+        Margin of error of the most precise ones at the threshold, which is below it; None where
+        there are too many combinations of attributes.
+    """
+
+    length: int
+    margin: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Itemsets:
     """Selected itemsets as columns, shortest first and most frequent first within a length.
-
-    Iterating gives one `ItemsetEstimate` after the other.
 
     Attributes
     ----------
@@ -68,13 +89,17 @@ class Itemsets:
         The standard error is NaN where the reports do not determine one.
     lower, upper : ndarray, shape (R,)
         Ends of the intervals, which have a false coverage rate; NaN where unknown.
-    decision : ndarray of int, shape (R,)
-        Position in `DECISIONS`.
+    adjusted : ndarray, shape (R,)
+        Smallest false discovery rate at which a two-sided test finds that the support is not the
+        threshold; NaN where there is no test.
+    frequent : ndarray of bool, shape (R,)
+        Where that is at most 1 − confidence.
     grade : ndarray of int, shape (R,)
         Position in `RELIABILITIES`.
     candidates : int
-        Number of itemsets that could have been examined, before any was ruled out.
+        Number of itemsets of the lengths that were examined, before any was ruled out.
     precision : tuple of LengthPrecision
+    unexamined : Unexamined or None
     """
 
     schema: Schema
@@ -83,10 +108,34 @@ class Itemsets:
     standard_error: Array
     lower: Array
     upper: Array
-    decision: NDArray[np.int64]
+    adjusted: Array
+    frequent: Mask
     grade: NDArray[np.int64]
     candidates: int
     precision: tuple[LengthPrecision, ...]
+    unexamined: Unexamined | None = None
+
+    @cached_property
+    def keys(self) -> list[Key]:
+        """The itemsets."""
+        return [Key(name="itemset", kind="answers", values=answer_sets(self.schema, self.codes))]
+
+    @cached_property
+    def estimates(self) -> Estimates:
+        """Their supports as columns of a result."""
+        return columns(
+            QUANTITIES["support"],
+            self.support,
+            self.standard_error,
+            (self.lower, self.upper),
+            grade=self.grade,
+            adjusted=self.adjusted,
+        )
+
+    @property
+    def rows(self) -> Rows:
+        """Each with its support, made when it is read."""
+        return Rows(self)
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -108,7 +157,8 @@ class Itemsets:
             standard_error=none,
             lower=none,
             upper=none,
-            decision=np.full(len(self), DECISIONS.index("undecided")),
+            adjusted=none,
+            frequent=np.zeros(len(self), dtype=np.bool_),
             grade=grade[self.lengths - 1],
             precision=tuple(precision),
         )
@@ -116,24 +166,13 @@ class Itemsets:
     def __len__(self) -> int:
         return len(self.support)
 
-    def __iter__(self) -> Iterator[ItemsetEstimate]:
-        items = [
-            [(attribute.name, category) for category in attribute.categories]
-            for attribute in self.schema.attributes
-        ]
-        return estimates(
-            ItemsetEstimate,
-            SHARE,
-            self.support,
-            self.standard_error,
-            (self.lower, self.upper),
-            grade=self.grade,
-            items=[
-                dict(items[j][code] for j, code in enumerate(codes) if code >= 0)
-                for codes in self.codes.tolist()
-            ],
-            decision=[DECISIONS[place] for place in self.decision.tolist()],
-        )
+
+def answer_sets(
+    schema: Schema, codes: NDArray[np.int64], of_rows: NDArray[np.int64] | None = None
+) -> AnswerSets:
+    """Return codes of answers, −1 where an attribute is left open, as a column of a result."""
+    answers = [attribute.categories for attribute in schema.attributes]
+    return AnswerSets(codes, schema.names, answers, of_rows)
 
 
 def mine_itemsets(
@@ -151,34 +190,100 @@ def mine_itemsets(
     ParameterError
         If itemsets are longer than the tables that reports identify.
     DomainTooLarge
-        If there are too many itemsets.
+        If the query names a longest length, and there are too many itemsets.
     """
-    schema = tables.schema
-    max_length = _longest(query, schema, tables.max_order)
-    if tables.at_once:
-        examined = examine_margins(schema, tables.whole, tables.reports, query, max_length)
-    else:
-        examined = examine_levels(schema, tables.subsets, query, max_length)
+    max_length, unexamined = examined_length(tables, query)
+    examined = examine(tables, query, max_length)
+    schema, support = tables.schema, examined.support
     if estimate == "likelihood":
-        supports = supports_within(whole.estimate, examined.codes)
-        itemsets = select_itemsets(schema, examined, supports, query, max_length)
-        lengths = range(1, itemsets.lengths.max(initial=0) + 1)
-        return itemsets.guessed([whole.typical_error(schema.names[:k]) for k in lengths])
-    return select_itemsets(schema, examined, examined.support, query, max_length)
+        support = supports_within(whole.estimate, examined.codes)
+    found = select_itemsets(schema, examined, support, query, max_length)
+    if estimate == "likelihood":
+        lengths = range(1, found.lengths.max(initial=0) + 1)
+        found = found.guessed([whole.typical_error(schema.names[:k]) for k in lengths])
+    return replace(found, unexamined=unexamined)
 
 
-def _longest(query: MiningQuery[Any], schema: Schema, together: int) -> int:
-    """Number of items of the longest itemsets to examine, of as many as reports tell of."""
-    if query.max_length is None:
-        return together
-    max_length = min(query.max_length, len(schema.names))
-    if max_length > together:
-        raise ParameterError(
-            f"max_length: expected at most {together}, since the reports tell of no more"
-            " attributes together",
-            field="max_length",
-        )
-    return max_length
+#: Whether combinations are too many, by the numbers of those of 0, 1, … attributes.
+TooMany = Callable[[Sequence[int]], bool]
+
+
+def examined_length(
+    tables: Tables, query: MiningQuery[Any], too_many: TooMany = lambda _: False
+) -> tuple[int, Unexamined | None]:
+    """Return the length of the longest itemsets to examine, and why longer ones are not.
+
+    Parameters
+    ----------
+    too_many : callable, optional
+        A further reason to stop, of a query that names no longest length.
+
+    Raises
+    ------
+    ParameterError
+        If the query names more attributes than reports identify together.
+    """
+    schema, together = tables.schema, tables.max_order
+    if query.max_length is not None:
+        max_length = min(query.max_length, len(schema.names))
+        if max_length > together:
+            raise ParameterError(
+                f"max_length: expected at most {together}, since the reports tell of no more"
+                " attributes together",
+                field="max_length",
+            )
+        return max_length, None
+    itemsets = itemsets_by_length(schema, together)
+    for length in range(2, together + 1):
+        subsets = [comb(len(schema.names), k) for k in range(length + 1)]
+        many = sum(subsets) > _DEFAULT_SUBSETS or sum(itemsets[: length + 1]) > _DEFAULT_ITEMSETS
+        if (many and not tables.at_once) or too_many(subsets):
+            return length - 1, Unexamined(length)
+        least = least_margin(tables, length, query)
+        if least > query.min_support:
+            return length - 1, Unexamined(length, least)
+    return together, None
+
+
+def least_margin(tables: Tables, length: int, query: MiningQuery[Any]) -> float:
+    """Return the margin of the most precise itemsets of a length whose support is the threshold.
+
+    It follows from the survey and the number of reports alone. Where attributes are perturbed one
+    by one, or all alike, no other combination is more precise than that of the most precise ones.
+    """
+    source, target, threshold = tables.reconstruction, query.target, query.min_support
+    # The survey's own mechanism is asked the same by every query.
+    own = isinstance(source, Reconstruction)
+    known = _least_variances(tables.survey, target, threshold) if own else {}
+
+    def variance(names: tuple[str, ...]) -> float:
+        if names not in known:
+            known[names] = float(source.unit_variance(names, target).at(threshold).min())
+        return max(known[names], 0.0)
+
+    names = tables.schema.names
+    precise = sorted(names, key=lambda name: variance((name,)))[:length]
+    least = variance(tuple(name for name in names if name in precise))
+    return normal_quantile(1 - query.confidence) * math.sqrt(least / tables.reports)
+
+
+@lru_cache(maxsize=64)
+def _least_variances(survey: Survey, target: Target, share: float) -> dict[tuple[str, ...], float]:
+    """N times the smallest variance of each table at a share, as far as it was needed."""
+    return {}
+
+
+def examine(tables: Tables, query: MiningQuery[Any], max_length: int) -> "Examined":
+    """Examine the itemsets of up to a length that no subset rules out.
+
+    Raises
+    ------
+    DomainTooLarge
+        If there are too many.
+    """
+    if tables.at_once:
+        return examine_margins(tables.schema, tables.whole, tables.reports, query, max_length)
+    return examine_levels(tables.schema, tables.subsets, query, max_length)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +298,9 @@ class Examined:
         About how many reports each support rests on.
     logit : bool
         Whether bounds are on the logit scale.
+    tables : mapping of tuple of int to pair of ndarray
+        Support and variance of each table that was estimated by itself, by its attributes'
+        positions.
     """
 
     codes: NDArray[np.int64]
@@ -200,6 +308,7 @@ class Examined:
     support: Array
     standard_error: Array
     logit: bool = False
+    tables: Mapping[tuple[int, ...], tuple[Array, Array]] = field(default_factory=dict)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -298,6 +407,7 @@ def examine_levels(
         examined.
     """
     examined = []
+    known: dict[tuple[int, ...], tuple[Array, Array]] = {}
     examined_subsets, itemsets, logit = 0, 0, False
     possible: dict[tuple[int, ...], Mask] = {(): np.array(True)}
     for _ in range(max_length):
@@ -306,7 +416,8 @@ def examine_levels(
         check_end(level, max_length, examined_subsets, MAX_SUBSETS)
         possible = {}
         for (positions, candidates), table in zip(level.items(), subsets(level), strict=True):
-            support, error = table.support, np.sqrt(table.variance(query.target))
+            support, variance = table.support, table.variance(query.target)
+            known[positions], error = (support, variance), np.sqrt(variance)
             left = candidates & ~_ruled_out(support, error, query, max_length, table.logit)
             if left.any():
                 possible[positions] = left
@@ -324,9 +435,9 @@ def examine_levels(
             examined.append((codes, filled, support[cells], error[cells]))
     nothing = np.zeros(0)
     none = np.zeros((0, len(schema.attributes)), dtype=np.int64)
-    columns = zip((none, nothing, nothing, nothing), *examined, strict=True)
-    codes, filled, support, error = map(np.concatenate, columns)
-    return Examined(codes, filled, support, error, logit)
+    parts = zip((none, nothing, nothing, nothing), *examined, strict=True)
+    codes, filled, support, error = map(np.concatenate, parts)
+    return Examined(codes, filled, support, error, logit, known)
 
 
 def check_end(
@@ -386,8 +497,9 @@ def select_itemsets(
     """
     error, alpha = examined.standard_error, 1 - query.confidence
     candidates = count_candidates(schema, max_length)
-    p_values = _one_sided_p_values(examined, query.min_support)
-    decision = discoveries(p_values, alpha / 2, candidates).astype(np.int64)
+    # Two-sided tests at 1 − confidence call an itemset frequent at half of it.
+    p_values = np.minimum(2 * _one_sided_p_values(examined, query.min_support), 1.0)
+    adjusted = adjusted_p_values(p_values, candidates)
     lengths, ordinary = examined.lengths, normal_quantile(alpha)
     precision = []
     for length in range(1, lengths.max(initial=0) + 1):
@@ -409,7 +521,8 @@ def select_itemsets(
         spread,
         lower,
         upper,
-        decision[order],
+        adjusted[order],
+        adjusted[order] <= alpha,
         grades(margin(*own)),
         candidates,
         tuple(precision),

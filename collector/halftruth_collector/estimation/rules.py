@@ -7,23 +7,35 @@ of their own.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import compress, product
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Items, Target
-from halftruth_shared.analyses.rules import RuleEstimate, RulesQuery
-from halftruth_shared.results.estimate import Estimate
+from halftruth_shared.analyses.rules import RulesQuery
+from halftruth_shared.results import QUANTITIES, Estimates, Key
+from halftruth_shared.results.long_table import Rows
 from numpy.typing import NDArray
 
 from .answers import category_code
 from .association import Batch, MeasureColumn, evaluate
 from .bounds import Array, check_field, normal_quantile, significantly_positive
-from .estimates import estimates
+from .estimates import columns
 from .gradients import Jet
-from .intervals import SHARE, ConfidenceSets, fieller_sets, share_interval
-from .itemsets import Itemsets, itemsets_by_length
+from .intervals import ConfidenceSets, fieller_sets, share_interval
+from .itemsets import (
+    Examined,
+    Itemsets,
+    TooMany,
+    Unexamined,
+    answer_sets,
+    examine,
+    examined_length,
+    itemsets_by_length,
+    select_itemsets,
+)
 from .measures import NAMES, Cells, check_measures, find_measure
 from .ratios import ConfidenceMoments, confidence_moments, logit_sets
 from .reliability import Grades, grades, margin
@@ -33,6 +45,10 @@ from .tables import Tables
 
 #: Rules examined before mining asks for fewer.
 MAX_RULES = 250_000
+
+#: Ways to split the attributes of all tables that are examined where a query names no longest
+#: length; each has a covariance of its own.
+_FEW_SPLITS = 5_000
 
 #: What rules can be sorted by, besides the measures.
 ORDERS = ("confidence", "support")
@@ -109,8 +125,6 @@ def _cells(support: Array) -> Cells:
 class Rules:
     """Rules as columns, the most usable first, then those with bounds, then in the order asked for.
 
-    Iterating gives one `RuleEstimate` after the other.
-
     Attributes
     ----------
     codes : ndarray of int, shape (R, M)
@@ -133,11 +147,14 @@ class Rules:
     left_out : int
         Rules whose support is not significantly above zero, which were not asked for.
     candidates, listed : int
-        Numbers of possible rules, and of those that fulfil the query.
+        Numbers of possible rules of the lengths that were examined, and of those that fulfil the
+        query.
     surest : int or None
         Place of the rule with the largest lower bound.
     at_least : float or None
         That bound, at a level that holds for the best of all candidates.
+    unexamined : Unexamined or None
+        Why longer rules were not examined.
     """
 
     schema: Schema
@@ -155,102 +172,144 @@ class Rules:
     listed: int
     surest: int | None
     at_least: float | None
+    unexamined: Unexamined | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    def __iter__(self) -> Iterator[RuleEstimate]:
-        quantile = normal_quantile(self.alpha)
-        moments = self.confidence
-        error = np.sqrt(moments.variance)
-        measures = [
-            [*column.estimates(1 - self.alpha, judged_at=self.judged_at)]
-            for column in self.measures
+    @cached_property
+    def keys(self) -> list[Key]:
+        """Both sides of each rule, for each of its quantities."""
+        of_rows = np.tile(np.arange(len(self)), 2 + len(self.measures))
+        sides = {"antecedent": self.in_antecedent, "consequent": ~self.in_antecedent}
+        return [
+            Key(
+                name=name,
+                kind="answers",
+                values=answer_sets(self.schema, np.where(side, self.codes, -1), of_rows),
+            )
+            for name, side in sides.items()
         ]
-        sides: list[tuple[Items, Items]] = []
-        for codes, in_antecedent in zip(
-            self.codes.tolist(), self.in_antecedent.tolist(), strict=True
-        ):
-            sides.append(({}, {}))
-            for attribute, code, left in zip(
-                self.schema.attributes, codes, in_antecedent, strict=True
-            ):
-                if code >= 0:
-                    sides[-1][0 if left else 1][attribute.name] = attribute.categories[code]
-        return estimates(
-            RuleEstimate,
-            SHARE,
-            moments.estimate,
-            error,
-            self.fieller,
-            grade=self.grade,
-            antecedent=[left for left, _ in sides],
-            consequent=[right for _, right in sides],
-            support=[
-                *estimates(
-                    Estimate,
-                    SHARE,
+
+    @cached_property
+    def estimates(self) -> Estimates:
+        """Confidences, then supports, then each measure, as columns of a result."""
+        error = np.sqrt(self.supports.covariance[0, 0])
+        ordinary = margin(*self.supports.interval(normal_quantile(1 - self.judged_at)))
+        moments, at = self.confidence, 1 - self.alpha
+        spread = np.sqrt(moments.variance)
+        return Estimates.concatenate(
+            [
+                columns(
+                    QUANTITIES["confidence"],
+                    moments.estimate,
+                    spread,
+                    self.fieller,
+                    grade=self.grade,
+                ),
+                columns(
+                    QUANTITIES["support"],
                     self.supports.support[0],
-                    np.sqrt(self.supports.covariance[0, 0]),
-                    self.supports.interval(quantile),
-                    grade=grades(
-                        margin(*self.supports.interval(normal_quantile(1 - self.judged_at)))
-                    ),
-                )
-            ],
-            measures=[*map(list, zip(*measures, strict=True))] or [[] for _ in sides],
+                    error,
+                    self.supports.interval(normal_quantile(self.alpha)),
+                    grade=grades(ordinary),
+                ),
+                *(each.columns(at, judged_at=self.judged_at) for each in self.measures),
+            ]
         )
+
+    @property
+    def rows(self) -> Rows:
+        """Each quantity of each rule, made when it is read."""
+        return Rows(self)
 
 
 @dataclass(frozen=True, eq=False)
 class RuleMargins:
-    """Margins of the attributes at some positions of a schema, from which rules are estimated."""
+    """Margins of the attributes at some positions of a schema, from which rules are estimated.
+
+    Attributes
+    ----------
+    positions : tuple of int
+    support, variance : ndarray, shape (d_1 + 1, …, d_k + 1)
+        The last place along each axis is the sum over it.
+    table : callable
+        The table with these margins, for covariances: few of many have a rule that is asked for.
+    """
 
     positions: tuple[int, ...]
-    table: Table
+    support: Array
+    variance: Array
+    table: Callable[[], Table]
     target: Target
 
-    @cached_property
-    def _variance(self) -> Array:
-        return self.table.margin_variance(self.target)
+    @classmethod
+    def of(cls, positions: tuple[int, ...], table: Table, target: Target) -> "RuleMargins":
+        """Take the margins of a table."""
+        return cls(positions, table.margins, table.margin_variance(target), lambda: table, target)
 
-    def supports(
-        self, codes: Codes, in_antecedent: Sides, *, of_consequent: bool = True
-    ) -> RuleSupports:
+    @classmethod
+    def of_tables(
+        cls, positions: tuple[int, ...], examined: Examined, tables: Tables, target: Target
+    ) -> "RuleMargins":
+        """Take the margins of a table from the tables of fewer attributes, examined before it."""
+        sizes = [tables.schema.shape[j] for j in positions]
+        support, variance = np.full((2, *(size + 1 for size in sizes)), np.nan)
+        for inside in product((False, True), repeat=len(positions)):
+            known = examined.tables.get(tuple(compress(positions, inside)))
+            if known is not None:
+                place = tuple(slice(-1) if within else -1 for within in inside)
+                support[place], variance[place] = known
+        return cls(
+            positions, support, variance, cache(lambda: tables.with_margins(positions)[1]), target
+        )
+
+    def supports(self, codes: Codes, in_antecedent: Sides) -> RuleSupports:
         """Estimates of rules whose attributes are among those at the positions.
 
-        Confidences need no covariances with Y; without `of_consequent` these are NaN.
+        Confidences need no covariances with Y, which are NaN.
         """
         places = self._places(codes, in_antecedent)
-        support = np.stack([self.table.margins[tuple(place.T)] for place in places])
+        support = np.stack([self.support[tuple(place.T)] for place in places])
         cov = np.full((3, 3, len(codes)), np.nan)
         for i, place in enumerate(places):
-            cov[i, i] = self._variance[tuple(place.T)]
-        for i, j in ((0, 1), (0, 2), (1, 2)) if of_consequent else ((0, 1),):
-            cov[i, j] = cov[j, i] = self.table.margin_covariance(places[i], places[j], self.target)
-        return RuleSupports(support, cov, self.table.logit)
+            cov[i, i] = self.variance[tuple(place.T)]
+        if len(codes):
+            cov[0, 1] = cov[1, 0] = self._covariance(places[0], places[1])
+        return RuleSupports(support, cov, bool(len(codes)) and self.table().logit)
+
+    def with_consequent(
+        self, codes: Codes, in_antecedent: Sides, supports: RuleSupports
+    ) -> RuleSupports:
+        """Add the covariances with Y, which measures need."""
+        places, cov = self._places(codes, in_antecedent), supports.covariance.copy()
+        for i in (0, 1):
+            cov[i, 2] = cov[2, i] = self._covariance(places[i], places[2])
+        return replace(supports, covariance=cov)
 
     def only_supports(self, codes: Codes, in_antecedent: Sides) -> Array:
         """Supports of X and Y together, of X and of Y, shape (3, R)."""
         places = self._places(codes, in_antecedent)
-        return np.stack([self.table.margins[tuple(place.T)] for place in places])
+        return np.stack([self.support[tuple(place.T)] for place in places])
 
     def estimable(self, codes: Codes, in_antecedent: Sides, quantile: float) -> NDArray[np.bool_]:
         """Rules whose support of X and Y together is significantly above zero."""
         both = tuple(self._places(codes, in_antecedent)[0].T)
-        error = np.sqrt(self._variance[both])
-        return significantly_positive(self.table.margins[both], error, quantile)
+        return significantly_positive(self.support[both], np.sqrt(self.variance[both]), quantile)
+
+    def _covariance(self, first: Codes, second: Codes) -> Array:
+        return self.table().margin_covariance(first, second, self.target)
 
     def _places(self, codes: Codes, in_antecedent: Sides) -> tuple[Codes, Codes, Codes]:
         """Places of X and Y together, of X, and of Y in the margins."""
-        columns = list(self.positions)
-        sizes = np.array(self.table.margins.shape) - 1
-        chosen, left = codes[:, columns], in_antecedent[:, columns]
+        positions = list(self.positions)
+        sizes = np.array(self.support.shape) - 1
+        chosen, left = codes[:, positions], in_antecedent[:, positions]
         both = np.where(chosen < 0, sizes, chosen)
         return both, np.where(left, both, sizes), np.where(left, sizes, both)
 
 
-def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
+def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
     """Every rule X ⇒ Y with X and Y together one of the itemsets.
 
     Rules whose antecedent has no positive estimated support are left out, since they have no
@@ -259,9 +318,15 @@ def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
 
     Raises
     ------
+    ParameterError
+        If rules are longer than the tables that reports identify.
     DomainTooLarge
-        If there are more than `MAX_RULES` ways to split the itemsets.
+        If there are too many itemsets, or more than `MAX_RULES` ways to split them.
     """
+    schema = tables.schema
+    max_length, unexamined = examined_length(tables, query, _too_many_rules(tables, query))
+    examined = examine(tables, query, max_length)
+    itemsets = select_itemsets(schema, examined, examined.support, query, max_length)
     splits = int((2.0**itemsets.lengths - 2).sum())
     if splits > MAX_RULES:
         raise DomainTooLarge(
@@ -269,14 +334,17 @@ def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
             " max_length or a higher min_support",
             field="max_length",
         )
-    attributes, left_out = len(itemsets.schema.attributes), 0
+    attributes, left_out = len(schema.attributes), 0
     quantile = normal_quantile(1 - query.confidence)
-    # What measures need besides is computed of the rules chosen, where all are of one table.
-    late = tables.at_once and query.sort in ("confidence", "support")
-    rules = [(np.zeros((0, attributes), np.int64), np.zeros((0, attributes), np.bool_))]
+    none = np.zeros((0, attributes), np.int64), np.zeros((0, attributes), np.bool_)
+    rules, groups = [none], [np.zeros(0, np.int64)]
     estimates = [RuleSupports(np.zeros((3, 0)), np.zeros((3, 3, 0)))]
+    every: list[RuleMargins] = []
     for positions, itemset_codes in _groups(itemsets, tables.at_once):
-        margins = RuleMargins(*tables.with_margins(positions), query.target)
+        if tables.at_once:
+            margins = RuleMargins.of(positions, tables.whole, query.target)
+        else:
+            margins = RuleMargins.of_tables(positions, examined, tables, query.target)
         codes, sides = _splits(itemset_codes)
         both, left, right = margins.only_supports(codes, sides)
         reached = (left > 0) & (both >= query.min_confidence * left)
@@ -287,8 +355,11 @@ def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
         left_out += int((reached & ~estimable).sum())
         reached &= estimable
         rules.append((codes[reached], sides[reached]))
-        estimates.append(margins.supports(*rules[-1], of_consequent=not late))
+        estimates.append(margins.supports(*rules[-1]))
+        groups.append(np.full(int(reached.sum()), len(every)))
+        every.append(margins)
     codes, sides = (np.concatenate(arrays) for arrays in zip(*rules, strict=True))
+    group = np.concatenate(groups)
     supports = RuleSupports(
         np.concatenate([part.support for part in estimates], axis=-1),
         np.concatenate([part.covariance for part in estimates], axis=-1),
@@ -296,14 +367,17 @@ def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
     )
 
     def completed(rows: NDArray[np.int64]) -> RuleSupports:
-        if not (late and query.measures):
-            return supports[rows]
-        return margins.supports(codes[rows], sides[rows])
+        chosen = supports[rows]
+        for number in np.unique(group[rows]).tolist():
+            inside = np.flatnonzero(group[rows] == number)
+            of_group = codes[rows[inside]], sides[rows[inside]]
+            whole = every[number].with_consequent(*of_group, chosen[inside])
+            chosen.covariance[:, :, inside] = whole.covariance
+        return chosen
 
-    longest = tables.max_order if query.max_length is None else query.max_length
-    candidates = count_rules(itemsets.schema, min(longest, attributes))
-    return arrange(
-        itemsets.schema,
+    candidates = count_rules(schema, min(max_length, attributes))
+    found = arrange(
+        schema,
         codes,
         sides,
         supports,
@@ -313,6 +387,21 @@ def mine_rules(tables: Tables, itemsets: Itemsets, query: RulesQuery) -> Rules:
         candidates=candidates,
         left_out=left_out,
     )
+    return replace(found, unexamined=unexamined)
+
+
+def _too_many_rules(tables: Tables, query: RulesQuery) -> TooMany:
+    """Return when there are too many rules to examine where a query names no longest length."""
+    itemsets = itemsets_by_length(tables.schema, tables.max_order)
+
+    def too_many(subsets: Sequence[int]) -> bool:
+        # Of the shares of one table only so many can reach the threshold.
+        reached = [min(itemsets[k], n / query.min_support) for k, n in enumerate(subsets)]
+        ways = [max(2**k - 2, 0) for k in range(len(subsets))]
+        of_tables = 0 if tables.at_once else np.dot(ways, subsets)
+        return bool(np.dot(ways, reached) > MAX_RULES or of_tables > _FEW_SPLITS)
+
+    return too_many
 
 
 def count_rules(schema: Schema, max_length: int) -> int:
@@ -357,11 +446,11 @@ def arrange(
     elif query.sort == "support":
         by = supports.support[0]
     else:
-        by = supports.measures([query.sort], reports)[0].value
+        by = completed(np.arange(listed)).measures([query.sort], reports)[0].value
     # Those without bounds come late, whatever the order; the last key counts most.
     unknown = np.isnan(moments.variance)
     order = np.lexsort((-supports.support[0], -by, unknown, grades(margins)))[: query.limit]
-    chosen = completed(order)
+    chosen = completed(order) if query.measures else supports[order]
     return Rules(
         schema,
         codes[order],

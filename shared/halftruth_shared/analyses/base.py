@@ -196,5 +196,13 @@ class MiningQuery(EstimateQuery[R], Generic[R], frozen=True, kw_only=True):
 
     min_support: MinSupport
     max_length: (
-        Annotated[int, Meta(ge=1, description="Longest itemsets; by default any length.")] | None
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                description="Longest itemsets; by default those whose margins of error can be less"
+                " than the threshold, as far as they are not too many.",
+            ),
+        ]
+        | None
     ) = None

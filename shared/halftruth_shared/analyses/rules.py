@@ -1,79 +1,30 @@
 """Association rules."""
 
-from collections.abc import Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from halftruth_shared.results.wording import items as words
-
-from ..results.estimate import Columns, Estimate
+from ..results import Result
 from .base import (
-    EstimatesResult,
     Interactions,
     Items,
-    MeasureEstimate,
     MeasureName,
     MiningQuery,
     MinSupport,
     Modelled,
-    Row,
     SourceOf,
 )
 
 
-class RuleEstimate(Estimate, frozen=True, kw_only=True):
-    """Confidence of an association rule, with Fieller's set, and the rule's support.
-
-    `reliability` is of both. For measures, a side is present where all of its items hold.
-    """
-
-    antecedent: Items
-    consequent: Items
-    support: Estimate
-    measures: list[MeasureEstimate] = msgspec.field(default_factory=list)
-
-
-class RulesResult(EstimatesResult, frozen=True, kw_only=True):
-    """Rules, the most usable first, then those with bounds, then in the requested order.
-
-    `left_out` counts the rules left out since their support is not significantly above zero. Of
-    `candidates` possible rules `listed` fulfil the query; the intervals of these together have a
-    false coverage rate of 1 − confidence. `surest` is the place of the rule with the largest lower
-    bound, and `at_least` that bound, which holds for the best of all candidates; null without any.
-    """
-
-    query: "RulesQuery"
-    left_out: int
-    candidates: int = 1
-    listed: int = 1
-    surest: int | None = None
-    at_least: float | None = None
-    rules: list[RuleEstimate]
-
-    KEYS: ClassVar = ("antecedent", "consequent")
-    QUANTITY: ClassVar = "confidence"
-    PANELS: ClassVar = 0
-
-    @property
-    def others(self) -> Columns:
-        names = self.query.measures or []
-        if self.query.names_rule and self.rules:
-            names = [measure.name for measure in self.rules[0].measures]
-        return [(name, Estimate) for name in ("support", *names)]
-
-    def estimates(self) -> Iterator[Row]:
-        for rule in self.rules:
-            sides = (words(rule.antecedent), words(rule.consequent))
-            yield sides, rule, (rule.support, *rule.measures)
-
-
-class RulesQuery(MiningQuery[RulesResult], frozen=True, kw_only=True):
+class RulesQuery(MiningQuery[Result[Any]], frozen=True, kw_only=True):
     """Association rules between the itemsets that the same parameters select, or one rule by name.
 
     With antecedent and consequent the answer is that rule alone, whatever its support, confidence
-    and lift.
+    and lift. Rules come the most usable first, then those with bounds, then in the requested order.
+    The intervals of all rules that fulfil the query together have a false coverage rate of
+    1 − confidence. The reliability of a *confidence* is that of the support, too. For measures, a
+    side is present where all of its items hold.
     """
 
     antecedent: Annotated[

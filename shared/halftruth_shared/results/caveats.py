@@ -72,27 +72,44 @@ def _precision(
     few_reports: float | None = None,
     question: str = "",
     what: str = "shares",
+    length: int | None = None,
+    threshold: float = 0.0,
 ) -> str:
-    """Word the typical margin of several estimates, and how few reports they rest on."""
+    """Word the typical margin of several estimates, and how few reports they rest on.
+
+    Those of itemsets of a length are compared with the threshold of their support.
+    """
     if margin is not None:
         known = f"known {'only ' * (reliability == 'not usable')}to {half_width(margin)}"
         said = f"{what} are {known}"
-        if margin < ANYTHING:
+        if threshold <= margin < ANYTHING:
             said += f", and those up to {percent(margin, 1)} are not significantly above zero"
+    elif unbounded and what != "shares":
+        said = f"{what} may be anything"
     elif unbounded:
         said = (
             "most groups are not significantly above zero, so that shares of them may be anything"
         )
     else:
-        said = "too few reports for an interval of most cells"
+        said = f"too few reports for an interval of most {'itemsets' if length else 'cells'}"
     if few_reports is not None:
         said += (
             f"; with about {few_reports:.1f} reports for each cell, intervals miss the truth more"
             " often than they say"
         )
-    if question:
-        return f"{quoted(question)} is {reliability}: {said}."
-    return f"{reliability.capitalize()}: {said}."
+    about = quoted(question) if question else length and f"Length {length}"
+    return f"{about} is {reliability}: {said}." if about else f"{reliability.capitalize()}: {said}."
+
+
+def _unexamined(length: int, what: str, margin: float | None = None, threshold: float = 0) -> str:
+    """Word why itemsets or rules of a length and longer ones were not examined."""
+    longer = f"{what[:1].upper()}{what[1:]} of {length} or more answers were not examined"
+    if margin is None:
+        return f"{longer}, as there are too many: max_length asks for them."
+    return (
+        f"{longer}: {number(length, 0)} answers together are known to {half_width(margin)} at"
+        f" best, more than the threshold of {percent(threshold)}. max_length asks for them."
+    )
 
 
 def _guess(
@@ -147,4 +164,19 @@ WORDS: Mapping[str, Words] = {
         "Where a denominator is not significantly above zero, its ratio has no upper end."
     ),
     "best guesses": lambda: "Supports are best guesses, which have no intervals.",
+    "unexamined": _unexamined,
+    "frequent": lambda rate: (
+        "Frequent: significantly above the threshold (adjusted p-value up to"
+        f" {percent(rate)}, of two-sided tests). Others are undecided."
+    ),
+    "left out": lambda count: (
+        f"Left out: {number(count, 0)} rule{'' if count == 1 else 's'} whose support is not"
+        " significantly above zero; include_uncertain gives them, too."
+    ),
+    "near zero": lambda: "The support of the rule is not significantly above zero.",
+    "sides": lambda: "Measures take each side of a rule as present where all of its items hold.",
+    "association estimates": lambda: (
+        "χ² and G² are estimates of association, without what chance and perturbation add, and no"
+        " tests; a cross-tabulation has the test of independence."
+    ),
 }

@@ -6,7 +6,7 @@ or chart of its own.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +32,9 @@ from .wording import (
 
 #: Marks of estimates significantly above and below the value without effect.
 MORE, LESS = "▲", "▼"
+
+#: Decisions about estimates that were compared with a threshold.
+DECISIONS = ("frequent", "undecided")
 
 
 @dataclass(frozen=True)
@@ -132,8 +135,10 @@ class Arranged:
     def name(self, line: int, keys: Sequence[Key] | None = None) -> str:
         """Return the keys of a line as one text."""
         place = int(self.first[line])
-        texts = [text_of(k.values[place]) for k in (self.lines if keys is None else keys)]
-        return ", ".join(filter(None, texts))
+        chosen = self.lines if keys is None else keys
+        sides = sum(key.kind == "answers" for key in chosen) > 1
+        texts = [text_of(key.values[place]) for key in chosen]
+        return (" → " if sides else ", ").join(filter(None, texts))
 
 
 def _numbered(ids: Sequence[Codes], count: int) -> tuple[Codes, Codes]:
@@ -277,7 +282,7 @@ def _cell(result: LongTable[Any], row: Row | None, part: str) -> Cell:
             some = row.standard_error_log
         return Cell("" if some is None else value(some, None), some)
     if part == "decision":
-        return Cell("frequent" if is_significant(result, row) else "undecided")
+        return Cell(decision(result, row))
     text = text_of(row.keys[part])
     return Cell(text, _as_number(text))
 
@@ -286,6 +291,11 @@ def is_significant(result: LongTable[Any], row: Row) -> bool:
     """Return true if an estimate is significant among those that it was tested with."""
     p = row.adjusted_p_value
     return p is not None and p <= 1 - confidence(result) + 1e-12
+
+
+def decision(result: LongTable[Any], row: Row) -> str:
+    """Return the decision about an estimate."""
+    return DECISIONS[0] if is_significant(result, row) else DECISIONS[1]
 
 
 def _mark(result: LongTable[Any], row: Row) -> str:
@@ -323,7 +333,36 @@ def chart(result: LongTable[Any], block: Block) -> Chart | None:
         for panel in _panels(arranged, i, show)
     ]
     shares = all(panel.axis.shares for panel in panels)
-    return EstimateChart(title, (), tuple(panels), (), bars=block.picture == "bars" and shares)
+    drawn, every = len(drawn_lines(result, block, arranged)), len(arranged.first)
+    fewer = f"Shown are the {drawn} of {number(every, 0)} that are most clearly above the line."
+    return EstimateChart(
+        title,
+        (fewer,) if drawn < every else (),
+        tuple(panels),
+        DECISIONS if any("decision" in show.parts for show in block.shows) else (),
+        bars=block.picture == "bars" and shares,
+    )
+
+
+def drawn_lines(result: LongTable[Any], block: Block, arranged: Arranged) -> Codes:
+    """Return the lines that a chart of a block draws, in the order of the table.
+
+    Where there is place for `most`, these are usable ones, if any, whose first estimate is the most
+    standard errors above the reference: the largest estimates of many would be mostly noise. Best
+    guesses, which have no errors, are the largest.
+    """
+    if block.most is None:
+        return np.arange(len(arranged.first))
+    table, places = result.estimates, arranged.places[:, 0, 0]
+    usable = ~table.texts("reliability").equals("not usable")[places]
+    usable |= not usable.any()
+    above = table.value - (block.reference or 0.0)
+    if table.standard_error is not None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            above = above / table.standard_error
+    above = np.where(usable, np.nan_to_num(above[places], nan=-np.inf, posinf=np.inf), -np.inf)
+    clearest = np.lexsort((-above, ~usable))
+    return np.sort(clearest[: min(block.most, int(usable.sum()))])
 
 
 def mark(result: LongTable[Any], label: str, row: Row | None) -> Mark:
@@ -354,7 +393,7 @@ def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
         line = Line(of.no_effect, "no difference")
     heads, names = arranged.lines[: block.panels], arranged.lines[block.panels :]
     grouped: dict[str, list[Mark]] = {}
-    for i in range(len(arranged.first)):
+    for i in drawn_lines(result, block, arranged).tolist():
         for j, column in enumerate(arranged.columns.tolist()):
             row = arranged.row(i, j, place)
             if row is None:
@@ -362,7 +401,10 @@ def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
             over = "" if arranged.across is None else text_of(arranged.across.values[column])
             label = ", ".join(filter(None, [arranged.name(i, names), over]))
             head = arranged.name(i, heads)
-            grouped.setdefault(head, []).append(mark(result, label or of.title, row))
+            drawn = mark(result, label or of.title, row)
+            if "decision" in show.parts:
+                drawn = replace(drawn, category=decision(result, row))
+            grouped.setdefault(head, []).append(drawn)
     several = sum(each.drawn for each in block.shows) > 1
     for head, marks in grouped.items():
         heading = ", ".join(filter(None, [head, of.title.capitalize() if several else ""]))

@@ -6,7 +6,7 @@ charts and pages are made of them in one place.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -172,10 +172,20 @@ def key_text(value: Any) -> str | None:
     return items(value) if isinstance(value, Mapping) else value
 
 
-class Rows(Sequence[Row]):
-    """Rows of a result, made when they are read."""
+class Tidy(Protocol):
+    """Estimates as columns, with the keys that identify them."""
 
-    def __init__(self, result: "LongTable[Any]") -> None:
+    @property
+    def keys(self) -> list[Key]: ...
+
+    @property
+    def estimates(self) -> Estimates: ...
+
+
+class Rows(Sequence[Row]):
+    """Rows of a long table, made when they are read."""
+
+    def __init__(self, result: Tidy) -> None:
         self._result = result
 
     def __len__(self) -> int:
@@ -189,7 +199,7 @@ class Rows(Sequence[Row]):
         return _row(self._result, place)
 
 
-def _row(result: "LongTable[Any]", place: int) -> Row:
+def _row(result: Tidy, place: int) -> Row:
     columns = result.estimates
     fields: dict[str, Any] = {}
     for name in columns.__struct_fields__:

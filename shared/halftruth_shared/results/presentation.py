@@ -144,7 +144,7 @@ def _part(result: LongTable[Any], block: Block, warnings: Sequence[str]) -> Part
     drawn = chart(result, block)
     if drawn is not None:
         about = (f"{of_reports(result)}{_intervals(result)}.", *basis(result), *warnings)
-        drawn = replace(drawn, notes=tuple(about))
+        drawn = replace(drawn, notes=(*about, *drawn.notes))
     return Part(block.title, grid(result, block), drawn)
 
 

@@ -6,6 +6,7 @@ from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.presentation import present
 from halftruth_collector.estimation import Estimator
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared.results import LongTable
 from sources import source_of
 
 SCHEMA = Schema([Attribute(name, ("no", "yes"), ("yes",)) for name in "abcd"])
@@ -48,15 +49,16 @@ def errors_in(message):
 @pytest.mark.parametrize("name", ASKED)
 def test_no_interval_of_another_estimate_stands_beside_a_best_guess(name):
     result = asked(name, counted(4_000))
-    if name != "table":
+    if not isinstance(result, LongTable):
         assert set(errors_in(result)) == {None}
     columns = [column for column, _ in result.columns]
-    rows = zip(*result.column_lists(), strict=True) if name == "table" else result.rows()
+    long = isinstance(result, LongTable)
+    rows = zip(*result.column_lists(), strict=True) if long else result.rows()
     for row in rows:
         values = dict(zip(columns, row, strict=True))
         for column in ("standard_error", "lower", "upper", "perturbation_error", "sampling_error"):
             assert values.get(column) is None
-        assert values.get("decision", "undecided") == "undecided"
+        assert values.get("adjusted_p_value") is None
     analysis = ANALYSES[name]
     assert "interval" not in " ".join(analysis.grid(result).header)
     assert "95" not in " ".join(map(str, analysis.chart(result).notes))
@@ -70,9 +72,11 @@ def test_no_interval_of_another_estimate_stands_beside_a_best_guess(name):
 
 def test_python_has_none_either():
     estimator = counted(4_000).estimator
-    for itemset in estimator.itemsets(0.1, estimate="likelihood"):
+    found = estimator.itemsets(0.1, estimate="likelihood")
+    for itemset in found.rows:
         assert (itemset.standard_error, itemset.interval) == (None, None)
-        assert itemset.decision == "undecided"
+        assert itemset.adjusted_p_value is None
+    assert not found.frequent.any()
 
 
 def test_where_too_little_is_known_it_is_said_that_nothing_about_associations_was_learned():
@@ -82,8 +86,8 @@ def test_where_too_little_is_known_it_is_said_that_nothing_about_associations_wa
     [warning] = present(ANALYSES["table"], result).warnings
     assert warning.startswith("Not usable: ")
     assert "nothing about associations was learned" in warning
-    itemsets = asked("itemsets", counted(150, seed=3))
-    assert "nothing about associations was learned" in itemsets.precision[1].verdict
+    itemsets = asked("itemsets", counted(150, seed=3), max_length=2)
+    assert any("nothing about associations" in each.sentence for each in itemsets.caveats)
 
 
 def test_of_a_pair_without_association_nothing_was_learned_though_of_another_one_there_was():

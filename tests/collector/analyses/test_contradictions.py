@@ -12,8 +12,9 @@ from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.presentation import present
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.analyses.tabular import to_csv
+from halftruth_collector.estimation.measures import MEASURE_NAMES
 from halftruth_shared import Attribute, DistortionMatrices, HalftruthError, Schema, Survey
-from halftruth_shared.analyses.base import Group, MeasureEstimate
+from halftruth_shared.analyses.base import Group
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from halftruth_shared.analyses.distribution import DistributionQuery, QuantileEstimate
@@ -24,7 +25,7 @@ from halftruth_shared.analyses.regression import Coefficient, RegressionQuery
 from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
-from halftruth_shared.results import Result
+from halftruth_shared.results import Result, Row
 from halftruth_shared.results.estimate import Estimate
 from sources import source_of
 
@@ -130,12 +131,13 @@ GROWING = {"standardized_residual": (-1, 0.5), "chi_squared": (0, 1), "g_squared
 def possible(estimate, path, result):
     """Smallest and largest value that this quantity can have."""
     field = path[-1][1]
-    if isinstance(estimate, MeasureEstimate):
-        if estimate.name in GROWING:
-            least, power = GROWING[estimate.name]
-            most = 2 * math.log(2) if estimate.name == "g_squared" else 1
+    measure = field if isinstance(estimate, Row) else getattr(estimate, "name", "")
+    if measure in MEASURE_NAMES:
+        if measure in GROWING:
+            least, power = GROWING[measure]
+            most = 2 * math.log(2) if measure == "g_squared" else 1
             return least * result.reports**power, most * result.reports**power
-        return MEASURES.get(estimate.name, (-1, 1))
+        return MEASURES.get(measure, (-1, 1))
     if field == "odds_ratio":
         return 0, math.inf
     if isinstance(estimate, Coefficient) or field == "marginal_effect":

@@ -21,6 +21,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.results.showing import basis
+from mined import rules_of
 from sources import source_of
 
 SCHEMA = Schema(
@@ -131,47 +132,46 @@ def test_shares_within_a_group_of_those_who_answered(study_of_pairs, where, miss
 
 def test_itemsets_of_any_length_are_decided_by_their_own_intervals(study_of_pairs):
     result = asked("itemsets", study_of_pairs, min_support=0.05)
-    lengths = {len(itemset.items) for itemset in result.itemsets}
+    lengths = {len(row["itemset"]) for row in result.rows}
     assert lengths == {1, 2, 3, 4}
-    for itemset in result.itemsets[:: len(result.itemsets) // 12]:
+    for itemset in result.rows[:: len(result.rows) // 12]:
         axes = {
             SCHEMA.position(n): SCHEMA.attributes[SCHEMA.position(n)].categories.index(c)
-            for n, c in itemset.items.items()
+            for n, c in itemset["itemset"].items()
         }
         cells = tuple(axes.get(axis, slice(None)) for axis in range(4))
         share, error = delta(study_of_pairs.model(), lambda table, at=cells: table[at].sum())
         assert itemset.value == pytest.approx(share, rel=1e-6)
         assert itemset.standard_error == pytest.approx(error, rel=1e-4)
-        if itemset.decision == "frequent":
+        if itemset.adjusted_p_value <= 0.05:
             assert itemset.interval[0] >= 0.05
 
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_itemsets_are_the_same_by_levels(monkeypatch, at_once):
     source = counted(world(), seed=3)
-    expected = [each.items for each in asked("itemsets", source, min_support=0.2).itemsets]
+    expected = [row["itemset"] for row in asked("itemsets", source, min_support=0.2).rows]
     if not at_once:
         monkeypatch.setattr("halftruth_collector.estimation.tables._AT_ONCE", 1)
     found = asked("itemsets", source, min_support=0.2)
-    assert [each.items for each in found.itemsets] == expected
+    assert [row["itemset"] for row in found.rows] == expected
 
 
 def test_a_rule_has_the_share_of_its_consequent_among_its_antecedent(study_of_pairs):
     result = asked("rules", study_of_pairs, min_support=0.1, min_confidence=0.1, measures=["lift"])
     [rule] = [
         rule
-        for rule in result.rules
+        for rule in rules_of(result)
         if (rule.antecedent, rule.consequent) == ({"b": "high"}, {"a": "yes"})
     ]
     model = study_of_pairs.model()
     by_name = asked("rules", study_of_pairs, antecedent=rule.antecedent, consequent=rule.consequent)
-    [one] = by_name.rules
+    [one] = rules_of(by_name)
     assert (one.value, one.standard_error) == pytest.approx((rule.value, rule.standard_error))
     check_share(one, model, lambda table: table[1, 2].sum() / table[:, 2].sum())
     check_share(one.support, model, lambda table: table[1, 2].sum())
     lift = delta(model, lambda t: t[1, 2].sum() / t[:, 2].sum() / t[1].sum())[0]
     assert rule.measures[0].value == pytest.approx(lift, rel=1e-6)
-    assert "(Fieller)" not in " ".join(ANALYSES["rules"].grid(result).header)
 
 
 @pytest.mark.parametrize("effect", ["difference", "risk_ratio", "odds_ratio"])
@@ -271,7 +271,7 @@ def test_reports_of_pairs_answer_longer_tables_and_cannot_contradict_the_model()
     pairs = SplitQuestionnaire.designed(schema, 19, (), {2: 1.0})
     source = counted(np.full((3,) * 4, 1 / 81), 3_000, pairs, schema=schema)
     result = asked("itemsets", source, min_support=0.005)
-    assert max(len(itemset.items) for itemset in result.itemsets) == 4
+    assert max(len(row["itemset"]) for row in result.rows) == 4
     assert basis(result) == [
         "Assuming no interaction of three or more answers; whether the reports contradict that was"
         " not computed: the reports tell of no more answers together."

@@ -36,8 +36,6 @@ def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, an
 @pytest.mark.parametrize(
     ("name", "field", "parameters"),
     [
-        ("itemsets", "itemsets", {"min_support": 0.15, "confidence": 0.9}),
-        ("rules", "rules", {"min_support": 0.02, "min_confidence": 0.3, "target": "respondents"}),
         ("measures", "measures", {"attributes": ["smoker", "vote"], "target": "respondents"}),
     ],
 )
@@ -48,13 +46,47 @@ def test_a_result_holds_what_the_estimator_gives(study, name, field, parameters)
     assert getattr(result, field) == list(estimates)
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("itemsets", {"min_support": 0.15, "confidence": 0.9}),
+        ("rules", {"min_support": 0.02, "min_confidence": 0.3, "target": "respondents"}),
+    ],
+)
+def test_a_list_holds_what_the_estimator_gives(study, name, parameters):
+    counted, analysis = study.counted["study"], ANALYSES[name]
+    mined = getattr(counted.estimator, name)(**parameters)
+    result = analysis.compute(counted, analysis.query(**parameters))
+    assert list(result.rows) == list(mined.rows) != []
+    assert result.selection.candidates == mined.candidates
+    assert result.selection.listed == len(mined)
+
+
+def test_itemsets_that_are_asked_for_are_some_of_all(study):
+    counted, analysis = study.counted["study"], ANALYSES["itemsets"]
+
+    def asked(**some):
+        return analysis.compute(counted, analysis.query(min_support=0.05, max_length=2, **some))
+
+    every = asked()
+    for some, belongs in (
+        ({"length": 2}, lambda row: len(row["itemset"]) == 2),
+        ({"attribute": "age"}, lambda row: "age" in row["itemset"]),
+        ({"decision": "frequent"}, lambda row: row.adjusted_p_value <= 0.05),
+        ({"decision": "undecided"}, lambda row: row.adjusted_p_value > 0.05),
+    ):
+        found = asked(**some)
+        assert list(found.rows) == [row for row in every.rows if belongs(row)] != []
+        assert found.selection == every.selection
+
+
 def test_a_rule_by_name_is_that_of_the_estimator_whatever_the_thresholds(study):
     counted, analysis = study.counted["study"], ANALYSES["rules"]
     sides = {"antecedent": {"smoker": "yes"}, "consequent": {"coughs": "yes"}}
     for least in ({}, {"min_support": 1, "min_confidence": 1, "min_lift": 99, "limit": 1}):
         result = analysis.compute(counted, analysis.query(**sides, **least))
-        assert result.rules == [counted.estimator.rule(**sides)]
-        assert result.left_out == 0
+        assert list(result.rows) == list(counted.estimator.rule(**sides).rows)
+        assert result.selection is None
 
 
 def test_the_map_of_associations_is_that_of_the_estimator(study):
@@ -83,10 +115,11 @@ def test_counts_are_those_of_the_reports(http, filled, analyst):
 def test_one_report_determines_no_standard_error(http, batch, analyst):
     http.post("/v1/surveys/health/reports", json=batch([0, 0]))
     answer = http.get("/v1/surveys/health/itemsets?min_support=0.1", headers=analyst).get_json()
-    assert answer["itemsets"][0]["standard_error"] is None
-    assert answer["itemsets"][0]["interval"] is None
-    assert answer["itemsets"][0]["decision"] == "undecided"
-    assert answer["precision"][0]["verdict"].startswith("not usable")
+    estimates, precision = answer["estimates"], answer["caveats"][1]
+    assert "standard_error" not in estimates
+    assert "adjusted_p_value" not in estimates
+    assert {*estimates["lower"], *estimates["set"]} == {None}
+    assert (precision["code"], precision["values"]["reliability"]) == ("precision", "not usable")
     url = "/v1/surveys/health/table?attributes=smoker&covariance=true"
     assert http.get(url, headers=analyst).get_json()["covariance"] is None
 

@@ -55,7 +55,7 @@ def percentages(text):
 
 QUESTIONS = {
     "itemsets": ItemsetsQuery(min_support=0.05),
-    "rules": RulesQuery(min_support=0.01, min_confidence=0.0, include_uncertain=True),
+    "rules": RulesQuery(min_support=0.01, max_length=3, min_confidence=0.0, include_uncertain=True),
     "table": TableQuery(attributes=PAIR),
 }
 
@@ -106,26 +106,27 @@ def test_what_is_usable_is_said_and_bears_no_notice(many_reports):
 
 def test_rules_that_are_left_out_are_counted(two_reports):
     analysis = ANALYSES["rules"]
-    query = RulesQuery(min_support=0.01, min_confidence=0.0, measures=["lift"])
+    query = RulesQuery(min_support=0.01, max_length=3, min_confidence=0.0, measures=["lift"])
     result = analysis.compute(two_reports, query)
-    assert result.rules == []
-    assert result.left_out > 0
+    assert len(result.rows) == 0
+    [left_out] = [c.values["count"] for c in result.caveats if c.code == "left out"]
+    assert left_out > 0
     notices, reading, _ = shown(analysis, result)
-    assert f"Left out: {result.left_out} rules" in notices[0]
+    assert f"Left out: {left_out} rules" in notices[0]
     assert any("as present where all of its items hold" in sentence for sentence in reading)
 
 
 def test_the_headline_of_rules_names_the_largest_lower_bound(many_reports):
     analysis = ANALYSES["rules"]
     result = analysis.compute(many_reports, QUESTIONS["rules"])
-    surest = result.rules[result.surest]
-    # It holds for the best of all candidates, so it is below the interval's own end.
-    assert result.at_least < surest.interval[0]
-    said = analysis.headline(result)
-    assert f"{len(result.rules)} rules, " in said
-    [(answer, consequent)] = surest.consequent.items()
-    assert f"→ {answer}={consequent}, at least " in said
     assert [claim.kind for claim in result.claims] == ["counted", "at least"]
+    [surest] = [result.rows[place] for place in result.claims[1].rows]
+    # It holds for the best of all candidates, so it is below the interval's own end.
+    assert result.claims[1].bound < surest.interval[0]
+    said = analysis.headline(result)
+    assert f"{len(result.places('confidence'))} rules, " in said
+    [(answer, consequent)] = surest["consequent"].items()
+    assert f"→ {answer}={consequent}, at least " in said
 
 
 def test_measures_say_what_presence_is_and_what_is_no_test(many_reports):
@@ -177,8 +178,10 @@ def expected_reliability(row, result):
         margin, limits = math.sqrt(high / low) if lower * upper > 0 else math.inf, (1.5, 2)
     else:
         margin, limits = (upper - lower) / 2 / span, (0.05, 0.1)
-    if kind == "RuleEstimate":
-        margin = max(margin, (row.support.interval[1] - row.support.interval[0]) / 2)
+    if name == "confidence":
+        [support] = result.places("support")
+        low, high = result.rows[support].interval
+        margin = max(margin, (high - low) / 2)
     return ("usable", "barely usable", "not usable")[sum(margin > limit for limit in limits)]
 
 
@@ -189,8 +192,6 @@ def judged_rows(result):
         return
     for _, estimate, _ in result.estimates():
         yield estimate
-    for rule in getattr(result, "rules", ()):
-        yield from rule.measures
 
 
 FURTHER = {

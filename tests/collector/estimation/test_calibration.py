@@ -201,7 +201,7 @@ def test_an_itemset_at_the_threshold_is_rarely_lost_to_its_subsets(make_survey, 
         )
     lost = 0
     for estimator in estimators(survey, tables):
-        mined = estimator.itemsets(threshold, target=target)
+        mined = estimator.itemsets(threshold, max_length=3, target=target)
         support = estimator.table(["a", "b", "c"]).support[1, 2, 1]
         there = (mined.codes == (1, 2, 1)).all(axis=1).any()
         lost += bool(support >= threshold and not there)

@@ -61,7 +61,7 @@ def survey_of_thousands(make_survey, make_reports, kind):
 
 def mined(estimator):
     """Every itemset but those with hardly a share: most of 59."""
-    found = estimator.itemsets(1e-9, estimate="likelihood")
+    found = estimator.itemsets(1e-9, 3, estimate="likelihood")
     assert len(found) > 30
     return found
 
@@ -92,15 +92,14 @@ def test_selecting_by_an_estimate_goes_by_the_one_asked_for(survey_of_thousands)
     survey, reports = survey_of_thousands
     estimator = Estimator(survey, Counts.from_reports(survey, reports))
     every = mined(estimator)
-    found = estimator.itemsets(0.05, estimate="likelihood")
+    found = estimator.itemsets(0.05, 3, estimate="likelihood")
     assert found.support.min() >= 0.05
     chosen = {tuple(codes) for codes in found.codes.tolist()}
     reached = {tuple(c) for c in every.codes[every.support >= 0.05].tolist()}
     assert chosen == reached != set()
     keys = list(zip(found.lengths, -found.support, strict=True))
     assert keys == sorted(keys)
-    listed = list(found)
-    assert [itemset.value for itemset in listed] == found.support.tolist()
+    assert [itemset.value for itemset in found.rows] == found.support.tolist()
 
 
 def test_public_answers_are_their_own_estimate(public_survey):

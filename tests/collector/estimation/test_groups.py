@@ -16,6 +16,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.mechanisms import SplitQuestionnaire, ViewClass
+from mined import rules_of
 from sources import estimator_of
 
 from .definitions import TARGETS, differences
@@ -91,8 +92,9 @@ def test_a_table_is_the_slice_of_the_larger_one_with_the_error_of_its_base(
 def test_a_rule_in_a_group_is_the_rule_that_has_the_group_among_its_conditions(reports, target):
     survey, found = reports
     everybody = Estimator(survey, Counts.from_reports(survey, found))
-    inside = everybody.where({"b": "c2"}).rule({"a": "c1"}, {"c": "c0"}, target=target)
-    outside = everybody.rule({"a": "c1", "b": "c2"}, {"c": "c0"}, target=target)
+    group = everybody.where({"b": "c2"})
+    inside = group.rule({"a": "c1"}, {"c": "c0"}, target=target).rows[0]
+    outside = everybody.rule({"a": "c1", "b": "c2"}, {"c": "c0"}, target=target).rows[0]
     assert inside.value == pytest.approx(outside.value)
     assert inside.standard_error == pytest.approx(outside.standard_error)
 
@@ -101,18 +103,18 @@ def test_a_rule_in_a_group_is_the_rule_that_has_the_group_among_its_conditions(r
 def test_itemsets_and_rules_of_a_group_are_those_of_its_tables(reports, estimate):
     survey, found = reports
     group = Estimator(survey, Counts.from_reports(survey, found)).where({"b": "c0"})
-    itemsets = list(group.itemsets(0.01, estimate=estimate))
+    itemsets = list(group.itemsets(0.01, 2, estimate=estimate).rows)
     assert len(itemsets) == 8
     for itemset in itemsets:
-        names = list(itemset.items)
-        cell = tuple(int(category[1:]) for category in itemset.items.values())
+        names = list(itemset["itemset"])
+        cell = tuple(int(category[1:]) for category in itemset["itemset"].values())
         table = group.table(names)
         assert itemset.value == pytest.approx(group.support(names, estimate)[cell])
         # Best guesses have no errors.
         error = None if estimate == "likelihood" else pytest.approx(table.standard_error()[cell])
         assert itemset.standard_error == error
-    for rule in group.rules(0.01, 0.0):
-        again = group.rule(rule.antecedent, rule.consequent, measures=[])
+    for rule in rules_of(group.rules(0.01, 0.0, max_length=2)):
+        [again] = rules_of(group.rule(rule.antecedent, rule.consequent, measures=[]))
         assert rule.value == pytest.approx(again.value)
         assert rule.support.standard_error == pytest.approx(again.support.standard_error)
     assert group.support(["a", "c"], estimate).sum() == pytest.approx(1)

@@ -1,16 +1,18 @@
 """Mining against brute force: every itemset enumerated, bounded and selected one by one."""
 
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses.verdicts import on_length
+from halftruth_collector.analyses.itemsets import precision_of
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.itemsets import count_candidates
+from halftruth_collector.estimation.itemsets import Unexamined, count_candidates
 from halftruth_collector.estimation.tables import Tables
 from halftruth_shared import Attribute, DomainTooLarge, Schema, Survey
 from halftruth_shared import RandomizedResponse as Response
 from halftruth_shared.results.wording import half_width, percent
+from scipy.stats import norm
 from sources import estimator_of
 
 from .definitions import TARGETS
@@ -34,9 +36,10 @@ def check(known, monkeypatch):
 
     def against_brute_force(survey, reports, min_support, **asked):
         target, confidence = asked.get("target", "population"), asked.get("confidence", 0.95)
-        longest = asked.get("max_length")
+        asked = {"max_length": len(survey.schema.shape)} | asked
+        longest = asked["max_length"]
         bounds = known(survey, tuple(map(tuple, reports.tolist())), target)
-        candidates = count_candidates(survey.schema, longest or len(survey.schema.shape))
+        candidates = count_candidates(survey.schema, longest)
         expected = brute_force(bounds, candidates, min_support, longest, confidence)
         for cells in (2**17, 0):
             monkeypatch.setattr(AT_ONCE, cells)
@@ -52,11 +55,10 @@ def assert_mined(mined, expected, examined):
     found = {as_itemset(codes): row for row, codes in enumerate(mined.codes.tolist())}
     assert len(found) == len(mined)
     assert found.keys() == expected.keys()
-    listed = list(mined)
     for itemset, (support, error, lower, upper, decision) in expected.items():
         row = found[itemset]
         assert mined.support[row] == pytest.approx(support, abs=1e-10)
-        assert listed[row].decision == decision
+        assert mined.frequent[row] == (decision == "frequent")
         numbers = mined.standard_error[row], mined.lower[row], mined.upper[row]
         assert numbers == pytest.approx((error, lower, upper), abs=1e-9, nan_ok=True)
     for entry in mined.precision:
@@ -80,9 +82,9 @@ def test_mining_equals_brute_force(make_survey, make_reports, check, kind, targe
 def test_max_length_ends_mining(make_survey, make_reports, check):
     survey = make_survey("gamma-diagonal", SHAPE)
     reports = make_reports(survey, 3000, seed=22, concentration=0.2)
-    for max_length in (None, 1, 3, 9):
+    for max_length in (1, 3, 9):
         mined = check(survey, reports, 0.05, max_length=max_length)
-        assert mined.lengths.max() == min(max_length or 4, 4)
+        assert mined.lengths.max() == min(max_length, 4)
 
 
 @pytest.mark.parametrize(
@@ -128,15 +130,15 @@ def test_itemsets_come_shortest_first_then_most_frequent_first(
     monkeypatch.setattr(AT_ONCE, cells)
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 3000, seed=28)
-    mined = estimator_of(survey, reports).itemsets(0.01)
-    keys = [(len(itemset.items), -itemset.value) for itemset in mined]
+    mined = estimator_of(survey, reports).itemsets(0.01, max_length=4)
+    keys = [(len(row["itemset"]), -row.value) for row in mined.rows]
     assert keys == sorted(keys)
     assert len(mined) == len(keys) > 20
     # Columns and iteration tell the same, items in the order of the survey.
-    for row, itemset in enumerate(mined):
+    for row, itemset in enumerate(mined.rows):
         codes = zip(survey.schema.names, mined.codes[row].tolist(), strict=True)
         expected = [(name, f"c{code}") for name, code in codes if code >= 0]
-        assert list(itemset.items.items()) == expected
+        assert list(itemset["itemset"].items()) == expected
         assert mined.lengths[row] == len(expected)
         assert itemset.value == mined.support[row]
         assert itemset.standard_error == mined.standard_error[row]
@@ -156,7 +158,7 @@ def test_a_support_exactly_at_the_threshold_is_reached(public_survey):
     counts = Counts.from_cells(survey, [[0, 0], [1, 1]], [1, 3])
     mined = Estimator(survey, counts).itemsets(0.25, max_length=1, target="respondents")
     assert sorted(mined.support.tolist()) == [0.25, 0.25, 0.75, 0.75]
-    assert {itemset.decision for itemset in mined} == {"frequent"}
+    assert mined.frequent.all()
 
 
 @pytest.mark.parametrize("cells", [2**17, 0])
@@ -166,7 +168,7 @@ def test_no_itemset_at_all_is_a_result(make_survey, make_reports, kind, cells, m
     reports = make_reports(survey, 5000, seed=33)
     mined = estimator_of(survey, reports).itemsets(1)
     assert len(mined) == 0
-    assert list(mined) == []
+    assert list(mined.rows) == []
     assert mined.codes.shape == (0, 4)
     assert mined.lower.shape == mined.upper.shape == mined.lengths.shape == (0,)
     assert [entry.length for entry in mined.precision] == [1]
@@ -175,7 +177,7 @@ def test_no_itemset_at_all_is_a_result(make_survey, make_reports, kind, cells, m
 def test_a_high_confidence_is_served_for_many_attributes(make_survey):
     survey = make_survey("randomized-response", (2,) * 32, {j: [1] for j in range(32)})
     reports = np.eye(32, dtype=int)
-    mined = estimator_of(survey, reports).itemsets(0.9, confidence=0.9999999)
+    mined = estimator_of(survey, reports).itemsets(0.9, 32, confidence=0.9999999)
     assert len(mined) == 0
 
 
@@ -190,7 +192,7 @@ def test_too_many_itemsets_are_refused(estimator, monkeypatch):
     monkeypatch.setattr("halftruth_collector.estimation.itemsets.MAX_ITEMSETS", 54)
     monkeypatch.setattr(AT_ONCE, 0)
     with pytest.raises(DomainTooLarge, match=r"more than 54 itemsets .* length 2") as caught:
-        estimator.itemsets(1e-6)
+        estimator.itemsets(1e-6, max_length=4)
     assert caught.value.field == "max_length"
     assert len(estimator.itemsets(1e-6, max_length=1)) <= 11
 
@@ -201,7 +203,7 @@ def test_too_many_attribute_subsets_are_refused(estimator, monkeypatch, limit, l
     monkeypatch.setattr("halftruth_collector.estimation.itemsets.MAX_SUBSETS", limit)
     monkeypatch.setattr(AT_ONCE, 0)
     with pytest.raises(DomainTooLarge, match=f"more than {limit} .* length {length}") as error:
-        estimator.itemsets(1e-6)
+        estimator.itemsets(1e-6, max_length=4)
     assert error.value.field == "max_length"
     assert estimator.itemsets(1e-6, max_length=length - 1) if length > 1 else True
 
@@ -221,7 +223,7 @@ def test_sets_without_end_are_refused_before_a_long_level(monkeypatch):
 
     monkeypatch.setattr(Tables, "subsets", count)
     with pytest.raises(DomainTooLarge) as caught:
-        estimator.itemsets(0.01)
+        estimator.itemsets(0.01, max_length=60)
     assert str(caught.value) == (
         "max_length: there may be more than 100000 combinations of attributes to examine at length"
         " 4; expected max_length = 3 at most, or a higher min_support"
@@ -248,15 +250,17 @@ def test_precision_is_its_margin_whatever_the_threshold_which_is_another_sentenc
     survey = make_survey("gamma-diagonal", shape)
     reports = make_reports(survey, count, seed=36)
     mined = estimator_of(survey, reports).itemsets(threshold)
-    first = on_length(mined.precision[0], threshold)
-    assert least < first.half_width <= most
-    assert first.verdict.startswith(words)
-    assert first.reliability == words.partition(":")[0]
-    assert half_width(first.half_width) in first.verdict
-    above = f"those up to {percent(first.half_width, 1)} are not significantly above zero"
-    assert (above in first.verdict) == (threshold <= first.half_width < 0.5)
+    width = mined.precision[0].half_width
+    first = precision_of(mined.precision[0], threshold)
+    assert least < width <= most
+    assert first.sentence.startswith(f"Length 1 is {words}")
+    assert first.values["reliability"] == words.partition(":")[0]
+    assert first.weight == ("note" if words.startswith("usable") else "warning")
+    assert half_width(width) in first.sentence
+    above = f"those up to {percent(width, 1)} are not significantly above zero"
+    assert (above in first.sentence) == (threshold <= width < 0.5)
     if case == "hardly known":
-        assert "with about 4.0 reports for each cell" in first.verdict
+        assert "with about 4.0 reports for each cell" in first.sentence
 
 
 @pytest.mark.parametrize("cells", [2**17, 0])
@@ -265,4 +269,61 @@ def test_precision_of_one_report_is_unknown(make_survey, cells, monkeypatch):
     survey = make_survey("randomized-response", (2, 3, 2))
     for entry in estimator_of(survey, [[0, 0, 0]]).itemsets(0.02).precision:
         assert (entry.half_width, entry.reliability) == (None, "not usable")
-        assert "too few reports" in on_length(entry, 0.02).verdict
+        assert "too few reports" in precision_of(entry, 0.02).sentence
+
+
+def least_margin(oracle, survey, reports, length, share):
+    """Smallest margin of all itemsets of a length at a share, everybody else evenly elsewhere."""
+    smallest = np.inf
+    for names in combinations(survey.schema.names, length):
+        matrix = oracle.matrix(survey, names)
+        weights = np.linalg.inv(matrix)
+        for cell in range(len(matrix)):
+            truth = np.full(len(matrix), (1 - share) / (len(matrix) - 1))
+            truth[cell] = share
+            variance = weights[cell] ** 2 @ (matrix @ truth) - share**2
+            smallest = min(smallest, variance)
+    return norm.isf(0.025) * np.sqrt(smallest / reports)
+
+
+@pytest.mark.parametrize("cells", [2**17, 0])
+def test_mining_stops_at_the_length_whose_least_margin_exceeds_the_threshold(
+    make_schema, oracle, cells, monkeypatch
+):
+    monkeypatch.setattr(AT_ONCE, cells)
+    mechanism = Response(dict(zip("abcd", ("0.6", "0.65", "0.7", "0.62"), strict=True)))
+    survey = Survey("s", "S", make_schema((2, 2, 2, 2)), mechanism)
+    # Whatever the estimates are: all answers alike, or none.
+    every = np.indices((2,) * 4).reshape(4, -1).T
+    for records in (np.zeros((4_000, 4), int), every.repeat(250, axis=0)):
+        reports = survey.perturbation.reports(records, np.random.default_rng(1))
+        estimator = estimator_of(survey, reports)
+        for threshold in (0.001, 0.05, 0.1, 0.2, 0.9):
+            margins = [least_margin(oracle, survey, 4_000, k, threshold) for k in (1, 2, 3, 4)]
+            too_wide = [k for k, margin in enumerate(margins, 1) if k > 1 and margin > threshold]
+            longest = min(too_wide, default=5) - 1
+            for found in (estimator.itemsets(threshold), estimator.rules(threshold, 0)):
+                if longest == 4:
+                    assert found.unexamined is None
+                else:
+                    assert found.unexamined.length == longest + 1
+                    assert found.unexamined.margin == pytest.approx(margins[longest])
+            mined = estimator.itemsets(threshold)
+            named = estimator.itemsets(threshold, max_length=longest)
+            assert mined.candidates == named.candidates == count_candidates(survey.schema, longest)
+            assert mined.codes.tolist() == named.codes.tolist()
+            assert named.unexamined is None
+    # Single answers are always examined.
+    assert estimator.itemsets(0.001).unexamined.length == 2
+
+
+def test_a_page_of_many_questions_stops_before_too_many_combinations_and_is_not_refused():
+    names = [f"q{j}" for j in range(60)]
+    schema = Schema([Attribute(name, ("no", "yes")) for name in names])
+    survey = Survey("long", "Long", schema, Response(dict.fromkeys(names, "0.99")))
+    cells = np.random.default_rng(7).integers(0, 2, (5_000, 60))
+    estimator = Estimator(survey, Counts.from_cells(survey, cells, np.ones(5_000, dtype=np.int64)))
+    for found in (estimator.itemsets(0.3), estimator.rules(0.3, 0)):
+        assert found.unexamined == Unexamined(3)
+        assert found.codes.shape[1] == 60
+    assert estimator.itemsets(0.3).candidates == 120 + 4 * 1_770

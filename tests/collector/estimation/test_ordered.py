@@ -134,4 +134,5 @@ def test_they_are_listed_where_answers_are_in_an_order():
         assert caught.value.field == "measures"
     # Of two answers each, τ_b is φ.
     rule = estimator.rule({"z": "yes"}, {"party": "left"}, measures=["tau_b", "phi"])
-    assert rule.measures[0].value == pytest.approx(rule.measures[1].value)
+    tau, phi = rule.rows[2:]
+    assert tau.value == pytest.approx(phi.value)

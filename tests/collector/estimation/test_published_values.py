@@ -121,7 +121,7 @@ def test_mining_the_unperturbed_census_finds_the_published_numbers_with_the_true
     census, public_survey
 ):
     survey = public_survey((4, 5, 5, 5, 2, 2))
-    found = Estimator(survey, Counts.from_reports(survey, census)).itemsets(0.02)
+    found = Estimator(survey, Counts.from_reports(survey, census)).itemsets(0.02, 6)
     assert np.bincount(found.lengths)[1:].tolist() == CENSUS_ITEMSETS
     for codes, support in zip(found.codes, found.support, strict=True):
         fixed = codes >= 0

@@ -4,7 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses.verdicts import few_reports, on_length, on_rule, on_table
+from halftruth_collector.analyses.itemsets import precision_of
+from halftruth_collector.analyses.rules import precision_of_rule
+from halftruth_collector.analyses.verdicts import few_reports, on_table
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.reliability import (
     LengthPrecision,
@@ -14,6 +16,7 @@ from halftruth_collector.estimation.reliability import (
 )
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.results.wording import GAP
+from mined import rules_of
 from sources import counts_of
 
 YES_NO = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs", "tired")])
@@ -60,16 +63,16 @@ def test_few_reports_for_each_cell_are_said_and_change_no_verdict():
 
 
 def test_itemsets_say_what_cannot_be_told_from_zero_beside_their_margin():
-    fine, coarse = (on_length(LengthPrecision(1, 3, width, 100), 0.02) for width in (0.01, 0.03))
-    assert fine.verdict == "usable: supports are known to ±1.0 points"
-    assert coarse.reliability == "usable"
-    assert coarse.verdict.endswith("those up to 3.0\u202f% are not significantly above zero")
+    fine, coarse = (precision_of(LengthPrecision(1, 3, w, 100), 0.02) for w in (0.01, 0.03))
+    assert fine.sentence == "Length 1 is usable: supports are known to ±1.0 points."
+    assert coarse.values["reliability"] == "usable"
+    assert coarse.sentence.endswith("those up to 3.0\u202f% are not significantly above zero.")
 
 
 def test_no_rule_is_listed_whose_support_cannot_be_told_from_zero_unless_asked_for():
     estimator = estimator_of(GammaDiagonal("2"), 300)
-    listed = estimator.rules(0.01, 0)
-    every = estimator.rules(0.01, 0, include_uncertain=True)
+    listed = estimator.rules(0.01, 0, max_length=3)
+    every = estimator.rules(0.01, 0, max_length=3, include_uncertain=True)
     assert len(every) > len(listed)
     assert len(every) == len(listed) + listed.left_out
     assert every.left_out == 0
@@ -78,16 +81,16 @@ def test_no_rule_is_listed_whose_support_cannot_be_told_from_zero_unless_asked_f
         half_width = 1.959964 * rule.support.standard_error
         return rule.support.value > half_width and half_width < 0.5
 
-    assert all(map(is_positive, listed))
-    assert sum(not is_positive(rule) for rule in every) == listed.left_out
+    assert all(map(is_positive, rules_of(listed)))
+    assert sum(not is_positive(rule) for rule in rules_of(every)) == listed.left_out
 
 
 def test_a_rule_whose_antecedent_is_hardly_there_says_so():
     estimator = estimator_of(GammaDiagonal("2"), 400)
-    unbounded = [
-        rule for rule in estimator.rules(0.01, 0, include_uncertain=True) if rule.set != "interval"
-    ]
+    every = rules_of(estimator.rules(0.01, 0, max_length=3, include_uncertain=True))
+    unbounded = [rule for rule in every if rule.set != "interval"]
     assert unbounded
     for rule in unbounded:
         assert rule.reliability == "not usable"
-        assert "may be anything" in on_rule(rule)
+        [said, *_] = precision_of_rule(rule.confidence, rule.support)
+        assert "may be anything" in said.sentence

@@ -8,6 +8,7 @@ import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.measures import ALIASES, MEASURE_NAMES
 from halftruth_shared import EstimateError, RandomizedResponse
+from mined import Rule, rules_of
 from sources import estimator_of
 
 from .definitions import (
@@ -179,7 +180,7 @@ def number(value):
 
 def error_of(measure):
     """The error of a measure, or that of the logarithm of a ratio: only one is given."""
-    ratio = LIMITS.get(measure.name) == RATIO
+    ratio = LIMITS.get(measure.quantity) == RATIO
     assert (measure.standard_error if ratio else measure.standard_error_log) is None
     return number(measure.standard_error_log if ratio else measure.standard_error)
 
@@ -189,7 +190,7 @@ def assert_measures(rules, expected, n):
     for place, name in enumerate(NAMES):
         measures = [rule.measures[place] for rule in rules]
         value, error, interval = (np.array(column) for column in zip(*expected[name], strict=True))
-        assert {measure.name for measure in measures} == {name}
+        assert {measure.quantity for measure in measures} == {name}
         close = {"rtol": 1e-5, "atol": 1e-8, "err_msg": name}
         np.testing.assert_allclose([number(m.value) for m in measures], value, **close)
         np.testing.assert_allclose([error_of(m) for m in measures], error, **close)
@@ -225,7 +226,7 @@ def test_every_measure_of_every_rule_is_its_formula(
     sides = [known[key(rule)] for rule in rules]
     expected = by_hand(*tables_of(survey, reports, oracle, sides, target), len(reports))
     estimator = estimator_of(survey, reports)
-    alone = [estimator.rule(rule.antecedent, rule.consequent, target=target) for rule in rules]
+    alone = [one_rule(estimator, rule.antecedent, rule.consequent, target=target) for rule in rules]
     assert_measures(alone, expected, len(reports))
     # Those of a list have wider intervals, and nothing else is different.
     for rule, one in zip(rules, alone, strict=True):
@@ -259,7 +260,7 @@ def test_one_rule_is_evaluated_whatever_its_support(
     for rule, has in zip(sides, confident, strict=True):
         x, y = (words(survey, side) for side in rule)
         if has:
-            found.append(estimator.rule(x, y, target=target))
+            found.append(one_rule(estimator, x, y, target=target))
             assert (found[-1].antecedent, found[-1].consequent) == (x, y)
             continue
         with pytest.raises(
@@ -289,7 +290,7 @@ ORDERS = ("confidence", "support", "lift", "chi_squared")
 def value_of(rule, order):
     if order in ("confidence", "support"):
         return rule.value if order == "confidence" else rule.support.value
-    [value] = [measure.value for measure in rule.measures if measure.name == order]
+    [value] = [measure.value for measure in rule.measures if measure.quantity == order]
     return value
 
 
@@ -311,7 +312,14 @@ def several(few):
 
 def mined(several, *least, **asked):
     """Every rule, also those whose support is not significantly above zero."""
-    return list(estimator_of(*several).rules(*least, **asked, include_uncertain=True))
+    asked |= {"include_uncertain": True, "max_length": len(SHAPE)}
+    return rules_of(estimator_of(*several).rules(*least, **asked))
+
+
+def one_rule(estimator, *sides, **asked):
+    """The rule of two sides."""
+    [rule] = rules_of(estimator.rule(*sides, **asked))
+    return rule
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -368,14 +376,14 @@ def test_the_least_lift_itself_is_large_enough(public_survey):
     # Every share is a power of two, so that nothing is rounded: lift 2 and lift 0.
     survey = public_survey((2, 2))
     counts = Counts.from_cells(survey, [[0, 0], [1, 1]], [8, 8])
-    assert len(Estimator(survey, counts).rules(0.25, 0, min_lift=2, include_uncertain=True)) == 4
-    assert len(Estimator(survey, counts).rules(0.25, 0, min_lift=np.nextafter(2, 3))) == 0
+    assert len(Estimator(survey, counts).rules(0.25, 0, 2, 2, include_uncertain=True)) == 4
+    assert len(Estimator(survey, counts).rules(0.25, 0, np.nextafter(2, 3), 2)) == 0
 
 
 def test_measures_come_in_the_order_asked_for_and_under_those_names(several):
     names = ["leverage", "phi", "lift", "piatetsky_shapiro", "interest", "conviction"]
     for rule in mined(several, 0.05, 0, measures=names):
-        assert [measure.name for measure in rule.measures] == names
+        assert [measure.quantity for measure in rule.measures] == names
         leverage, _, lift, other, interest, _ = rule.measures
         assert (leverage.value, leverage.standard_error) == (other.value, other.standard_error)
         logs = [each.standard_error_log for each in (lift, interest)]
@@ -387,26 +395,30 @@ def test_measures_come_in_the_order_asked_for_and_under_those_names(several):
 def test_one_rule_is_the_same_as_among_all(several, target):
     asked = {"target": target, "measures": ["lift", "phi"]}
     estimator = estimator_of(*several)
-    found = estimator.rules(0.05, 0, confidence=0.9, include_uncertain=True, **asked)
+    found = estimator.rules(0.05, 0, None, 4, confidence=0.9, include_uncertain=True, **asked)
     assert found.alpha == pytest.approx(0.1 * len(found) / found.candidates)
-    rules = list(found)
+    rules = rules_of(found)
     assert len(rules) > 20
     for rule in rules[::3]:
         sides = rule.antecedent, rule.consequent
-        one = estimator.rule(*sides, confidence=1 - found.alpha, **asked)
+        one = one_rule(estimator, *sides, confidence=1 - found.alpha, **asked)
         assert_close(one.interval, rule.interval)
         assert_close(one.support.interval, rule.support.interval)
         assert_close([m.interval for m in one.measures], [m.interval for m in rule.measures])
         # How precise an estimate is does not depend on how many others are listed.
-        assert_close(estimator.rule(*sides, confidence=0.9, **asked).reliability, rule.reliability)
+        alone = one_rule(estimator, *sides, confidence=0.9, **asked)
+        assert_close(alone.reliability, rule.reliability)
     sides = rules[0].antecedent, rules[0].consequent
-    assert [measure.name for measure in estimator.rule(*sides).measures] == list(NAMES)
-    assert estimator.rule(*sides, measures=[]).measures == []
+    assert [each.quantity for each in one_rule(estimator, *sides).measures] == list(NAMES)
+    assert one_rule(estimator, *sides, measures=[]).measures == []
 
 
 def assert_close(found, expected):
     """Compare two messages, up to rounding: processors add long and short columns differently."""
-    if hasattr(expected, "__struct_fields__"):
+    if isinstance(expected, Rule):
+        for part in ("confidence", "support", "measures"):
+            assert_close(getattr(found, part), getattr(expected, part))
+    elif hasattr(expected, "__struct_fields__"):
         for field in expected.__struct_fields__:
             assert_close(getattr(found, field), getattr(expected, field))
     elif isinstance(expected, list | tuple):
@@ -433,14 +445,15 @@ def test_level_by_level_gives_the_rules_that_come_at_once(few, kind, target, mon
     for rule, found in by_level.items():
         assert_close(found, at_once[rule])
     first = next(iter(by_level.values()))
-    one = estimator_of(*several).rule(first.antecedent, first.consequent, 0.95, target)
+    sides = first.antecedent, first.consequent
+    one = one_rule(estimator_of(*several), *sides, confidence=0.95, target=target)
     assert_close([one.value, one.standard_error], [first.value, first.standard_error])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_report_gives_measures_without_errors(make_survey, kind):
     estimator = estimator_of(make_survey(kind, (2, 2, 2)), [[1, 1, 1]])
-    rule = estimator.rule({"a": "c1", "b": "c1"}, {"c": "c1"})
+    rule = one_rule(estimator, {"a": "c1", "b": "c1"}, {"c": "c1"})
     assert rule.support.value > 0
     for measure in rule.measures:
         assert measure.standard_error is measure.standard_error_log is measure.interval is None
@@ -451,7 +464,7 @@ def test_one_report_gives_measures_without_errors(make_survey, kind):
 def of_counts(survey, counts, **asked):
     """The rule a=c1 ⇒ b=c1 of these counts of 00, 01, 10, 11."""
     estimator = Estimator(survey, Counts.from_cells(survey, PAIR, counts))
-    return estimator.rule({"a": "c1"}, {"b": "c1"}, **asked)
+    return one_rule(estimator, {"a": "c1"}, {"b": "c1"}, **asked)
 
 
 @pytest.mark.parametrize(
@@ -489,7 +502,9 @@ NEGATIVE = {
 def test_what_a_negative_estimate_forbids_is_undefined(make_survey, case):
     counts, expected = NEGATIVE[case]
     rule = of_counts(make_survey("gamma-diagonal", (2, 2)), counts)
-    reasons = {measure.name: measure.undefined for measure in rule.measures if measure.undefined}
+    reasons = {
+        measure.quantity: measure.undefined for measure in rule.measures if measure.undefined
+    }
     assert reasons.keys() >= expected
     assert all(m.value is None for m in rule.measures if m.undefined)
     if case == "cell":
@@ -508,7 +523,7 @@ def test_rounding_is_no_cell():
     survey = survey_of(RandomizedResponse({"a": "3/4", "b": "3/4"}), (2, 2))
     estimator = Estimator(survey, Counts.from_cells(survey, PAIR, [45000, 20000, 25000, 10000]))
     for x, y in product(("c0", "c1"), repeat=2):
-        [odds] = estimator.rule({"a": x}, {"b": y}, measures=["odds_ratio"]).measures
+        [odds] = one_rule(estimator, {"a": x}, {"b": y}, measures=["odds_ratio"]).measures
         assert odds.value is None
         assert odds.undefined == "it divides by a cell whose estimate is 0"
 
@@ -523,5 +538,5 @@ def test_a_rule_among_more_cells_than_can_be_counted(make_survey, oracle, make_r
     names = (survey.schema.names[0], survey.schema.names[69])
     cells = oracle.support(survey, reports, names)[:, None]
     covariance = oracle.covariance(survey, reports, names, "population")[None]
-    rule = estimator_of(survey, reports).rule({names[0]: "c1"}, {names[1]: "c1"})
+    rule = one_rule(estimator_of(survey, reports), {names[0]: "c1"}, {names[1]: "c1"})
     assert_measures([rule], by_hand(cells, covariance, len(reports)), len(reports))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import DomainTooLarge
+from mined import rules_of
 from scipy.stats import norm
 
 from .definitions import TARGETS
@@ -60,7 +61,7 @@ def side(schema, items):
 
 def mine(survey, reports, *args, **asked):
     """Every rule, also those whose support is not significantly above zero."""
-    asked = {"include_uncertain": True} | asked
+    asked = {"include_uncertain": True, "max_length": 3} | asked
     return Estimator(survey, Counts.from_reports(survey, reports)).rules(*args, **asked)
 
 
@@ -72,8 +73,8 @@ def test_rules_are_the_confident_splits_of_the_itemsets(
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 3000, seed=41, concentration=0.5)
     asked = {"target": target, "confidence": confidence}
-    itemsets = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(0.1, **asked)
-    chosen = {side(survey.schema, itemset.items) for itemset in itemsets}
+    itemsets = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(0.1, 3, **asked)
+    chosen = {side(survey.schema, row["itemset"]) for row in itemsets.rows}
     expected = {
         rule: numbers
         for rule, numbers in every_split(survey, reports, oracle, target).items()
@@ -82,7 +83,7 @@ def test_rules_are_the_confident_splits_of_the_itemsets(
     mined = mine(survey, reports, 0.1, min_confidence, **asked)
     found = {
         (side(survey.schema, rule.antecedent), side(survey.schema, rule.consequent)): rule
-        for rule in mined
+        for rule in rules_of(mined)
     }
     assert len(found) == len(mined) > 0
     assert found.keys() == expected.keys()
@@ -105,9 +106,9 @@ def test_a_rule_speaks_only_of_items_and_of_all_who_answered(make_survey, make_r
     reports = make_reports(make_survey("randomized-response", SHAPE), 3000, seed=45)
     every = mine(make_survey("randomized-response", SHAPE), reports, 0.01, 0)
     some = mine(make_survey("randomized-response", SHAPE, {1: [2]}), reports, 0.01, 0)
-    known = {(str(rule.antecedent), str(rule.consequent)): rule.value for rule in every}
+    known = {(str(rule.antecedent), str(rule.consequent)): rule.value for rule in rules_of(every)}
     assert 0 < len(some) < len(every)
-    for rule in some:
+    for rule in rules_of(some):
         assert {**rule.antecedent, **rule.consequent}.get("b", "c2") == "c2"
         assert rule.value == pytest.approx(known[str(rule.antecedent), str(rule.consequent)])
 
@@ -123,10 +124,10 @@ def test_a_rule_whose_antecedent_has_no_positive_support_is_left_out(make_survey
     assert negative.table(["a"]).support[0] < 0 < negative.table(["a", "b"]).support[0, 0]
 
     def antecedents(estimator):
-        rules = estimator.rules(0.02, 0, include_uncertain=True)
+        rules = estimator.rules(0.02, 0, max_length=2, include_uncertain=True)
         return [
             (rule.antecedent, rule.consequent)
-            for rule in rules
+            for rule in rules_of(rules)
             if {**rule.antecedent, **rule.consequent} == {"a": "c0", "b": "c0"}
         ]
 
@@ -138,7 +139,7 @@ def test_a_rule_whose_antecedent_has_no_positive_support_is_left_out(make_survey
 
 def test_one_report_gives_rules_without_bounds(make_survey):
     survey = make_survey("gamma-diagonal", SHAPE)
-    rules = list(mine(survey, np.array([[1, 2, 0]]), 0.5, 0))
+    rules = rules_of(mine(survey, np.array([[1, 2, 0]]), 0.5, 0))
     assert rules
     for rule in rules:
         assert np.isfinite(rule.value)
@@ -151,15 +152,15 @@ def test_one_report_gives_rules_without_bounds(make_survey):
 def test_no_rule_at_all_is_a_result(make_survey, make_reports, asked):
     survey = make_survey("gamma-diagonal", SHAPE)
     rules = mine(survey, make_reports(survey, 3000, seed=46), min_confidence=0, **asked)
-    assert list(rules) == []
+    assert list(rules.rows) == []
     assert rules.codes.shape == rules.in_antecedent.shape == (0, 3)
 
 
 def test_a_certain_consequence_of_public_answers_has_confidence_one(public_survey):
     survey = public_survey((2, 2))
     counts = Counts.from_cells(survey, [[0, 0], [1, 0], [1, 1]], [30, 50, 20])
-    rules = Estimator(survey, counts).rules(0.1, 0.9)
-    sides = [(rule.antecedent, rule.consequent) for rule in rules]
+    rules = Estimator(survey, counts).rules(0.1, 0.9, max_length=2)
+    sides = [(rule.antecedent, rule.consequent) for rule in rules_of(rules)]
     assert sides == [({"a": "c0"}, {"b": "c0"}), ({"b": "c1"}, {"a": "c1"})]
     np.testing.assert_allclose(rules.confidence.estimate, 1)
 

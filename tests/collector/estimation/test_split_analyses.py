@@ -34,10 +34,10 @@ def study(request):
 @pytest.mark.parametrize("target", TARGETS)
 def test_itemsets_and_rules_from_views(study, target):
     estimator, records, longest = study
-    found = list(estimator.itemsets(0.05, target=target))
-    assert max(len(itemset.items) for itemset in found) <= longest
+    found = list(estimator.itemsets(0.05, longest, target=target).rows)
+    assert max(len(row["itemset"]) for row in found) <= longest
     for itemset in found:
-        items = [(ord(name) - ord("a"), int(c[1:])) for name, c in itemset.items.items()]
+        items = [(ord(name) - ord("a"), int(c[1:])) for name, c in itemset["itemset"].items()]
         share = np.all([records[:, j] == code for j, code in items], axis=0).mean()
         if itemset.standard_error is None:
             # Of public answers everything is known.
@@ -46,8 +46,8 @@ def test_itemsets_and_rules_from_views(study, target):
             # Farther off once in 15 million.
             assert abs(itemset.value - share) < 5.4 * itemset.standard_error + 1e-9
     rules = estimator.rules(0.1, 0.3, target=target, measures=["lift"])
-    assert {"a": "c0"} in [rule.antecedent for rule in rules]
-    rule = estimator.rule({"a": "c1"}, {"c": "c1"}, target=target)
+    assert {"a": "c0"} in [rule["antecedent"] for rule in rules.rows]
+    rule = estimator.rule({"a": "c1"}, {"c": "c1"}, target=target).rows[0]
     confidence = records[records[:, 0] == 1, 2].mean()
     assert rule.interval[0] < confidence < rule.interval[1]
     [phi] = estimator.measures(["a", "c"], measures=["phi"], target=target)
@@ -68,4 +68,4 @@ def test_short_itemsets_need_no_report_about_everything():
     estimator = Estimator(survey, some_reports(survey, [*pairs, *pairs]))
     assert len(estimator.itemsets(0.01, max_length=2)) > 0
     with pytest.raises(EstimateError, match=r"'a', 'b' and 'c' together yet; expected more"):
-        estimator.itemsets(0.01)
+        estimator.itemsets(0.01, max_length=3)

@@ -30,7 +30,7 @@ def compute_for_ever(started=None):
     ("question", "field", "said"),
     [
         (
-            "itemsets?min_support=0.05",
+            "itemsets?min_support=0.05&max_length=5",
             "max_length",
             "max_length: longer itemsets take too long among 20 attributes; expected max_length = 4"
             " at most, or a higher min_support",

@@ -1,0 +1,127 @@
+"""Itemsets of a result: their chart, their limits and their size."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses.itemsets import MAX_ITEMSETS, unexamined
+from halftruth_collector.estimation.estimates import columns
+from halftruth_collector.estimation.itemsets import Unexamined
+from halftruth_shared.analyses.itemsets import ItemsetsQuery
+from halftruth_shared.results import QUANTITIES, AnswerSets, Key, Result, Selection
+from halftruth_shared.results.layout import chart, grid
+from halftruth_shared.results.presentation import present
+from msgspec.structs import replace
+
+ITEMSETS = ANALYSES["itemsets"]
+QUERY = ItemsetsQuery(min_support=0.02)
+
+
+def result_of(sets, support, error, adjusted=np.nan, query=QUERY):
+    """A result with these itemsets, as sets of answers or as their codes."""
+    support = np.asarray(support, float)
+    error = np.broadcast_to(error, support.shape)
+    found = Result(
+        survey="health",
+        digest="0" * 64,
+        reports=5_000,
+        as_of=datetime(2026, 5, 9, tzinfo=UTC),
+        query=query,
+        keys=[Key(name="itemset", kind="answers", values=sets)],
+        estimates=columns(
+            QUANTITIES["support"],
+            support,
+            error,
+            (support - 2 * error, support + 2 * error),
+            adjusted=np.broadcast_to(adjusted, support.shape),
+        ),
+        selection=Selection(candidates=1_000, listed=len(support), rate=0.05),
+    )
+    return replace(found, layout=ITEMSETS.layout(found))
+
+
+def drawn(result):
+    return chart(result, result.layout[0])
+
+
+def plain(text):
+    return text.replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
+def test_itemsets_stand_against_the_threshold_with_their_decisions():
+    sets = AnswerSets.of([{"smoker": "yes"}, {"smoker": "yes", "drinks": "daily"}])
+    result = result_of(sets, [0.31, 0.03], [0.01, 0.02], [0.001, 0.3])
+    picture = drawn(result)
+    assert [(r.label, r.value, r.category) for r in picture.rows] == [
+        ("smoker=yes", 0.31, "frequent"),
+        ("smoker=yes, drinks=daily", 0.03, "undecided"),
+    ]
+    [panel] = picture.panels
+    assert (panel.reference.value, plain(panel.reference.label)) == (0.02, "min. support 2 %")
+    assert [str(row[-1]) for row in grid(result, result.layout[0]).rows] == [
+        "frequent",
+        "undecided",
+    ]
+
+
+def test_of_many_itemsets_the_clearest_usable_ones_are_drawn_and_the_chart_says_so():
+    sets = AnswerSets.of([{"x": str(i)} for i in range(60)])
+    # The first are large, and mere noise.
+    support = np.where(np.arange(60) < 20, 0.9, 0.1 + np.arange(60) / 1_000)
+    result = result_of(sets, support, np.where(np.arange(60) < 20, 0.4, 0.001))
+    assert [row.label for row in drawn(result).rows] == [f"x={i}" for i in range(20, 60)]
+    assert len(drawn(result).rows) == MAX_ITEMSETS
+    notes = present(result).chart.notes
+    assert "Shown are the 40 of 60 that are most clearly above the line." in notes
+    noise = result_of(sets.take(slice(0, 3)), support[:3], 0.4)
+    assert [row.value for row in drawn(noise).rows] == [0.9] * 3
+    two = result_of(sets.take(slice(19, 21)), support[19:21], [0.4, 0.001])
+    assert [row.label for row in drawn(two).rows] == ["x=20"]
+
+
+def test_a_page_of_many_itemsets_makes_only_the_rows_that_it_shows(monkeypatch):
+    count, read = 300_000, []
+    codes = np.full((count, 20), -1)
+    codes[np.arange(count), np.arange(count) % 20] = 1
+    codes[np.arange(count), (np.arange(count) + 7) % 20] = 0
+    sets = AnswerSets(codes, [f"q{j}" for j in range(20)], [("no", "yes")] * 20)
+    result = result_of(sets, np.linspace(0.9, 0.02, count), 0.001, 0.01)
+    of_answers = AnswerSets.__getitem__
+
+    def counting(self, row):
+        read.append(row)
+        return of_answers(self, row)
+
+    monkeypatch.setattr(AnswerSets, "__getitem__", counting)
+    shown = present(result)
+    first = shown.parts[0].grid.rows[:500]
+    assert len(shown.parts[0].grid.rows) == count
+    assert len(first) == 500
+    assert str(first[0][0]) == "q0=yes, q7=no"
+    # Each line is read for its cells and for its keys; a chart draws forty.
+    assert len(read) < 3 * (500 + MAX_ITEMSETS)
+
+
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        (None, []),
+        (
+            Unexamined(3),
+            [
+                "Itemsets of 3 or more answers were not examined, as there are too many:"
+                " max_length asks for them."
+            ],
+        ),
+        (
+            Unexamined(2, 0.1419),
+            [
+                "Itemsets of 2 or more answers were not examined: 2 answers together are known to"
+                " ±14 points at best, more than the threshold of 2 %. max_length asks for them."
+            ],
+        ),
+    ],
+)
+def test_what_was_not_examined_is_said_with_its_reason(why, said):
+    assert [plain(c.sentence) for c in unexamined(why, "itemsets", QUERY)] == said
