@@ -228,7 +228,7 @@ def test_tables_come_back_with_errors_that_hold(published):
         cells = np.ravel_multi_index(people[:, positions].T.astype(int), shape)
         truth = np.bincount(cells, minlength=2 ** len(positions)) / len(people)
         # One of ten cells is five standard errors off once in a hundred thousand surveys.
-        for cell, share in zip(table.cells, truth, strict=True):
+        for cell, share in zip(table.rows, truth, strict=True):
             assert abs(cell.value - share) < 5 * cell.standard_error
 
 

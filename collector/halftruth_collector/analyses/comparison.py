@@ -88,7 +88,13 @@ def compute(counted: Counted, query: ComparisonQuery) -> Result[ComparisonQuery]
     return counted.result(
         query,
         [
-            Key(name="group", kind="answer", question=query.groups, values=Texts(codes, known)),
+            Key(
+                name="group",
+                kind="answer",
+                question=query.groups,
+                label=query.groups,
+                values=Texts(codes, known),
+            ),
             Key(name="against", kind="answer", question=query.groups, values=Texts(against, known)),
         ],
         parts,

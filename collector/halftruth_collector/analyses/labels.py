@@ -108,7 +108,7 @@ def labelled(result: R, survey: Survey, *languages: str) -> R:
 
 def _key(key: Key, result: LongResult[Any], labels: Labels) -> Key:
     """Return a key with labels: of a question, of its answers, or of sets of answers."""
-    values, title = key.values, labels.questions.get(key.name, key.label)
+    values, title = key.values, labels.questions.get(key.label or key.name, key.label)
     if isinstance(values, AnswerSets):
         values = values.renamed(labels.questions, labels.answers)
     elif key.kind == "question" and isinstance(values, Texts):

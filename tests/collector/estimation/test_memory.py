@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tracemalloc
 
-import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
@@ -13,6 +12,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.table import COVARIANCE_CELLS
 from halftruth_collector.estimation.tables import TABLE_CELLS
 from halftruth_shared import Attribute, DomainTooLarge, RandomizedResponse, Schema, Survey
+from halftruth_shared.protocol.base import encode
 from sources import counts_of, source_of
 
 #: Number of categories of each attribute, and what is asked of the table of all of them.
@@ -46,7 +46,7 @@ def compute(name):
     analysis = ANALYSES["itemsets" if name == "itemsets" else "table"]
     named = {} if name == "itemsets" else {"attributes": list(survey.schema.names)}
     query = analysis.query(**asked, **named)
-    msgspec.json.encode(analysis.compute(source_of(survey, counts), query))
+    encode(analysis.compute(source_of(survey, counts), query))
 
 
 def test_the_largest_results_are_of_the_sizes_that_are_allowed():

@@ -71,8 +71,8 @@ def test_the_lines_go_into_a_survey_file_that_meets_the_limit(
     assert lines in said
     survey.write_text(HEADER + lines + ATTRIBUTES, encoding="utf-8")
     planned = Survey.from_toml(survey.read_text(encoding="utf-8"))
-    for attribute in planned.schema.attributes:
-        assert planned.mechanism.attribute_amplification(attribute) <= 9
+    for question in planned.schema.questions:
+        assert planned.perturbation.amplification(question) <= 9
     for sentence in Protection.of(planned).sentences():
         assert sentence in said
     risk = json.loads(command("analyse", "risk", survey, "--pilot", files[1], *ASKED, "--json")[1])
