@@ -57,7 +57,7 @@ def test_every_line_works_in_its_order(tmp_path, monkeypatch, capsys):
             assert "http://127.0.0.1:8000" in program
             exec(compile(program.replace("http://127.0.0.1:8000", url), "README.md", "exec"), {})
         printed = capsys.readouterr().out
-        assert "decision" in printed
+        assert "support" in printed
         assert "smoker drinks" in printed
     found = commands()
     assert len(found) == 3

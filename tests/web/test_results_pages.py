@@ -218,7 +218,7 @@ def test_an_error_keeps_the_form_as_it_was_filled(analyst):
 
 def test_tables_are_sorted_and_searched_where_they_are(analyst, filled):
     page = analyst.page
-    page.goto(f"{filled.url}/results/work/itemsets?min_support=0.01")
+    page.goto(f"{filled.url}/results/work/itemsets?min_support=0.01&max_length=3")
     rows, status = page.locator("tbody tr"), page.get_by_role("status")
     every = rows.count()
     expect(status).to_have_text(f"{every} of {every} rows")
@@ -251,7 +251,7 @@ def test_a_sorted_row_names_its_question(analyst):
 
 
 def test_a_table_has_all_rows_and_no_search_without_scripts(filled, visit):
-    address = f"{filled.url}/results/work/itemsets?min_support=0.01"
+    address = f"{filled.url}/results/work/itemsets?min_support=0.01&max_length=3"
     page = sign_in(visit(address, java_script_enabled=False), filled, "analyst").page
     expect(page.get_by_label("Search in the table")).not_to_be_visible()
     expect(page.get_by_role("columnheader", name="support")).to_be_visible()
