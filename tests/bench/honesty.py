@@ -44,6 +44,11 @@ def _piece(number: int, seeds: range, factors: tuple[float, ...]) -> dict[tuple[
     return dict(simulate(WORLDS[number], seeds, factors).sums)
 
 
+def _power(number: int, surveys: int) -> tuple[object, ...]:
+    # A setting has functions that cannot be sent to another process.
+    return power(SETTINGS[number], surveys)
+
+
 def report(tally: Tally, narrow: float, file: Path | None) -> bool:
     """Print rates, remarks and failures; whether there are failures."""
     if file is not None:
@@ -56,13 +61,13 @@ def report(tally: Tally, narrow: float, file: Path | None) -> bool:
                         writer.writerow([factor, table, ": ".join(name), *numbers])
     for table in ("all", "quantity", "list", "claim"):
         rows = [
-            [*name, surveys, f"{100 * rate:.1f} ± {100 * error:.1f}"]
+            [": ".join(name), surveys, f"{100 * rate:.1f} ± {100 * error:.1f}"]
             for name, surveys, rate, error in tally.rates(table, narrow)
             if rate or table in ("all", "quantity")
         ]
         if rows:
             print(f"\n{table}: % that are false")
-            print_table(["" for _ in rows[0][:-2]] + ["surveys", "%"], rows)
+            print_table(["", "surveys", "%"], rows)
     print("\nRemarks", *tally.remarks(), sep="\n  ")
     for factor in sorted({narrow, *tally.factors}, reverse=True):
         found = tally.failures(factor)
@@ -81,7 +86,7 @@ def main(surveys: int, narrow: float, only: str, file: Path | None, of_power: bo
     """Print how often intervals, tests and claims are wrong; 1 if too often."""
     if of_power:
         with ProcessPoolExecutor() as pool:
-            rows = [*pool.map(power, SETTINGS, [surveys] * len(SETTINGS))]
+            rows = [*pool.map(_power, range(len(SETTINGS)), [surveys] * len(SETTINGS))]
         print_table(
             ["effect", "world", "true records", "reports", "likelihood ratio", "ratio"], rows
         )

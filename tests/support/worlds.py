@@ -6,6 +6,7 @@ analysis of a population that answered without perturbation; claims are judged b
 """
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -770,7 +771,7 @@ def _tally_result(
             )
         elif claim.rate:
             false["claims"].append(_is_false(claim, (named or [()])[0], lines, true, truth, asked))
-        if named and not claim.by_rate and (named[0], "") in misses:
+        if named and (named[0], "") in misses and _states_interval(asked, result, claim):
             missed = misses[named[0], ""]
             if claim.interval is not None:
                 stated = (
@@ -784,6 +785,13 @@ def _tally_result(
     for kind, outcomes in false.items():
         wide = [np.broadcast_to(each, len(factors)) for each in outcomes]
         tally.add("claim", world.name, asked.label, kind, outcomes=[np.max(wide, axis=0)])
+
+
+def _states_interval(asked: Asked, result: Any, claim: Claim) -> bool:
+    """Whether the sentence of a claim has an interval; that of a lower bound has none."""
+    analysis = next(each for each in ANALYSES.values() if each.query is type(asked.query))
+    sentence = analysis.state(result, claim)
+    return re.search(r"\([^()]* to [^()]*\)|from [^ ]+ on|, up to ", sentence) is not None
 
 
 def _is_false(

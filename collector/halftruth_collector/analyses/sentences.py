@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from halftruth_shared.analyses.base import EstimatesResult, Items, MeasureEstimate, Method, Row
+from halftruth_shared.results import quantity
 from halftruth_shared.results.charts import Mark
 from halftruth_shared.results.claims import Claim
 from halftruth_shared.results.estimate import Estimate
@@ -27,23 +28,10 @@ from msgspec.structs import replace
 
 from .base import Grid, Rows
 
-_SYMBOLS = {
-    "deviation": "standard deviation",
-    "phi": "φ",
-    "kappa": "κ",
-    "chi_squared": "χ²",
-    "g_squared": "G²",
-    "piatetsky_shapiro": "Piatetsky-Shapiro",
-    "j_measure": "J-measure",
-    "goodman_kruskal_gamma": "Goodman and Kruskal’s γ",
-    "tau_b": "Kendall’s τ_b",
-    "somers_d": "Somers’ d",
-}
-
 
 def named(measure: str) -> str:
     """Return the usual name of a measure."""
-    return _SYMBOLS.get(measure, measure.replace("_", " "))
+    return quantity(measure).title
 
 
 def share_cells(estimate: Estimate) -> tuple[str, str]:

@@ -255,10 +255,7 @@ class EstimatesResult(Result, frozen=True, kw_only=True):
         ImportError
             If pandas is not installed.
         """
-        if self.covariance is None:
-            raise ParameterError("covariance: there is none; expected a query with covariance=True")
-        frame = self.to_pandas()
-        return type(frame)(self.covariance, index=frame.index, columns=frame.index, dtype=float)
+        return covariance_frame(self)
 
     @property
     def keys(self) -> Sequence[str]:
@@ -285,6 +282,22 @@ class EstimatesResult(Result, frozen=True, kw_only=True):
     def rows(self) -> Iterator[tuple[Any, ...]]:
         for keys, estimate, others in self.estimates():
             yield (*keys, *estimate_cells(estimate), *expanded_cells(self.others, others))
+
+
+def covariance_frame(result: Any) -> "pd.DataFrame":
+    """Return the covariance of a result's estimates as a data frame, labelled like its rows.
+
+    Raises
+    ------
+    ParameterError
+        If the query did not ask for it, or there is none.
+    ImportError
+        If pandas is not installed.
+    """
+    if result.covariance is None:
+        raise ParameterError("covariance: there is none; expected a query with covariance=True")
+    frame: pd.DataFrame = result.to_pandas()
+    return type(frame)(result.covariance, index=frame.index, columns=frame.index, dtype=float)
 
 
 def data_frame(result: Tabular, index: int) -> "pd.DataFrame":

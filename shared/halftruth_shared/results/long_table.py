@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from ..columns import Column, Numbers, Texts, nulls
 from ..protocol.base import Message
-from .base import Result
+from .base import Result, covariance_frame
 from .blocks import Block
 from .caveats import Caveat
 from .estimate import Estimate
@@ -307,9 +307,4 @@ class LongTable(Result, Generic[Q], frozen=True, kw_only=True):
         ImportError
             If pandas is not installed.
         """
-        from ..errors import ParameterError
-
-        if self.covariance is None:
-            raise ParameterError("covariance: there is none; expected a query with covariance=True")
-        frame = self.to_pandas()
-        return type(frame)(self.covariance, index=frame.index, columns=frame.index, dtype=float)
+        return covariance_frame(self)
