@@ -6,6 +6,8 @@ from typing import Any
 
 from halftruth_shared.analyses.base import EstimatesResult, Items, MeasureEstimate, Method, Row
 from halftruth_shared.results import quantity
+from halftruth_shared.results.caveats import few as few
+from halftruth_shared.results.caveats import listed as listed
 from halftruth_shared.results.charts import Mark
 from halftruth_shared.results.claims import Claim
 from halftruth_shared.results.estimate import Estimate
@@ -173,28 +175,8 @@ def left_out(shown: int, total: int, which: str) -> list[str]:
     return [f"Shown are the {shown} of {number(total, 0)} {which}."]
 
 
-def listed(names: Sequence[str]) -> str:
-    """Join names in a sentence.
-
-    >>> listed(["age", "sex", "vote"])
-    'age, sex and vote'
-    """
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
 #: Names that a sentence lists.
 _LISTED = 8
-
-
-def few(names: Sequence[str], most: int = 4) -> str:
-    """Join the first of many names, with the number of others.
-
-    >>> few(["age=old", "age=young", "sex=male"], 2)
-    'age=old; age=young; 1 other'
-    """
-    more = len(names) - most
-    rest = [f"{number(more, 0)} other{'' if more == 1 else 's'}"] if more > 0 else []
-    return "; ".join([*names[:most], *rest])
 
 
 def too_uncertain(estimates: Iterable[tuple[str, Estimate]]) -> list[str]:

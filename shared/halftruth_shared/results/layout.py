@@ -407,7 +407,8 @@ def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
             grouped.setdefault(head, []).append(drawn)
     several = sum(each.drawn for each in block.shows) > 1
     for head, marks in grouped.items():
-        heading = ", ".join(filter(None, [head, of.title.capitalize() if several else ""]))
+        name = f"{of.title[:1].upper()}{of.title[1:]}" if several else ""
+        heading = ", ".join(filter(None, [head, name]))
         yield Panel(axis, tuple(marks), heading, line)
 
 

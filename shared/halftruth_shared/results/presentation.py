@@ -9,7 +9,7 @@ import numpy as np
 
 from . import wording
 from .blocks import Block
-from .caveats import few, listed
+from .caveats import few
 from .charts import Chart
 from .layout import Arranged, Grid, chart, confidence, grid
 from .long_table import LongTable
@@ -179,7 +179,9 @@ def _names(result: LongTable[Any], rows: Sequence[int]) -> list[str]:
                 continue
             wanted.discard(place)
             over = arranged.across and arranged.across.values[int(arranged.columns[column])]
-            what = quantity(block.shows[show].quantity).title if len(block.shows) > 1 else ""
+            # Where quantities stand below each other, the line has the name already.
+            several = arranged.places.shape[2] > 1
+            what = quantity(block.shows[show].quantity).title if several else ""
             about = ", ".join(filter(None, [arranged.name(line), over or ""]))
             names.append(f"{what} of {about}" if what and about else about or what)
     return names
@@ -205,6 +207,11 @@ def _imprecise(result: LongTable[Any]) -> Iterator[str]:
         places = np.flatnonzero(column.equals(word) & known)
         if len(places) > 2_000 or not len(places):
             continue
+        if result.selection is not None:
+            # A long list has a mark on each row; their names would fill the page.
+            many = wording.number(len(places)), wording.number(int(known.sum()))
+            yield f"{word.capitalize()}, as too little is known: {many[0]} of {many[1]} estimates."
+            continue
         names = _names(result, places.tolist())
         if len(names) == int(known.sum()) and len(names) > 1:
             yield f"{word.capitalize()}, as too little is known: every estimate."
@@ -227,6 +234,3 @@ def _impossible(result: LongTable[Any]) -> list[str]:
         "Estimates are unbiased, so that some lie outside of what is possible; their intervals do"
         " not."
     ]
-
-
-__all__ = ["Part", "Presentation", "listed", "present"]

@@ -3,6 +3,7 @@
 import math
 from datetime import UTC, datetime
 
+import msgspec
 import numpy as np
 import pytest
 from halftruth_shared import ParameterError
@@ -159,6 +160,34 @@ def test_quantities_may_stand_below_each_other():
         ["φ", "not usable (0.2)"],
         ["odds ratio", "not usable (8)"],
     ]
+
+
+def test_an_imprecise_estimate_is_named_once_and_those_of_a_list_are_counted():
+    columns = {
+        "quantity": ["phi", "odds_ratio"],
+        "value": [0.2, 8.0],
+        "lower": [0.0, 1.0],
+        "upper": [0.6, 99.0],
+        "set": ["interval"] * 2,
+        "reliability": ["not usable", "usable"],
+    }
+    shows = [Show(quantity="phi"), Show(quantity="odds_ratio")]
+    found = result([], [Block(stacked=True, shows=shows)], **columns)
+    assert present(found).warnings == ["Not usable, as too little is known: φ."]
+    selected = msgspec.structs.replace(
+        found, selection=Selection(candidates=9, listed=2, rate=0.05)
+    )
+    assert present(selected).warnings == ["Not usable, as too little is known: 1 of 2 estimates."]
+
+
+def test_headings_keep_the_capitals_of_labels():
+    shows = [Show(quantity="share", label="share of sex=Male"), Show(quantity="risk_ratio")]
+    found = compared()
+    headings = [
+        panel.heading
+        for panel in chart(found, Block(lines=["group"], shows=shows, picture="dots")).panels
+    ]
+    assert headings == ["Share of sex=Male", "Risk ratio"]
 
 
 def test_a_chart_has_a_panel_for_each_quantity_and_for_each_head():
