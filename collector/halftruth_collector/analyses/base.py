@@ -379,7 +379,7 @@ def without_errors_of(
     known, about = np.zeros((2, len(table)), dtype=bool)
     for key in result.keys:
         there = key.values.ids >= 0
-        known |= there & (key.kind != "text")
+        known |= there & (key.kind not in ("number", "text"))
         if key.kind == "answer" and key.question is not None:
             about |= there & (key.question in names)
         elif key.kind == "question":

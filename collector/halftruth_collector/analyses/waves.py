@@ -1,8 +1,10 @@
 """Levels, changes and trends over the waves of a series."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -13,35 +15,49 @@ from halftruth_shared import (
     Schema,
     Survey,
 )
-from halftruth_shared.analyses.waves import (
-    NotComparable,
-    WaveChange,
-    WaveEstimate,
-    WaveLevel,
-    WavesQuery,
-    WavesResult,
-    WaveSurvey,
-    WaveTrend,
-)
+from halftruth_shared.analyses.waves import WavesQuery
 from halftruth_shared.errors import listing
+from halftruth_shared.results import (
+    Block,
+    Caveat,
+    Estimates,
+    Key,
+    Quantity,
+    Result,
+    Show,
+    Texts,
+    note,
+    quantity,
+    warning,
+)
+from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.layout import in_words
+from halftruth_shared.results.wording import quoted_items
 
 from ..estimation.answers import category_code
-from ..estimation.estimates import estimates
+from ..estimation.bounds import Array
+from ..estimation.estimates import columns
 from ..estimation.selection import adjusted_p_values
 from ..estimation.waves import Contrasts, Levels, Rows, contrast, levels_of, slope_weights
+from . import sentences
 from .base import Analysis, Counted, clearest
-from .waves_shown import changes, chart, decide, grid, interpretation, state, warnings
-
-E = TypeVar("E", bound=WaveEstimate)
+from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
 
 _NOBODY = "who it is of cannot be told from nobody"
 _LACKING = "one of the waves has no estimate, or none with an error"
 
+#: Quantities that are tested.
+_CHANGES = ("share_change", "mean_change")
+_TRENDS = ("share_trend", "mean_trend")
 
-def compute(counted: Counted, query: WavesQuery) -> WavesResult:
+#: Difference of a question that is compared all the same.
+_REWORDED = "asked in other words"
+
+
+def compute(counted: Counted, query: WavesQuery) -> Result[WavesQuery]:
     """Levels as each wave's tables give them, and contrasts of these."""
-    series, schema = counted.survey.series, counted.estimator.schema
-    waves, described = _waves(counted)
+    schema = counted.estimator.schema
+    waves, caveats = _waves(counted)
     numbers = [wave for wave, _ in waves]
     if query.base is not None and query.base not in numbers:
         raise ParameterError(
@@ -52,47 +68,38 @@ def compute(counted: Counted, query: WavesQuery) -> WavesResult:
     for name in query.scores:
         schema.position(name, "scores")
     reference = _reference(counted, query)
-    result = WavesResult(
-        **counted.origin(),
-        query=query,
-        series=None if series is None else series.id,
-        waves=described,
-        reference=reference,
-        levels=[],
-        changes=[],
-        trends=[],
-        not_comparable=[],
-    )
+    parts, different = _Parts(), dict[tuple[str, str], list[int]]()
     for name in names:
         asked = []
         for place, wave in waves:
-            reason, only_said = _difference(schema, wave, name)
-            if reason is None and query.groups is not None:
-                reason, only_said = _difference(schema, wave, query.groups)
+            about, reason = _difference(schema, wave, name, query.groups)
             rows_of: dict[Rows, Levels] = {}
-            if reason is None or only_said:
+            if reason in ("", _REWORDED):
                 try:
                     rows_of = _estimate(wave, query, name, reference)
                 except HalftruthError as error:
                     if wave is counted:
                         raise
-                    reason, only_said = str(error), False
-            if reason is not None:
-                result.not_comparable.append(
-                    NotComparable(attribute=name, wave=place, reason=reason, only_said=only_said)
-                )
+                    about, reason = name, str(error)
+            if reason and place not in different.setdefault((about, reason), []):
+                different[about, reason].append(place)
             if rows_of:
                 asked.append((place, rows_of))
         for rows in asked[0][1]:
-            _add(result, rows, {place: rows_of[rows] for place, rows_of in asked})
-    _adjust(result, schema)
-    return result
+            _add(parts, query, rows, {place: rows_of[rows] for place, rows_of in asked})
+    for (about, reason), places in different.items():
+        said = {"question": about, "waves": places, "reason": reason}
+        caveats.append(warning("not comparable", **said, compared=reason == _REWORDED))
+    if parts.changes:
+        caveats += _method(counted, query, waves, trends=bool(parts.trends))
+    result = counted.result(query, *parts.table(schema, query, reference), caveats=caveats)
+    return _adjusted(result)
 
 
-def _waves(counted: Counted) -> tuple[list[tuple[int, Counted]], list[WaveSurvey]]:
-    """Waves to compare, by number, and all of the series, with reasons where one is left out."""
+def _waves(counted: Counted) -> tuple[list[tuple[int, Counted]], list[Caveat]]:
+    """Return the waves to compare, by number, and why others are left out."""
     taken: list[tuple[int, Counted]] = []
-    described: list[WaveSurvey] = []
+    left: list[tuple[int, str, str]] = []
     others = [replace(wave, question=counted.question) for wave in counted.waves()]
     for wave in [counted, *(wave for wave in others if wave.survey.id != counted.survey.id)]:
         number = 1 if wave.survey.series is None else wave.survey.series.wave
@@ -104,34 +111,54 @@ def _waves(counted: Counted) -> tuple[list[tuple[int, Counted]], list[WaveSurvey
             reason = str(error)
         if reason is None:
             taken.append((number, wave))
-        described.append(
-            WaveSurvey(
-                wave=number,
-                survey=wave.survey.id,
-                digest=wave.survey.digest,
-                reports=wave.counts.reports,
-                gamma=Protection.of(wave.survey).record.written,
-                invited=wave.invited,
-                left_out=reason,
-            )
-        )
-    by_number = sorted(taken, key=lambda pair: pair[0])
-    return by_number, sorted(described, key=lambda each: (each.wave, each.survey))
+        else:
+            left.append((number, wave.survey.id, reason))
+    caveats = [warning("no series")] if counted.survey.series is None else []
+    caveats += [
+        warning("wave left out", wave=wave, survey=survey, reason=reason)
+        for wave, survey, reason in sorted(left)
+    ]
+    return sorted(taken, key=lambda pair: pair[0]), caveats
 
 
-def _difference(schema: Schema, wave: Counted, name: str) -> tuple[str | None, bool]:
-    """Why a question is not that of a wave, and whether it can be compared all the same."""
-    attribute, asked = schema.attributes[schema.position(name)], wave.estimator.schema
-    if name not in asked.names:
-        return f"“{name}” is not asked", False
-    other = asked.attributes[asked.position(name)]
-    if (other.categories, other.missing) != (attribute.categories, attribute.missing):
-        return f"“{name}” has other answers", False
-    if other.ask_if != attribute.ask_if:
-        return f"“{name}” is asked after other answers", False
-    if other.label != attribute.label:
-        return f"“{name}” is asked in other words", True
-    return None, False
+def _difference(schema: Schema, wave: Counted, name: str, groups: str | None) -> tuple[str, str]:
+    """Return the question of a wave that is another one, and why; empty without any."""
+    asked = wave.estimator.schema
+    for about in filter(None, (name, groups)):
+        attribute, reason = schema.attributes[schema.position(about)], ""
+        if about not in asked.names:
+            return about, "not asked"
+        other = asked.attributes[asked.position(about)]
+        if (other.categories, other.missing) != (attribute.categories, attribute.missing):
+            reason = "other answers"
+        elif other.ask_if != attribute.ask_if:
+            reason = "asked after other answers"
+        elif other.label != attribute.label:
+            reason = _REWORDED
+        if reason:
+            return about, reason
+    return "", ""
+
+
+def _method(
+    counted: Counted, query: WavesQuery, waves: Sequence[tuple[int, Counted]], *, trends: bool
+) -> Iterator[Caveat]:
+    """Say what is compared, and how changes and trends are to be read."""
+    compared = [
+        {
+            "wave": place,
+            "survey": wave.survey.id,
+            "reports": wave.counts.reports,
+            "gamma": Protection.of(wave.survey).record.written,
+        }
+        for place, wave in waves
+    ]
+    yield note("compared waves", waves=compared)
+    yield note("adjusted", rate=1 - query.confidence, what="change or trend")
+    yield note("changes", target=query.target)
+    yield note("unlinked", invited=[place for place, wave in waves if wave.invited])
+    if trends:
+        yield note("trends")
 
 
 def _reference(counted: Counted, query: WavesQuery) -> str | None:
@@ -165,38 +192,66 @@ def _estimate(
     )
 
 
-def _add(result: WavesResult, rows: Rows, levels: Mapping[int, Levels]) -> None:
+#: Question, answer, group, wave, and the wave that it is compared with, of each row.
+_Keys = Sequence[tuple[str | None, ...]]
+
+
+@dataclass
+class _Parts:
+    """Rows of a result: columns of estimates with their keys."""
+
+    levels: list[tuple[_Keys, Estimates]] = field(default_factory=list)
+    changes: list[tuple[_Keys, Estimates]] = field(default_factory=list)
+    trends: list[tuple[_Keys, Estimates]] = field(default_factory=list)
+
+    def table(
+        self, schema: Schema, query: WavesQuery, reference: str | None
+    ) -> tuple[list[Key], list[Estimates]]:
+        """Return keys and columns: levels before changes, these before trends."""
+        every = [*self.levels, *self.changes, *self.trends]
+        rows = [*chain.from_iterable(keys for keys, _ in every)]
+        question, answer, group, wave, since = map(Texts.of, zip(*rows, strict=True))
+        keys = [
+            Key(name="question", kind="question", values=question),
+            Key(name="answer", kind="answer", values=answer),
+        ]
+        if query.groups is not None:
+            of_groups: Any = {"kind": "answer", "question": query.groups}
+            against = Texts.constant(reference, len(rows))
+            keys += [
+                Key(name="group", label=query.groups, values=group, **of_groups),
+                Key(name="against", values=against, **of_groups),
+            ]
+        keys += [Key(name="wave", kind="number", values=wave), Key(name="since", values=since)]
+        return keys, [estimates for _, estimates in every]
+
+
+def _add(parts: _Parts, query: WavesQuery, rows: Rows, levels: Mapping[int, Levels]) -> None:
     """Add levels, changes and trends of the numbers of one question."""
     waves = [*levels]
-    for wave, shown in levels.items():
-        result.levels.extend(_messages(WaveLevel, rows, shown, wave=wave))
+    of_waves: list[tuple[int | None, int | None]] = [(wave, None) for wave in waves]
+    parts.levels.append(_columns(rows, [*levels.values()], of_waves))
     every = Levels.stacked([*levels.values()])
-    one_wave = np.eye(len(waves))
+    of_waves, changes, weights = [], [], np.zeros(0)
     for place, wave in enumerate(waves):
-        since = _since(result.query, waves, place)
+        since = _since(query, waves, place)
         if since is not None:
-            weights = one_wave[place] - one_wave[since]
-            of_change = rows._replace(
-                of=rows.of.contrast(_CHANGED[rows.of.name][0], weights.tolist())
-            )
-            change = contrast(every, weights)
-            result.changes.extend(
-                _messages(WaveChange, of_change, change, wave=wave, since=waves[since])
-            )
+            weights = np.eye(len(waves))[place] - np.eye(len(waves))[since]
+            changes.append(contrast(every, weights))
+            of_waves.append((wave, waves[since]))
+    if changes:
+        change = rows._replace(of=_contrast(rows, _CHANGES, weights))
+        parts.changes.append(_columns(change, changes, of_waves))
     # Of two waves the trend is the change.
     if len(waves) > 2:
         weights = slope_weights(every, waves)
-        of_trend = rows._replace(of=rows.of.contrast(_CHANGED[rows.of.name][1], weights.tolist()))
-        result.trends.extend(_messages(WaveTrend, of_trend, contrast(every, weights)))
+        trend = rows._replace(of=_contrast(rows, _TRENDS, weights))
+        parts.trends.append(_columns(trend, [contrast(every, weights)], [(None, None)]))
 
 
-#: Change and trend of each quantity.
-_CHANGED = {
-    "share": ("share_change", "share_trend"),
-    "share_difference": ("share_change", "share_trend"),
-    "mean": ("mean_change", "mean_trend"),
-    "mean_difference": ("mean_change", "mean_trend"),
-}
+def _contrast(rows: Rows, names: tuple[str, str], weights: Array) -> Quantity:
+    """Return the change or trend of a share or of a mean."""
+    return rows.of.contrast(names[rows.answers[0] is None], weights.tolist())
 
 
 def _since(query: WavesQuery, waves: Sequence[int], place: int) -> int | None:
@@ -208,45 +263,140 @@ def _since(query: WavesQuery, waves: Sequence[int], place: int) -> int | None:
     return waves.index(query.base)
 
 
-def _messages(kind: type[E], rows: Rows, each: Levels, **fields: Any) -> Iterator[E]:
-    many, lacking = len(rows.answers), np.isnan(each.value)
-    reason = _LACKING if isinstance(each, Contrasts) else _NOBODY
-    columns: dict[str, Any] = {name: [value] * many for name, value in fields.items()}
-    return estimates(
-        kind,
+def _columns(
+    rows: Rows, each: Sequence[Levels], of_waves: Sequence[tuple[int | None, int | None]]
+) -> tuple[_Keys, Estimates]:
+    """Return the rows of each number, in the order of waves."""
+
+    def stacked(name: str) -> Array:
+        return np.stack([getattr(one, name) for one in each], axis=1)
+
+    value, tested = stacked("value"), isinstance(each[0], Contrasts)
+    lacking = np.isnan(value)
+    waves = [[None if wave is None else str(wave) for wave in pair] for pair in of_waves]
+    keys = [
+        (rows.attribute, answer, group, *pair)
+        for answer, group in zip(rows.answers, rows.groups, strict=True)
+        for pair in waves
+    ]
+    reason = _LACKING if tested else _NOBODY
+    return keys, columns(
         rows.of,
-        each.value,
-        each.standard_error,
-        (np.where(lacking, np.nan, each.lower), np.where(lacking, np.nan, each.upper)),
-        errors=(each.perturbation, each.sampling),
-        p_value=each.p_value if isinstance(each, Contrasts) else None,
-        undefined=[reason if one else None for one in lacking],
-        attribute=[rows.attribute] * many,
-        answer=rows.answers,
-        group=rows.groups,
-        **columns,
+        value,
+        stacked("standard_error"),
+        (np.where(lacking, np.nan, stacked("lower")), np.where(lacking, np.nan, stacked("upper"))),
+        errors=(stacked("perturbation"), stacked("sampling")),
+        p_value=stacked("p_value") if tested else None,
+        undefined=[reason if one else None for one in lacking.ravel()],
     )
 
 
-def _adjust(result: WavesResult, schema: Schema) -> None:
-    """Add adjusted p-values of all changes and trends; yes and no to a question are one test."""
+def _hypotheses(result: Result[WavesQuery]) -> list[list[int]]:
+    """Return the rows of each change and trend; both answers to a yes/no question are one."""
+    rows = [*zip(*(key.values for key in result.keys), strict=True)]
+    quantities, answers = result.estimates.texts("quantity"), defaultdict(set)
+    for question, answer, *_ in rows:
+        answers[question].add(answer)
+    places: dict[tuple[Any, ...], list[int]] = {}
+    for place, (name, (question, answer, *others)) in enumerate(zip(quantities, rows, strict=True)):
+        if name in (*_CHANGES, *_TRENDS):
+            two = len(answers[question] - {None}) == 2
+            of = None if two else answer
+            places.setdefault((name, question, of, *others), []).append(place)
+    return [*places.values()]
 
-    def test(change: WaveChange | WaveTrend) -> tuple[object, ...]:
-        attribute = schema.attributes[schema.position(change.attribute)]
-        share = len(attribute.categories) == 2 and change.answer is not None
-        waves = (change.wave, change.since) if isinstance(change, WaveChange) else ()
-        return change.attribute, share or change.answer, change.group, *waves
 
-    every: list[WaveChange | WaveTrend] = [*result.changes, *result.trends]
-    tests = {test(each): each.p_value for each in every if each.p_value is not None}
-    rates = adjusted_p_values(np.array([*tests.values()], dtype=float))
-    adjusted = dict(zip(tests, rates.tolist(), strict=True))
-    result.changes[:] = [
-        msgspec.structs.replace(each, adjusted=adjusted.get(test(each))) for each in result.changes
-    ]
-    result.trends[:] = [
-        msgspec.structs.replace(each, adjusted=adjusted.get(test(each))) for each in result.trends
-    ]
+def _adjusted(result: Result[WavesQuery]) -> Result[WavesQuery]:
+    """Add the adjusted p-values of all changes and trends."""
+    table, hypotheses = result.estimates, _hypotheses(result)
+    p_values = table.numbers("p_value")[[places[-1] for places in hypotheses]]
+    known = int(np.isfinite(p_values).sum())
+    if not known:
+        return result
+    adjusted = np.full(len(table), np.nan)
+    for places, rate in zip(hypotheses, adjusted_p_values(p_values, known), strict=True):
+        adjusted[places] = rate
+    return msgspec.structs.replace(
+        result, estimates=msgspec.structs.replace(table, adjusted_p_value=adjusted)
+    )
+
+
+def decide(result: Result[WavesQuery]) -> tuple[list[Test], list[Claim]]:
+    """Decide which changes and trends are significant among all."""
+    places = [places[-1] for places in _hypotheses(result)]
+    if not places:
+        return [], [Claim(kind="untested")]
+    rate = 1 - result.query.confidence
+    tests, claims = decide_rows(result, "changed", places, name="score", rate=rate)
+    # Equal shares are tested with the errors that they then have, and nothing else is.
+    if tests and (result.query.groups or result.rows[claims[0].rows[0]]["answer"] is None):
+        tests = [msgspec.structs.replace(test, name="Wald") for test in tests]
+    return tests, claims
+
+
+def state(result: Result[WavesQuery], claim: Claim) -> str:
+    """State the most significant change or trend, or that there is none."""
+    if claim.kind == "untested":
+        few = "There are no two waves to compare, so there are levels alone."
+        return "No change can be tested with these reports." if claim.count else few
+    if claim.by_rate:
+        return count_in_words(claim, "changes and trends")
+    p, each = p_in_words(tested_by(result, claim)), result.rows[claim.rows[0]]
+    of = quantity(each.quantity)
+    said = in_words(as_selected(each, claim))
+    if each.reliability == "not usable":
+        said = "too imprecise to use"
+    about = quoted_items({each["question"]: each["answer"]}) if each["answer"] else ""
+    about = about or f"the mean of {sentences.quoted(each['question'])}"
+    if groups := result.query.groups:
+        here, other = (quoted_items({groups: each[name]}) for name in ("group", "against"))
+        about = f"the difference of {here} from {other} in {about}"
+    since = f" from wave {each['since']} to wave {each['wave']}" if each["since"] else ""
+    if claim.kind == "none found":
+        return (
+            f"No change is significant ({p}). Strongest evidence: {about},"
+            f" {of.title}{since} {said}."
+        )
+    way = {None: "changed", "more": "rose", "less": "fell"}[claim.direction]
+    begin = f"T{about[1:]}" if about.startswith("the ") else about
+    return f"{begin} {way}{since}: {of.title} {said}, {p}."
+
+
+def layout(result: Result[WavesQuery]) -> list[Block]:
+    """Arrange levels, and below these changes and trends: of shares, and of means."""
+    return [*_blocks(result, "share"), *_blocks(result, "mean")]
+
+
+def _blocks(result: Result[WavesQuery], what: str) -> Iterator[Block]:
+    level, title = what, f"{what[:1].upper()}{what[1:]}s"
+    lines, label = ["question", "answer", "wave"], ""
+    if result.query.groups is not None:
+        level, title = f"{what}_difference", f"Differences of {what}s"
+        lines, label = (
+            [*lines[:2], "group", "wave"],
+            f"difference from {result.key('against').values[0]}",
+        )
+    if what == "mean":
+        lines.remove("answer")
+    if not len(result.places(level)):
+        return
+    yield Block(
+        title=title,
+        lines=lines,
+        shows=[Show(quantity=level, label=label)],
+        panels=1,
+        picture="curves",
+        along="wave",
+    )
+    parts = ["since", "value", "interval", "adjusted_p_value"]
+    yield Block(
+        title=f"Changes of {title[:1].lower()}{title[1:]}",
+        lines=lines,
+        shows=[Show(quantity=f"{what}_{name}", parts=parts) for name in ("change", "trend")],
+        panels=1,
+        picture="dots",
+        stacked=True,
+    )
 
 
 def start(survey: Survey) -> WavesQuery:
@@ -259,13 +409,9 @@ ANALYSIS = Analysis(
     title="Change over waves",
     compute=compute,
     start=start,
-    grid=grid,
+    layout=layout,
     decide=decide,
     state=state,
-    chart=chart,
-    diagnostic=changes,
-    warnings=warnings,
-    interpretation=interpretation,
     applies=lambda survey: survey.series is not None,
     place="Compare",
     order=60,

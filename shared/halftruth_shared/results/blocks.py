@@ -35,10 +35,11 @@ class Block(Message, frozen=True, kw_only=True):
     """Part of a layout: one table, perhaps with a chart.
 
     `lines` are the keys that identify a line of the table, `across` the key that is spread over its
-    columns, and `panels` says how many of the first keys of lines head parts of a chart. `along` is
-    the key of the x axis of curves. `reference` is a value that a chart has a line at. Where it is
-    `stacked` each quantity has lines of its own, with what the first of `shows` shows. Of more than
-    `most` lines a chart draws those usable ones that are most clearly above the reference.
+    columns, and `panels` says how many of the first keys of lines head parts of a chart, of which
+    curves have the first. `along` is the key of the x axis of curves. `reference` is a value that a
+    chart has a line at. Where it is `stacked` each quantity has lines of its own, with what the
+    first of `shows` shows. Of more than `most` lines a chart draws those usable ones that are most
+    clearly above the reference.
     """
 
     shows: list[Show]

@@ -153,6 +153,54 @@ def _effective(reports: float) -> str:
     return f"As precise as {number(reports, 0)} answers without perturbation would be."
 
 
+def _waves(numbers: Sequence[int]) -> str:
+    """Name waves by their numbers.
+
+    >>> _waves([2]), _waves([1, 3])
+    ('wave 2', 'waves 1 and 3')
+    """
+    return f"wave{'s' * (len(numbers) > 1)} {listed([*map(str, numbers)])}"
+
+
+def _not_comparable(question: str, waves: Sequence[int], reason: str, compared: bool) -> str:
+    """Word that a question of some waves is another one, and whether it is compared."""
+    begin = "Compared all the same" if compared else "Not compared"
+    return f"{begin}: {quoted(question)} in {_waves(waves)} ({reason})."
+
+
+def _compared(waves: Sequence[Mapping[str, Any]]) -> str:
+    each = (
+        f"wave {wave['wave']} ({wave['survey']}) {number(wave['reports'], 0)} reports,"
+        f" γ = {wave['gamma']}"
+        for wave in waves
+    )
+    return f"Compared: {'; '.join(each)}."
+
+
+def _changes(target: str) -> str:
+    whom = {
+        "population": "Changes are those in a population that the respondents of each wave are a"
+        " sample of.",
+        "respondents": "Changes are those from exactly the respondents of one wave to those of the"
+        " other.",
+    }
+    return (
+        f"{whom[target]} Waves are taken to be independent samples: where the same people answered"
+        " again, intervals are slightly too wide. That no change is significant is no evidence that"
+        " nothing changed."
+    )
+
+
+def _unlinked(invited: Sequence[int]) -> str:
+    said = "Reports are not linked between waves, so changes of single people cannot be estimated"
+    if not invited:
+        return f"{said}."
+    return (
+        f"{said}. {_waves(invited).capitalize()} took invitations: whoever kept which person got"
+        " which knows who took part in which wave, not with which report."
+    )
+
+
 #: The words of each caveat, by its code. An analysis adds its own here.
 WORDS: Mapping[str, Words] = {
     "precision": _precision,
@@ -175,6 +223,16 @@ WORDS: Mapping[str, Words] = {
     ),
     "near zero": lambda: "The support of the rule is not significantly above zero.",
     "sides": lambda: "Measures take each side of a rule as present where all of its items hold.",
+    "no series": lambda: "This survey belongs to no series.",
+    "wave left out": lambda wave, survey, reason: f"Wave {wave} ({survey}) is left out: {reason}.",
+    "not comparable": _not_comparable,
+    "compared waves": _compared,
+    "changes": _changes,
+    "unlinked": _unlinked,
+    "trends": lambda: (
+        "A trend is the slope of a straight line per wave, in points or in the unit of a mean; each"
+        " wave is weighted by its precision."
+    ),
     "association estimates": lambda: (
         "χ² and G² are estimates of association, without what chance and perturbation add, and no"
         " tests; a cross-tabulation has the test of independence."

@@ -137,7 +137,11 @@ class Arranged:
         place = int(self.first[line])
         chosen = self.lines if keys is None else keys
         sides = sum(key.kind == "answers" for key in chosen) > 1
-        texts = [text_of(key.values[place]) for key in chosen]
+        texts = [
+            f"{key.title} {text}" if key.kind == "number" and text else text
+            for key in chosen
+            for text in [text_of(key.values[place])]
+        ]
         return (" → " if sides else ", ").join(filter(None, texts))
 
 
@@ -202,7 +206,10 @@ def grid(result: LongTable[Any], block: Block) -> Grid:
 
 def _heading(result: LongTable[Any], block: Block, show: Show, part: str, over: str) -> str:
     alone = "value" not in show.parts and part == "estimate"
-    of = Quantity("value") if block.stacked else show.of
+    styles = {each.of.style for each in block.shows}
+    of = show.of
+    if block.stacked:
+        of = Quantity("value", style=styles.pop() if len(styles) == 1 else "number")
     names = {
         "value": of.title + (" in points" if of.style == "points" else ""),
         "estimate": of.title,
@@ -328,7 +335,7 @@ def chart(result: LongTable[Any], block: Block) -> Chart | None:
         return _curves(arranged, title)
     panels = [
         panel
-        for i, show in enumerate(block.shows)
+        for i, show in enumerate(block.shows[: arranged.places.shape[2]])
         if show.drawn
         for panel in _panels(arranged, i, show)
     ]
@@ -405,7 +412,7 @@ def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
             if "decision" in show.parts:
                 drawn = replace(drawn, category=decision(result, row))
             grouped.setdefault(head, []).append(drawn)
-    several = sum(each.drawn for each in block.shows) > 1
+    several = not block.stacked and sum(each.drawn for each in block.shows) > 1
     for head, marks in grouped.items():
         name = f"{of.title[:1].upper()}{of.title[1:]}" if several else ""
         heading = ", ".join(filter(None, [head, name]))
@@ -430,15 +437,18 @@ def _curves(arranged: Arranged, title: str) -> CurveChart:
     block, result = arranged.block, arranged.result
     assert block.along is not None  # noqa: S101 (curves have an axis)
     along, of = result.key(block.along), block.shows[0].of
-    others = [key for key in arranged.lines if key is not along]
+    heads = arranged.lines[: block.panels]
+    others = [key for key in arranged.lines[block.panels :] if key is not along]
+    every = [arranged.name(i, heads) for i in range(len(arranged.first))]
     curves: dict[str, list[Row]] = {}
-    for i in range(len(arranged.first)):
+    for i, head in enumerate(every):
         row = arranged.row(i, 0, 0)
-        if row is not None:
+        if row is not None and head == every[0]:
             curves.setdefault(arranged.name(i, others), []).append(row)
+    panels = len({*every})
     return CurveChart(
-        title,
-        (),
+        " · ".join(filter(None, [every[0], title])),
+        (f"Shown is {every[0]}, the first of {number(panels)}.",) if panels > 1 else (),
         Axis(along.title, counted=True),
         Axis(of.title, shares=of.style == "share"),
         tuple(

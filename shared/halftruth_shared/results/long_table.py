@@ -23,9 +23,9 @@ from .wording import items
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What the values of a key are: answers to a question, names of questions, sets of answers, or
-#: other texts, such as numbers of waves.
-KeyKind = Literal["answer", "question", "answers", "text"]
+#: What the values of a key are: answers to a question, names of questions, sets of answers,
+#: numbers, as of waves, or other texts.
+KeyKind = Literal["answer", "question", "answers", "number", "text"]
 
 Q = TypeVar("Q")
 

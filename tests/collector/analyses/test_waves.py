@@ -50,6 +50,20 @@ def asked(*waves, min_reports=1, **query):
     return WAVES.compute(replace(counted[0], waves=lambda: counted), WAVES.query(**query))
 
 
+def rows(result, kind, **keys):
+    """The levels, changes or trends of a result with these keys."""
+    kinds = {"change": ("change",), "trend": ("trend",), "level": ("share", "mean", "difference")}
+    return [
+        row
+        for row in result.rows
+        if row.quantity.endswith(kinds[kind]) and keys.items() <= row.keys.items()
+    ]
+
+
+def sentences(result):
+    return " ".join(caveat.sentence for caveat in result.caveats)
+
+
 def reports_of(yes, no, age=(1, 1, 1)):
     """Reports of smoking, so many of each, with ages as often as these numbers in turn."""
     ages = np.resize(np.repeat([0, 1, 2], age), yes + no)
@@ -75,10 +89,10 @@ def test_a_change_is_the_difference_of_two_independent_estimates():
     result = asked(
         (survey(1), reports_of(400, 600)), (other, reports_of(900, 700)), attributes=["smoker"]
     )
-    [change] = [each for each in result.changes if each.answer == "yes"]
+    [change] = rows(result, "change", answer="yes")
     (before, first), (after, second) = estimated(400, 600), estimated(900, 700, 0.9)
     error = np.sqrt(first + second)
-    assert (change.wave, change.since) == (2, 1)
+    assert (change["wave"], change["since"]) == ("2", "1")
     assert change.value == pytest.approx(after - before)
     assert change.standard_error == pytest.approx(error)
     # Newcombe's interval of a difference, of two of Wilson's.
@@ -98,7 +112,7 @@ def test_a_change_is_tested_with_the_errors_that_equal_shares_have():
         (survey(w, keep={**KEEP, "smoker": str(keep)}), reports_of(*count))
         for w, (keep, count) in enumerate(zip(keeps, counts, strict=True), 1)
     ]
-    [change] = [e for e in asked(*waves, attributes=["smoker"]).changes if e.answer == "yes"]
+    [change] = rows(asked(*waves, attributes=["smoker"]), "change", answer="yes")
     shares = [estimated(*count, keep)[0] for keep, count in zip(keeps, counts, strict=True)]
     pooled = np.average(shares, weights=[40, 600])
     reported = [pooled * keep + (1 - pooled) * (1 - keep) for keep in keeps]
@@ -123,8 +137,8 @@ def test_a_rare_answer_that_few_reports_do_not_have_is_no_change():
             answers.append(rng.choice(3, many, p=(0.96, 0.03, 0.01)))
             codes = np.column_stack(answers)
             reported.append((wave, mechanism.bind(wave.schema).reports(codes, rng=rng)))
-        changes = asked(*reported, attributes=["rare"]).changes
-        found += any(e.adjusted is not None and e.adjusted < 0.05 for e in changes)
+        adjusted = asked(*reported, attributes=["rare"]).estimates.numbers("adjusted_p_value")
+        found += bool((adjusted < 0.05).any())
     # With a chance of 0.05 each, more than 14 come up once in 100 times.
     assert found <= 14
 
@@ -137,9 +151,9 @@ def test_a_trend_is_the_weighted_least_squares_line_through_the_levels():
     line = np.column_stack([np.ones(3), [*counts]])
     slope = np.linalg.lstsq(line * scale[:, None], levels * scale, rcond=None)[0][1]
     error = np.sqrt(np.linalg.inv((line * scale[:, None]).T @ (line * scale[:, None]))[1, 1])
-    [trend] = [each for each in result.trends if each.answer == "yes"]
+    [trend] = rows(result, "trend", answer="yes")
     assert (trend.value, trend.standard_error) == pytest.approx((slope, error))
-    by_age = [each.value for each in result.trends if each.attribute == "age" and each.answer]
+    by_age = [result.find("share_trend", answer=answer).value for answer in AGE.categories]
     assert sum(by_age) == pytest.approx(0, abs=1e-12)
 
 
@@ -147,17 +161,17 @@ def test_means_of_numbers_and_of_scores_change_by_what_their_answers_count_as():
     waves = [(survey(w), reports_of(300, 600, age)) for w, age in ((1, (3, 2, 1)), (2, (1, 2, 3)))]
     ranks = asked(*waves, attributes=["age"])
     scored = asked(*waves, attributes=["age"], scores={"age": "20,45,70"})
-    [change], [of_scores] = (
-        [each for each in result.changes if each.answer is None] for result in (ranks, scored)
-    )
-    shares = {(e.wave, e.answer): e.value for e in ranks.levels if e.answer is not None}
+    [change], [of_scores] = (rows(each, "change", answer=None) for each in (ranks, scored))
     means = [
-        sum(rank * shares[wave, answer] for rank, answer in enumerate(AGE.categories, 1))
-        for wave in (1, 2)
+        sum(
+            rank * ranks.find("share", wave=wave, answer=answer).value
+            for rank, answer in enumerate(AGE.categories, 1)
+        )
+        for wave in ("1", "2")
     ]
     assert change.value == pytest.approx(means[1] - means[0])
     assert of_scores.value == pytest.approx(25 * change.value)
-    assert not [each for each in asked(*waves, attributes=["smoker"]).changes if not each.answer]
+    assert not rows(asked(*waves, attributes=["smoker"]), "change", answer=None)
 
 
 def test_changes_of_a_difference_between_groups_are_those_of_two_comparisons():
@@ -172,8 +186,8 @@ def test_changes_of_a_difference_between_groups_are_those_of_two_comparisons():
     query = comparison.query(answer={"smoker": "yes"}, groups="age", reference="old")
     results = [comparison.compute(source_of(each, reports), query) for each, reports in waves]
     effects = [[each.rows[i] for i in each.places("difference")] for each in results]
-    changes = [each for each in result.changes if each.answer == "yes"]
-    assert [each.group for each in changes] == ["young", "middle"]
+    changes = rows(result, "change", answer="yes")
+    assert [each["group"] for each in changes] == ["young", "middle"]
     for change, first, second in zip(changes, *effects, strict=True):
         assert change.value == pytest.approx(second.value - first.value)
         assert change.standard_error == pytest.approx(
@@ -196,15 +210,15 @@ def test_changes_of_differences_of_means_leave_out_groups_that_are_no_answer():
         distribution.compute(source_of(each, reports), query).groups[-1].difference
         for each, reports in waves
     ]
-    [change] = [each for each in result.changes if each.answer is None]
-    assert change.group == "workshop"
+    [change] = rows(result, "change", answer=None)
+    assert change["group"] == "workshop"
     assert change.value == pytest.approx(differences[1].value - differences[0].value)
     assert change.standard_error == pytest.approx(
         np.hypot(*(difference.standard_error for difference in differences))
     )
     unknown = asked(*waves, attributes=["age"], groups="team")
-    assert unknown.reference == "not said"
-    assert all(each.answer is not None for each in unknown.changes)
+    assert {*unknown.key("against").values} == {"not said"}
+    assert not rows(unknown, "change", answer=None)
 
 
 def test_every_wave_is_asked_about_the_same_people():
@@ -215,14 +229,15 @@ def test_every_wave_is_asked_about_the_same_people():
     for each, reports in waves:
         counted = source_of(each, reports)
         alone = table.compute(counted, table.query(attributes=["smoker"], where={"age": "old"}))
-        levels = [e.value for e in result.levels if e.wave == each.series.wave]
-        assert levels == alone.estimates.value.tolist()
+        levels = rows(result, "level", wave=str(each.series.wave))
+        assert [level.value for level in levels] == alone.estimates.value.tolist()
 
 
 def test_changes_are_against_a_wave_that_is_chosen():
     waves = [(survey(w), reports_of(400 + 50 * w, 600)) for w in (1, 2, 3)]
     result = asked(*waves, attributes=["smoker"], base=2)
-    assert {(each.wave, each.since) for each in result.changes} == {(1, 2), (3, 2)}
+    changes = rows(result, "change")
+    assert {(each["wave"], each["since"]) for each in changes} == {("1", "2"), ("3", "2")}
     with pytest.raises(ParameterError, match="base: expected one of the waves 1, 2, 3"):
         asked(*waves, base=4)
 
@@ -237,16 +252,13 @@ def test_what_is_not_the_same_question_is_listed_with_the_reason():
         (survey(3, SMOKER, older), np.minimum(reports, 1)),
         (survey(4, reworded, AGE), reports),
     )
-    assert [(each.attribute, each.wave, each.reason) for each in result.not_comparable] == [
-        ("smoker", 4, "“smoker” is asked in other words"),
-        ("age", 2, "“age” is not asked"),
-        ("age", 3, "“age” has other answers"),
+    assert [each.sentence for each in result.caveats if each.weight == "warning"] == [
+        "Compared all the same: smoker in wave 4 (asked in other words).",
+        "Not compared: age in wave 2 (not asked).",
+        "Not compared: age in wave 3 (other answers).",
     ]
-    assert {(e.wave, e.since) for e in result.changes if e.attribute == "age"} == {(4, 1)}
-    assert "Not compared: “age” is not asked in wave 2." in WAVES.warnings(result)
-    assert "Compared all the same: “smoker” is asked in other words in wave 4." in WAVES.warnings(
-        result
-    )
+    changes = rows(result, "change", question="age")
+    assert {(each["wave"], each["since"]) for each in changes} == {("4", "1")}
 
 
 def test_waves_with_few_reports_and_second_surveys_of_a_wave_are_left_out():
@@ -257,18 +269,18 @@ def test_waves_with_few_reports_and_second_surveys_of_a_wave_are_left_out():
         (survey(1, id="again"), reports),
         min_reports=100,
     )
-    reasons = {wave.survey: wave.left_out for wave in result.waves}
-    assert reasons["wave-1"] is None
-    assert "99 reports have been counted" in reasons["wave-2"]
-    assert reasons["again"] == "'wave-1' is compared, which is the same wave"
-    assert result.changes == []
+    said = sentences(result)
+    assert "Wave 1 (again) is left out: 'wave-1' is compared, which is the same wave." in said
+    assert "Wave 2 (wave-2) is left out: survey 'wave-2': 99 reports have been counted" in said
+    assert not rows(result, "change")
     assert WAVES.headline(result).startswith("There are no two waves to compare")
 
 
 def test_a_survey_in_no_series_has_levels_alone():
     alone = Survey("alone", "Alone", Schema([SMOKER]), RandomizedResponse({"smoker": "0.8"}))
     result = asked((alone, reports_of(40, 60)[:, :1]))
-    assert (len(result.levels), result.changes, result.trends) == (2, [], [])
+    assert result.estimates.texts("quantity").levels == ("share",)
+    assert sentences(result) == "This survey belongs to no series."
     assert WAVES not in identified(alone)
     assert WAVES in identified(survey(1))
 
@@ -277,21 +289,22 @@ def test_p_values_hold_together_and_yes_and_no_are_one_test():
     waves = [(survey(w), reports_of(400 + 60 * w, 600, (3, w, 1))) for w in (1, 2, 3)]
     result = asked(*waves, scores={"age": "ranks"})
     tests = {}
-    for each in [*result.changes, *result.trends]:
-        answer = "any" if each.attribute == "smoker" else each.answer
-        tests[each.attribute, answer, getattr(each, "wave", 0)] = each
+    for each in [*rows(result, "change"), *rows(result, "trend")]:
+        answer = "any" if each["question"] == "smoker" else each["answer"]
+        tests[each["question"], answer, each["wave"]] = each
     # Smoking, three ages and their mean, each with two changes and a trend.
     assert len(tests) == 5 * 3
     smallest = 1.0
     ordered = sorted(tests.values(), key=lambda test: test.p_value)
     for rank, each in reversed([*enumerate(ordered, 1)]):
         smallest = min(smallest, each.p_value * len(tests) / rank)
-        assert each.adjusted == pytest.approx(smallest)
-    [first] = [e for e in result.changes if (e.attribute, e.answer, e.wave) == ("smoker", "no", 2)]
-    [second] = [
-        e for e in result.changes if (e.attribute, e.answer, e.wave) == ("smoker", "yes", 2)
-    ]
-    assert first.adjusted == second.adjusted
+        assert each.adjusted_p_value == pytest.approx(smallest)
+    first, second = (
+        result.find("share_change", question="smoker", answer=answer, wave="2")
+        for answer in ("no", "yes")
+    )
+    assert first.adjusted_p_value == second.adjusted_p_value
+    assert result.tests[0].hypotheses == len(tests)
 
 
 def covered(surveys, seed):
@@ -313,27 +326,26 @@ def covered(surveys, seed):
             for wave, people in enumerate(census.lives(rng), 1)
         ]
         result = asked(*sent)
-        every = {"level": result.levels, "change": result.changes, "trend": result.trends}
-        for kind, estimates in every.items():
+        for kind, outcomes_of in held.items():
             outcomes = []
-            for each in estimates:
-                true = levels[:, places[each.attribute, each.answer]]
+            for each in rows(result, kind):
+                true = levels[:, places[each["question"], each["answer"]]]
                 truth = {
-                    "level": lambda t, e: t[e.wave - 1],
-                    "change": lambda t, e: t[e.wave - 1] - t[e.since - 1],
+                    "level": lambda t, e: t[int(e["wave"]) - 1],
+                    "change": lambda t, e: t[int(e["wave"]) - 1] - t[int(e["since"]) - 1],
                     # Waves are equally precise here, but for chance.
                     "trend": lambda t, _: np.polyfit(range(len(t)), t, 1)[0],
                 }[kind](true, each)
                 # A set without a possible share holds no truth.
                 lower, upper = each.interval or (math.inf, -math.inf)
                 outcomes.append(lower <= truth <= upper)
-            held[kind].append(outcomes)
+            outcomes_of.append(outcomes)
         moved = census.SCHEMA.names[census.HOURS]
         false.append(
             any(
-                each.adjusted <= 0.05
-                for each in [*result.changes, *result.trends]
-                if each.attribute != moved
+                each.adjusted_p_value <= 0.05
+                for each in [*rows(result, "change"), *rows(result, "trend")]
+                if each["question"] != moved
             )
         )
     return {kind: np.mean(outcomes) for kind, outcomes in held.items()}, np.mean(false)
@@ -378,14 +390,13 @@ def panel(tmp_path_factory):
 def test_an_analyst_asks_any_wave_and_is_told_of_all(panel):
     analyst = Analyst(panel.url, panel.every, retries=0)
     result = analyst.waves("wave-2", attributes=["smoker"])
-    assert [wave.survey for wave in result.waves] == ["wave-1", "wave-2", "wave-3"]
-    assert [wave.invited for wave in result.waves] == [False, True, False]
+    [compared] = [each for each in result.caveats if each.code == "compared waves"]
+    assert [wave["survey"] for wave in compared.values["waves"]] == ["wave-1", "wave-2", "wave-3"]
     frame = result.to_pandas()
-    assert frame.loc[("share_change", "smoker", "yes", "", "3", "2"), "lower"] > 0.2
-    words = " ".join(WAVES.interpretation(result))
-    assert "“smoker” yes: +" in WAVES.headline(result)
-    assert "Wave 2 took invitations: whoever kept which person got which knows who took part" in (
-        words
+    assert frame.loc[("smoker", "yes", "3", "2", "share_change"), "lower"] > 0.2
+    assert result.headline.startswith("smoker=yes rose from wave 2 to wave 3: change ")
+    assert "Wave 2 took invitations: whoever kept which person got which knows who" in (
+        sentences(result)
     )
 
 
@@ -422,10 +433,10 @@ def test_no_interval_of_waves_ends_outside_of_what_is_possible():
         attributes=["smoker"],
     )
     assert result.contradictions == []
-    most = {"levels": (0, 1), "changes": (-1, 1), "trends": (-0.5, 0.5)}
+    most = {"level": (0, 1), "change": (-1, 1), "trend": (-0.5, 0.5)}
     cut = 0
-    for name, (least, largest) in most.items():
-        for each in getattr(result, name):
+    for kind, (least, largest) in most.items():
+        for each in rows(result, kind):
             lower, upper = each.interval
             assert least <= lower <= upper <= largest
             cut += lower == least or upper == largest
@@ -438,7 +449,7 @@ def test_a_wave_that_no_shares_explain_makes_no_change():
         (survey(1), reports_of(700, 300)), (survey(2), reports_of(880, 120)), attributes=["smoker"]
     )
     assert [each.attributes for each in result.contradictions] == [["smoker"]]
-    for each in [*result.levels, *result.changes]:
+    for each in result.rows:
         assert (each.value, each.interval, each.p_value) == (None, None, None)
         assert (each.reliability, each.undefined) == (
             "not usable",
