@@ -137,7 +137,10 @@ class Counted:
             if any(option.name in names for option in options):
                 names.add(question)
         if isinstance(result, LongResult):
-            return cast(R, without_errors_of(result, names, possible=self._few))
+            # What a query names beside the questions that it lists, each of its rows rests on.
+            said = msgspec.to_builtins(self.question)
+            shared = {*_texts([said[field] for field in said if field != "attributes"])} & names
+            return cast(R, without_errors_of(result, names, possible=self._few, whole=bool(shared)))
         kept: R = without_errors(result, names, possible=self._few)
         return kept
 
@@ -363,7 +366,7 @@ def without_errors(value: Any, names: Collection[str], *, possible: bool) -> Any
 
 
 def without_errors_of(
-    result: LongResult[Any], names: Collection[str], *, possible: bool
+    result: LongResult[Any], names: Collection[str], *, possible: bool, whole: bool
 ) -> LongResult[Any]:
     """Return a result without what rests on questions whose reports no shares explain.
 
@@ -374,6 +377,8 @@ def without_errors_of(
         These questions. Rows about other questions stay.
     possible : bool
         Whether values are those of the closest possible shares; others are left out.
+    whole : bool
+        Whether every row rests on one of these questions, whatever it is about.
     """
     table = result.estimates
     known, about = np.zeros((2, len(table)), dtype=bool)
@@ -386,7 +391,7 @@ def without_errors_of(
             about |= np.array([each in names for each in key.values])
         elif isinstance(key.values, AnswerSets):
             about |= key.values.naming(names)
-    bad = about | ~known
+    bad = about | ~known | whole
     columns = {name: getattr(table, name) for name in table.__struct_fields__}
     for name in NUMBERS:
         if columns[name] is not None and name != "value":

@@ -1,30 +1,34 @@
 """Means, deviations, quantiles and cumulative shares of numbers and of answers in an order."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy
-from halftruth_shared import ParameterError, Survey
-from halftruth_shared.analyses.distribution import (
-    DistributionQuery,
-    DistributionResult,
-    GroupDistribution,
-    OrderedShare,
-    QuantileEstimate,
-)
+from halftruth_shared import Attribute, ParameterError, Survey
+from halftruth_shared.analyses.distribution import DistributionQuery
+from halftruth_shared.columns import Codes
 from halftruth_shared.errors import listing
-from halftruth_shared.results import Quantity
-from halftruth_shared.results.charts import Axis, EstimateChart, Mark, Panel
+from halftruth_shared.results import (
+    QUANTITIES,
+    Block,
+    Caveat,
+    Estimates,
+    Key,
+    Result,
+    Show,
+    Texts,
+    note,
+    warning,
+)
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.estimate import Estimate
-from halftruth_shared.results.wording import number, with_interval
+from halftruth_shared.results.layout import in_words, value_in_words
 from msgspec.structs import replace
+from numpy.typing import ArrayLike
 
 from ..estimation.answers import answered, answers_of
 from ..estimation.association import known_covariance
-from ..estimation.bounds import TOO_SMALL, Array, normal_quantile
+from ..estimation.bounds import Array, normal_quantile
 from ..estimation.distribution import (
     Distribution,
     Moment,
@@ -33,26 +37,27 @@ from ..estimation.distribution import (
     mean_differences,
     scale_of,
 )
-from ..estimation.estimates import estimates
+from ..estimation.estimates import columns
 from ..estimation.intervals import SHARE, deviation_of, mean_of
+from ..estimation.selection import adjusted_p_values
 from . import sentences
-from .base import Analysis, Counted, Grid, errors_naming
-from .deciding import as_selected, count_in_words, decide_each, p_in_words, sign, tested_by
-
-E = TypeVar("E", bound=Estimate)
+from .base import Analysis, Counted, errors_naming
+from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
 
 #: Answers up to which a chart has their cumulative shares, too.
 _FEW_ANSWERS = 12
 
+_TOO_SMALL = "the share of the group is less than five standard errors above zero"
 
-def compute(counted: Counted, query: DistributionQuery) -> DistributionResult:
+
+def compute(counted: Counted, query: DistributionQuery) -> Result[DistributionQuery]:
     """Estimate the distribution of everybody and of each requested group."""
     _check_percentiles(query.percentiles)
     schema = counted.estimator.schema
     attribute = schema.attributes[schema.position(query.attribute, "attribute")]
     scale = scale_of(attribute, query.scores)
     by: list[list[str]] = [[]]
-    groups: list[str | None] = [None]
+    groups: tuple[str, ...] = ()
     if query.groups is not None:
         grouping = schema.attributes[schema.position(query.groups, "groups")]
         if grouping is attribute:
@@ -62,32 +67,164 @@ def compute(counted: Counted, query: DistributionQuery) -> DistributionResult:
                 field="groups",
             )
         by.append([grouping.name])
-        groups += answers_of(grouping)
-    reference = _reference(query, groups[1:])
+        groups = answers_of(grouping)
+    reference = _reference(query, groups)
     of_groups: list[Distribution] = []
-    differences: list[Estimate | None] = [None] * len(groups)
+    rows = _Rows(query, scale, groups)
     for names in by:
         support, covariance = _table(counted, query, [*names, attribute.name])
         of_groups += distributions(support.reshape(-1, support.shape[-1]), covariance)
-        if reference is not None and names:
-            place = groups.index(reference) - 1
-            differences[1:] = _differences(query, scale, support, covariance, place)
-    reports = counted.estimator.table([attribute.name]).reports
-    return DistributionResult(
-        **counted.origin(),
-        query=query,
-        label=attribute.label_in(),
-        ordered=attribute.ordered or len(scale.answers) == 2,
-        answers=list(scale.answers),
-        values=scale.values.tolist(),
-        counted_as=scale.counted_as,
-        bin_error=scale.bin_error,
-        reference=reference,
-        groups=[
-            replace(_group(group, one, scale, query, reports), difference=difference)
-            for group, one, difference in zip(groups, of_groups, differences, strict=True)
-        ],
+    rows.add_moments(of_groups)
+    if reference is not None:
+        rows.add_differences(support, covariance, reference)
+    rows.add_percentiles(of_groups)
+    rows.add_shares(of_groups)
+    base = np.array([each.base for each in of_groups])
+    rows.add(
+        columns(QUANTITIES["people"], counted.estimator.table([attribute.name]).reports * base),
+        group=np.arange(len(base)) - 1,
     )
+    falls = any(each.defined and (each.share < 0).any() for each in of_groups)
+    return counted.result(
+        query, rows.keys(), rows.parts, caveats=[*_caveats(query, attribute, scale, groups, falls)]
+    )
+
+
+class _Rows:
+    """Rows of the result, one quantity after the other; group −1 is everybody."""
+
+    def __init__(self, query: DistributionQuery, scale: Scale, groups: Sequence[str]) -> None:
+        self.query, self.scale, self.groups = query, scale, groups
+        self.z = normal_quantile(1 - query.confidence)
+        self.parts: list[Estimates] = []
+        self.codes: list[dict[str, ArrayLike]] = []
+
+    def add(self, part: Estimates, **codes: ArrayLike) -> None:
+        """Add estimates, each with the codes of its keys."""
+        self.parts.append(part)
+        self.codes.append(codes)
+
+    def keys(self) -> list[Key]:
+        """Return the keys of all rows; those of groups only where there are any."""
+        of_groups = {"kind": "answer", "question": self.query.groups}
+        of_answers = {"kind": "answer", "question": self.query.attribute}
+        group = {"label": self.query.groups, "blank": "everybody", **of_groups}
+        percentiles = [str(each) for each in self.query.percentiles]
+        known: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
+            "group": (self.groups, group),
+            "against": (self.groups, of_groups),
+            "answer": (self.scale.answers, of_answers),
+            "percentile": (percentiles, {"kind": "number"}),
+        }
+        if not self.groups:
+            del known["group"], known["against"]
+        return [
+            Key(name=name, values=Texts(self._codes(name), levels), **fields)
+            for name, (levels, fields) in known.items()
+        ]
+
+    def _codes(self, name: str) -> Codes:
+        pairs = zip(self.codes, self.parts, strict=True)
+        return np.concatenate(
+            [np.broadcast_to(codes.get(name, -1), len(part)) for codes, part in pairs]
+        )
+
+    def add_moments(self, every: Sequence[Distribution]) -> None:
+        """Add the mean and the standard deviation of everybody and of each group."""
+        values, places = self.scale.values, np.arange(len(every)) - 1
+        for of, how in (
+            (mean_of(values), Distribution.mean),
+            (deviation_of(values), Distribution.deviation),
+        ):
+            moments = [how(each, values, self.z) for each in every]
+            value, error, lower, upper = _transposed(moments)
+            error = np.where(np.isfinite(value), error, np.nan)
+            reasons = [
+                None
+                if np.isfinite(moment.value)
+                else "the estimate of the variance is not above 0"
+                if each.defined
+                else _TOO_SMALL
+                for moment, each in zip(moments, every, strict=True)
+            ]
+            self.add(columns(of, value, error, (lower, upper), undefined=reasons), group=places)
+
+    def add_differences(self, support: Array, covariance: Array, reference: int) -> None:
+        """Add the difference of each group's mean from that of the reference."""
+        values = self.scale.values
+        found, errors = mean_differences(support, covariance, values, reference)
+        others = np.delete(np.arange(len(found)), reference)
+        value, error = found[others], errors[others]
+        z = value / np.where(error > 0, error, np.nan)
+        p_value = 2 * scipy.special.ndtr(-np.abs(z))
+        tested = int(np.isfinite(p_value).sum()) or 1
+        part = columns(
+            mean_of(values).contrast("mean_difference", [1, -1]),
+            value,
+            error,
+            (value - self.z * error, value + self.z * error),
+            statistic=z,
+            p_value=p_value,
+            adjusted=adjusted_p_values(p_value, tested),
+            undefined=[_TOO_SMALL if np.isnan(each) else None for each in value],
+        )
+        self.add(part, group=others, against=np.array(reference))
+
+    def add_percentiles(self, every: Sequence[Distribution]) -> None:
+        """Add the percentiles of everybody and of each group."""
+        values, edges = self.scale.values, self.scale.edges
+        places = range(len(self.query.percentiles))
+        rows = [(group, place) for place in places for group in range(len(every))]
+        value, lower, upper = np.full((3, len(rows)), np.nan)
+        for i, (group, place) in enumerate(rows):
+            each, share = every[group], self.query.percentiles[place] / 100
+            if not each.defined:
+                continue
+            found = each.quantile(share, values, self.z, edges)
+            value[i] = found.value
+            if each.known:
+                lower[i], upper[i] = found.lower, found.upper
+        groups, percentiles = np.transpose(rows) if rows else np.empty((2, 0), int)
+        reasons = [None if every[group].defined else _TOO_SMALL for group in groups]
+        self.add(
+            columns(
+                mean_of(values, edges, "percentile"),
+                value,
+                np.nan,
+                (lower, upper),
+                undefined=reasons,
+            ),
+            group=groups - 1,
+            percentile=percentiles,
+        )
+
+    def add_shares(self, every: Sequence[Distribution]) -> None:
+        """Add the shares of each answer, and those of it and the answers before it."""
+        groups = [group for group, each in enumerate(every) if each.defined]
+        known = [every[group] for group in groups]
+        if not known:
+            return
+        count = len(self.scale.answers)
+        # One report determines a cumulative share of 100 %, but no error.
+        unknown = [0.0 if each.known else np.nan for each in known]
+        for of, shares, errors in (
+            (SHARE, [each.share for each in known], [each.standard_error for each in known]),
+            (
+                QUANTITIES["cumulative_share"],
+                [each.cumulative for each in known],
+                [each.cumulative_error for each in known],
+            ),
+        ):
+            value, error = np.ravel(np.transpose(shares)), np.ravel(np.transpose(errors) + unknown)
+            self.add(
+                columns(of, value, error, (value - self.z * error, value + self.z * error)),
+                group=np.tile(groups, count) - 1,
+                answer=np.repeat(np.arange(count), len(known)),
+            )
+
+
+def _transposed(moments: Sequence[Moment]) -> Array:
+    return np.array([[m.value, m.standard_error, m.lower, m.upper] for m in moments]).T
 
 
 def _table(counted: Counted, query: DistributionQuery, names: list[str]) -> tuple[Array, Array]:
@@ -98,36 +235,16 @@ def _table(counted: Counted, query: DistributionQuery, names: list[str]) -> tupl
         return answered(counted.estimator.schema, table.support, covariance, names)
 
 
-def _reference(query: DistributionQuery, groups: Sequence[str | None]) -> str | None:
+def _reference(query: DistributionQuery, groups: Sequence[str]) -> int | None:
     if query.reference is None:
-        return groups[0] if groups else None
+        return 0 if groups else None
     if query.reference not in groups:
         raise ParameterError(
             f"reference: '{query.reference}' is none of the groups; expected one of:"
-            f" {listing([group for group in groups if group])}",
+            f" {listing(groups)}",
             field="reference",
         )
-    return query.reference
-
-
-def _differences(
-    query: DistributionQuery, scale: Scale, support: Array, covariance: Array, reference: int
-) -> Iterator[Estimate | None]:
-    """Difference of each group's mean from that of the reference, which has none."""
-    values, errors = mean_differences(support, covariance, scale.values, reference)
-    lacking = f"one of the groups has a share {TOO_SMALL}"
-    half_widths = normal_quantile(1 - query.confidence) * errors
-    differences = estimates(
-        Estimate,
-        mean_of(scale.values).contrast("mean_difference", [1, -1]),
-        values,
-        errors,
-        (values - half_widths, values + half_widths),
-        p_value=2 * scipy.special.ndtr(-np.abs(values) / np.where(errors > 0, errors, np.nan)),
-        undefined=[lacking if np.isnan(value) else None for value in values],
-    )
-    for place, difference in enumerate(differences):
-        yield None if place == reference else difference
+    return groups.index(query.reference)
 
 
 def _check_percentiles(percentiles: Sequence[int]) -> None:
@@ -137,289 +254,135 @@ def _check_percentiles(percentiles: Sequence[int]) -> None:
         )
 
 
-def _group(
-    group: str | None,
-    distribution: Distribution,
-    scale: Scale,
+def _caveats(
     query: DistributionQuery,
-    reports: int,
-) -> GroupDistribution:
-    base = reports * distribution.base
-    z = normal_quantile(1 - query.confidence)
-    if not distribution.defined:
-        who = "who answered" if group is None else group
-        lacking = f"{who}: the share of everybody is too small, {TOO_SMALL}"
-        return GroupDistribution(
-            group=group,
-            base=base,
-            mean=Estimate(undefined=lacking),
-            deviation=Estimate(undefined=lacking),
-            quantiles=[
-                QuantileEstimate(percentile=p, undefined=lacking) for p in query.percentiles
-            ],
-            answers=[],
-            undefined=lacking,
-        )
-    return GroupDistribution(
-        group=group,
-        base=base,
-        mean=_moment(distribution.mean(scale.values, z), mean_of(scale.values)),
-        deviation=_moment(distribution.deviation(scale.values, z), deviation_of(scale.values)),
-        quantiles=[_quantile(distribution, scale, p, z) for p in query.percentiles],
-        answers=_shares(distribution, scale, z),
-    )
+    attribute: Attribute,
+    scale: Scale,
+    groups: Sequence[str],
+    falls: bool,
+) -> Iterator[Caveat]:
+    """Say what the answers count as, and how percentiles and differences are to be read."""
+    if not attribute.ordered and len(scale.answers) > 2:
+        yield warning("unordered", question=attribute.name)
+    if scale.counted_as in ("scores", "ranks"):
+        scores = dict(zip(scale.answers, scale.values.tolist(), strict=True))
+        kind = scale.counted_as.removesuffix("s")
+        yield note("scores", question=attribute.name, kind=kind, scores=scores)
+    if scale.bin_error:
+        yield note("bin error", error=scale.bin_error)
+    if scale.counted_as == "middles":
+        yield note("interpolated")
+    if falls:
+        yield note("falling")
+    if groups:
+        yield note("overlap")
+    if len(groups) > 2:
+        yield note("adjusted", rate=1 - query.confidence, what="difference")
 
 
-def _moment(moment: Moment, of: Quantity) -> Estimate:
-    if np.isnan(moment.value):
-        return Estimate(undefined="the estimate of the variance is not above 0")
-    ends = (moment.lower, moment.upper)
-    return next(estimates(Estimate, of, moment.value, moment.standard_error, ends))
-
-
-def _quantile(
-    distribution: Distribution, scale: Scale, percentile: int, z: float
-) -> QuantileEstimate:
-    one = distribution.quantile(percentile / 100, scale.values, z, scale.edges)
-    answers = (scale.answers[one.first], scale.answers[one.last])
-    return next(
-        estimates(
-            QuantileEstimate,
-            mean_of(scale.values, scale.edges),
-            one.value,
-            np.nan,
-            (one.lower, one.upper) if distribution.known else (np.nan, np.nan),
-            percentile=[percentile],
-            answer=[scale.answers[one.answer]],
-            answers=[answers if distribution.known else None],
-        )
-    )
-
-
-def _shares(distribution: Distribution, scale: Scale, z: float) -> list[OrderedShare]:
-    unknown = 0.0 if distribution.known else np.nan
-
-    def of(kind: type[E], shares: Array, errors: Array, **fields: Any) -> Iterator[E]:
-        errors = errors + unknown
-        ends = (shares - z * errors, shares + z * errors)
-        return estimates(kind, SHARE, shares, errors, ends, **fields)
-
-    cumulative = [*of(Estimate, distribution.cumulative, distribution.cumulative_error)]
+def layout(result: Result[DistributionQuery]) -> list[Block]:
+    """Arrange the shares of answers as a histogram; of groups first their means, compared."""
+    query, about = result.query, sentences.quoted(result.query.attribute)
+    mean = Show(quantity="mean", label=_mean(result))
+    deviation, people = Show(quantity="deviation", drawn=False), Show(quantity="people")
+    numbers = any(each.code == "interpolated" for each in result.caveats)
+    # The last cumulative share is 100 % of every group.
+    few = len(set(result.key("answer").values)) <= _FEW_ANSWERS
+    names = _answers(result)
+    label = "answer" if names else "number"
+    percentiles = [Show(quantity="percentile", label=label, names=names)]
+    shares = [Show(quantity="share"), Show(quantity="cumulative_share", drawn=few)]
+    if query.groups is None:
+        return [
+            Block(title=f"Shares · {about}", lines=["answer"], shows=shares, picture="bars"),
+            Block(title="Summary", shows=[mean, deviation, people], stacked=True),
+            Block(title="Percentiles", lines=["percentile"], shows=percentiles),
+        ]
+    differences = result.places("mean_difference")
+    summary = [Show(quantity="people", parts=["value"], drawn=False)]
+    summary += [replace(each, parts=["estimate"]) for each in (mean, deviation)]
+    if len(differences):
+        p = "adjusted_p_value" if len(differences) > 1 else "p_value"
+        against = result.rows[int(differences[0])]["against"]
+        label = f"difference of means from {against}"
+        summary.append(Show(quantity="mean_difference", label=label, parts=["estimate", p]))
     return [
-        *of(
-            OrderedShare,
-            distribution.share,
-            distribution.standard_error,
-            answer=scale.answers,
-            cumulative=cumulative,
-        )
-    ]
-
-
-def grid(result: DistributionResult) -> Grid:
-    """Numbers of each group, then its shares; percentiles with their answer and its interval."""
-    others = {"base": "people, about", "answer": "answer there", "answer_from": "from answer"}
-    return sentences.estimates_grid(result, {**others, "answer_to": "to answer"})
-
-
-def _named(group: GroupDistribution) -> str:
-    return "everybody" if group.group is None else group.group
-
-
-def _percentile(quantile: QuantileEstimate) -> str:
-    return (
-        "median"
-        if quantile.percentile == 50
-        else f"{number(quantile.percentile)}{_th(quantile)} percentile"
-    )
-
-
-def _th(quantile: QuantileEstimate) -> str:
-    tens, ones = divmod(quantile.percentile, 10)
-    return "th" if tens == 1 else {1: "st", 2: "nd", 3: "rd"}.get(ones, "th")
-
-
-def chart(result: DistributionResult) -> EstimateChart:
-    """Shares as a histogram or, of groups, their means, quantiles and cumulative shares."""
-    level = sentences.level(result.query.confidence)
-    if result.query.groups is None:
-        return _histogram(result, level)
-    unit = Axis(_unit(result))
-    panels = [Panel(unit, tuple(_row(g, g.mean) for g in result.groups), "Mean")]
-    if result.counted_as == "middles":
-        for i, quantile in enumerate(result.groups[0].quantiles):
-            name, rows = _percentile(quantile), (_row(g, g.quantiles[i]) for g in result.groups)
-            panels.append(Panel(unit, tuple(rows), f"{name[0].upper()}{name[1:]}"))
-    elif len(result.answers) <= _FEW_ANSWERS:
-        shares = Axis("share of the group", shares=True)
-        panels += [
-            Panel(shares, tuple(_up_to(g, i) for g in result.groups), f"Up to “{answer}”")
-            for i, answer in enumerate(result.answers[:-1])
-        ]
-    rows_shown = [row for panel in panels for row in panel.rows]
-    return EstimateChart(
-        title=sentences.title(result, *_about(result)),
-        notes=(*sentences.notes(result, rows_shown), *warnings(result), *_counted_as(result)),
-        panels=tuple(panels),
-    )
-
-
-def _about(result: DistributionResult) -> list[str]:
-    groups = result.query.groups
-    by = [] if groups is None else [f"by {sentences.quoted(groups)}"]
-    return [result.query.attribute, *by]
-
-
-def _row(group: GroupDistribution, mean: Estimate) -> Mark:
-    return sentences.drawn(_named(group), mean)
-
-
-def _up_to(group: GroupDistribution, i: int) -> Mark:
-    if group.undefined:
-        return Mark(_named(group), reason=group.undefined)
-    return _row(group, group.answers[i].cumulative)
-
-
-def _histogram(result: DistributionResult, level: str) -> EstimateChart:
-    [everybody] = result.groups
-    bars = [sentences.drawn(answer.answer, answer) for answer in everybody.answers]
-    axis = Axis("share of those who answered", shares=True)
-    panels = [Panel(axis, tuple(bars), "Share")]
-    if len(bars) <= _FEW_ANSWERS:
-        rising = [
-            sentences.drawn(_upto(result, answer.answer), answer.cumulative)
-            for answer in everybody.answers[:-1]
-        ]
-        panels.append(Panel(axis, tuple(rising), "Cumulative share"))
-    return EstimateChart(
-        title=sentences.title(result, *_about(result)),
-        notes=(
-            *sentences.notes(result, bars),
-            *warnings(result),
-            *sentences.negative(bars),
-            *_counted_as(result),
+        Block(
+            title=f"Means · {about} by {sentences.quoted(query.groups)}",
+            lines=["group"],
+            shows=summary,
+            picture="dots",
         ),
-        panels=tuple(panels),
-        bars=True,
-    )
-
-
-def _upto(result: DistributionResult, answer: str) -> str:
-    return f"{answer} and below" if result.counted_as == "middles" else f"up to “{answer}”"
-
-
-def _unit(result: DistributionResult) -> str:
-    return {"middles": "number", "numbers": "number", "scores": "score", "ranks": "rank"}[
-        result.counted_as
+        Block(
+            title="Percentiles",
+            lines=["percentile", "group"],
+            panels=1,
+            shows=percentiles,
+            picture="dots" if numbers else None,
+        ),
+        Block(
+            title="Shares of each group",
+            lines=["answer", "group"],
+            panels=1,
+            shows=[shares[0], replace(shares[1], drawn=False)],
+            picture="dots" if few and not numbers else None,
+        ),
     ]
 
 
-def decide(result: DistributionResult) -> tuple[list[Test], list[Claim]]:
+def _answers(result: Result[DistributionQuery]) -> dict[str, str]:
+    """Return the answer of each rank or score; nothing where these are numbers themselves."""
+    scores = [each.values["scores"] for each in result.caveats if each.code == "scores"]
+    return {str(float(score)): answer for each in scores for answer, score in each.items()}
+
+
+def _mean(result: Result[DistributionQuery]) -> str:
+    """Name the mean by what the answers count as."""
+    kinds = [each.values["kind"] for each in result.caveats if each.code == "scores"]
+    return f"mean {next(iter(kinds), 'number')}"
+
+
+def decide(result: Result[DistributionQuery]) -> tuple[list[Test], list[Claim]]:
     """The mean of everybody, and which means of groups differ from that of the reference."""
-    places = {id(each): i for i, (_, each, _) in enumerate(result.estimates())}
-    everybody = result.groups[0]
-    medians = [q for q in everybody.quantiles if q.percentile == 50 and q.undefined is None]
-    rows = [places[id(each)] for each in (everybody.mean, *medians)]
-    claims = [Claim(kind="estimate", rows=rows)]
-    differences = [each.difference for each in result.groups if each.difference is not None]
-    if not differences:
+    everybody = {} if result.query.groups is None else {"group": None}
+    medians = [
+        int(place)
+        for place in result.places("percentile", percentile="50", **everybody)
+        if result.rows[int(place)].undefined is None
+    ]
+    mean = int(result.places("mean", **everybody)[0])
+    claims = [Claim(kind="estimate", rows=[mean, *medians])]
+    differences = result.places("mean_difference")
+    if not len(differences):
         return [], claims
-    tests, found = decide_each(
-        "different",
-        [(places[id(each)], each) for each in differences],
-        name="Wald",
-        rate=1 - result.query.confidence,
-        direction=lambda i: sign(differences[i].value),
+    tests, found = decide_rows(
+        result, "different", differences, name="Wald", rate=1 - result.query.confidence
     )
     return tests, [*found, *claims]
 
 
-def state(result: DistributionResult, claim: Claim) -> str:
+def state(result: Result[DistributionQuery], claim: Claim) -> str:
     """State a mean, or how the mean of a group differs from that of the reference."""
-    about, what = sentences.quoted(result.query.attribute), f"mean {_unit(result)}"
+    about, what = sentences.quoted(result.query.attribute), _mean(result)
     if claim.kind == "untested":
         return f"Whether groups differ in {about} cannot be tested with these reports."
     if claim.by_rate:
         return count_in_words(claim, "differences of means")
     if claim.kind == "estimate":
-        everybody = result.groups[0]
-        middle = "".join(
-            f", median {q.answer}"
-            for q in everybody.quantiles
-            if len(claim.rows) > 1 and q.percentile == 50
-        )
-        return f"{about}: {what} {with_interval(everybody.mean)} of everybody{middle}."
-    p = p_in_words(tested_by(result, claim))
+        mean, *medians = (result.rows[place] for place in claim.rows)
+        names = _answers(result)
+        middle = "".join(f", median {value_in_words(each, names)}" for each in medians)
+        return f"{about}: {what} {in_words(mean)} of everybody{middle}."
+    p, each = p_in_words(tested_by(result, claim)), result.rows[claim.rows[0]]
     if claim.kind == "none found":
         return f"No significant difference in the {what} of {about} ({p})."
-    (_, name, _), difference, _ = next(islice(result.estimates(), claim.rows[0], None))
-    [group] = [each for each in result.groups if each.group == name]
+    group = each["group"]
     than = {None: "unlike", "more": "larger than", "less": "smaller than"}[claim.direction]
-    said = with_interval(as_selected(difference, claim))
     return (
-        f"{about}: the {what} of {name} is {than} that of {result.reference}: difference"
-        f" {said}, {p}; {with_interval(group.mean)} of {name}."
+        f"{about}: the {what} of {group} is {than} that of {each['against']}: difference"
+        f" {in_words(as_selected(each, claim))}, {p};"
+        f" {in_words(result.find('mean', group=group))} of {group}."
     )
-
-
-def warnings(result: DistributionResult) -> list[str]:
-    """Warn of estimates that are undefined, too uncertain or without an order."""
-    lines = []
-    if not result.ordered:
-        lines.append(
-            f"The survey does not say that the answers to “{result.query.attribute}” are in an"
-            " order; they are taken in that of the survey."
-        )
-    named: list[tuple[str, Estimate]] = [
-        (f"{name} of {_named(group)}", one)
-        for group in result.groups
-        for name, one in (
-            ("mean", group.mean),
-            ("standard deviation", group.deviation),
-            *((_percentile(quantile), quantile) for quantile in group.quantiles),
-        )
-    ]
-    return [*lines, *sentences.undefined(named), *sentences.too_uncertain(named)]
-
-
-def _counted_as(result: DistributionResult) -> list[str]:
-    """Describe the scores."""
-    if result.counted_as == "middles":
-        if not result.bin_error:
-            return []
-        error = number(result.bin_error)
-        return [
-            "Numbers are known by their bins, of which each counts as its middle: means and"
-            f" standard deviations are off by at most {error} for that, besides their intervals."
-        ]
-    if result.counted_as == "numbers":
-        return []
-    pairs = zip(result.answers, result.values, strict=True)
-    listed = ", ".join(f"{answer} as {number(one)}" for answer, one in pairs)
-    return [f"The answers count: {listed}."]
-
-
-def interpretation(result: DistributionResult) -> list[str]:
-    """Interpret scores, bases of shares, and quantiles."""
-    lines = _counted_as(result)
-    if result.counted_as == "middles":
-        lines.append(
-            "Percentiles are interpolated within their bin. The true percentile lies in these bins,"
-            " however numbers are spread in them."
-        )
-    if any(
-        g.undefined is None and any((a.value or 0) < 0 for a in g.answers) for g in result.groups
-    ):
-        lines.append(
-            "Where cumulative shares fall, because an estimate is below 0, percentiles are those of"
-            " shares that grow."
-        )
-    if result.query.groups is not None:
-        lines.append(
-            "Judge by the differences and the p-value of the headline, not by whether intervals of"
-            " means overlap."
-        )
-    return lines
 
 
 def start(survey: Survey) -> DistributionQuery:
@@ -436,12 +399,9 @@ ANALYSIS = Analysis(
     title="Means and percentiles",
     compute=compute,
     start=start,
-    grid=grid,
+    layout=layout,
     decide=decide,
     state=state,
-    chart=chart,
-    warnings=warnings,
-    interpretation=interpretation,
     place="Overview",
     order=28,
 )

@@ -16,13 +16,15 @@ class Show(Message, frozen=True, kw_only=True):
 
     `parts` are *value*, *interval*, *estimate* (both in one cell, with a mark where it is
     significant), *standard_error*, *statistic*, *p_value*, *adjusted_p_value*, *decision*, or names
-    of keys. `drawn` is whether a chart shows it, too.
+    of keys. `drawn` is whether a chart shows it, too, and `names` what people call some values, as
+    the answer of each rank.
     """
 
     quantity: str
     parts: list[str] = field(default_factory=lambda: ["value", "interval"])
     label: str = ""
     drawn: bool = True
+    names: dict[str, str] = field(default_factory=dict)
 
     @property
     def of(self) -> Quantity:

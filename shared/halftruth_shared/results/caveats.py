@@ -149,6 +149,12 @@ def _equality(by_model: bool) -> str:
     )
 
 
+def _scores(question: str, kind: str, scores: Mapping[str, float]) -> str:
+    """Word what the answers to a question count as."""
+    each = ", ".join(f"{answer} {number(score)}" for answer, score in scores.items())
+    return f"The answers to {quoted(question)} count as {kind}s: {each}."
+
+
 def _effective(reports: float) -> str:
     return f"As precise as {number(reports, 0)} answers without perturbation would be."
 
@@ -220,6 +226,26 @@ WORDS: Mapping[str, Words] = {
     "left out": lambda count: (
         f"Left out: {number(count, 0)} rule{'' if count == 1 else 's'} whose support is not"
         " significantly above zero; include_uncertain gives them, too."
+    ),
+    "unordered": lambda question: (
+        f"The survey does not say that the answers to {quoted(question)} are in an order; they are"
+        " taken in that of the survey."
+    ),
+    "scores": _scores,
+    "bin error": lambda error: (
+        "Numbers are known by their bins, of which each counts as its middle: means and standard"
+        f" deviations are off by at most {number(error)} for that, besides their intervals."
+    ),
+    "interpolated": lambda: (
+        "Percentiles are interpolated within their bin; the bins in which an interval begins and"
+        " ends are right however numbers are spread in them."
+    ),
+    "falling": lambda: (
+        "Where cumulative shares fall, because an estimate is below 0, percentiles are those of"
+        " shares that grow."
+    ),
+    "overlap": lambda: (
+        "Judge by the differences and their p-values, not by whether intervals of means overlap."
     ),
     "near zero": lambda: "The support of the rule is not significantly above zero.",
     "sides": lambda: "Measures take each side of a rule as present where all of its items hold.",

@@ -5,7 +5,7 @@ which key is spread over columns, and which quantities stand side by side. An an
 or chart of its own.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,8 +22,8 @@ from .quantities import Quantity, quantity
 from .wording import (
     estimate_in_words,
     interval_in_words,
+    judged,
     number,
-    number_in_words,
     p_value,
     percent,
     value,
@@ -84,11 +84,6 @@ class Grid:
     rows: Sequence[Sequence[Any]]
 
 
-def text_of(value: Any) -> str:
-    """Return the value of a key as a text, empty where there is none."""
-    return key_text(value) or ""
-
-
 class Arranged:
     """Rows of a result arranged in a block.
 
@@ -140,7 +135,7 @@ class Arranged:
         texts = [
             f"{key.title} {text}" if key.kind == "number" and text else text
             for key in chosen
-            for text in [text_of(key.values[place])]
+            for text in [key.text(place)]
         ]
         return (" → " if sides else ", ").join(filter(None, texts))
 
@@ -182,23 +177,23 @@ def grid(result: LongTable[Any], block: Block) -> Grid:
         if (arranged.places[:, j, i] >= 0).any()
     ]
     for j, _, show, chosen in shown:
-        over = "" if across is None else text_of(across.values[int(arranged.columns[j])])
+        over = "" if across is None else across.text(int(arranged.columns[j]))
         header += [_heading(result, block, show, part, over) for part in chosen]
 
     def line(i: int) -> list[Cell]:
         cells = []
         for j, key in enumerate(arranged.lines):
-            text = text_of(key.values[int(arranged.first[i])])
+            text = key.text(int(arranged.first[i]))
             repeated = (
                 not j
                 and i > 0
                 and len(arranged.lines) > 1
-                and text == text_of(key.values[int(arranged.first[i - 1])])
+                and text == key.text(int(arranged.first[i - 1]))
             )
             cells.append(Cell("", above=text) if repeated else Cell(text, _as_number(text)))
-        for column, place, _, chosen in shown:
+        for column, place, show, chosen in shown:
             row = arranged.row(i, column, place)
-            cells += [_cell(result, row, part) for part in chosen]
+            cells += [_cell(result, row, part, show.names) for part in chosen]
         return cells
 
     return Grid(header, Lines(line, len(arranged.first)))
@@ -238,22 +233,25 @@ def scaled(row: Row, of: Quantity) -> Row:
     )
 
 
-def value_in_words(row: Row, *, judged: bool = True) -> str:
-    """Write the value of an estimate, with its reliability where it is not usable."""
+def value_in_words(row: Row, names: Mapping[str, str] | None = None) -> str:
+    """Write the value of an estimate, or its name, with its reliability if it is not usable."""
     of = quantity(row.quantity)
     if of.style == "count":
         return "" if row.value is None else number(row.value, 0)
     if row.value is None:
         return row.undefined or "undefined"
-    words = estimate_in_words if judged else number_in_words
-    return words(scaled(row, of), as_share=of.style == "share")
+    if names:
+        return judged(names[str(row.value)], row.reliability)
+    return estimate_in_words(scaled(row, of), as_share=of.style == "share")
 
 
-def set_in_words(row: Row) -> str:
-    """Write the confidence set of an estimate."""
+def set_in_words(row: Row, names: Mapping[str, str] | None = None) -> str:
+    """Write the confidence set of an estimate, or the names of its ends."""
     of = quantity(row.quantity)
-    if of.style == "count" and row.ends is not None:
-        return " to ".join(number(end, 0) for end in row.ends)
+    if names and row.ends is not None:
+        return " to ".join(names[str(end)] for end in row.ends)
+    if of.style == "count":
+        return " to ".join(number(end, 0) for end in row.ends or ())
     return interval_in_words(scaled(row, of), as_share=of.style == "share")
 
 
@@ -269,15 +267,17 @@ def in_words(row: Row) -> str:
     return with_interval(scaled(row, of), as_share=of.style == "share") + unit
 
 
-def _cell(result: LongTable[Any], row: Row | None, part: str) -> Cell:
+def _cell(
+    result: LongTable[Any], row: Row | None, part: str, names: Mapping[str, str] | None = None
+) -> Cell:
     if row is None:
         return Cell("")
     of = quantity(row.quantity)
     usable = row.value if row.reliability != "not usable" or of.style == "count" else None
     if part == "value":
-        return Cell(value_in_words(row), usable)
+        return Cell(value_in_words(row, names), usable)
     if part == "interval":
-        return Cell(set_in_words(row), row.interval[0] if row.interval else None)
+        return Cell(set_in_words(row, names), row.interval[0] if row.interval else None)
     if part == "estimate":
         return Cell(in_words(row) + _mark(result, row), usable)
     if part in ("p_value", "adjusted_p_value"):
@@ -290,7 +290,7 @@ def _cell(result: LongTable[Any], row: Row | None, part: str) -> Cell:
         return Cell("" if some is None else value(some, None), some)
     if part == "decision":
         return Cell(decision(result, row))
-    text = text_of(row.keys[part])
+    text = key_text(row.keys[part]) or ""
     return Cell(text, _as_number(text))
 
 
@@ -405,7 +405,7 @@ def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
             row = arranged.row(i, j, place)
             if row is None:
                 continue
-            over = "" if arranged.across is None else text_of(arranged.across.values[column])
+            over = "" if arranged.across is None else arranged.across.text(column)
             label = ", ".join(filter(None, [arranged.name(i, names), over]))
             head = arranged.name(i, heads)
             drawn = mark(result, label or of.title, row)
@@ -421,7 +421,7 @@ def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
 
 def _heat_map(arranged: Arranged, title: str) -> HeatMap:
     across = arranged.across
-    columns = () if across is None else tuple(text_of(across.values[c]) for c in arranged.columns)
+    columns = () if across is None else tuple(map(across.text, arranged.columns.tolist()))
     rows = tuple(arranged.name(i) for i in range(len(arranged.first)))
     cells = []
     for i, label in enumerate(rows):

@@ -34,19 +34,25 @@ class Key(Message, frozen=True, kw_only=True):
     """Column that identifies estimates.
 
     The values of a key of *answers* belong to `question`, or where that is null to the question
-    that the row has in its key of *questions*. `label` is its name for people.
+    that the row has in its key of *questions*. `label` is its name for people, and `blank` what
+    they read where a row has no value.
     """
 
     name: str
     kind: KeyKind = "text"
     question: str | None = None
     label: str = ""
+    blank: str = ""
     values: Column
 
     @property
     def title(self) -> str:
         """Name for people."""
         return self.label or self.name.replace("_", " ")
+
+    def text(self, row: int) -> str:
+        """Return the value in a row for people."""
+        return key_text(self.values[row]) or self.blank
 
 
 class Estimates(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False):

@@ -178,10 +178,12 @@ def _names(result: LongTable[Any], rows: Sequence[int]) -> list[str]:
             if place not in wanted:
                 continue
             wanted.discard(place)
-            over = arranged.across and arranged.across.values[int(arranged.columns[column])]
+            over = arranged.across and arranged.across.text(int(arranged.columns[column]))
             # Where quantities stand below each other, the line has the name already.
-            several = arranged.places.shape[2] > 1
-            what = quantity(block.shows[show].quantity).title if several else ""
+            several = len(result.layout) > 1 or len(block.shows) > 1
+            name = block.shows[show].quantity
+            named = block.stacked or any(key.name == name for key in arranged.lines)
+            what = quantity(name).title if several and not named else ""
             about = ", ".join(filter(None, [arranged.name(line), over or ""]))
             names.append(f"{what} of {about}" if what and about else about or what)
     return names

@@ -17,7 +17,7 @@ from halftruth_shared import Attribute, DistortionMatrices, HalftruthError, Sche
 from halftruth_shared.analyses.base import Group
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.crosstab import CrosstabQuery
-from halftruth_shared.analyses.distribution import DistributionQuery, QuantileEstimate
+from halftruth_shared.analyses.distribution import DistributionQuery
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.overview import OverviewQuery
@@ -148,9 +148,9 @@ def possible(estimate, path, result):
         return -1, 1
     if field == "people":
         return 0, result.reports
-    if field in ("mean", "deviation", "difference") or isinstance(estimate, QuantileEstimate):
-        low, high = min(result.values), max(result.values)
-        of = {"deviation": (0, (high - low) / 2), "difference": (low - high, high - low)}
+    if field in ("mean", "percentile", "deviation", "mean_difference"):
+        low, high = 0, 20
+        of = {"deviation": (0, (high - low) / 2), "mean_difference": (low - high, high - low)}
         return of.get(field, (low, high))
     return 0, 1
 
@@ -185,8 +185,9 @@ def rests_on(path, estimate):
     """Whether an estimate says that it is about other questions than the first."""
     for part in [*(part for part, _ in path), estimate]:
         if isinstance(part, Result):
-            questions = {key.question for key in part.keys if estimate[key.name] is not None}
-            return "cheats" in questions or not questions
+            # Lists are of all questions; all else is about those that were asked about.
+            asked = json.dumps(msgspec.to_builtins(part.query))
+            return "cheats" in f"{asked} {estimate.keys}"
         said = msgspec.to_builtins(part)
         about = [said.get(name) for name in ("attribute", "items", "antecedent", "row")]
         about += [said.get(name) for name in ("consequent", "column")]

@@ -18,6 +18,7 @@ from halftruth_shared import (
 from halftruth_shared.analyses.distribution import DistributionQuery
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.number import NumberRange
+from halftruth_shared.results.presentation import present
 from respondents import answers, codes_of, estimators
 from scipy.optimize import approx_fprime
 from sources import counts_of, source_of
@@ -66,6 +67,16 @@ def asked_of(survey, reports, **query):
     return DISTRIBUTION.compute(source_of(survey, reports), DistributionQuery(**query))
 
 
+def found_of(result, quantity, **keys):
+    """Return the rows of a quantity with these keys, and their values."""
+    rows = [result.rows[place] for place in result.places(quantity, **keys)]
+    return rows, [row.value for row in rows]
+
+
+def caveat(result, code):
+    return next((each.values for each in result.caveats if each.code == code), None)
+
+
 def unperturbed(asked, **query):
     return asked_of(UNPERTURBED, codes_of(asked, OPEN), **query)
 
@@ -92,41 +103,49 @@ def truths(hours, asked):
 def test_without_perturbation_all_is_that_of_the_records():
     hours, asked = people()
     result = unperturbed(asked, attribute="hours", groups="sex")
-    assert [found.group for found in result.groups] == [None, "female", "male"]
-    every = zip(result.groups, groups_of(hours, asked), truths(hours, asked), strict=True)
-    for found, (raw, middles), (expected, of_hours) in every:
+    groups = [None, "female", "male"]
+    assert [row["group"] for row in found_of(result, "mean")[0]] == groups
+    every = zip(groups, groups_of(hours, asked), truths(hours, asked), strict=True)
+    for group, (raw, middles), (expected, of_hours) in every:
         mean, deviation, *inside = expected
-        assert found.base == pytest.approx(len(raw))
-        assert found.mean.value == pytest.approx(mean)
+        assert result.find("people", group=group).value == pytest.approx(len(raw))
+        found = result.find("mean", group=group)
+        assert found.value == pytest.approx(mean)
         # As pandas has it, but for the reports that are counted less one.
-        assert found.mean.standard_error == pytest.approx(middles.sem(), rel=1e-3)
-        assert found.deviation.value == pytest.approx(deviation, rel=1e-3)
-        assert [q.value for q in found.quantiles] == pytest.approx(inside)
-        assert [q.answer for q in found.quantiles] == [f"{h // 10}0 to {h // 10}9".replace(
-            "00 to 09", "0 to 9") for h in of_hours]  # fmt: skip
+        assert found.standard_error == pytest.approx(middles.sem(), rel=1e-3)
+        assert result.find("deviation", group=group).value == pytest.approx(deviation, rel=1e-3)
+        values = found_of(result, "percentile", group=group)[1]
+        assert values == pytest.approx(inside)
+        # The bin that a percentile is in is that of the hours, whatever they are within bins.
+        assert np.digitize(values, EDGES).tolist() == np.digitize(of_hours, EDGES).tolist()
         counts, _ = np.histogram(raw, EDGES)
-        assert [a.value for a in found.answers] == pytest.approx(counts / len(raw))
+        assert found_of(result, "share", group=group)[1] == pytest.approx(counts / len(raw))
         upto = counts.cumsum() / len(raw)
-        assert [a.cumulative.value for a in found.answers] == pytest.approx(upto)
-        errors = [a.cumulative.standard_error for a in found.answers]
+        cumulative, values = found_of(result, "cumulative_share", group=group)
+        assert values == pytest.approx(upto)
+        errors = [row.standard_error for row in cumulative]
         assert errors == pytest.approx(np.sqrt(upto * (1 - upto) / len(raw)), rel=1e-2, abs=1e-9)
 
 
 def test_ordered_answers_count_as_ranks_or_scores():
     _, asked = people()
     ranks = asked["content"].cat.codes + 1
-    [found] = unperturbed(asked, attribute="content").groups
-    assert found.mean.value == pytest.approx(ranks.mean())
-    median = found.quantiles[1]
-    assert (median.answer, median.value) == ("middling", ranks.median())
+    found = unperturbed(asked, attribute="content")
+    assert found.find("mean").value == pytest.approx(ranks.mean())
+    median = found.find("percentile", percentile="50")
+    assert median.value == ranks.median()
+    assert found.headline.endswith("of everybody, median middling.")
+    [table] = [part.grid for part in present(found).parts if part.title == "Percentiles"]
+    assert [str(cell) for cell in table.rows[1]] == ["50", "middling", "middling to middling"]
     scored = unperturbed(asked, attribute="content", scores={"content": "0,10,50"})
-    assert scored.counted_as == "scores"
+    assert caveat(scored, "scores")["scores"] == {"low": 0, "middling": 10, "high": 50}
     scores = ranks.map({1: 0.0, 2: 10.0, 3: 50.0})
-    assert scored.groups[0].mean.value == pytest.approx(scores.mean())
-    assert scored.groups[0].deviation.value == pytest.approx(scores.std(ddof=0), rel=1e-3)
+    assert scored.find("mean").value == pytest.approx(scores.mean())
+    assert scored.find("deviation").value == pytest.approx(scores.std(ddof=0), rel=1e-3)
     # Ranks of numbers, where one wants them.
     ranked = unperturbed(asked, attribute="hours", scores={"hours": "ranks"})
-    assert (ranked.counted_as, ranked.bin_error, ranked.values[:2]) == ("ranks", None, [1, 2])
+    assert caveat(ranked, "scores")["kind"] == "rank"
+    assert caveat(ranked, "bin error") is None
 
 
 @pytest.mark.nightly
@@ -145,15 +164,19 @@ def test_intervals_hold_the_truth_as_often_as_they_say(kind):
             # There are no intervals. That test has a level of 1 %.
             contradicted += 1
             continue
-        numbers = [[g.mean, g.deviation, *g.quantiles] for g in result.groups]
+        numbers = [
+            [*(result.find(name, group=g) for name in ("mean", "deviation")),
+             *found_of(result, "percentile", group=g)[0]]
+            for g in (None, "female", "male")
+        ]  # fmt: skip
         values = np.array([[one.value for one in row] for row in numbers])
         ends = np.array([[one.interval for one in row] for row in numbers])
         errors.append(values - expected)
         holds.append((ends[..., 0] <= expected) & (np.array(expected) <= ends[..., 1]))
         bins_hold.append([
-            [float(q.answers[0].split()[0]) <= h <= float(q.answers[1].split()[-1])
-             for q, h in zip(g.quantiles, truth, strict=True)]
-            for g, truth in zip(result.groups, of_hours, strict=True)
+            [EDGES[q.interval[0] >= EDGES][-1] <= h <= EDGES[q.interval[1] <= EDGES][0]
+             for q, h in zip(quantiles, truth, strict=True)]
+            for (_, _, *quantiles), truth in zip(numbers, of_hours, strict=True)
         ])  # fmt: skip
     assert contradicted <= 10
     errors = np.array(errors)
@@ -180,13 +203,13 @@ def test_bins_cost_no_more_than_is_said(whole):
         within = rng.random(200) < 0.5 if place == 0.3 else np.full(200, place)
         numbers = lowest[codes] + within * (step - 1 if whole else step * 0.999)
         result = asked_of(survey, codes[:, None], attribute="age")
-        [found] = result.groups
-        assert result.bin_error == (4.5 if whole else 1.25)
-        assert abs(found.mean.value - numbers.mean()) <= result.bin_error
-        assert abs(found.deviation.value - numbers.std()) <= result.bin_error + 0.1
+        mean, error = result.find("mean").value, caveat(result, "bin error")["error"]
+        assert error == (4.5 if whole else 1.25)
+        assert abs(mean - numbers.mean()) <= error
+        assert abs(result.find("deviation").value - numbers.std()) <= error + 0.1
         if place == 1.0:
-            assert numbers.mean() - found.mean.value > 0.99 * result.bin_error
-        assert f"by at most {result.bin_error:g}" in " ".join(DISTRIBUTION.interpretation(result))
+            assert numbers.mean() - mean > 0.99 * error
+        assert any(f"by at most {error:g}" in said for said in present(result).notes)
 
 
 def test_a_group_that_may_be_empty_has_no_numbers_and_says_so():
@@ -194,25 +217,26 @@ def test_a_group_that_may_be_empty_has_no_numbers_and_says_so():
     survey = SURVEYS["gamma-diagonal"]
     [estimator] = estimators(survey, asked, surveys=1)
     result = asked_of(survey, estimator.counts, attribute="hours", groups="content")
-    lacking = [found for found in result.groups if found.undefined]
+    lacking = [row for row in found_of(result, "mean")[0] if row.undefined]
     assert lacking
-    for found in lacking:
-        assert found.mean.value is found.quantiles[0].value is None
-        assert found.answers == []
-        assert found.mean.reliability == "not usable"
-    reasons = {row[3] for row in DISTRIBUTION.grid(result).rows}
-    assert {found.undefined for found in lacking} <= reasons
-    assert "Undefined, as" in " ".join(DISTRIBUTION.warnings(result))
+    for mean in lacking:
+        assert mean.value is mean.standard_error is mean.interval is None
+        assert mean.reliability == "not usable"
+        assert set(found_of(result, "percentile", group=mean["group"])[1]) == {None}
+        assert not len(result.places("share", group=mean["group"]))
+        reason = "the share of the group is less than five standard errors above zero"
+        assert mean.undefined == reason
+        assert reason in [str(row[2]) for row in DISTRIBUTION.grid(result).rows]
+        assert any(f"Undefined, as {reason}: " in said for said in present(result).warnings)
     assert "undefined: " in to_svg(DISTRIBUTION.chart(result))
-    rows = [row for row in result.rows() if row[0] == "mean" and row[1] == lacking[-1].group]
-    assert rows[0][3:5] == (None, None)
 
 
 def test_one_report_shows_no_error():
-    [found] = asked_of(UNPERTURBED, np.array([[2, 0, 1]]), attribute="hours").groups
-    assert (found.mean.value, found.mean.interval) == (24.5, None)
-    assert (found.quantiles[1].answer, found.quantiles[1].interval) == ("20 to 29", None)
-    assert found.mean.reliability == "not usable"
+    found = asked_of(UNPERTURBED, np.array([[2, 0, 1]]), attribute="hours")
+    mean, median = found.find("mean"), found.find("percentile", percentile="50")
+    assert (mean.value, mean.interval, mean.reliability) == (24.5, None, "not usable")
+    assert (median.value, median.interval) == (24.5, None)
+    assert {row.interval for row in found.rows} == {None}
 
 
 def test_shares_below_zero_make_intervals_wider_and_no_percentile_fall():
@@ -223,13 +247,14 @@ def test_shares_below_zero_make_intervals_wider_and_no_percentile_fall():
         result = asked_of(
             survey, estimator.counts, attribute="hours", percentiles=[*range(5, 100, 5)]
         )
-        [found] = result.groups
-        values = [q.value for q in found.quantiles]
+        quantiles, values = found_of(result, "percentile")
         assert values == sorted(values)
-        for quantile in found.quantiles:
+        for quantile in quantiles:
             assert EDGES[0] <= quantile.interval[0] <= quantile.value
             assert quantile.value <= quantile.interval[1] <= EDGES[-1]
-        falls += any(answer.value < 0 for answer in found.answers)
+        fell = min(found_of(result, "share")[1]) < 0
+        assert (caveat(result, "falling") is not None) == fell
+        falls += fell
     assert falls > 5
 
 
@@ -237,14 +262,13 @@ def test_answers_without_an_order_are_named():
     schema = Schema([Attribute("vote", ("left", "right", "none"))])
     survey = Survey("s", "S", schema, GammaDiagonal("19"))
     result = asked_of(survey, np.array([[0], [1], [1], [2]] * 50), attribute="vote")
-    assert "does not say that the answers to “vote” are in an order" in " ".join(
-        DISTRIBUTION.warnings(result)
-    )
+    [said, *_] = present(result).warnings
+    assert said.startswith("The survey does not say that the answers to vote are in an order")
     scale = Schema([Attribute("content", ("1", "2", "3", "4"), kind="scale")])
     survey = Survey("s", "S", scale, GammaDiagonal("19"))
     result = asked_of(survey, np.array([[0], [1], [1], [3]] * 50), attribute="content")
-    assert (result.counted_as, result.ordered, result.values) == ("numbers", True, [1, 2, 3, 4])
-    assert not any("order" in said for said in DISTRIBUTION.warnings(result))
+    assert result.caveats == []
+    assert result.find("percentile", percentile="75").value in (1, 2, 3, 4)
 
 
 def test_a_regression_of_numbers_is_of_the_middles_of_those_who_answered():
@@ -270,16 +294,13 @@ def test_a_regression_of_numbers_is_of_the_middles_of_those_who_answered():
 def test_means_of_groups_differ_as_in_pandas_without_perturbation():
     _, asked = people()
     found = unperturbed(asked, attribute="content", groups="sex", reference="male")
-    everybody, female, male = found.groups
-    assert found.reference == "male"
-    assert everybody.difference is male.difference is None
+    [female] = found_of(found, "mean_difference")[0]
+    assert (female["group"], female["against"]) == ("female", "male")
     said = asked["content"].cat.codes + 1.0
     of = [said[asked["sex"] == sex] for sex in ("female", "male")]
-    assert female.difference.value == pytest.approx(of[0].mean() - of[1].mean())
+    assert female.value == pytest.approx(of[0].mean() - of[1].mean())
     error = np.sqrt(sum(each.var() / len(each) for each in of))
-    assert female.difference.standard_error == pytest.approx(error, rel=5e-3)
-    rows = [keys for keys, *_ in found.estimates() if keys[0] == "mean_difference"]
-    assert rows == [("mean_difference", "female", "male")]
+    assert female.standard_error == pytest.approx(error, rel=5e-3)
 
 
 @pytest.mark.parametrize("kind", SURVEYS)
@@ -287,8 +308,7 @@ def test_errors_of_differences_are_those_of_the_delta_method(kind):
     survey, (_, asked) = SURVEYS[kind], people()
     counts = counts_of(survey, codes_of(asked, SCHEMA), np.random.default_rng(4))
     found = asked_of(survey, counts, attribute="content", groups="sex", confidence=0.9)
-    assert found.reference == "female"
-    difference = found.groups[2].difference
+    difference = found.find("mean_difference", group="male", against="female")
     table = Estimator(survey, counts).table(["sex", "content"])
 
     def statistic(cells):

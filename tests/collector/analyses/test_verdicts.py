@@ -165,12 +165,9 @@ def expected_reliability(row, result):
     span = 1.0
     if row is getattr(result, "mean", None):
         span = len(result.options)
-    if any(
-        row in (one.mean, one.deviation, one.difference, *one.quantiles)
-        for one in getattr(result, "groups", ())
-        if hasattr(one, "mean")
-    ):
-        span = np.ptp(result.values)
+    if isinstance(query, DistributionQuery) and not name.endswith("share"):
+        # Of ages 20, 45 and 70.
+        span = 50
     if kind == "Coefficient" and not ratio:
         span = np.ptp(result.scores[query.outcome])
     if ratio:

@@ -207,7 +207,9 @@ def test_changes_of_differences_of_means_leave_out_groups_that_are_no_answer():
     distribution = ANALYSES["distribution"]
     query = distribution.query(attribute="age", groups="team", reference="office")
     differences = [
-        distribution.compute(source_of(each, reports), query).groups[-1].difference
+        distribution.compute(source_of(each, reports), query).find(
+            "mean_difference", group="workshop"
+        )
         for each, reports in waves
     ]
     [change] = rows(result, "change", answer=None)
