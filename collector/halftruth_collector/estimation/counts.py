@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -29,14 +30,14 @@ class Counts:
     names, shape : tuple
         Name and number of values of each report column.
     cells : ndarray of int, shape (K, columns)
-        The different reports.
+        The different reports, in the fewest bytes that hold every column.
     counts : ndarray of int, shape (K,)
         How often each arrived.
     """
 
     names: tuple[str, ...]
     shape: tuple[int, ...]
-    cells: NDArray[np.int64]
+    cells: NDArray[np.signedinteger]
     counts: NDArray[np.int64]
 
     @classmethod
@@ -86,12 +87,16 @@ class Counts:
             )
         weights = weights.astype(np.int64)
         shape, size = space.shape, space.size
+        distinct: NDArray[np.integer]
         if size <= _well_filled(len(rows)):
             table = _add_up(ravel(rows.astype(np.int64), shape), weights, size)
             present = np.flatnonzero(table)
-            return cls(space.names, shape, unravel(present, shape), table[present])
-        distinct, table = _group_rows(rows, weights, shape)
-        return cls(space.names, shape, distinct[table > 0].astype(np.int64), table[table > 0])
+            distinct, table = unravel(present, shape), table[present]
+        else:
+            distinct, table = _group_rows(rows, weights, shape)
+            distinct, table = distinct[table > 0], table[table > 0]
+        narrow = np.min_scalar_type(-max(shape, default=1))
+        return cls(space.names, shape, distinct.astype(narrow), table)
 
     def check(self, survey: Survey) -> None:
         """Make sure that these are counts of a survey's reports, and that there is one.
@@ -114,6 +119,16 @@ class Counts:
     def reports(self) -> int:
         """Number of reports N."""
         return int(self.counts.sum())
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """Hash of the counts, the same where all that is estimated from them is."""
+        return sha256(self.cells.tobytes() + self.counts.tobytes()).digest()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the different reports and of their counts."""
+        return self.cells.nbytes + self.counts.nbytes
 
     @cached_property
     def _columns(self) -> list[NDArray[np.unsignedinteger]]:

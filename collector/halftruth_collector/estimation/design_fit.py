@@ -250,7 +250,7 @@ class _Content:
 
     def __init__(self, survey: Survey, counts: Counts) -> None:
         self.survey, self.counts = survey, counts
-        self._key = (survey.digest, counts.cells.tobytes(), counts.counts.tobytes())
+        self._key = (survey.digest, counts.fingerprint)
 
     def __hash__(self) -> int:
         return hash(self._key)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,9 @@ from .tables import COUNTED, REPEATED, cells, daily_outcomes, sum_shards
 
 #: Cells that are read at a time.
 _PAGE = 10_000
+
+#: Most bytes of the counts of surveys that are kept.
+_KEPT_BYTES = 2**27
 
 #: Transactions that may count at the same time without waiting for each other.
 SHARDS = 16
@@ -103,10 +107,16 @@ class Snapshot(NamedTuple):
 
 
 class CountStore:
-    """Reads the counts of reports; of a survey that there is not, UnknownSurvey is raised."""
+    """Reads the counts of reports; of a survey that there is not, UnknownSurvey is raised.
+
+    The counts of a survey are kept until it gets another report, so that the pages of its results
+    read and sort them once.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._kept: dict[int, Snapshot] = {}
+        self._lock = Lock()
 
     def counts(self, survey_id: str) -> tuple[StoredSurvey, Counts, datetime]:
         """A survey, its counts at one moment, and that moment."""
@@ -118,6 +128,10 @@ class CountStore:
         packed, counts = bytearray(), []
         with self._database.reading_reports() as connection:
             stored = find(connection, survey_id)
+            days = dict(connection.execute(by_day(stored.number)).all())
+            now = datetime.now(UTC)
+            if (kept := self._known(stored, days)) is not None:
+                return Snapshot(stored, kept.counts, now, days)
             statement = (
                 select(cells.c.cell, sum_shards(cells.c.count))
                 .where(cells.c.survey == stored.number)
@@ -128,13 +142,34 @@ class CountStore:
                 for page in rows.partitions():
                     packed += b"".join(row[0] for row in page)
                     counts += [row[1] for row in page]
-            days = dict(connection.execute(by_day(stored.number)).all())
-            now = datetime.now(UTC)
         survey = stored.survey()
         space = survey.report_space
         values = np.frombuffer(packed, dtype=space.dtype).reshape(len(counts), len(space.shape))
         counted = Counts.from_cells(survey, values, np.array(counts, dtype=np.int64))
-        return Snapshot(stored, counted, now, days)
+        snapshot = Snapshot(stored, counted, now, days)
+        self._keep(snapshot)
+        return snapshot
+
+    def _keep(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot, in place of those that were read longest ago."""
+        with self._lock:
+            self._kept.pop(snapshot.stored.number, None)
+            self._kept[snapshot.stored.number] = snapshot
+            while sum(kept.counts.nbytes for kept in self._kept.values()) > _KEPT_BYTES:
+                del self._kept[next(iter(self._kept))]
+
+    def _known(self, stored: StoredSurvey, days: dict[date, int]) -> Snapshot | None:
+        """Return the kept snapshot of a survey, if no report has come since it was read.
+
+        A report is counted in the same transaction as its day, and no report is ever taken away,
+        except with its survey: so the counts are the same if those of the days are.
+        """
+        with self._lock:
+            kept = self._kept.get(stored.number)
+        if kept is None or kept.days != days:
+            return None
+        same = (kept.stored.digest, kept.stored.published_at)
+        return kept if same == (stored.digest, stored.published_at) else None
 
     def daily_outcomes(self, survey_id: str) -> list[DailyOutcomes]:
         """Outcomes of the reports of each day, the last one first."""

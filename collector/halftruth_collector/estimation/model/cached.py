@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import sha256
 from itertools import combinations
 
 from halftruth_shared import Survey
@@ -34,8 +33,7 @@ class _Source:
 
     @classmethod
     def of(cls, survey: Survey, counts: Counts) -> "_Source":
-        content = sha256(counts.cells.tobytes() + counts.counts.tobytes()).digest()
-        return cls(survey.digest, content, survey, counts)
+        return cls(survey.digest, counts.fingerprint, survey, counts)
 
 
 def cached_model(
