@@ -1,7 +1,8 @@
 """Decoding of counted symbols: reports for each cell of each view, and pooled components."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -52,6 +53,45 @@ class _Cache:
         return array
 
 
+@dataclass(frozen=True, eq=False)
+class _Alike:
+    """Decoded reports of views of one shape.
+
+    Attributes
+    ----------
+    numbers : ndarray of int, shape (S,)
+        Of these views.
+    positions : ndarray of int, shape (S, k)
+        Of the attributes that each is about.
+    cells : ndarray, shape (S, *sizes)
+        Reports of each that have a symbol of each cell.
+    """
+
+    numbers: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    cells: Array
+
+    def sums(self, positions: tuple[int, ...], weights: Array) -> Array | float:
+        """Sum the margins over some attributes, with the weights of all views.
+
+        Views that have these attributes in the same places are added up before their margin is
+        taken; 0 if no view has them all.
+        """
+        wanted = np.zeros(self.positions.max() + 1, dtype=bool)
+        wanted[[j for j in positions if j < len(wanted)]] = True
+        places = wanted[self.positions]
+        asking = np.flatnonzero(places.sum(axis=1) == len(positions))
+        axes = np.arange(places.shape[1])
+        patterns = places[asking] @ 2**axes
+        total: Array | float = 0.0
+        for pattern in np.flatnonzero(np.bincount(patterns)).tolist():
+            chosen = asking[patterns == pattern]
+            table = np.tensordot(weights[self.numbers[chosen]], self.cells[chosen], 1)
+            others = tuple(axis for axis in axes.tolist() if not pattern >> axis & 1)
+            total = total + table.sum(axis=others)[np.newaxis]
+        return total
+
+
 class Decoded:
     """Counts of reports, by the cells of their views and pooled over these.
 
@@ -86,6 +126,8 @@ class Decoded:
 
     def shares(self, public: tuple[int, ...]) -> Array:
         """Share of each cell of the public attributes at these positions; 1 for none."""
+        if not public:
+            return np.ones(())
         shape = tuple(self._public[j] for j in public)
         cells = self._public_cells(public, slice(None))
         counts = np.bincount(cells, weights=self._counts, minlength=prod(shape))
@@ -101,16 +143,43 @@ class Decoded:
     def _component(self, positions: tuple[int, ...], public: tuple[int, ...]) -> Array:
         columns = self._columns
         asked = columns.asked[:, positions].all(axis=1) & (self.by_view > 0)
+        weights = np.where(asked, columns.strength / columns.scale, 0.0)
         total: Array | float = 0.0
-        numbers = np.flatnonzero(asked).tolist()
-        if not public:
-            self._prepare(numbers)
-        for number in numbers:
+        for alike in [] if public else self._alike:
+            asked[alike.numbers] = False
+            total = total + alike.sums(positions, weights)
+        for number in np.flatnonzero(asked).tolist():
             axes = enumerate(self._views[number].positions)
             others = tuple(axis for axis, position in axes if position not in positions)
-            margin = self._margin(number, public, others)
-            total = total + margin * (columns.strength[number] / columns.scale[number])
+            total = total + self._margin(number, public, others) * weights[number]
         return np.asarray(total)
+
+    @cached_property
+    def _alike(self) -> list["_Alike"]:
+        """Views with small geometries that have reports, summed over public attributes."""
+        numbers: dict[tuple[Response, tuple[int, ...]], list[int]] = {}
+        for number in np.flatnonzero(self.by_view).tolist():
+            view = self._views[number]
+            if response_of(view).symbols <= _SMALL:
+                numbers.setdefault((response_of(view), view.shape), []).append(number)
+        return [
+            self._decode_alike(response, shape, np.array(several))
+            for (response, shape), several in numbers.items()
+            if len(several) * max(response.symbols, response.cells) <= _MOST_NUMBERS
+        ]
+
+    def _decode_alike(
+        self, response: Response, shape: tuple[int, ...], numbers: NDArray[np.int64]
+    ) -> "_Alike":
+        starts, lengths = self._starts[numbers], np.diff(self._starts)[numbers]
+        views = np.repeat(np.arange(len(numbers)), lengths)
+        rows = np.arange(len(views)) + (starts - np.cumsum(lengths) + lengths)[views]
+        first = np.array([self._views[number].first for number in numbers])
+        symbols = self._symbols[rows] - first[views]
+        counts = _counted(views, symbols, self._counts[rows], (len(numbers), response.symbols))
+        cells = np.rint(response.sums_by_cell(counts)).reshape(len(numbers), *shape)
+        positions = np.array([self._views[number].positions for number in numbers])
+        return _Alike(numbers, positions, cells)
 
     def contributions(self, weights: Mapping[_Key, Array]) -> Iterator[tuple[Array, Array]]:
         """Yield the reports of each view with their contributions, as of `Reconstruction`.
@@ -148,26 +217,6 @@ class Decoded:
                 own = own / columns.scale[number] - mean
                 total = total + own * (self.counts.reports * columns.strength[number] / pooled)
             yield self._counts[rows], np.asarray(total)
-
-    def _prepare(self, numbers: Iterable[int]) -> None:
-        """Decode views with small geometries at once, summed over public attributes."""
-        alike: dict[Response, list[int]] = {}
-        for number in numbers:
-            response = response_of(self._views[number])
-            if response.prime and response.symbols <= _SMALL and ((number,), ()) not in self._cells:
-                alike.setdefault(response, []).append(number)
-        for response, several in alike.items():
-            if len(several) * response.symbols > _MOST_NUMBERS:
-                continue
-            starts, lengths = self._starts[several], np.diff(self._starts)[several]
-            views = np.repeat(np.arange(len(several)), lengths)
-            rows = np.arange(len(views)) + (starts - np.cumsum(lengths) + lengths)[views]
-            first = np.array([self._views[number].first for number in several])
-            symbols = self._symbols[rows] - first[views]
-            counts = _counted(views, symbols, self._counts[rows], (len(several), response.symbols))
-            for number, cells in zip(several, np.rint(response.sums_by_cell(counts)), strict=True):
-                by_cell = cells.reshape(1, *self._views[number].shape)
-                self._cells.get(((number,), ()), partial(np.asarray, by_cell))
 
     def _margin(self, number: int, public: tuple[int, ...], others: tuple[int, ...]) -> Array:
         """Count the reports of a view that have a symbol of each cell, summed over some axes.

@@ -1,6 +1,5 @@
 """Influence of reports on a table: effective numbers, and contributions to its estimate."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -61,10 +60,9 @@ class ReportInfluence:
         known, inside = table.sum(axis=free, keepdims=True), np.maximum(table, 0.0)
         total = np.zeros_like(table)
         asked = self.columns.asked[:, self.positions].all(axis=1) & (self.by_view > 0)
-        reports: Counter[Response] = Counter()
-        for number in np.flatnonzero(asked).tolist():
-            reports[response_of(self.views[number])] += int(self.by_view[number])
-        for response, count in reports.items():
+        reports = np.bincount(self.columns.kind[asked], self.by_view[asked])
+        for kind in np.flatnonzero(reports).tolist():
+            response, count = self.columns.responses[kind], int(reports[kind])
             among = response.cells // prod(self.overlaps.sizes)
             share, more = float(response.share), float(response.gamma) - 1
             mark = share * (response.inside + more * response.common) * known

@@ -72,13 +72,17 @@ class Views:
         i/n, the weight of a report in pooled estimates.
     scale : ndarray, shape (V,)
         κ.
+    responses : list of Response
+        The different ones.
+    kind : ndarray of int, shape (V,)
+        Which of them each view has.
     """
 
     def __init__(self, views: Sequence[View], attributes: int) -> None:
         every = list(map(response_of, views))
-        responses = list(dict.fromkeys(every))
+        self.responses = responses = list(dict.fromkeys(every))
         number = {response: row for row, response in enumerate(responses)}
-        of_view = [number[response] for response in every]
+        self.kind = of_view = np.array([number[response] for response in every], dtype=np.int64)
         moments = list(map(ReportMoments.of, responses))
         cells = np.array([response.cells for response in responses], dtype=np.float64)
         strength = np.array([float(r.information) for r in responses]) / cells
