@@ -6,12 +6,10 @@ from itertools import combinations_with_replacement
 from math import lgamma
 
 import numpy as np
-from halftruth_collector.analyses.risk import chart as risk_chart
-from halftruth_collector.analyses.risk import of_people as risk_of_people
-from halftruth_collector.disclosure.linking import LinkingRisk, linking_risk
+from halftruth_collector.disclosure.linking import LinkingRisk, linking_risk, linking_risk_of
 from halftruth_shared import ParameterError, RandomizedResponse, Schema, Survey
-from halftruth_shared.analyses.risk import RiskQuery
-from halftruth_shared.results.charts import Axis, Curve, CurveChart
+from halftruth_shared.results.charts import Axis, Curve, CurveChart, Reference
+from halftruth_shared.results.wording import number
 from halftruth_studies.cli.microdata import read_microdata
 from halftruth_studies.limits import (
     Limited,
@@ -262,6 +260,25 @@ def people(page: Page, schema: Schema, table: Array) -> None:
         name: str(p).removesuffix(".0") for name, p in zip(schema.names, PUBLISHED, strict=True)
     }
     survey = Survey("adult", "Adult", schema, RandomizedResponse(keep))
-    query = RiskQuery(quasi=list(schema.names[:-1]), sensitive="workclass", limit=0.5)
-    chart = risk_chart(risk_of_people(survey, query, lambda _: table))
-    page.figure("people", replace(chart, title="Linking risk of Adult at l = 2"))
+    risks = linking_risk_of(survey, schema.names[:-1], schema.names[-1], table)
+    there, points = risks.table > 0, np.linspace(0, 1, 201)
+    values = {
+        "risk, column by column": risks.risk,
+        "risk of whole reports": risks.of_whole_reports.risk,
+        "belief by table and known report": risks.sensitive,
+        "belief by the table alone": risks.share,
+    }
+    # But for rounding.
+    above = {
+        name: [float(risks.table[there & (each > point * (1 + 1e-9))].sum()) for point in points]
+        for name, each in values.items()
+    }
+    chart = CurveChart(
+        title="Linking risk of Adult at l = 2",
+        notes=(f"{number(table.sum(), 0)} people.",),
+        x_axis=Axis("risk or belief", shares=True),
+        y_axis=Axis("share of the people above it", shares=True),
+        curves=tuple(Curve(name, tuple(points.tolist()), tuple(y)) for name, y in above.items()),
+        x_marker=Reference(0.5, "limit 50\N{NARROW NO-BREAK SPACE}%"),
+    )
+    page.figure("people", chart)

@@ -114,7 +114,8 @@ def columns(
         the precision.
     grade : array_like, optional
         Positions in `RELIABILITIES`; by default by the margins of the intervals, before these are
-        cut: how precise an estimate is does not depend on how near to an end it is.
+        cut: how precise an estimate is does not depend on how near to an end it is. Without `ends`,
+        of numbers that are known otherwise.
     errors : pair of ndarray, optional
         Perturbation and sampling error.
     statistic, p_value, adjusted : array_like, optional
@@ -144,6 +145,8 @@ def columns(
         known["undefined"] = Texts.of([reason or None for reason in reasons])
     if ends is not None:
         known |= _of_sets(of, ends, grade)
+    elif grade is not None:
+        known["reliability"] = Texts(np.broadcast_to(np.ravel(grade), count), RELIABILITIES)
     return Estimates(quantity=Texts.constant(of.name, count), value=values, **known)
 
 

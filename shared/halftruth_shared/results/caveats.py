@@ -207,6 +207,24 @@ def _unlinked(invited: Sequence[int]) -> str:
     )
 
 
+def _nearest(uncertain: int, cells: int) -> str:
+    return (
+        "These are risks in the table without negative shares that is nearest to the unbiased"
+        f" estimate, of the cells with at least half a person. {number(uncertain, 0)} of these"
+        f" {number(cells, 0)} cells are not significantly above zero; risks among the real people"
+        " may be larger."
+    )
+
+
+def _no_posterior(prior: float, posterior: float) -> str:
+    return (
+        "The risk is not what somebody believes: of the answer about which a report reveals most"
+        f" beyond the table, the table alone tells {percent(prior, 1)}, and a report"
+        f" {percent(posterior, 1)} on average to those who know whose it is. What bounds that is"
+        " the survey's γ."
+    )
+
+
 #: The words of each caveat, by its code. An analysis adds its own here.
 WORDS: Mapping[str, Words] = {
     "precision": _precision,
@@ -259,6 +277,9 @@ WORDS: Mapping[str, Words] = {
         "A trend is the slope of a straight line per wave, in points or in the unit of a mean; each"
         " wave is weighted by its precision."
     ),
+    "pilot": lambda people: f"These are {number(people, 0)} people of a pilot, and no reports.",
+    "nearest table": _nearest,
+    "no posterior": _no_posterior,
     "association estimates": lambda: (
         "χ² and G² are estimates of association, without what chance and perturbation add, and no"
         " tests; a cross-tabulation has the test of independence."

@@ -341,7 +341,8 @@ def chart(result: LongTable[Any], block: Block) -> Chart | None:
     ]
     shares = all(panel.axis.shares for panel in panels)
     drawn, every = len(drawn_lines(result, block, arranged)), len(arranged.first)
-    fewer = f"Shown are the {drawn} of {number(every, 0)} that are most clearly above the line."
+    most = "largest" if result.estimates.standard_error is None else "most clearly above the line"
+    fewer = f"Shown are the {drawn} of {number(every, 0)} that are {most}."
     return EstimateChart(
         title,
         (fewer,) if drawn < every else (),

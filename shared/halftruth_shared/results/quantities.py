@@ -89,6 +89,22 @@ QUANTITIES = {
         _share("cumulative_share", "cumulative share"),
         _share("unweighted", "without weights"),
         _share("base", "share of everybody"),
+        _share("prior", "share among equal quasi-identifiers"),
+        _share("quasi_linked", "quasi-identifiers linked"),
+        _share("posterior", "answer linked"),
+        _share("risk", "risk column by column"),
+        _share("whole_risk", "risk of whole reports"),
+        *(
+            _share(f"{way}{name}", label)
+            for way in ("", "whole_")
+            for name, label in (
+                ("above_limit", "people above the limit"),
+                ("median_risk", "half of the people at most"),
+                ("risk_p90", "90 in 100 at most"),
+                ("risk_p99", "99 in 100 at most"),
+                ("largest_risk", "largest risk"),
+            )
+        ),
         _difference("difference"),
         _ratio("risk_ratio", "risk ratio"),
         _ratio("odds_ratio", "odds ratio"),

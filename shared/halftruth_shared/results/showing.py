@@ -56,9 +56,9 @@ CONTRADICTED = 0.05
 
 def of_reports(result: Any) -> str:
     """Describe the number of reports of a result and their time, or the size of a pilot."""
-    pilot = getattr(result, "pilot", None)
-    if pilot is not None:
-        return f"{number(pilot, 0)} people of a pilot"
+    for caveat in getattr(result, "caveats", ()):
+        if caveat.code == "pilot":
+            return f"{number(caveat.values['people'], 0)} people of a pilot"
     counted = "1 report" if result.reports == 1 else f"{number(result.reports, 0)} reports"
     return f"{counted}, {result.as_of.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 

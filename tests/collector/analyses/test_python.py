@@ -37,8 +37,8 @@ GAP = "\N{NARROW NO-BREAK SPACE}"
 #: In place of an interval without ends.
 OPEN = "anything: the group's share is not significantly above zero"
 
-#: Analyses whose numbers have no intervals.
-WITHOUT = {"counts", "microdata", "risk"}
+#: Analyses without a chart.
+WITHOUT = {"counts", "microdata"}
 
 
 @pytest.fixture

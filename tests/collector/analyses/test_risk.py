@@ -2,7 +2,7 @@
 
 import csv
 import io
-import json
+import re
 
 import numpy as np
 import pytest
@@ -15,7 +15,9 @@ from halftruth_shared import (
     Schema,
     Survey,
 )
+from halftruth_shared.analyses import result_of
 from halftruth_shared.analyses.risk import RiskQuery
+from halftruth_shared.protocol.base import decode
 from sources import source_of
 
 TOML = """
@@ -87,23 +89,26 @@ def test_risk_of_a_pilot_is_that_of_the_formula(halftruth, survey_file, counted)
     status, said, _ = halftruth(
         "analyse", "risk", survey_file, "--pilot", counted, *ASKED, "--json"
     )
-    found = json.loads(said)
-    assert status == 0
-    assert (found["pilot"], found["reports"], found["uncertain"]) == (100, 0, None)
-    cells = {(c["values"]["town"], c["values"]["coughs"]): c for c in found["cells"]}
-    assert set(cells) == set(PEOPLE)
-    for cell, n in PEOPLE.items():
-        numbers = (n / 100, GIVEN[cell], QUASI[cell[0]], SENSITIVE[cell], RISK[cell])
-        names = ("share", "given", "quasi", "sensitive", "risk")
-        assert [cells[cell][name] for name in names] == pytest.approx(numbers)
+    found = decode(said.encode(), result_of(RiskQuery))
+    assert (status, found.reports) == (0, 0)
+    assert found.caveats[0].sentence == "These are 100 people of a pilot, and no reports."
+    assert len(found.places("share")) == len(PEOPLE)
+    for (town, coughs), n in PEOPLE.items():
+        cell = town, coughs
+        numbers = (n / 100, GIVEN[cell], QUASI[town], SENSITIVE[cell], RISK[cell])
+        names = ("share", "prior", "quasi_linked", "posterior", "risk")
+        assert [
+            found.find(name, town=town, coughs=coughs).value for name in names
+        ] == pytest.approx(numbers)
     # The largest comes first.
-    assert found["cells"][0]["risk"] == pytest.approx(max(RISK.values()))
-    assert found["column_by_column"]["maximum"] == pytest.approx(max(RISK.values()))
-    assert found["column_by_column"]["median"] == pytest.approx(RISK["north", "no"])
+    assert found.rows[0].value == pytest.approx(max(RISK.values()))
+    assert found.find("largest_risk").value == pytest.approx(max(RISK.values()))
+    assert found.find("median_risk").value == pytest.approx(RISK["north", "no"])
     # Not the answer that everybody gives, but that of which a report tells most.
     cell = max(GIVEN, key=lambda cell: SENSITIVE[cell] - GIVEN[cell])
-    assert (found["prior"], found["posterior"]) == pytest.approx((GIVEN[cell], SENSITIVE[cell]))
-    assert found["prior"] < 1
+    revealed = found.caveats[1].values
+    assert revealed == pytest.approx({"prior": GIVEN[cell], "posterior": SENSITIVE[cell]})
+    assert revealed["prior"] < 1
 
 
 def test_a_line_is_a_person_unless_it_says_how_many(halftruth, survey_file, pilot, counted):
@@ -113,8 +118,9 @@ def test_a_line_is_a_person_unless_it_says_how_many(halftruth, survey_file, pilo
     pilot(["town", "favourite colour", "coughs"], *people)
     assert halftruth(*words)[1] == expected
     header, *rows = csv.reader(io.StringIO(expected))
-    assert header[:3] == ["town", "coughs", "share"]
-    assert len(rows) == 3
+    assert header[:4] == ["town", "coughs", "quantity", "value"]
+    # Two risks and four factors of each cell, and what people have by both ways.
+    assert len(rows) == 6 * 3 + 2 * 5
 
 
 def test_people_read_what_the_risk_is_and_is_not(halftruth, survey_file, counted):
@@ -125,11 +131,12 @@ def test_people_read_what_the_risk_is_and_is_not(halftruth, survey_file, counted
     assert status == 0
     assert said.startswith("Linking risk · health · 100 people of a pilot\n")
     assert (
-        "The risk is not what somebody believes: of the answer of which a report tells most" in said
+        "The risk is not what somebody believes: of the answer about which a report reveals" in said
     )
-    largest = f"{100 * max(RISK.values()):.1f} %"
-    assert f"column by column: the risk is at most {largest}, and above 40 % for" in said
-    assert "best guess" not in said
+    largest = f"{100 * max(RISK.values()):.2f} %"
+    assert re.search(f"Reports linked column by column\n.* {largest}\n", said, re.DOTALL)
+    assert "of the people have a risk above 40 %" in said
+    assert "nearest" not in said
 
 
 @pytest.mark.parametrize(
@@ -188,21 +195,25 @@ def test_risk_of_reports_is_that_of_the_people_that_they_fit():
     town, coughs = np.array([[0.8, 0.2], [0.2, 0.8]]), np.array([[0.9, 0.1], [0.1, 0.9]])
     reports = np.rint(town @ people @ coughs).astype(int)
     found = of_reports(survey_of(RandomizedResponse({"town": "4/5", "coughs": "9/10"})), reports)
-    assert (found.pilot, found.uncertain) == (None, 0)
-    cells = {(c.values["town"], c.values["coughs"]): c for c in found.cells}
-    assert cells["north", "no"].given == pytest.approx(5 / 6, rel=1e-2)
-    assert cells["north", "no"].quasi == pytest.approx(QUASI["north"], rel=1e-2)
-    assert cells["north", "no"].risk == pytest.approx(RISK["north", "no"], rel=2e-2)
+    assert found.caveats[0].values == {"uncertain": 0, "cells": 4}
+    prior, quasi, risk = (
+        found.find(name, town="north", coughs="no").value
+        for name in ("prior", "quasi_linked", "risk")
+    )
+    assert prior == pytest.approx(5 / 6, rel=1e-2)
+    assert quasi == pytest.approx(QUASI["north"], rel=1e-2)
+    assert risk == pytest.approx(RISK["north", "no"], rel=2e-2)
 
 
 def test_cells_that_may_be_empty_are_counted():
     found = of_reports(survey_of(GammaDiagonal("19")), [[80, 10], [8, 7]])
     # About five reports of the last cell are what all others would send to it together.
-    assert found.uncertain >= 1
-    assert found.column_by_column is None
-    [notice, _] = ANALYSES["risk"].warnings(found)
-    assert f"{found.uncertain} of these {len(found.cells)} cells are not significantly" in notice
-    assert all(cell.risk is None for cell in found.cells)
+    notice = found.caveats[0]
+    uncertain, cells = notice.values["uncertain"], len(found.places("share"))
+    assert uncertain >= 1
+    assert f"{uncertain} of these {cells} cells are not significantly" in notice.sentence
+    assert not len(found.places("risk"))
+    assert len(found.places("whole_risk")) == cells
 
 
 def test_the_page_begins_with_people_of_the_nearest_table_without_negative_shares():
@@ -214,23 +225,26 @@ def test_the_page_begins_with_people_of_the_nearest_table_without_negative_share
     # The negative one becomes 0, and all others lose the same.
     nearest = np.where(moment < 0, 0, moment + moment.min() / 3)
     found = of_reports(survey, reports)
-    shares = {tuple(cell.values.values()): cell.share for cell in found.cells}
-    assert sorted(shares.values()) == pytest.approx(sorted(nearest[nearest > 0]))
-    assert "without negative shares" in ANALYSES["risk"].warnings(found)[0]
+    shares = found.estimates.value[found.places("share")]
+    assert sorted(shares) == pytest.approx(sorted(nearest[nearest > 0]))
+    assert "without negative shares" in found.caveats[0].sentence
 
 
-def test_the_chart_shows_how_many_are_above_the_limit():
-    found = of_reports(survey_of(GammaDiagonal("19")), [[400, 60], [300, 240]])
+def test_the_chart_has_the_largest_risks_and_the_limit():
+    people = np.outer(np.arange(1, 31), [10, 40])
+    towns = Attribute("town", tuple(map(str, range(30))))
+    coughs = Attribute("coughs", ("no", "yes"))
+    keep = RandomizedResponse({"town": "0.9", "coughs": "0.8"})
+    survey = Survey("s", "S", Schema((towns, coughs)), keep)
+    query = RiskQuery(quasi=["town"], sensitive="coughs", limit=0.4)
+    found = ANALYSES["risk"].of_people(survey, query, lambda _: people)
     chart = ANALYSES["risk"].chart(found)
-    assert chart.x_marker.value == 0.5
-    curves = {curve.name: dict(zip(curve.x, curve.y, strict=True)) for curve in chart.curves}
-    assert curves["risk of whole reports"][0.5] == pytest.approx(found.whole_reports.above)
-    assert set(curves) == {
-        "risk of whole reports",
-        "belief by table and known report",
-        "belief by the table alone",
-    }
-    for curve in curves.values():
-        heights = list(curve.values())
-        assert heights == sorted(heights, reverse=True)
-        assert heights[-1] == 0
+    assert [panel.heading for panel in chart.panels] == [
+        "Risk column by column",
+        "Risk of whole reports",
+    ]
+    panel = chart.panels[0]
+    assert (panel.reference.value, panel.reference.label[:8]) == (0.4, "limit 40")
+    largest = sorted(found.estimates.value[found.places("risk")])[-20:]
+    assert sorted(mark.value for mark in panel.rows) == largest
+    assert "Shown are the 20 of 60 that are largest." in chart.notes

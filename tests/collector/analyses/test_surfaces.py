@@ -270,9 +270,9 @@ ANALYSES = {
     "risk": (
         "risk",
         {"quasi": ["vote", "age"], "sensitive": "smoker", "limit": 0.3},
-        ["vote", "age", "smoker", "share", "given", "quasi", "sensitive", "risk", "whole_risk"],
-        lambda answer: 18,
-        ["none, a=b", "above 30\u202f% for ", "not what somebody believes", "nearest to the"],
+        ["vote", "age", "smoker", *LONG],
+        lambda answer: 18 * 6 + 2 * 5,
+        ["none, a=b", "above 30\u202f%", "not what somebody believes", "nearest to the"],
     ),
     "measures-of-all-pairs": (
         "measures",

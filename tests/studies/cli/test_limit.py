@@ -1,10 +1,12 @@
 """``halftruth study limit``: parameters that go into a survey file and meet a limit."""
 
 import csv
-import json
 
 import pytest
 from halftruth_shared import Protection, Survey
+from halftruth_shared.analyses import result_of
+from halftruth_shared.analyses.risk import RiskQuery
+from halftruth_shared.protocol.base import decode
 from refusals import assert_one_line
 
 ATTRIBUTES = """
@@ -54,15 +56,15 @@ def limit(command, files):
 
 
 @pytest.mark.parametrize(
-    ("words", "summary"),
+    ("words", "largest"),
     [
-        ((), "column_by_column"),
-        (("--whole-reports",), "whole_reports"),
-        (("--table", "coughs,job"), "column_by_column"),
+        ((), "largest_risk"),
+        (("--whole-reports",), "whole_largest_risk"),
+        (("--table", "coughs,job"), "largest_risk"),
     ],
 )
 def test_the_lines_go_into_a_survey_file_that_meets_the_limit(
-    limit, command, files, tmp_path, words, summary
+    limit, command, files, tmp_path, words, largest
 ):
     out, survey = tmp_path / "mechanism.toml", tmp_path / "planned.toml"
     status, said, complaint = limit("--risk", "0.4", "--answer-gamma", "9", "--out", out, *words)
@@ -75,8 +77,9 @@ def test_the_lines_go_into_a_survey_file_that_meets_the_limit(
         assert planned.perturbation.amplification(question) <= 9
     for sentence in Protection.of(planned).sentences():
         assert sentence in said
-    risk = json.loads(command("analyse", "risk", survey, "--pilot", files[1], *ASKED, "--json")[1])
-    assert 0.36 < risk[summary]["maximum"] <= 0.4
+    said = command("analyse", "risk", survey, "--pilot", files[1], *ASKED, "--json")[1]
+    risk = decode(said.encode(), result_of(RiskQuery))
+    assert 0.36 < risk.find(largest).value <= 0.4
 
 
 def test_it_says_what_the_largest_risk_is_and_is_not(limit):
