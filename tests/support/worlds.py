@@ -717,7 +717,7 @@ def _tally_result(
     for key, line in lines.items():
         for name, number in line.numbers.items():
             known = true[key].numbers.get(name) if key in true else None
-            if known is None or (name == "people" and world.target == "population"):
+            if known is None or ("people" in (name, key[0]) and world.target == "population"):
                 continue
             growth = _GROWTH.get(name or key[0], 0.0)
             quantity = asked.label, " ".join([line.kind, name]).strip()

@@ -408,7 +408,7 @@ def without_errors_of(
         reasons = zip(bad & ~shares, table.texts("undefined"), strict=True)
         columns["undefined"] = Texts.of([_UNEXPLAINED if b else old for b, old in reasons])
     return msgspec.structs.replace(
-        result, estimates=Estimates(**columns), covariance=None, claims=[], selection=None
+        result, estimates=Estimates(**columns), covariance=None, tests=[], claims=[], selection=None
     )
 
 

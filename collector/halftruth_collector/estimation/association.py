@@ -248,7 +248,20 @@ def estimate_measures(
     confidence: float,
     target: Target,
 ) -> list[MeasureEstimate]:
-    """Measures of one table, each with its standard error and intervals.
+    """Measures of one table as `measure_columns` has them, each with its intervals."""
+    check_confidence(confidence)
+    columns = measure_columns(schema, table, present, names, target)
+    return [estimate for column in columns for estimate in column.estimates(confidence)]
+
+
+def measure_columns(
+    schema: Schema,
+    table: Table,
+    present: Mapping[str, str],
+    names: Sequence[str] | None,
+    target: Target,
+) -> list[MeasureColumn]:
+    """Return measures of one table, each with its standard error.
 
     Parameters
     ----------
@@ -268,7 +281,6 @@ def estimate_measures(
     DomainTooLarge
         If the table is too large for its covariance.
     """
-    check_confidence(confidence)
     if len(table.attributes) < 2:
         raise ParameterError("attributes: expected two or more", field="attributes")
     codes = presence(schema, table.attributes, present)
@@ -288,8 +300,7 @@ def estimate_measures(
     if any(measure.scope == "ordered" for measure in chosen.values()):
         cells, covariance = answered(schema, table.support, covariance, table.attributes)
         tables["ordered"] = Batch.single(cells, covariance, table.reports)
-    columns = [evaluate(measure, tables[measure.scope], name) for name, measure in chosen.items()]
-    return [estimate for column in columns for estimate in column.estimates(confidence)]
+    return [evaluate(measure, tables[measure.scope], name) for name, measure in chosen.items()]
 
 
 def estimate_associations(

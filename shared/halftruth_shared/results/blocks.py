@@ -40,8 +40,9 @@ class Block(Message, frozen=True, kw_only=True):
     columns, and `panels` says how many of the first keys of lines head parts of a chart, of which
     curves have the first. `along` is the key of the x axis of curves. `reference` is a value that a
     chart has a line at. Where it is `stacked` each quantity has lines of its own, with what the
-    first of `shows` shows. Of more than `most` lines a chart draws those usable ones that are most
-    clearly above the reference.
+    first of `shows` shows, and with its name, unless the last key has a text for lines without it.
+    Of more than `most` lines a chart draws those usable ones that are most clearly above the
+    reference.
     """
 
     shows: list[Show]

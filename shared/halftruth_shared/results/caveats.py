@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, field
 
 from ..protocol.base import Message
-from .wording import half_width, number, percent, quoted
+from .wording import half_width, number, percent, quoted, quoted_items
 
 #: Whether it has to be read before conclusions are drawn, or with the method.
 Weight = Literal["warning", "note"]
@@ -234,6 +234,24 @@ WORDS: Mapping[str, Words] = {
     "p-values of shares": _equality,
     "open ratios": lambda: (
         "Where a denominator is not significantly above zero, its ratio has no upper end."
+    ),
+    "base of shares": lambda questions: (
+        f"Each share is of those with the same answer to {listed([*map(quoted, questions)])}."
+        if questions
+        else "Each share is of everybody."
+    ),
+    "departures": lambda rate, layers: (
+        "▲ significantly more and ▼ significantly fewer people than under independence"
+        f"{' within each layer' * layers} (false discovery rate {percent(rate)} among the cells)."
+    ),
+    "open groups": lambda groups: (
+        "Shares of these groups may be anything, as it is not significant that there is anybody in"
+        f" them: {few([*map(quoted_items, groups)])}."
+    ),
+    "several options": lambda question: (
+        f"Of {quoted(question)} several options may be chosen: each share is that of people who"
+        f" chose this one, and the options do not add up to {percent(1)}. The test is"
+        " that of the most significant option."
     ),
     "best guesses": lambda: "Supports are best guesses, which have no intervals.",
     "unexamined": _unexamined,

@@ -22,6 +22,7 @@ from .quantities import Quantity, quantity
 from .wording import (
     estimate_in_words,
     interval_in_words,
+    items,
     judged,
     number,
     p_value,
@@ -98,7 +99,7 @@ class Arranged:
         self.lines = [result.key(name) for name in block.lines]
         self.across = None if block.across is None else result.key(block.across)
         quantities = result.estimates.texts("quantity")
-        if block.stacked:
+        if block.stacked and not (self.lines and self.lines[-1].blank):
             titles = {show.quantity: show.of.title for show in block.shows}
             named = Key(name="quantity", label=" ", values=quantities.renamed(titles))
             self.lines.append(named)
@@ -116,6 +117,22 @@ class Arranged:
         self.places[line, across, shows[rows]] = rows
         #: A row of each line, for its keys.
         self.first = rows[first]
+
+    def heading(self, line: int, keys: Sequence[Key]) -> str:
+        """Return the keys of a line as one text, each answer with its question."""
+        place = int(self.first[line])
+        texts = [(key, key.text(place)) for key in keys]
+        return ", ".join(
+            items({key.title: text}) if key.kind == "answer" and key.question else text
+            for key, text in texts
+            if text
+        )
+
+    def drawn(self, line: int, column: int, show: int) -> Row | None:
+        """Return a row that a chart shows; stacked, not every quantity is one that it does."""
+        row = self.row(line, column, show)
+        known = {each.quantity for each in self.block.shows if each.drawn}
+        return row if row is not None and row.quantity in known else None
 
     @cached_property
     def with_intervals(self) -> bool:
@@ -279,7 +296,9 @@ def _cell(
     if part == "interval":
         return Cell(set_in_words(row, names), row.interval[0] if row.interval else None)
     if part == "estimate":
-        return Cell(in_words(row) + _mark(result, row), usable)
+        # Of a set that is no interval a cell has no place.
+        words = value_in_words if row.drawn is None else in_words
+        return Cell(words(row) + _mark(result, row), usable)
     if part in ("p_value", "adjusted_p_value"):
         p = getattr(row, part)
         return Cell(p_value(p) if p is not None else "", p)
@@ -403,12 +422,12 @@ def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
     grouped: dict[str, list[Mark]] = {}
     for i in drawn_lines(result, block, arranged).tolist():
         for j, column in enumerate(arranged.columns.tolist()):
-            row = arranged.row(i, j, place)
+            row = arranged.drawn(i, j, place)
             if row is None:
                 continue
             over = "" if arranged.across is None else arranged.across.text(column)
             label = ", ".join(filter(None, [arranged.name(i, names), over]))
-            head = arranged.name(i, heads)
+            head = arranged.heading(i, heads)
             drawn = mark(result, label or of.title, row)
             if "decision" in show.parts:
                 drawn = replace(drawn, category=decision(result, row))
@@ -422,16 +441,21 @@ def _panels(arranged: Arranged, place: int, show: Show) -> Iterator[Panel]:
 
 def _heat_map(arranged: Arranged, title: str) -> HeatMap:
     across = arranged.across
-    columns = () if across is None else tuple(map(across.text, arranged.columns.tolist()))
-    rows = tuple(arranged.name(i) for i in range(len(arranged.first)))
-    cells = []
-    for i, label in enumerate(rows):
-        line = []
-        for j, column in enumerate(columns):
-            row = arranged.row(i, j, 0)
-            line.append(None if row is None else mark(arranged.result, f"{label}, {column}", row))
-        cells.append(tuple(line))
-    return HeatMap(title, (), rows, columns, tuple(cells))
+    names = [""] if across is None else [*map(across.text, arranged.columns.tolist())]
+    known = [
+        [arranged.drawn(i, j, 0) for j in range(len(names))] for i in range(len(arranged.first))
+    ]
+    columns = [j for j in range(len(names)) if any(line[j] for line in known)]
+    rows, cells = [], []
+    for i, line in enumerate(known):
+        if any(line):
+            label = arranged.name(i)
+            rows.append(label)
+            cells.append(
+                tuple(mark(arranged.result, f"{label}, {names[j]}", line[j]) for j in columns)
+            )
+    notes = ("Pale: not usable, or the interval reaches 0 or below.",)
+    return HeatMap(title, notes, tuple(rows), tuple(names[j] for j in columns), tuple(cells))
 
 
 def _curves(arranged: Arranged, title: str) -> CurveChart:

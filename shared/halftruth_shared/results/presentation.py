@@ -204,7 +204,10 @@ def _imprecise(result: LongTable[Any]) -> Iterator[str]:
     if contradicted(result):
         return
     column, kind = result.estimates.texts("reliability"), result.estimates.texts("set")
-    known = kind.codes >= 0
+    # Numbers of people are given with their interval alone.
+    quantities = result.estimates.texts("quantity")
+    counts = np.array([quantity(name).style == "count" for name in quantities.levels] or [False])
+    known = (kind.codes >= 0) & ~counts[quantities.codes]
     for word in ("not usable", "barely usable"):
         places = np.flatnonzero(column.equals(word) & known)
         if len(places) > 2_000 or not len(places):

@@ -1,11 +1,10 @@
 """Cross-tabulations against pandas, how they are shown, and what is said where little is known."""
 
-from dataclasses import asdict
-
 import numpy as np
 import pandas as pd
 import pytest
 from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses.presentation import present
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.independence import Departures
 from halftruth_collector.web.pages.controls import controls
@@ -36,6 +35,25 @@ def result(survey, *attributes, asked=None, **query):
     return CROSSTAB.compute(counted(survey, people() if asked is None else asked), given)
 
 
+def shares_of(found):
+    return [row for row in found.rows if row.quantity == "share"]
+
+
+def base_of(found, share, quantity="base"):
+    """The row of the base of a share, whose answers it has."""
+    return next(
+        row
+        for row in found.rows
+        if row.quantity == quantity
+        and all(value in (None, share[name]) for name, value in row.keys.items())
+    )
+
+
+def table_of(found):
+    grid = CROSSTAB.grid(found)
+    return grid.header, [[str(cell) for cell in row] for row in grid.rows]
+
+
 def plain(text):
     return text.replace("\N{NARROW NO-BREAK SPACE}", " ")
 
@@ -44,7 +62,7 @@ def plain(text):
 @pytest.mark.parametrize("layers", [[], ["town"]])
 def test_of_answers_that_are_hardly_perturbed_it_is_that_of_pandas(percentages, layers):
     asked = people()
-    found = result(OPEN, "sex", "vote", *layers, percentages=percentages).to_pandas()
+    found = result(OPEN, "sex", "vote", *layers, percentages=percentages)
     for layer in SCHEMA.attributes[2].categories if layers else [None]:
         some = asked if layer is None else asked[asked["town"] == layer]
         expected = pd.crosstab(some["sex"], some["vote"], normalize=SHARES[percentages])
@@ -52,36 +70,40 @@ def test_of_answers_that_are_hardly_perturbed_it_is_that_of_pandas(percentages, 
             expected *= len(some) / len(asked)
         for sex in expected.index:
             for vote in expected.columns:
-                cell = found.loc[(sex, vote, layer) if layer else (sex, vote)]
-                assert cell["value"] == pytest.approx(expected.loc[sex, vote], abs=0.003)
+                in_layer = {"town": layer} if layer else {}
+                cell = found.find("share", sex=sex, vote=vote, **in_layer)
+                assert cell.value == pytest.approx(expected.loc[sex, vote], abs=0.003)
                 base = {
                     "joint": asked,
                     "row": some[some["sex"] == sex],
                     "column": some[some["vote"] == vote],
                 }[percentages]
-                assert cell["people"] == pytest.approx(len(base), abs=3)
-                assert cell["base"] == pytest.approx(len(base) / 3000, abs=0.001)
+                assert base_of(found, cell, "people").value == pytest.approx(len(base), abs=3)
+                if percentages != "joint":
+                    of_all = base_of(found, cell).value
+                    assert of_all == pytest.approx(len(base) / 3000, abs=0.001)
 
 
 def test_of_two_questions_the_test_and_measures_stand_beside_it():
     source = counted(SURVEYS["split-questionnaire"], people())
     found = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote"]))
-    test = asdict(Departures(source.estimator.table(["sex", "vote"])).test())
-    assert {name: getattr(found.independence, name) for name in test} == test
-    assert [m.name for m in found.measures] == [
-        "concentration",
-        "uncertainty_coefficient",
-        "mutual_information",
-    ]
+    test = Departures(source.estimator.table(["sex", "vote"])).test()
+    said = found.tests[0]
+    assert (said.statistic, said.p_value) == (test.statistic, test.p_value)
+    assert (said.df, said.undefined) == (test.degrees_of_freedom, None)
+    measures = ["concentration", "uncertainty_coefficient", "mutual_information"]
+    assert [row.quantity for row in found.rows][-3:] == measures
+    every = source.estimator.measures(["sex", "vote"], measures=measures)
+    assert [row.interval for row in found.rows[-3:]] == [each.interval for each in every]
     binary = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "town"]))
-    assert [m.name for m in binary.measures[:3]] == ["phi", "odds_ratio", "risk_difference"]
-    said = " ".join(CROSSTAB.interpretation(found))
-    assert "Wald test of independence in the population: " in said
-    assert " degrees of freedom; " in said
-    assert "Association: concentration " in said
+    of_presence = ["phi", "odds_ratio", "risk_difference"]
+    assert [row.quantity for row in binary.rows][-6:] == [*of_presence, *measures]
+    assert "sex and vote are associated: χ² = " in found.headline
+    [strength] = present(CROSSTAB, found).parts
+    assert str(strength.grid.rows[0][0]) == "concentration"
     layered = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote", "town"]))
-    assert layered.independence.degrees_of_freedom == 2 * 2
-    assert layered.measures == []
+    assert layered.tests[0].df == 2 * 2
+    assert {row.quantity for row in layered.rows} == {"share", "base", "people"}
 
 
 @pytest.mark.parametrize("kind", SURVEYS)
@@ -91,19 +113,21 @@ def test_what_sampling_adds_to_an_error_is_that_of_shares_told_openly(kind, perc
     source = counted(SURVEYS[kind], people())
     asked = {"attributes": ["sex", "vote"], "percentages": percentages}
     found = CROSSTAB.compute(source, CrosstabQuery(**asked))
-    for cell, base in zip(found.cells, found.base_of_each, strict=True):
-        openly = cell.value * (1 - cell.value) / base.share.value / (3_000 - 1)
+    cells = shares_of(found)
+    for cell in cells:
+        base = 1 if percentages == "joint" else base_of(found, cell).value
+        openly = cell.value * (1 - cell.value) / base / (3_000 - 1)
         assert cell.sampling_error == pytest.approx(np.sqrt(openly), rel=2e-3)
         total = cell.sampling_error**2 + cell.perturbation_error**2
         assert cell.standard_error == pytest.approx(np.sqrt(total))
     bars = [bar for group in CROSSTAB.chart(found).panels for bar in group.rows]
     assert all(bar.lower < bar.inner[0] < bar.inner[1] < bar.upper for bar in bars)
     # The thick part is as long as the normal interval of shares that are told openly.
-    for cell, bar in zip(found.cells, bars if percentages != "column" else (), strict=False):
+    for cell, bar in zip(cells, bars, strict=True):
         length = 2 * 1.959964 * cell.sampling_error
         assert bar.inner[1] - bar.inner[0] == pytest.approx(length)
     of_these = CROSSTAB.compute(source, CrosstabQuery(**asked, target="respondents"))
-    for cell, before in zip(of_these.cells, found.cells, strict=True):
+    for cell, before in zip(shares_of(of_these), cells, strict=True):
         assert cell.sampling_error == 0
         assert cell.perturbation_error == pytest.approx(before.perturbation_error)
 
@@ -117,7 +141,7 @@ def test_what_the_perturbation_adds_to_percentages_is_their_spread_among_the_sam
     found, foretold = [], []
     for counts in surveys:
         source = source_of(survey, counts)
-        cells = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote"])).cells
+        cells = shares_of(CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote"])))
         found.append([cell.value for cell in cells])
         foretold.append([cell.perturbation_error for cell in cells])
     assert np.mean(foretold, axis=0) == pytest.approx(np.std(found, axis=0), rel=0.14)
@@ -125,94 +149,77 @@ def test_what_the_perturbation_adds_to_percentages_is_their_spread_among_the_sam
 
 def test_rows_and_columns_are_where_they_were_asked_for():
     survey = SURVEYS["randomized-response"]
-    rows = CROSSTAB.grid(result(survey, "sex", "vote"))
-    assert list(rows.header[:-1]) == ["sex", "left", "right", "none"]
-    assert plain(rows.header[-1]) == "people (95 % interval)"
-    assert [line[0] for line in rows.rows] == ["female", "male"]
-    columns = CROSSTAB.grid(result(survey, "vote", "sex", percentages="column"))
-    assert columns.header == ["vote", "female", "male"]
-    assert [plain(line[0]) for line in columns.rows] == [
-        *("left", "right", "none", "people (95 % interval)")
-    ]
-    # The same people, whichever way round.
-    assert columns.rows[-1][1:] == [line[-1] for line in rows.rows]
-    assert [line[1:] for line in columns.rows[:-1]] == [
-        [line[1 + place] for line in rows.rows] for place in range(3)
-    ]
-    layered = CROSSTAB.grid(result(survey, "sex", "vote", "town", percentages="joint"))
-    assert layered.header == ["town", "sex", "left", "right", "none"]
-    assert [line[:2] for line in layered.rows] == [
-        [town, sex] for town in ("big", "small") for sex in ("female", "male")
-    ]
+    header, rows = table_of(result(survey, "sex", "vote"))
+    assert header == ["sex", "left", "right", "none", "people"]
+    assert [line[0] for line in rows] == ["female", "male"]
+    header, columns = table_of(result(survey, "vote", "sex", percentages="column"))
+    assert header == ["vote", "female", "male"]
+    assert [line[0] for line in columns] == ["left", "right", "none", "people"]
+    # The same people, whichever way round, and the same marks.
+    assert [list(line) for line in zip(*columns, strict=True)][1:] == [line[1:] for line in rows]
+    header, layered = table_of(result(survey, "sex", "vote", "town", percentages="column"))
+    assert header == ["town", "sex", "left", "right", "none"]
+    lines = ("female", "male", "people")
+    assert [line[1] for line in layered] == [*lines, *lines]
+    assert [line[0] for line in layered] == ["big", "", "", "small", "", ""]
 
 
 def test_what_departs_from_independence_is_marked_on_both_sides():
     found = result(OPEN, "town", "vote")
     table = pd.crosstab(people()["town"], people()["vote"])
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / 3_000
-    shown = CROSSTAB.grid(found).rows
     # All six departures are far from 0 here.
-    for line, departures in zip(shown, table.to_numpy() - expected, strict=True):
+    for line, departures in zip(table_of(found)[1], table.to_numpy() - expected, strict=True):
         marks = [text[-1] for text in line[1:-1]]
         assert marks == ["▲" if departure > 0 else "▼" for departure in departures]
-    said = plain(" ".join(CROSSTAB.interpretation(found)))
-    assert "false discovery rate 5 % among the cells" in said
-    unrelated = CROSSTAB.grid(result(OPEN, "vote", "town", asked=independent_people())).rows
+    notes = plain(" ".join(present(CROSSTAB, found).notes))
+    assert "under independence (false discovery rate 5 % among the cells)" in notes
+    _, unrelated = table_of(result(OPEN, "vote", "town", asked=independent_people()))
     assert not any("▲" in text for line in unrelated for text in line)
 
 
-def weak():
+def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be():
     """Nobody is known to live in small towns: one of 200 does, of 300 people, under γ = 19."""
     asked = people(300)
     asked["town"] = pd.Categorical.from_codes([1, *[0] * 299], SCHEMA.attributes[2].categories)
-    return result(SURVEYS["gamma-diagonal"], "town", "vote", asked=asked)
-
-
-def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be():
-    found = weak()
-    for cell in found.cells:
-        if cell.values["town"] == "small":
+    found = result(SURVEYS["gamma-diagonal"], "town", "vote", asked=asked)
+    for cell in shares_of(found):
+        if cell["town"] == "small":
             assert cell.set != "interval"
-            assert (cell.standard_error, cell.residual) == (None, None)
+            assert (cell.standard_error, cell.statistic) == (None, None)
             assert cell.reliability == "not usable"
         else:
             assert cell.set == "interval"
-    [notice] = [said for said in CROSSTAB.warnings(found) if "anybody" in said]
-    assert notice.endswith("whether there is anybody in them: town=small.")
-    assert found.independence.p_value is None
-    assert " cannot be tested: a category of 'town'" in CROSSTAB.headline(found)
-    # Said once.
-    assert "'town'" not in " ".join(CROSSTAB.interpretation(found))
-    line = CROSSTAB.grid(found).rows[1]
-    assert all(text == "undefined" or text.startswith("not usable") for text in line[1:-1])
-    chart = CROSSTAB.chart(found)
-    assert [bar.value for bar in chart.panels[1].rows] == [None] * 3
-    assert {bar.reason for bar in chart.panels[1].rows} == {
-        "its base is not significantly above zero"
-    }
+    [notice] = [said for said in present(CROSSTAB, found).warnings if "anybody" in said]
+    assert notice.endswith("that there is anybody in them: town=small.")
+    assert found.tests[0].p_value is None
+    assert " cannot be tested: a category of 'town'" in found.headline
+    line = table_of(found)[1][1]
+    assert all(text.startswith("not usable") for text in line[1:-1])
+    assert all(bar.doubtful for bar in CROSSTAB.chart(found).panels[1].rows)
 
 
 def test_where_most_groups_are_open_the_verdict_says_so():
     survey = Survey("s", "S", SCHEMA, GammaDiagonal("1.05"))
     found = result(survey, "vote", "sex", asked=people(40))
-    assert found.reliability == "not usable"
-    assert found.verdict.startswith("not usable: most groups are not significantly above zero")
-    single = CROSSTAB.compute(
-        source_of(survey, [[0, 0, 0]]),
-        CrosstabQuery(attributes=["sex", "vote"]),
-    )
-    assert {cell.standard_error for cell in single.cells} == {None}
-    assert [base.share.interval for base in single.bases] == [None, None]
+    said = present(CROSSTAB, found).warnings[0]
+    assert said.startswith("Not usable: most groups are not significantly above zero")
+    asked = CrosstabQuery(attributes=["sex", "vote"])
+    single = CROSSTAB.compute(source_of(survey, [[0, 0, 0]]), asked)
+    assert {row.standard_error for row in single.rows} == {None}
+    assert {row.interval for row in single.rows if row.quantity == "base"} == {None}
+    reasons = {row.undefined for row in shares_of(single) if row.value is None}
+    assert reasons == {"the estimated share of its group is not above zero"}
     assert CROSSTAB.grid(single).rows
     assert CROSSTAB.chart(single).panels
 
 
-def test_few_cells_are_bars_grouped_by_their_base_and_many_a_grid():
+def test_few_cells_are_bars_grouped_by_row_and_many_a_grid():
     survey = SURVEYS["randomized-response"]
     bars = CROSSTAB.chart(result(survey, "vote", "sex", percentages="column"))
     assert bars.bars
-    assert [group.heading for group in bars.panels] == ["sex=female", "sex=male"]
-    assert [bar.label for bar in bars.panels[0].rows] == ["left", "right", "none"]
+    assert [group.heading for group in bars.panels] == ["vote=left", "vote=right", "vote=none"]
+    assert [bar.label for bar in bars.panels[0].rows] == ["female", "male"]
     assert bars.panels[0].axis.label == "share of those with the same sex"
     layered = CROSSTAB.chart(result(survey, "sex", "vote", "town"))
     assert layered.panels[1].heading == "town=big, sex=male"
@@ -220,18 +227,16 @@ def test_few_cells_are_bars_grouped_by_their_base_and_many_a_grid():
     schema = Schema([Attribute(name, [f"c{i}" for i in range(7)]) for name in "ab"])
     many = Survey("many", "Many", schema, RandomizedResponse({"a": "0.7", "b": "0.7"}))
     reports = np.random.default_rng(1).integers(0, 7, (2_000, 2))
-    found = CROSSTAB.compute(
-        source_of(many, reports),
-        CrosstabQuery(attributes=["a", "b"]),
-    )
-    heat_map = CROSSTAB.chart(found)
-    assert isinstance(heat_map, HeatMap)
-    assert (heat_map.rows[0], heat_map.columns[-1]) == ("a=c0", "c6")
-    for line, cells in zip(heat_map.cells, np.reshape(found.cells, (7, 7)), strict=True):
-        assert [drawn.value for drawn in line] == [cell.value for cell in cells]
-        assert [drawn.doubtful for drawn in line] == [
-            cell.reliability == "not usable" for cell in cells
-        ]
+    for percentages in SHARES:
+        asked = CrosstabQuery(attributes=["a", "b"], percentages=percentages)
+        found = CROSSTAB.compute(source_of(many, reports), asked)
+        heat_map = CROSSTAB.chart(found)
+        assert isinstance(heat_map, HeatMap)
+        assert (heat_map.rows, heat_map.columns) == (schema.attributes[0].categories,) * 2
+        drawn = [mark for line in heat_map.cells for mark in line]
+        assert [mark.value for mark in drawn] == [cell.value for cell in shares_of(found)]
+        unusable = [cell.reliability == "not usable" for cell in shares_of(found)]
+        assert [mark.doubtful for mark in drawn] == unusable
 
 
 def test_the_page_keeps_the_order_of_rows_columns_and_layers():
@@ -268,5 +273,5 @@ def test_where_no_answer_can_be_missing_everybody_is_the_base_of_joint_percentag
         )
         for missing in ("keep", "exclude")
     )
-    assert left_out.bases == kept.bases
-    assert left_out.bases[0].people.value == 2_000
+    assert left_out.find("people") == kept.find("people")
+    assert left_out.find("people").value == 2_000

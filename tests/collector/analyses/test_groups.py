@@ -125,18 +125,26 @@ def test_bases_of_a_cross_tabulation_count_the_people_of_the_group(study, get):
     """Their intervals have the error of the group's size, too: those of the larger table."""
     where, confidence = {"smoker": "yes"}, 0.9
     asked = {"attributes": ["age", "vote"], "where": where, "confidence": confidence}
-    answer = get("crosstab", {**asked, "percentages": "joint"})[1]
-    [everybody] = answer["bases"]
-    assert everybody["people"]["value"] == pytest.approx(answer["group"]["people"])
-    assert everybody["people"]["interval"] == pytest.approx(answer["group"]["people_interval"])
+    answer, everybody = with_people(get("crosstab", {**asked, "percentages": "joint"}))
+    assert everybody["value"] == pytest.approx([answer["group"]["people"]])
+    ends = everybody["lower"] + everybody["upper"]
+    assert ends == pytest.approx(answer["group"]["people_interval"])
     query = TableQuery(attributes=["age", "smoker"], confidence=confidence, target="respondents")
     table = ANALYSES["table"].compute(study.counted["study"], query)
     smokers = [row for row in table.rows if row["smoker"] == "yes"]
-    bases = get("crosstab", {**asked, "percentages": "row"})[1]["bases"]
-    for base, cell in zip(bases, smokers, strict=True):
-        assert base["values"] == {"age": cell["age"]}
-        assert base["people"]["value"] == pytest.approx(3000 * cell.value)
-        assert base["people"]["interval"] == pytest.approx([3000 * end for end in cell.interval])
+    _, bases = with_people(get("crosstab", {**asked, "percentages": "row"}))
+    assert bases["age"] == [cell["age"] for cell in smokers]
+    assert bases["value"] == pytest.approx([3000 * cell.value for cell in smokers])
+    for place, end in enumerate(("lower", "upper")):
+        assert bases[end] == pytest.approx([3000 * cell.interval[place] for cell in smokers])
+
+
+def with_people(answered):
+    """An answer, and the columns of its rows with numbers of people."""
+    answer = answered[1]
+    columns = {key["name"]: key["values"] for key in answer["keys"]} | answer["estimates"]
+    places = [i for i, name in enumerate(columns["quantity"]) if name == "people"]
+    return answer, {name: [column[i] for i in places] for name, column in columns.items()}
 
 
 def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, get, halftruth):

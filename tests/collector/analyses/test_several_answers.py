@@ -8,6 +8,7 @@ import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.labels import labelled
 from halftruth_collector.analyses.overview import NONE
+from halftruth_collector.analyses.presentation import present
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
@@ -138,29 +139,48 @@ def test_how_many_chose_none_is_left_out_where_reports_do_not_tell_of_all_option
 @pytest.mark.parametrize("attributes", [["symptoms", "town"], ["town", "symptoms"]])
 def test_a_crosstab_has_the_cells_of_those_who_chose_each_option(attributes, percentages, missing):
     codes, query = people(), {"percentages": percentages, "missing": missing}
-    found = unperturbed("crosstab", reports=codes, attributes=attributes, **query)
-    cells = {(cell.values["symptoms"], cell.values["town"]): cell for cell in found.cells}
+    asked = {"reports": codes, "covariance": True, **query}
+    found = unperturbed("crosstab", attributes=attributes, **asked)
+    places = {}
+    for place in found.places("share").tolist():
+        places[found.rows[place]["symptoms"], found.rows[place]["town"]] = place
     p_values = []
     for name, option in zip(NAMES, OPTIONS, strict=True):
         one = [name if each == "symptoms" else each for each in attributes]
-        by_itself = unperturbed("crosstab", reports=codes, attributes=one, **query)
-        p_values.append(by_itself.independence.p_value)
-        for cell, base in zip(by_itself.cells, by_itself.base_of_each, strict=True):
-            if cell.values[name] == "yes":
-                same = cells[option, cell.values["town"]]
-                assert (same.value, same.interval, same.residual) == (
-                    cell.value, cell.interval, cell.residual,
-                )  # fmt: skip
-                assert found.base_of_each[found.cells.index(same)].people == base.people
-    assert len(cells) == len(found.cells) == 6
-    assert found.independence.p_value == min(1, 3 * min(p_values))
-    assert found.measures == []
-    # In row-major order, as tables and files have them.
+        by_itself = unperturbed("crosstab", attributes=one, **asked)
+        p_values.append(by_itself.tests[0].p_value)
+        alone = [p for p in by_itself.places("share").tolist() if by_itself.rows[p][name] == "yes"]
+        same = [places[option, by_itself.rows[place]["town"]] for place in alone]
+        for place, other in zip(alone, same, strict=True):
+            cell, expected = found.rows[other], by_itself.rows[place]
+            for field in ("value", "interval", "statistic"):
+                assert getattr(cell, field) == getattr(expected, field)
+            assert people_of(found, cell) == people_of(by_itself, expected)
+        assert np.array_equal(
+            np.array(found.covariance)[np.ix_(same, same)],
+            np.array(by_itself.covariance)[np.ix_(alone, alone)],
+        )
+    assert len(places) == len(found.places("share")) == 6
+    # Between shares of two options it is not known.
+    assert found.covariance[places["cough", "big"]][places["fever", "big"]] is None
+    assert found.tests[0].p_value == min(1, 3 * min(p_values))
+    # By rows and columns, as tables and files have them.
     axes = [OPTIONS if name == "symptoms" else ("big", "small") for name in attributes]
-    assert [tuple(cell.values.values()) for cell in found.cells] == [*product(*axes)]
-    grid = ANALYSES["crosstab"].grid(labelled(found, UNPERTURBED))
-    assert {"Cough", "big"} <= {*grid.header, *(row[0] for row in grid.rows)}
-    assert "several options may be chosen" in " ".join(ANALYSES["crosstab"].interpretation(found))
+    cells = [tuple(row.keys.values()) for row in found.rows if row.quantity == "share"]
+    assert cells == [*product(*axes)]
+    shown = present(ANALYSES["crosstab"], labelled(found, UNPERTURBED))
+    assert {"Cough", "big"} <= {*shown.grid.header, *(str(row[0]) for row in shown.grid.rows)}
+    assert "several options may be chosen" in " ".join(shown.notes)
+
+
+def people_of(found, cell):
+    """The people of the base of a cell."""
+    return next(
+        (row.value, row.interval)
+        for row in found.rows
+        if row.quantity == "people"
+        and all(value in (None, cell[name]) for name, value in row.keys.items())
+    )
 
 
 def test_the_shares_of_an_option_are_compared_between_groups():
@@ -193,7 +213,6 @@ def test_itemsets_of_a_question_are_those_with_an_option_of_it():
     [
         ("overview", {"attributes": ["symptoms", NAMES[1]]}, "attributes: 'symptoms.fever' is nam"),
         ("crosstab", {"attributes": ["symptoms", NAMES[1]]}, "attributes: 'symptoms.fever' is nam"),
-        ("crosstab", {"attributes": ["town", "symptoms"], "covariance": True}, "covariance: expec"),
         ("comparison", {"answer": {"symptoms": "x"}, "groups": "town"}, "answer: 'symptoms' has n"),
         ("comparison", {"answer": {"town": "big"}, "groups": "symptoms"}, "groups: 'symptoms' is a "
          "question with several answers; expected one of its options: symptoms.cough"),

@@ -69,13 +69,6 @@ COEFFICIENT_COLUMNS = [
     *("term", *ESTIMATE, "reference", *of_estimate("odds_ratio"), *of_estimate("marginal_effect")),
     *("z", "estimate", "adjusted_p_value"),
 ]
-CROSSTAB_COLUMNS = [
-    *ESTIMATE,
-    *of_estimate("base"),
-    *of_estimate("people"),
-    "residual",
-    "adjusted_p_value",
-]
 WEIGHTED_COLUMNS = ["attribute", "label", "answer", *ESTIMATE, "unweighted", "design_effect"]
 PAIR = ["smoker", "coughs"]
 
@@ -199,22 +192,16 @@ ANALYSES = {
     "crosstab": (
         "crosstab",
         {"attributes": ["age", "vote"], "percentages": "row", "confidence": 0.9},
-        ["age", "vote", *CROSSTAB_COLUMNS],
-        lambda answer: 9,
-        [
-            "none, a=b",
-            "people (90\u202f% interval)",
-            "▲",
-            "p < 0.0001",
-            "Association: concentration",
-        ],
+        ["age", "vote", *LONG],
+        lambda answer: 9 + 3 + 3 + 3,
+        ["none, a=b", "people", "▲", "p < 0.0001", "Strength of the association"],
     ),
     "crosstab-of-four": (
         "crosstab",
         {"attributes": ["vote", "smoker", "coughs", "age"], "percentages": "column"},
-        ["vote", "smoker", "coughs", "age", *CROSSTAB_COLUMNS],
-        lambda answer: 36,
-        ["the same smoker, coughs and age", "within each layer", "none, a=b"],
+        ["vote", "smoker", "coughs", "age", *LONG],
+        lambda answer: 36 + 12 + 12,
+        ["the same answer to smoker, coughs and age", "within each layer", "none, a=b"],
     ),
     "comparison": (
         "comparison",

@@ -193,8 +193,8 @@ def test_headings_keep_the_capitals_of_labels():
 def test_a_chart_has_a_panel_for_each_quantity_and_for_each_head():
     bars = chart(table(), table().layout[0])
     assert [(panel.heading, [bar.label for bar in panel.rows]) for panel in bars.panels] == [
-        ("no", ["never", "daily"]),
-        ("yes", ["never", "daily"]),
+        ("smoker=no", ["never", "daily"]),
+        ("smoker=yes", ["never", "daily"]),
     ]
     assert bars.bars
     shares, ratios = chart(compared(), compared().layout[0]).panels

@@ -195,8 +195,6 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
             own = _PARTS[name](survey, result, given) if name in _PARTS else {}
             page = _shown(analysis, labelled(result, survey), pictured=not own)
             page |= {"further": list(_further(analysis, query, source)), **own}
-            if getattr(result, "multiple_response", None):
-                offered = [each for each in offered if each not in formats.COVARIANCE]
     except HalftruthError as error:
         # The page of a survey with few reports is a page all the same.
         nothing_yet = of_survey and isinstance(error, TooFewReports)
