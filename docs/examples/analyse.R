@@ -36,5 +36,6 @@ print(group[c("attribute", "answer", "value", "lower", "upper", "filter")], digi
 two <- chosen(5, paste(head(unique(shares$attribute), 2), collapse = ","))
 if (requireNamespace("arrow", quietly = TRUE) && grepl(",", two)) {
   cells <- arrow::read_parquet(fetch("crosstab", "parquet", attributes = two))
+  cells <- cells[cells$quantity == "share", ]
   print(as.data.frame(cells[c(strsplit(two, ",")[[1]], "value", "lower", "upper")]), digits = 3)
 }

@@ -386,7 +386,8 @@ def without_errors_of(
         there = key.values.ids >= 0
         known |= there & (key.kind not in ("number", "text"))
         if key.kind == "answer" and key.question is not None:
-            about |= there & (key.question in names)
+            # The base of another question may be of those who answered this one, too.
+            about |= key.question in names
         elif key.kind == "question":
             about |= np.array([each in names for each in key.values])
         elif isinstance(key.values, AnswerSets):

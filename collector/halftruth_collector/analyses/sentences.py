@@ -109,11 +109,6 @@ def _plain(cell: object) -> object:
     return number(cell, 0) if cell >= 1000 else value(cell, None)
 
 
-def verdict(result: Any, *, usable: bool) -> list[str]:
-    """The verdict on a result if that is usable, or if it is not."""
-    return [sentence(result.verdict)] if (result.reliability == "usable") == usable else []
-
-
 def notes(result: Any, rows: Sequence[Mark]) -> list[str]:
     """Describe the provenance of a chart's numbers, and how many are missing."""
     if _is_guess(result):
