@@ -23,6 +23,9 @@ E = TypeVar("E", bound=Estimate)
 #: P-values below this are said to be below it: normal approximations are no more accurate.
 _LEAST = 1e-4
 
+#: Part of a p-value that is rounding.
+_ALIKE = 1e-6
+
 
 def decide_each(
     kind: ClaimKind,
@@ -160,7 +163,11 @@ def decide_rows(
         return [], [Claim(kind="untested", count=len(rows))]
     rows, p_values = rows[tested], p_values[tested]
     many = len(rows) if candidates is None else candidates
-    best, found = int(np.argmin(p_values)), discoveries(p_values, rate, many)
+    found = discoveries(p_values, rate, many)
+    # Both answers to a yes/no question depart alike but for rounding: the more frequent one.
+    alike = p_values <= (1 + _ALIKE) * p_values.min()
+    more = alike & (table.numbers("statistic")[rows] > 0)
+    best = int(np.argmax(more if more.any() else alike))
     test = Test(name=name, p_value=min(1.0, many * float(p_values[best])), hypotheses=many)
     row = int(rows[best])
     interval = interval_of_selected(result.rows[row], rate, many)
