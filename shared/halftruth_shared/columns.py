@@ -104,6 +104,10 @@ class Texts(Column):
         code = self.codes[row]
         return None if code < 0 else self.levels[code]
 
+    def __iter__(self) -> Iterator[str | None]:
+        # The code of a text that is none, −1, is the place of the last one.
+        return map([*self.levels, None].__getitem__, self.codes.tolist())
+
     def take(self, rows: Any) -> "Texts":
         return Texts(self.codes[rows], self.levels)
 
@@ -231,10 +235,9 @@ def nulls(column: Numbers) -> list[float | None]:
     >>> nulls(np.array([0.5, np.nan, np.inf]))
     [0.5, None, None]
     """
-    numbers: list[float | None] = column.tolist()
-    for place in np.flatnonzero(~np.isfinite(column)).tolist():
-        numbers[place] = None
-    return numbers
+    numbers = column.astype(object)
+    numbers[~np.isfinite(column)] = None
+    return numbers.tolist()  # type: ignore[no-any-return]
 
 
 def encode_column(value: object) -> object:

@@ -64,7 +64,7 @@ def test_whole_records_are_taken_and_counted_by_public_answer_and_symbol(live, s
     _, stored, _ = live.store.reports.counts("split")
     assert stored.names == ("age", "(symbol)")
     assert stored.shape[1] == 66 * 4 + 12 * 7240
-    found = {tuple(cell.values): cell.count for cell in counts.cells}
+    found = {tuple(map(int, row.keys.values())): row.value for row in counts.rows}
     assert found == dict(zip(map(tuple, stored.cells.tolist()), stored.counts, strict=True))
     ages = Counter()
     for (age, _), count in found.items():

@@ -1,39 +1,43 @@
 """Counts of perturbed reports."""
 
-from halftruth_shared.analyses.counts import CountedReport, CountsQuery, CountsResult
+import numpy as np
+from halftruth_shared.analyses.counts import CountsQuery
+from halftruth_shared.results import QUANTITIES, Block, Key, Result, Show, Texts, note
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import number
 
+from ..estimation.estimates import columns
 from . import sentences
-from .base import Analysis, Counted, Grid
+from .base import Analysis, Counted
 
 
-def compute(counted: Counted, query: CountsQuery) -> CountsResult:
+def compute(counted: Counted, query: CountsQuery) -> Result[CountsQuery]:
     """Every perturbed record that was reported, and how often; none is no error."""
-    counts = counted.counts
-    return CountsResult(
-        **counted.origin(),
-        query=query,
-        names=list(counts.names),
-        shape=list(counts.shape),
-        cells=[
-            CountedReport(values=values, count=count)
-            for values, count in zip(counts.cells.tolist(), counts.counts.tolist(), strict=True)
-        ],
+    counts, keys = counted.counts, []
+    for name, column in zip(counts.names, counts.cells.T, strict=True):
+        values, codes = np.unique(column, return_inverse=True)
+        known = Texts(codes, [str(value) for value in values.tolist()])
+        keys.append(Key(name=name, kind="number", values=known))
+    return counted.result(
+        query,
+        keys,
+        columns(QUANTITIES["reports"], counts.counts),
+        caveats=[note("perturbed")],
     )
 
 
-def grid(result: CountsResult) -> Grid:
-    """Table of the reported values with their counts."""
-    return Grid([*result.names, "count"], [[*cell.values, cell.count] for cell in result.cells])
+def layout(result: Result[CountsQuery]) -> list[Block]:
+    """Arrange a line for each different report."""
+    shows = [Show(quantity="reports", parts=["value"])]
+    return [Block(lines=[key.name for key in result.keys], shows=shows)]
 
 
-def decide(result: CountsResult) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[CountsQuery]) -> tuple[list[Test], list[Claim]]:
     """The number of different reports."""
-    return [], [Claim(kind="counted", count=len(result.cells))]
+    return [], [Claim(kind="counted", count=len(result.estimates))]
 
 
-def state(result: CountsResult, claim: Claim) -> str:
+def state(result: Result[CountsQuery], claim: Claim) -> str:
     """State the numbers of reports and of different ones."""
     return f"{sentences.counted(result)}, {number(claim.count or 0, 0)} of them different."
 
@@ -43,13 +47,10 @@ ANALYSIS = Analysis(
     title="Counts of reports",
     compute=compute,
     start=lambda _: CountsQuery(),
-    grid=grid,
+    layout=layout,
     decide=decide,
     state=state,
-    interpretation=lambda _: [
-        "These are reports, which were perturbed at random, and no answers; every estimate is"
-        " computed from them."
-    ],
+    pictured=False,
     place="Quality",
     order=200,
 )

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 from halftruth_shared.analyses import Result
@@ -38,7 +38,12 @@ def to_csv(result: Tabular) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([harmless(name) for name, _ in _columns(result)])
-    writer.writerows([harmless(value) for value in row] for row in _rows(result))
+    kinds = [kind for _, kind in _columns(result)]
+    columns = (
+        map(harmless, column) if kind is str else column
+        for column, kind in zip(_cells(result), kinds, strict=True)
+    )
+    writer.writerows(zip(*columns, strict=True))
     return text.getvalue()
 
 
@@ -53,8 +58,9 @@ def to_parquet(result: Tabular) -> bytes:
     pa = arrow()
     types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     names, kinds = zip(*_columns(result), strict=True)
-    columns = list(zip(*_rows(result), strict=True)) or [()] * len(names)
-    arrays = [pa.array(column, types[kind]) for column, kind in zip(columns, kinds, strict=True)]
+    arrays = [
+        pa.array(column, types[kind]) for column, kind in zip(_cells(result), kinds, strict=True)
+    ]
     from pyarrow import parquet
 
     buffer = io.BytesIO()
@@ -88,14 +94,15 @@ def _columns(result: Tabular) -> Columns:
     return [*result.columns, *BESIDE]
 
 
-def _rows(result: Tabular) -> Iterator[tuple[Any, ...]]:
+def _cells(result: Tabular) -> list[Sequence[Any]]:
+    """Return the cells of each column."""
+    columns: list[Sequence[Any]]
+    if isinstance(result, LongResult):
+        columns = result.column_lists()
+    else:
+        columns = [*zip(*result.rows(), strict=True)] or [()] * len(result.columns)
     if not isinstance(result, Result):
-        return result.rows()
-    rows = (
-        zip(*result.column_lists(), strict=True)
-        if isinstance(result, LongResult)
-        else result.rows()
-    )
+        return columns
     query: Any = getattr(result, "query", None)
     beside = (
         result.reports,
@@ -105,7 +112,7 @@ def _rows(result: Tabular) -> Iterator[tuple[Any, ...]]:
         getattr(query, "missing", None),
         " ".join(assumptions(result)) or None,
     )
-    return ((*row, *beside) for row in rows)
+    return [*columns, *([value] * len(columns[0]) for value in beside)]
 
 
 def harmless(value: object) -> object:

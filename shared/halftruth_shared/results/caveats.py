@@ -295,6 +295,10 @@ WORDS: Mapping[str, Words] = {
         "A trend is the slope of a straight line per wave, in points or in the unit of a mean; each"
         " wave is weighted by its precision."
     ),
+    "perturbed": lambda: (
+        "These are reports, which were perturbed at random, and no answers; every estimate is"
+        " computed from them."
+    ),
     "pilot": lambda people: f"These are {number(people, 0)} people of a pilot, and no reports.",
     "nearest table": _nearest,
     "no posterior": _no_posterior,

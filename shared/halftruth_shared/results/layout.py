@@ -34,6 +34,9 @@ from .wording import (
 #: Marks of estimates significantly above and below the value without effect.
 MORE, LESS = "▲", "▼"
 
+#: Numbers of lines that are counted anew before the next key would let them overflow.
+_LARGE = 2**31
+
 #: Decisions about estimates that were compared with a threshold.
 DECISIONS = ("frequent", "undecided")
 
@@ -164,6 +167,8 @@ def _numbered(ids: Sequence[Codes], count: int) -> tuple[Codes, Codes]:
     whole = np.zeros(count, dtype=np.int64)
     for column in ids:
         whole = whole * (int(column.max(initial=-1)) + 2) + column + 1
+        if whole.max(initial=0) > _LARGE:
+            whole = np.unique(whole, return_inverse=True)[1]
     _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
     rank = np.empty(len(first), int)
     rank[np.argsort(first)] = np.arange(len(first))

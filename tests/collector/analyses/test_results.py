@@ -106,8 +106,10 @@ def test_the_map_of_associations_is_that_of_the_estimator(study):
 
 def test_counts_are_those_of_the_reports(http, filled, analyst):
     answer = http.get("/v1/surveys/health/counts", headers=analyst).get_json()
-    assert (answer["names"], answer["shape"]) == (["smoker", "drinks"], [2, 3])
-    assert {tuple(cell["values"]): cell["count"] for cell in answer["cells"]} == dict(
+    assert [key["name"] for key in answer["keys"]] == ["smoker", "drinks"]
+    codes = [map(int, key["values"]) for key in answer["keys"]]
+    assert {*answer["estimates"]["quantity"]} == {"reports"}
+    assert dict(zip(zip(*codes, strict=True), answer["estimates"]["value"], strict=True)) == dict(
         zip(map(tuple, filled.cells.tolist()), filled.counts.tolist(), strict=True)
     )
 

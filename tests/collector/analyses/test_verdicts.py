@@ -185,7 +185,9 @@ def expected_reliability(row, result):
 def judged_rows(result):
     """Every estimate of a result that has a reliability of its own."""
     if isinstance(result, LongTable):
-        yield from (row for row in result.rows if row.quantity != "people")
+        # Risks are no estimates: a bound has no margin.
+        if result.estimates.set is not None:
+            yield from (row for row in result.rows if row.quantity != "people")
         return
     for _, estimate, _ in result.estimates():
         yield estimate

@@ -121,7 +121,7 @@ def test_files_are_of_the_people_that_are_picked(signed_in, filled):
     for address in (overview, table):
         rows = opened(signed_in.get(address).data, "csv")
         assert set(rows["filter"]) == {"smoker=yes"}
-    assert opened(signed_in.get(counts).data, "csv")["count"].sum() == 400
+    assert opened(signed_in.get(counts).data, "csv")["value"].sum() == 400
     # Other pages lead here with what was picked there.
     exported = [
         urlsplit(tag["href"]).query
