@@ -139,6 +139,14 @@ def _caveat(caveat: Caveat, labels: Labels) -> Caveat:
         elif name == "scores":
             known = labels.answers.get(caveat.values["question"], {})
             values[name] = {known.get(each, each): score for each, score in value.items()}
+        elif name == "margins":
+            values[name] = {
+                labels.questions.get(each, each): {
+                    labels.answers.get(each, {}).get(answer, answer): share
+                    for answer, share in shares.items()
+                }
+                for each, shares in value.items()
+            }
         elif name == "groups":
             values[name] = [labels.items(each) for each in value]
     return msgspec.structs.replace(caveat, values=values)

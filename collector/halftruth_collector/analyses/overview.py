@@ -13,7 +13,6 @@ from halftruth_shared.analyses.overview import (
     OverviewResult,
     QuestionOverview,
 )
-from halftruth_shared.analyses.weighted import WeightedResult
 from halftruth_shared.attribute import OPTION
 from halftruth_shared.results.charts import Axis, EstimateChart, Panel
 from halftruth_shared.results.claims import Claim, Test
@@ -194,9 +193,7 @@ def question_chart(result: OverviewResult, question: QuestionOverview) -> Estima
     return replace(alone, title=question.attribute, notes=tuple(notes), panels=panels)
 
 
-def chart_of_questions(
-    result: OverviewResult | WeightedResult, title: str, notes: Sequence[str]
-) -> EstimateChart:
+def chart_of_questions(result: OverviewResult, title: str, notes: Sequence[str]) -> EstimateChart:
     """Shares of the answers to the first questions, as many as can be read."""
     panels: list[Panel] = []
     axis = Axis("share of the people", shares=True)

@@ -1,43 +1,56 @@
 """Distributions where the margins of other questions are known."""
 
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from halftruth_shared import ParameterError, Survey
-from halftruth_shared.analyses.weighted import (
-    WeightedAnswer,
-    WeightedQuery,
-    WeightedQuestion,
-    WeightedResult,
-    Weights,
+from halftruth_shared.analyses.weighted import WeightedQuery
+from halftruth_shared.results import (
+    QUANTITIES,
+    Block,
+    Caveat,
+    Estimates,
+    Key,
+    Result,
+    Show,
+    Texts,
+    note,
+    warning,
 )
-from halftruth_shared.results.charts import EstimateChart
+from halftruth_shared.results.caveats import listed
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.wording import (
-    number,
-    p_value,
-    percent,
-    share,
-    value,
-)
+from halftruth_shared.results.layout import in_words, value_in_words
+from halftruth_shared.results.wording import quoted
+from msgspec.structs import replace
 
 from ..estimation.association import known_covariance
-from ..estimation.bounds import Array, normal_quantile, optional
+from ..estimation.bounds import Array, normal_quantile
 from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake
-from ..estimation.estimates import covariance_of, estimates
-from ..estimation.intervals import SHARE
+from ..estimation.estimates import columns, covariance_of
+from ..estimation.intervals import SHARE, table_intervals
 from ..estimation.variances import error_parts
-from . import sentences, verdicts
-from .base import Analysis, Counted, Grid, clearest
+from .base import Analysis, Counted, clearest
 from .deciding import as_selected, interval_of_selected
-from .overview import chart_of_questions
+from .shares import precision
 
 #: P-value below which respondents are reported to be no sample with these margins.
 _OFF = 0.01
 
 
-def compute(counted: Counted, query: WeightedQuery) -> WeightedResult:
+class _Question(NamedTuple):
+    """Distribution of one question: its columns, their covariance, and how it was weighted."""
+
+    name: str
+    answers: Sequence[str]
+    columns: Estimates
+    covariance: Sequence[Array]
+    precision: Caveat
+    weighted: Weighted
+    people: float
+
+
+def compute(counted: Counted, query: WeightedQuery) -> Result[WeightedQuery]:
     """Distributions by ``estimation.calibration``, from one table for each question.
 
     Raises
@@ -65,13 +78,22 @@ def compute(counted: Counted, query: WeightedQuery) -> WeightedResult:
     if known or not names:
         reason = f"the margin of '{known[0]}' is known" if known else "all margins are known"
         raise ParameterError(f"attributes: {reason}; expected other questions", field="attributes")
-    weighted = [_weighted(counted, query, margins, people, name) for name in names]
-    questions, covariances = zip(*weighted, strict=True)
-    return WeightedResult(
-        **counted.origin(),
-        query=query,
-        questions=list(questions),
-        covariance=covariance_of(*covariances) if query.covariance else None,
+    questions = [_weighted(counted, query, margins, people, name) for name in names]
+    # Each answer has a share, the share without margins, and the design effect.
+    of = [q.name for q in questions for _ in range(len(q.columns))]
+    answers = [answer for q in questions for _ in range(3) for answer in q.answers]
+    keys = [
+        Key(name="question", kind="question", values=Texts.of(of)),
+        Key(name="answer", kind="answer", values=Texts.of(answers)),
+    ]
+    blocks = [block for q in questions for block in q.covariance]
+    return counted.result(
+        query,
+        keys,
+        [q.columns for q in questions],
+        tests=[_test(q.weighted) for q in questions if query.method == "calibration"],
+        caveats=[*_caveats(query, margins, questions)],
+        covariance=covariance_of(*blocks) if query.covariance else None,
     )
 
 
@@ -81,8 +103,8 @@ def _weighted(
     margins: Sequence[Margin],
     people: float | None,
     name: str,
-) -> tuple[WeightedQuestion, Array]:
-    """Distribution of one question, and the covariance of its shares."""
+) -> _Question:
+    """Return the distribution of one question given the margins, and without them."""
     schema = counted.estimator.schema
     attribute = schema.attributes[schema.position(name)]
     others = [margin.attribute.name for margin in margins]
@@ -94,172 +116,151 @@ def _weighted(
     variance = np.diag(estimate.covariance)
     error = np.sqrt(np.where(variance > 0, variance, np.nan))
     of_these = estimate.gradient @ table.covariance("respondents") @ estimate.gradient.T
-    perturbation, sampling = error_parts(error**2, np.diag(of_these))
     half_width = normal_quantile(1 - query.confidence) * error
     effective = by_itself.effective_reports / (estimate.design_effect or 1.0)
-    reliability, verdict = verdicts.on_table(half_width, effective)
-    if estimate.undefined is not None:
-        verdict = f"{reliability}: {estimate.undefined}"
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = variance / before
-    question = WeightedQuestion(
-        attribute=name,
-        label=attribute.label_in(),
-        reliability=reliability,
-        verdict=verdict,
-        undefined=estimate.undefined,
-        answers=[
-            *estimates(
-                WeightedAnswer,
-                SHARE,
-                estimate.share,
-                error,
-                (estimate.share - half_width, estimate.share + half_width),
-                errors=(perturbation, sampling),
-                undefined=[estimate.undefined] * len(error),
-                answer=attribute.categories,
-                unweighted=by_itself.support.tolist(),
-                design_effect=[*map(optional, effect.tolist())],
-            )
+    parts = [
+        columns(
+            SHARE,
+            estimate.share,
+            error,
+            (estimate.share - half_width, estimate.share + half_width),
+            errors=error_parts(error**2, np.diag(of_these)),
+            undefined=estimate.undefined,
+        ),
+        columns(
+            QUANTITIES["unweighted"],
+            by_itself.support,
+            np.sqrt(before),
+            table_intervals(by_itself, query.confidence, query.target),
+        ),
+        # It is a ratio of two known errors, and has none of its own.
+        replace(
+            columns(QUANTITIES["design_effect"], effect),
+            reliability=Texts.of(["usable" if known else None for known in np.isfinite(effect)]),
+        ),
+    ]
+    return _Question(
+        name,
+        attribute.categories,
+        Estimates.concatenate(parts),
+        [
+            estimate.covariance,
+            by_itself.covariance(query.target),
+            np.full_like(estimate.covariance, np.nan),
         ],
-        sum_of_weights=float(table.reports if people is None else people),
-        weights=_weights(estimate),
-        p_value=estimate.p_value,
+        precision(half_width, effective, question=name),
+        estimate,
+        float(table.reports if people is None else people),
     )
-    return question, estimate.covariance
 
 
-def _weights(weighted: Weighted) -> Weights | None:
-    if weighted.weights is None or weighted.design_effect is None:
+def _test(weighted: Weighted) -> Test:
+    """Return the test that respondents are a sample of people with the margins."""
+    return Test(name="margins", p_value=weighted.p_value, undefined=weighted.undefined)
+
+
+def _caveats(
+    query: WeightedQuery, margins: Sequence[Margin], questions: Sequence[_Question]
+) -> Iterator[Caveat]:
+    """Say what the margins are, whether they fit, how precise shares are, and what is assumed."""
+    if all(len(set(shares.values())) == 1 for shares in query.margins.values()):
+        yield warning("even margins")
+    for each in questions:
+        if each.weighted.undefined is None and each.precision.weight == "warning":
+            yield each.precision
+    # Where the same people count for all questions, this is one test.
+    tests = {round(p, 9) for q in questions if (p := q.weighted.p_value) is not None}
+    yield from _by_question(questions, [_unlikely(q.weighted, len(tests)) for q in questions])
+    known = {
+        margin.attribute.name: dict(
+            zip(margin.attribute.categories, margin.shares.tolist(), strict=True)
+        )
+        for margin in margins
+    }
+    yield note("margins", margins=known)
+    yield from _by_question(questions, [_weights(q) for q in questions])
+    yield note(query.method)
+
+
+def _unlikely(weighted: Weighted, tests: int) -> Caveat | None:
+    p = weighted.p_value
+    return None if p is None or p * tests >= _OFF else warning("unlikely margins", p_value=p)
+
+
+def _weights(question: _Question) -> Caveat | None:
+    """Return the range of the weights of those whose answers count."""
+    weights = question.weighted.weights
+    if weights is None:
         return None
-    used = weighted.weights[weighted.weights > 0]
-    return Weights(
+    used = weights[weights > 0]
+    return note(
+        "weights",
+        people=question.people,
         smallest=float(used.min()),
         largest=float(used.max()),
-        design_effect=weighted.design_effect,
+        design_effect=question.weighted.design_effect,
     )
 
 
-def grid(result: WeightedResult) -> Grid:
-    """Each answer with its share given the margins, and without; the question beside its first."""
-    return Grid(
-        [
-            "question",
-            "answer",
-            "weighted" if result.query.method == "raking" else "calibrated",
-            sentences.level(result.query.confidence),
-            "without margins",
-            "design effect",
-        ],
-        [
-            [
-                "" if i else question.attribute,
-                answer.answer,
-                *sentences.share_cells(answer),
-                share(answer.unweighted, answer.ends),
-                value(answer.design_effect, (0.0, 0.5)),
-            ]
-            for question in result.questions
-            for i, answer in enumerate(question.answers)
-        ],
-    )
+def _by_question(
+    questions: Sequence[_Question], caveats: Sequence[Caveat | None]
+) -> Iterator[Caveat]:
+    """Name the question of each caveat, unless all have the same one."""
+    said = {each and each.sentence for each in caveats}
+    first, same = caveats[0], len(said) == 1
+    for question, each in zip(questions, caveats, strict=True):
+        if each is not None and not same:
+            yield replace(each, values={"question": question.name, **each.values})
+    if first is not None and same:
+        yield first
 
 
-def chart(result: WeightedResult) -> EstimateChart:
-    """Shares of all answers given the margins, grouped by question."""
-    how = {"raking": "weighted to", "calibration": "calibrated by"}[result.query.method]
-    by = f"{how} {sentences.listed([*map(sentences.quoted, result.query.margins)])}"
-    title = sentences.title(result, "Answers", by)
-    return chart_of_questions(result, title, warnings(result))
-
-
-def decide(result: WeightedResult) -> tuple[list[Test], list[Claim]]:
-    """The share that the margins change most: a description of two estimates, not a test."""
-    known = [
-        (abs(share.value - unweighted), i)
-        for i, (_, share, (unweighted, _)) in enumerate(result.estimates())
-        if share.value is not None
+def layout(result: Result[WeightedQuery]) -> list[Block]:
+    """Arrange a line for each answer, with its share given the margins, and without them."""
+    how, label = {
+        "raking": ("weighted to", "weighted"),
+        "calibration": ("calibrated by", "calibrated"),
+    }[result.query.method]
+    return [
+        Block(
+            title=f"Answers · {how} {listed([*map(quoted, result.query.margins)])}",
+            lines=["question", "answer"],
+            shows=[
+                Show(quantity="share", label=label),
+                Show(quantity="unweighted", parts=["value"], label="without margins", drawn=False),
+                Show(quantity="design_effect", parts=["value"], drawn=False),
+            ],
+            panels=1,
+            picture="bars",
+        )
     ]
-    if not known:
-        return [], [Claim(kind="untested")]
-    row = max(known, key=lambda pair: pair[0])[1]
-    _, most, _ = next(islice(result.estimates(), row, None))
-    interval = interval_of_selected(most, 1 - result.query.confidence, len(known))
-    return [], [Claim(kind="estimate", rows=[row], interval=interval)]
 
 
-def state(result: WeightedResult, claim: Claim) -> str:
+def decide(result: Result[WeightedQuery]) -> tuple[list[Test], list[Claim]]:
+    """Find the share that the margins change most: a description of two estimates, not a test."""
+    shares, without = result.places("share"), result.places("unweighted")
+    change = np.abs(result.estimates.value[shares] - result.estimates.value[without])
+    if np.isnan(change).all():
+        return result.tests, [Claim(kind="untested")]
+    most = int(np.nanargmax(change))
+    row, many = int(shares[most]), int(np.isfinite(change).sum())
+    interval = interval_of_selected(result.rows[row], 1 - result.query.confidence, many)
+    rows = [row, int(without[most])]
+    return result.tests, [Claim(kind="estimate", rows=rows, interval=interval)]
+
+
+def state(result: Result[WeightedQuery], claim: Claim) -> str:
     """State a share with and without the margins."""
     if claim.kind == "untested":
         return "With these margins no share is defined."
-    (name, _, answer), most, (unweighted, _) = next(islice(result.estimates(), claim.rows[0], None))
-    most = as_selected(most, claim)
+    most, without = (result.rows[place] for place in claim.rows)
+    said = in_words(as_selected(most, claim))
     return (
-        f"The margins change most: {sentences.quoted(str(name))}, {answer}:"
-        f" {sentences.of_share(most)}, {share(unweighted, most.ends)} without them."
+        f"The margins change most: {quoted(most['question'])}, {most['answer']}: {said},"
+        f" {value_in_words(without)} without them."
     )
-
-
-def warnings(result: WeightedResult) -> list[str]:
-    """Warn of default margins, undefined or imprecise estimates, and unlikely margins."""
-    even = all(len(set(shares.values())) == 1 for shares in result.query.margins.values())
-    example = ["These margins are even, as on a page that was asked nothing: put known ones there."]
-    reasons = dict.fromkeys(q.undefined for q in result.questions if q.undefined)
-    lines = [*(example if even else []), *(f"Undefined: {reason}." for reason in reasons)]
-    lines += [
-        f"{sentences.quoted(question.attribute)} is {question.verdict}."
-        for question in result.questions
-        if question.undefined is None and question.reliability != "usable"
-    ]
-    # Where the same people count for all questions, this is one test.
-    tests = {round(q.p_value, 9) for q in result.questions if q.p_value is not None}
-    off = [
-        "The respondents are hardly people with these margins (p-value"
-        f" {p_value(q.p_value)}): if some are missing, calibration is biased."
-        if q.p_value is not None and q.p_value * len(tests) < _OFF
-        else None
-        for q in result.questions
-    ]
-    return [*lines, *_by_question(result, off)]
-
-
-def _by_question(result: WeightedResult, said: Sequence[str | None]) -> list[str]:
-    """The sentence of each question, with its name unless all have the same one."""
-    if len(set(said)) == 1:
-        return [sentence for sentence in said[:1] if sentence]
-    pairs = zip(result.questions, said, strict=True)
-    return [f"“{q.attribute}”: {sentence}" for q, sentence in pairs if sentence]
-
-
-def interpretation(result: WeightedResult) -> list[str]:
-    """Describe the margins, the design effect, and the assumptions."""
-    lines = [f"Margins: {_in_words(result)}."]
-    weights = [
-        f"Sum of weights {number(q.sum_of_weights, 0)}; weights from"
-        f" {number(q.weights.smallest, 2)} to {number(q.weights.largest, 2)} times their mean,"
-        f" with a design effect of {number(q.weights.design_effect, 2)} by themselves."
-        if q.weights
-        else None
-        for q in result.questions
-    ]
-    lines += _by_question(result, weights)
-    if result.query.method == "raking":
-        lines.append(
-            "This makes up for who responded only as far as that depends on the margins' questions"
-            " alone."
-        )
-    else:
-        lines.append("This makes up for no missing people; it assumes that there are none.")
-    return lines
-
-
-def _in_words(result: WeightedResult) -> str:
-    parts = []
-    for name, shares in result.query.margins.items():
-        total = sum(shares.values())
-        each = ", ".join(f"{category} {percent(s / total, 1)}" for category, s in shares.items())
-        parts.append(f"{sentences.quoted(name)} ({each})")
-    return sentences.listed(parts)
 
 
 def _start(survey: Survey) -> WeightedQuery:
@@ -277,12 +278,9 @@ ANALYSIS = Analysis(
     title="Weighting",
     compute=compute,
     start=_start,
-    grid=grid,
+    layout=layout,
     decide=decide,
     state=state,
-    chart=chart,
-    warnings=warnings,
-    interpretation=interpretation,
     together=2,
     place="Overview",
     order=40,

@@ -1,21 +1,11 @@
-"""Distributions weighted to known margins of other questions."""
+"""Distributions where the margins of other questions are known."""
 
-from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from ..protocol.base import Message
-from ..results.estimate import Estimate, Reliability
-from .base import (
-    AttributeName,
-    AttributeNames,
-    CategoryName,
-    CovarianceOf,
-    EstimatesResult,
-    Row,
-    SampleQuery,
-)
+from ..results import Result
+from .base import AttributeNames, CovarianceOf, SampleQuery
 
 Weighting = Literal["raking", "calibration"]
 
@@ -29,72 +19,14 @@ Margins = Annotated[
 ]
 
 
-class WeightedAnswer(Estimate, frozen=True, kw_only=True):
-    """Weighted share of one answer.
+class WeightedQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
+    """Distribution of answers in a population of known margins.
 
-    `unweighted` is the estimate without the margins, and `design_effect` the variance of the
-    weighted one over that of `unweighted`.
+    *share* is the share of an answer given the margins, *unweighted* that without them, and
+    *design_effect* the variance of the former over that of the latter. Calibration has one test for
+    each question, in their order, whether those whose answers count are a sample of people with
+    these margins.
     """
-
-    answer: CategoryName
-    unweighted: float
-    design_effect: float | None
-
-
-class Weights(Message, frozen=True, kw_only=True):
-    """Weights that give the respondents the margins, relative to their mean.
-
-    `smallest` and `largest` are of combinations of the margins' categories, and `design_effect` is
-    1 plus the squared coefficient of variation of the respondents' weights (Kish 1965).
-    """
-
-    smallest: float
-    largest: float
-    design_effect: float
-
-
-class WeightedQuestion(Message, frozen=True, kw_only=True):
-    """Distribution of the answers to one question, given the margins.
-
-    `label` is the question as a form asks it, or its name. `undefined` gives the reason if there is
-    no share. The other fields are about those whose answers count for this question, who differ
-    between questions if missing answers are excluded: `sum_of_weights` is the number of people that
-    the margins count, or if they are shares the number of these reports. `weights` is null for
-    calibration, which has no weights of respondents, and `p_value` for raking: it is that of the
-    test that these respondents are a sample of people with these margins.
-    """
-
-    attribute: AttributeName
-    label: str
-    reliability: Reliability
-    verdict: str
-    undefined: str | None
-    answers: list[WeightedAnswer]
-    sum_of_weights: float
-    weights: Weights | None
-    p_value: float | None
-
-
-class WeightedResult(EstimatesResult, frozen=True, kw_only=True):
-    """Distributions of some questions, given the margins of others."""
-
-    query: "WeightedQuery"
-    questions: list[WeightedQuestion]
-
-    KEYS: ClassVar = ("attribute", "label", "answer")
-    QUANTITY: ClassVar = "share"
-    OTHERS: ClassVar = (("unweighted", float), ("design_effect", float))
-    PANELS: ClassVar = 2
-
-    def estimates(self) -> Iterator[Row]:
-        for question in self.questions:
-            for share in question.answers:
-                keys = (question.attribute, question.label, share.answer)
-                yield keys, share, (share.unweighted, share.design_effect)
-
-
-class WeightedQuery(SampleQuery[WeightedResult], frozen=True, kw_only=True):
-    """Distribution of answers in a population of known margins."""
 
     margins: Margins
     attributes: (

@@ -7,6 +7,7 @@ from msgspec import Meta, field
 
 from ..protocol.base import Message
 from .wording import half_width, number, percent, quoted, quoted_items
+from .wording import p_value as p_in_words
 
 #: Whether it has to be read before conclusions are drawn, or with the method.
 Weight = Literal["warning", "note"]
@@ -155,6 +156,33 @@ def _scores(question: str, kind: str, scores: Mapping[str, float]) -> str:
     return f"The answers to {quoted(question)} count as {kind}s: {each}."
 
 
+def _about(question: str) -> str:
+    return f"{quoted(question)}: " if question else ""
+
+
+def _margins(margins: Mapping[str, Mapping[str, float]]) -> str:
+    """Word known distributions of answers.
+
+    >>> _margins({"sex": {"female": 0.6, "male": 0.4}}).replace(chr(0x202F), " ")
+    'Margins: sex (female 60.0 %, male 40.0 %).'
+    """
+    each = (
+        f"{quoted(name)} ({', '.join(f'{a} {percent(share, 1)}' for a, share in shares.items())})"
+        for name, shares in margins.items()
+    )
+    return f"Margins: {listed([*each])}."
+
+
+def _weights(
+    people: float, smallest: float, largest: float, design_effect: float, question: str = ""
+) -> str:
+    return (
+        f"{_about(question)}Sum of weights {number(people, 0)}; weights from {number(smallest, 2)}"
+        f" to {number(largest, 2)} times their mean, with a design effect of"
+        f" {number(design_effect, 2)} by themselves."
+    )
+
+
 def _effective(reports: float) -> str:
     return f"As precise as {number(reports, 0)} answers without perturbation would be."
 
@@ -252,6 +280,20 @@ WORDS: Mapping[str, Words] = {
         f"Of {quoted(question)} several options may be chosen: each share is that of people who"
         f" chose this one, and the options do not add up to {percent(1)}. The test is"
         " that of the most significant option."
+    ),
+    "even margins": lambda: "These margins are even, as placeholders are: enter known ones.",
+    "margins": _margins,
+    "unlikely margins": lambda p_value, question="": (
+        f"{_about(question)}The respondents are hardly people with these margins (p-value"
+        f" {p_in_words(p_value)}): if some are missing, calibration is biased."
+    ),
+    "weights": _weights,
+    "raking": lambda: (
+        "Raking makes up for who responded only as far as that depends on the questions of the"
+        " margins."
+    ),
+    "calibration": lambda: (
+        "Calibration makes up for no missing people; it assumes that there are none."
     ),
     "best guesses": lambda: "Supports are best guesses, which have no intervals.",
     "unexamined": _unexamined,

@@ -142,7 +142,7 @@ def possible(estimate, path, result):
         return 0, math.inf
     if isinstance(estimate, Coefficient) or field == "marginal_effect":
         return -math.inf, math.inf
-    if field in ("risk_ratio", "odds_ratio"):
+    if field in ("risk_ratio", "odds_ratio", "design_effect"):
         return 0, math.inf
     if field == "trend" or (field == "difference" and isinstance(result.query, ComparisonQuery)):
         return -1, 1

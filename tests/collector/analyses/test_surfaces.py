@@ -69,7 +69,7 @@ COEFFICIENT_COLUMNS = [
     *("term", *ESTIMATE, "reference", *of_estimate("odds_ratio"), *of_estimate("marginal_effect")),
     *("z", "estimate", "adjusted_p_value"),
 ]
-WEIGHTED_COLUMNS = ["attribute", "label", "answer", *ESTIMATE, "unweighted", "design_effect"]
+WEIGHTED_COLUMNS = ["question", "answer", *LONG]
 PAIR = ["smoker", "coughs"]
 
 
@@ -234,7 +234,7 @@ ANALYSES = {
             "confidence": 0.9,
         },
         WEIGHTED_COLUMNS,
-        lambda answer: 4,
+        lambda answer: 4 * 3,
         [
             "90\u202f% interval",
             "none, a=b 30.0\u202f%",
@@ -251,7 +251,7 @@ ANALYSES = {
             "target": "respondents",
         },
         WEIGHTED_COLUMNS,
-        lambda answer: 3,
+        lambda answer: 3 * 3,
         ["calibrated", "none, a=b", "makes up for no missing people"],
     ),
     "risk": (

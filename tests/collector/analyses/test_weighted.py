@@ -7,6 +7,8 @@ import json
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses.labels import labelled
+from halftruth_collector.analyses.presentation import present
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.report_model import report_probabilities
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
@@ -32,6 +34,10 @@ def weighted(cells, **query):
     return WEIGHTED.compute(counted, WeightedQuery(**query))
 
 
+def caveats(result, code):
+    return [each.values for each in result.caveats if each.code == code]
+
+
 #: 800 women of whom 500 are reported to vote left, and 200 men of whom 80 are.
 CELLS = {(0, 0, 0): 320, (0, 0, 1): 180, (0, 1, 0): 190, (0, 1, 1): 110,
          (1, 0, 0): 50, (1, 0, 1): 30, (1, 1, 0): 70, (1, 1, 1): 50}  # fmt: skip
@@ -39,11 +45,10 @@ CELLS = {(0, 0, 0): 320, (0, 0, 1): 180, (0, 1, 0): 190, (0, 1, 1): 110,
 
 def test_shares_are_those_of_warner_in_each_group_weighted_by_hand():
     result = weighted(CELLS, margins={"sex": {"female": 600, "male": 400}}, attributes=["vote"])
-    [question] = result.questions
     of_women, of_men = ((reported - 0.25) / 0.5 for reported in (500 / 800, 80 / 200))
-    left = question.answers[0]
+    left = result.find("share", answer="left")
     assert left.value == pytest.approx(0.6 * of_women + 0.4 * of_men)
-    assert left.unweighted == pytest.approx((0.58 - 0.25) / 0.5)
+    assert result.find("unweighted", answer="left").value == pytest.approx((0.58 - 0.25) / 0.5)
     # Groups of fixed weights: the variance of a share of reports in each, and over 0.5².
     variance = 0.6**2 * (5 / 8) * (3 / 8) / 800 / 0.25 + 0.4**2 * (2 / 5) * (3 / 5) / 200 / 0.25
     assert left.standard_error**2 == pytest.approx(variance, rel=2e-3)
@@ -51,11 +56,15 @@ def test_shares_are_those_of_warner_in_each_group_weighted_by_hand():
     openly = 0.6**2 * of_women * (1 - of_women) / 800 + 0.4**2 * of_men * (1 - of_men) / 200
     assert left.sampling_error**2 == pytest.approx(openly, rel=2e-3)
     assert left.perturbation_error**2 == pytest.approx(variance - openly, rel=2e-3)
-    assert left.design_effect == pytest.approx(variance / (0.58 * 0.42 / 1000 / 0.25), rel=2e-3)
-    assert question.sum_of_weights == 1000
-    assert question.weights.smallest == pytest.approx(0.6 / 0.8)
-    assert question.weights.largest == pytest.approx(0.4 / 0.2)
-    assert question.weights.design_effect == pytest.approx(0.6**2 / 0.8 + 0.4**2 / 0.2)
+    effect = result.find("design_effect", answer="left").value
+    assert effect == pytest.approx(variance / (0.58 * 0.42 / 1000 / 0.25), rel=2e-3)
+    [weights] = caveats(result, "weights")
+    assert weights == {
+        "people": 1000,
+        "smallest": pytest.approx(0.6 / 0.8),
+        "largest": pytest.approx(0.4 / 0.2),
+        "design_effect": pytest.approx(0.6**2 / 0.8 + 0.4**2 / 0.2),
+    }
 
 
 def test_margins_are_of_the_group_that_is_asked_about():
@@ -63,18 +72,19 @@ def test_margins_are_of_the_group_that_is_asked_about():
     cells = {(0, 0, 0): 500, (0, 1, 1): 300, (0, 0, 1): 300, (0, 1, 0): 200, (1, 0, 0): 80,
              (1, 0, 1): 40, (1, 1, 0): 40, (1, 1, 1): 120}  # fmt: skip
     margins = {"smoker": {"no": 0.5, "yes": 0.5}}
-    [of_group] = weighted(cells, margins=margins, where={"sex": "female"}).questions
+    of_group = weighted(cells, margins=margins, where={"sex": "female"})
     women = {cell: count for cell, count in cells.items() if cell[0] == 0}
-    [alone] = weighted(women, margins=margins, attributes=["vote"]).questions
-    for found, expected in zip(of_group.answers, alone.answers, strict=True):
+    alone = weighted(women, margins=margins, attributes=["vote"])
+    for answer in SCHEMA.attributes[1].categories:
+        found, expected = (each.find("share", answer=answer) for each in (of_group, alone))
         assert found.value == pytest.approx(expected.value)
         assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-3)
 
 
 def test_all_questions_without_a_margin_are_asked_by_default():
     result = weighted(CELLS, margins=MARGINS)
-    assert [question.label for question in result.questions] == ["What do you vote?", "smoker"]
-    assert [row[0] for row in WEIGHTED.grid(result).rows] == ["vote", "", "smoker", ""]
+    rows = WEIGHTED.grid(labelled(result, SURVEY)).rows
+    assert [str(row[0]) for row in rows] == ["What do you vote?", "", "smoker", ""]
     chart = WEIGHTED.chart(result)
     assert chart.title == "Answers · weighted to sex · s"
     assert [group.heading for group in chart.panels] == ["vote", "smoker"]
@@ -85,24 +95,28 @@ def test_all_questions_without_a_margin_are_asked_by_default():
 def test_what_cannot_be_weighted_has_no_number_and_says_why():
     result = weighted({(0, 0, 0): 500, (0, 1, 1): 300, (1, 0, 0): 5}, margins=MARGINS)
     reason = "nothing can be weighted by the share of respondents with sex=male, which is less"
-    for question in result.questions:
-        assert (question.reliability, question.answers[0].value) == ("not usable", None)
-        assert question.undefined.startswith(reason)
-        assert question.verdict == f"not usable: {question.undefined}"
-        assert question.weights is None
-    _, said = WEIGHTED.warnings(result)
-    assert said.startswith(f"Undefined: {reason}")
-    assert [row[2:4] for row in WEIGHTED.grid(result).rows] == [["undefined", "undefined"]] * 4
+    for place in result.places("share"):
+        row = result.rows[place]
+        assert (row.reliability, row.value) == ("not usable", None)
+        assert row.undefined.startswith(reason)
+    assert caveats(result, "weights") == []
+    assert result.headline == "With these margins no share is defined."
+    [said] = [each for each in present(WEIGHTED, result).warnings if reason in each]
+    assert said.startswith(f"Undefined, as {reason}")
+    assert all(str(row[2]).startswith(reason) for row in WEIGHTED.grid(result).rows)
 
 
 def test_calibration_to_margins_of_other_people_is_warned_of():
     far = weighted(CELLS, margins=MARGINS, method="calibration")
-    assert [question.p_value < 1e-4 for question in far.questions] == [True, True]
-    assert far.questions[0].p_value == pytest.approx(far.questions[1].p_value)
-    assert "hardly people with these margins" in WEIGHTED.warnings(far)[-1]
+    assert [test.p_value < 1e-4 for test in far.tests] == [True, True]
+    assert far.tests[0].p_value == pytest.approx(far.tests[1].p_value)
+    # It is one test, and said once.
+    [unlikely] = caveats(far, "unlikely margins")
+    assert unlikely == {"p_value": far.tests[0].p_value}
+    assert "hardly people with these margins" in " ".join(present(WEIGHTED, far).warnings)
     near = weighted(CELLS, margins={"sex": {"female": 0.79, "male": 0.21}}, method="calibration")
-    assert near.questions[0].p_value > 0.3
-    assert not any("hardly" in said for said in WEIGHTED.warnings(near))
+    assert near.tests[0].p_value > 0.3
+    assert caveats(near, "unlikely margins") == []
 
 
 MISSING = Schema(
@@ -141,20 +155,23 @@ def test_each_question_has_the_weights_and_the_test_of_those_who_answered_it(met
         for names in (("vote", "smoker"), ("smoker", "vote"), ("vote",), ("smoker",))
     ]
     both, turned, *alone = results
-    assert both.questions == turned.questions[::-1] == [one.questions[0] for one in alone]
-    vote, smoker = both.questions
+    rows = [*both.rows]
+    assert sorted(rows, key=str) == sorted(turned.rows, key=str)
+    assert rows == [row for one in alone for row in one.rows]
+    assert both.tests == turned.tests[::-1] == [test for one in alone for test in one.tests]
     if method == "raking":
         # Of those who tell their vote a third are men; of all, half.
-        assert vote.weights.design_effect == pytest.approx(0.25 * 1.5 + 0.25 * 3, rel=0.01)
-        assert smoker.weights.design_effect == pytest.approx(1, abs=0.01)
-        assert [q.sum_of_weights for q in both.questions] == pytest.approx([2250, 3000], rel=0.01)
-        said = WEIGHTED.interpretation(both)
-        assert [sentence.split(":")[0] for sentence in said[1:3]] == ["“vote”", "“smoker”"]
-        assert "design effect of 1.12" in said[1]
+        vote, smoker = caveats(both, "weights")
+        assert (vote["question"], smoker["question"]) == ("vote", "smoker")
+        assert vote["design_effect"] == pytest.approx(0.25 * 1.5 + 0.25 * 3, rel=0.01)
+        assert smoker["design_effect"] == pytest.approx(1, abs=0.01)
+        assert [each["people"] for each in (vote, smoker)] == pytest.approx([2250, 3000], rel=0.01)
+        assert "design effect of 1.12" in " ".join(present(WEIGHTED, both).notes)
     else:
+        vote, smoker = both.tests
         assert vote.p_value < 1e-9 < 0.5 < smoker.p_value
-        [said] = [said for said in WEIGHTED.warnings(both) if "hardly" in said]
-        assert said.startswith("“vote”: The respondents are hardly")
+        [said] = [said for said in present(WEIGHTED, both).warnings if "hardly" in said]
+        assert said.startswith("vote: The respondents are hardly")
 
 
 def test_margins_that_may_be_made_up_are_said_to_be():
@@ -162,8 +179,10 @@ def test_margins_that_may_be_made_up_are_said_to_be():
         weighted(CELLS, margins={"sex": {"female": share, "male": 1 - share}})
         for share in (0.5, 0.52)
     )
-    assert WEIGHTED.warnings(even)[0].startswith("These margins are even, as on a page that was")
-    assert not any("even" in said for said in WEIGHTED.warnings(known))
+    assert present(WEIGHTED, even).warnings[0].startswith("These margins are even, as placeholders")
+    assert caveats(known, "even margins") == []
+    said = present(WEIGHTED, labelled(even, SURVEY)).notes[0].replace("\u202f", " ")
+    assert said == "Margins: sex (female 50.0 %, male 50.0 %)."
 
 
 def test_a_question_is_read_as_it_is_written_whatever_categories_hold():
@@ -199,13 +218,9 @@ def test_the_command_reads_margins_from_files(study, halftruth, tmp_path, file):
     }
     asked = study.analyst.weighted("study", margins=margins)
     answer = json.loads(printed)
-    assert [
-        [found["value"] for found in question["answers"]] for question in answer["questions"]
-    ] == [
-        pytest.approx([found.value for found in question.answers]) for question in asked.questions
-    ]
+    assert answer["estimates"]["value"] == pytest.approx(asked.estimates.value)
     printed = halftruth("analyse", "weighted", "study", "--margins", str(path), "--csv")[1]
-    assert len(list(csv.reader(io.StringIO(printed)))) == 6
+    assert len(list(csv.reader(io.StringIO(printed)))) == 1 + 3 * 5
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,8 @@ def test_regressions_and_calibrated_shares_of_it_hold_the_truth(surveys):
                 method="calibration",
                 population=population,
             )
-            row.append(weighted.questions[0].answers[1].interval)
+            answers = [weighted.rows[place] for place in weighted.places("share")]
+            row.append(answers[1].interval)
         held.append(
             [low <= t <= high for (low, high), t in zip(row, [*truth, 0.3] * 2, strict=True)]
         )
