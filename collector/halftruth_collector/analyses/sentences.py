@@ -23,7 +23,6 @@ from halftruth_shared.results.wording import (
     percent,
     quoted_items,
     value,
-    with_interval,
 )
 from halftruth_shared.results.wording import quoted as quoted
 from msgspec.structs import replace
@@ -199,11 +198,6 @@ def undefined(estimates: Sequence[tuple[str, Estimate]]) -> list[str]:
 def counted(result: Any) -> str:
     """The number of reports of a result."""
     return of_reports(result).partition(",")[0]
-
-
-def of_share(estimate: Estimate) -> str:
-    """A share with its interval."""
-    return with_interval(estimate, as_share=True)
 
 
 def lower_bound(claim: Claim) -> str:

@@ -187,7 +187,8 @@ def judged_rows(result):
     if isinstance(result, LongTable):
         # Risks are no estimates: a bound has no margin.
         if result.estimates.set is not None:
-            yield from (row for row in result.rows if row.quantity != "people")
+            others = ("people", "design_effect")
+            yield from (row for row in result.rows if row.quantity not in others)
         return
     for _, estimate, _ in result.estimates():
         yield estimate
