@@ -23,17 +23,18 @@ fetch <- function(analysis, format, ...) {
   file
 }
 
-shares <- read.csv(fetch("overview", "csv"), encoding = "UTF-8")
+found <- read.csv(fetch("overview", "csv"), encoding = "UTF-8")
+shares <- found[found$quantity == "share", ]
 shares$error <- (shares$upper - shares$lower) / 2
-print(shares[c("attribute", "answer", "value", "error", "reliability", "reports")], digits = 3)
+print(shares[c("question", "answer", "value", "error", "reliability", "reports")], digits = 3)
 
 # The same of one group alone: `filter` says so in every row.
-one <- chosen(4, paste0(shares$attribute[1], "=", shares$answer[1]))
+one <- chosen(4, paste0(shares$question[1], "=", shares$answer[1]))
 group <- read.csv(fetch("overview", "csv", where = one), encoding = "UTF-8")
-print(group[c("attribute", "answer", "value", "lower", "upper", "filter")], digits = 3)
+print(group[c("question", "answer", "quantity", "value", "lower", "upper", "filter")], digits = 3)
 
 # Parquet keeps the types of columns; it takes the package arrow.
-two <- chosen(5, paste(head(unique(shares$attribute), 2), collapse = ","))
+two <- chosen(5, paste(head(unique(shares$question), 2), collapse = ","))
 if (requireNamespace("arrow", quietly = TRUE) && grepl(",", two)) {
   cells <- arrow::read_parquet(fetch("crosstab", "parquet", attributes = two))
   cells <- cells[cells$quantity == "share", ]

@@ -328,6 +328,9 @@ _UNUSABLE = {
 }
 
 
+#: Caveats about the errors of estimates.
+_OF_ERRORS = ("precision", "effective reports")
+
 #: Parts of a result that hold no estimate.
 _KEPT = (Query, Contradiction, Group, ModelFit)
 
@@ -400,6 +403,9 @@ def without_errors_of(
     for name, text in (("set", None), ("reliability", "not usable")):
         texts = [text if b else old for b, old in zip(bad, table.texts(name), strict=True)]
         columns[name] = Texts.of(texts)
+    # A value that is made of errors.
+    made = bad & table.texts("quantity").equals("effective_reports")
+    columns["value"] = np.where(made, np.nan, table.value)
     if not possible:
         # A list names its supports: those that cannot be are the nearest that can.
         shares = table.texts("quantity").equals("support")
@@ -408,8 +414,23 @@ def without_errors_of(
         )
         reasons = zip(bad & ~shares, table.texts("undefined"), strict=True)
         columns["undefined"] = Texts.of([_UNEXPLAINED if b else old for b, old in reasons])
+    caveats = [
+        each
+        for each in result.caveats
+        if each.code not in _OF_ERRORS
+        or (
+            each.values.get("question", "") not in names
+            and (not bad.all() or "question" in each.values)
+        )
+    ]
     return msgspec.structs.replace(
-        result, estimates=Estimates(**columns), covariance=None, tests=[], claims=[], selection=None
+        result,
+        estimates=Estimates(**columns),
+        covariance=None,
+        tests=[],
+        claims=[],
+        selection=None,
+        caveats=caveats,
     )
 
 

@@ -1,39 +1,37 @@
 """Every question's distribution."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 from halftruth_shared import Attribute, HalftruthError
-from halftruth_shared.analyses.base import DayCount
-from halftruth_shared.analyses.overview import (
-    AnswerShare,
-    OverviewQuery,
-    OverviewResult,
-    QuestionOverview,
-)
+from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.attribute import OPTION
-from halftruth_shared.results.charts import Axis, EstimateChart, Panel
+from halftruth_shared.results import (
+    QUANTITIES,
+    Block,
+    Caveat,
+    Estimates,
+    Key,
+    Result,
+    Show,
+    Texts,
+    note,
+)
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.estimate import Estimate
-from halftruth_shared.results.wording import half_width, number, with_interval
+from halftruth_shared.results.wording import half_width
 
-from ..estimation import Estimator
 from ..estimation.bounds import TOO_SMALL, normal_quantile
-from ..estimation.estimates import estimates
-from ..estimation.intervals import SHARE, mean_of
+from ..estimation.estimates import columns
+from ..estimation.intervals import mean_of
 from ..estimation.options import chosen_code, mean_number, mean_share
 from ..estimation.reliability import RELIABILITIES
 from . import sentences
-from .base import Analysis, Counted, Grid
-from .shares import Shares, estimate_shares
+from .base import Analysis, Counted
+from .shares import effective_reports, share_columns
 
 #: Most answers in a chart, of the first questions.
 MAX_ANSWERS = 100
-
-#: Mark of missing values.
-MISSING = "no answer, of all"
 
 #: Answer of those who chose no option of a question with several answers; a name has no blanks.
 NONE = "none of these"
@@ -44,11 +42,15 @@ MAX_OPTIONS = 32
 #: Most cells of the table of all options, from which the share of those who chose none is.
 MAX_CELLS = 4_096
 
-#: Most recent days that are listed.
-MAX_DAYS = 7
+
+class _Part(NamedTuple):
+    """Estimates about one question, with the answer that each is about."""
+
+    estimates: Estimates
+    answers: Sequence[str | None] = (None,)
 
 
-def compute(counted: Counted, query: OverviewQuery) -> OverviewResult:
+def compute(counted: Counted, query: OverviewQuery) -> Result[OverviewQuery]:
     """Distributions as ``Estimator.table`` gives them, one table for each question."""
     schema = counted.estimator.schema
     names = query.attributes
@@ -56,247 +58,179 @@ def compute(counted: Counted, query: OverviewQuery) -> OverviewResult:
         names = [question.name for question in schema.questions]
     # All names are checked before anything is computed.
     schema.positions([each.name for name in names for each in schema.attributes_of(name)])
-    questions = [
-        _multiple_response(counted, query, name)
-        if name in schema.options
-        else _question(counted, query, name)
-        for name in names
+    guess = query.estimate == "likelihood"
+    caveats = [note("best guesses")] if guess else []
+    parts, questions, answers = [], [], []
+    for name in names:
+        of = _multiple_response if name in schema.options else _question
+        found, precision, *more = of(counted, query, name)
+        # Every interval says how precise it is; a best guess has none.
+        caveats += [precision] if guess or precision.weight == "warning" else []
+        caveats += more
+        for part in found:
+            parts.append(part.estimates)
+            questions += [name] * len(part.answers)
+            answers += part.answers
+    if counted.days:
+        days = {day.isoformat(): reports for day, reports in counted.days.items()}
+        caveats.append(note("days", days=days))
+    keys = [
+        Key(name="question", kind="question", values=Texts.of(questions)),
+        Key(name="answer", kind="answer", values=Texts.of(answers)),
     ]
-    days = [DayCount(day=day, reports=count) for day, count in counted.days.items()]
-    return OverviewResult(**counted.origin(), query=query, days=days, questions=questions)
+    return counted.result(query, keys, parts, caveats=caveats)
 
 
-def _question(counted: Counted, query: OverviewQuery, name: str) -> QuestionOverview:
+def _question(counted: Counted, query: OverviewQuery, name: str) -> tuple[Any, ...]:
+    """Return the shares of each answer, those of missing ones, and how precise they are."""
     attribute = counted.survey.schema.attributes[counted.survey.schema.position(name)]
-
-    def shares(estimator: Estimator) -> Shares[AnswerShare]:
-        """Share of each category that counts, and how precise they are."""
-        place = estimator.schema.position(name)
-        categories = estimator.schema.attributes[place].categories
-        return estimate_shares(estimator, [name], query, AnswerShare, answer=categories)
-
-    estimated = shares(counted.estimator)
-    of_all = shares(counted.of_all) if attribute.missing else estimated
-    return QuestionOverview(
-        attribute=name,
-        label=attribute.label_in(),
-        reliability=estimated.reliability,
-        verdict=estimated.verdict,
-        typical=estimated.typical,
-        effective_reports=estimated.effective_reports,
-        answers=[share for share in estimated.cells if share.answer not in attribute.missing],
-        missing=[share for share in of_all.cells if share.answer in attribute.missing],
-    )
+    parts = []
+    for quantity, source in (("share", counted.estimator), ("missing", counted.of_all)):
+        categories = source.schema.attributes[source.schema.position(name)].categories
+        missing = np.isin(categories, attribute.missing)
+        chosen = np.flatnonzero(missing == (quantity == "missing"))
+        if not len(chosen):
+            continue
+        found, caveats = share_columns(source, [name], query, quantity=quantity, question=name)
+        parts.append(_Part(found.take(chosen), [categories[code] for code in chosen]))
+        if quantity == "share":
+            precision = caveats[0]
+            parts += _effective([effective_reports(found)])
+    return parts, precision
 
 
-def _multiple_response(counted: Counted, query: OverviewQuery, name: str) -> QuestionOverview:
-    """Shares of the options of a question with several answers."""
+def _effective(known: Sequence[float | None]) -> list[_Part]:
+    least = min((reports for reports in known if reports is not None), default=None)
+    return [] if least is None else [_Part(columns(QUANTITIES["effective_reports"], [least]))]
+
+
+def _multiple_response(counted: Counted, query: OverviewQuery, name: str) -> tuple[Any, ...]:
+    """Return the shares of the options of a question with several answers."""
     estimator = counted.estimator
     options, every = estimator.schema.options[name], counted.survey.schema.options[name]
-    shares, chosen = [], []
-    for option in options:
-        answers = [str(option.option)] * len(option.categories)
-        shares.append(estimate_shares(estimator, [option.name], query, AnswerShare, answer=answers))
-        chosen.append(shares[-1].cells[chosen_code(option)])
-    worst = max(shares, key=lambda each: RELIABILITIES.index(each.reliability))
-    effective = [e for each in shares if (e := each.effective_reports) is not None]
-    # Whoever is filtered by an option chose it, or not.
-    whole, guess = len(options) == len(every), query.estimate == "likelihood"
-    return QuestionOverview(
-        attribute=name,
-        label=next(q.label_in() for q in counted.survey.schema.questions if q.name == name),
-        multiple_response=True,
-        mean_number=_mean_number(counted, query, options) if whole and not guess else None,
-        reliability=worst.reliability,
-        verdict=worst.verdict,
-        typical=worst.typical,
-        effective_reports=min(effective, default=None),
-        answers=[*chosen, *(_none(estimator, query, options) if whole else [])],
-        missing=[] if guess else list(_missing(counted, query, options)),
+    shares = [share_columns(estimator, [each.name], query, question=name) for each in options]
+    chosen = Estimates.concatenate(
+        [
+            found.take([chosen_code(option)])
+            for option, (found, _) in zip(options, shares, strict=True)
+        ]
     )
+    worst: Caveat = max(
+        (caveats[0] for _, caveats in shares),
+        key=lambda each: RELIABILITIES.index(each.values["reliability"]),
+    )
+    parts = [_Part(chosen, [str(option.option) for option in options])]
+    caveats = [worst]
+    guess = query.estimate == "likelihood"
+    # Whoever is filtered by an option chose it, or not.
+    if len(options) == len(every):
+        none = _none(counted, query, options)
+        parts += none
+        if not none:
+            caveats.append(note("none unknown", question=name))
+        if not guess and len(options) <= MAX_OPTIONS:
+            parts.append(_Part(_mean_number(counted, query, options)))
+    parts += _effective([effective_reports(found) for found, _ in shares])
+    if not guess and len(options) <= MAX_OPTIONS:
+        parts += _missing(counted, query, options)
+    return parts, *caveats
 
 
-def _none(
-    estimator: Estimator, query: OverviewQuery, options: Sequence[Attribute]
-) -> list[AnswerShare]:
-    """Share of those who chose no option, where the reports identify it."""
+def _none(counted: Counted, query: OverviewQuery, options: Sequence[Attribute]) -> list[_Part]:
+    """Return the share of those who chose no option, where the reports identify it."""
     names, shape = [o.name for o in options], [len(o.categories) for o in options]
     cell = np.ravel_multi_index([o.categories.index(OPTION[0]) for o in options], shape)
     try:
-        estimator.tables.check(names, MAX_CELLS)
-        answers = [NONE] * int(np.prod(shape))
-        shares = estimate_shares(estimator, names, query, AnswerShare, answer=answers)
+        counted.estimator.tables.check(names, MAX_CELLS)
+        shares, _ = share_columns(counted.estimator, names, query)
     except HalftruthError:
         return []
-    return [shares.cells[cell]]
+    return [_Part(shares.take([int(cell)]), [NONE])]
 
 
-def _mean_number(
-    counted: Counted, query: OverviewQuery, options: Sequence[Attribute]
-) -> Estimate | None:
-    """Mean number of options that were chosen by those who answered."""
-    if len(options) > MAX_OPTIONS:
-        return None
-    schema = counted.of_all.schema
-    every = [schema.attributes[schema.position(option.name)] for option in options]
-    mean, error = mean_number(counted.of_all, every, query.target)
-    if np.isnan(mean):
-        return Estimate(undefined=f"who answered has a share {TOO_SMALL}")
-    width = normal_quantile(1 - query.confidence) * error
+def _mean_number(counted: Counted, query: OverviewQuery, options: Sequence[Attribute]) -> Estimates:
+    """Return the mean number of options that were chosen by those who answered."""
     of = mean_of([0, len(options)], name="mean_number")
-    return next(estimates(Estimate, of, mean, error, (mean - width, mean + width)))
+    mean, error = mean_number(counted.of_all, _with_missing(counted, options), query.target)
+    if np.isnan(mean):
+        return columns(of, [np.nan], undefined=f"who answered has a share {TOO_SMALL}")
+    width = normal_quantile(1 - query.confidence) * error
+    return columns(of, [mean], error, (mean - width, mean + width))
 
 
 def _missing(
     counted: Counted, query: OverviewQuery, options: Sequence[Attribute]
-) -> Iterator[AnswerShare]:
-    """Share of each missing category, which all options have in common."""
-    schema = counted.of_all.schema
-    every = [schema.attributes[schema.position(option.name)] for option in options]
-    quantile = normal_quantile(1 - query.confidence)
-    for category in every[0].missing if len(options) <= MAX_OPTIONS else ():
+) -> Iterator[_Part]:
+    """Yield the share of each missing category, which all options have in common."""
+    every, quantile = _with_missing(counted, options), normal_quantile(1 - query.confidence)
+    for category in every[0].missing:
         share, error = mean_share(counted.of_all, every, category, query.target)
         ends = (share - quantile * error, share + quantile * error)
-        yield from estimates(AnswerShare, SHARE, share, error, ends, answer=[category])
+        yield _Part(columns(QUANTITIES["missing"], [share], error, ends), [category])
 
 
-def grid(result: OverviewResult) -> Grid:
-    """Table of answers with share and interval; the first one also has the question."""
-    # Best guesses have no intervals.
-    shown = 1 if result.query.estimate == "likelihood" else 2
-    rows = [
-        ["" if i else heading, answer.answer, *sentences.share_cells(answer)[:shown]]
-        for question in result.questions
-        for heading, answers in (
-            (question.attribute, question.answers),
-            (MISSING, question.missing),
-        )
-        for i, answer in enumerate(answers)
-    ]
-    header = ["question", "answer", "share", sentences.level(result.query.confidence)]
-    return Grid(header[: 2 + shown], rows)
+def _with_missing(counted: Counted, options: Sequence[Attribute]) -> list[Attribute]:
+    schema = counted.of_all.schema
+    return [schema.attributes[schema.position(option.name)] for option in options]
 
 
-def chart(result: OverviewResult) -> EstimateChart:
-    """Shares of all answers, grouped by question."""
-    title = sentences.title(result, "Answers")
-    return chart_of_questions(result, title, sentences.estimated(result.query.estimate))
-
-
-def question_chart(result: OverviewResult, question: QuestionOverview) -> EstimateChart:
-    """Shares of one question's answers, with its text as a note, without common notes."""
-    alone = chart(msgspec.structs.replace(result, questions=[question]))
-    panels = tuple(replace(panel, heading="") for panel in alone.panels)
-    notes = [] if question.label == question.attribute else [question.label]
-    if question.reliability != "usable":
-        notes.append(f"{question.reliability.capitalize()}.")
-    return replace(alone, title=question.attribute, notes=tuple(notes), panels=panels)
-
-
-def chart_of_questions(result: OverviewResult, title: str, notes: Sequence[str]) -> EstimateChart:
-    """Shares of the answers to the first questions, as many as can be read."""
-    panels: list[Panel] = []
-    axis = Axis("share of the people", shares=True)
-    shown, whole, confidence = 0, 0, result.query.confidence
-    for question in result.questions:
-        shown += len(question.answers)
-        if panels and shown > MAX_ANSWERS:
-            break
-        whole += 1
-        missing = question.missing if isinstance(question, QuestionOverview) else []
-        for heading, answers in (
-            (question.attribute, question.answers),
-            (f"{question.attribute} – {MISSING}", missing),
-        ):
-            # Why shares are undefined is the same for all, and in the notes.
-            drawn = (sentences.drawn(answer.answer, answer, confidence) for answer in answers)
-            bars = tuple(replace(bar, reason=None) for bar in drawn)
-            panels += [Panel(axis, bars, heading)] if bars else []
-    every = [bar for panel in panels for bar in panel.rows]
-    return EstimateChart(
-        title=title,
-        notes=(
-            *sentences.notes(result, every),
-            *notes,
-            *sentences.negative(every),
-            *sentences.in_one_tone(every),
-            *sentences.left_out(whole, len(result.questions), "questions, the first ones"),
-        ),
-        panels=tuple(panels),
-        bars=True,
-    )
-
-
-def decide(result: OverviewResult) -> tuple[list[Test], list[Claim]]:
+def decide(result: Result[OverviewQuery]) -> tuple[list[Test], list[Claim]]:
     """The number of reports, and the median margin of error of the shares."""
-    margins = [
-        (i, (share.ends[1] - share.ends[0]) / 2)
-        for i, (_, share, _) in enumerate(result.estimates())
-        if share.ends is not None
-    ]
+    table = result.estimates
+    margins = (table.numbers("upper") - table.numbers("lower")) / 2
+    quantities = table.texts("quantity")
+    shares = quantities.equals("share") | quantities.equals("missing")
+    rows = np.flatnonzero(shares & table.texts("set").equals("interval") & np.isfinite(margins))
     claims = [Claim(kind="counted")]
-    if margins:
-        median = float(np.median([width for _, width in margins]))
-        claims.append(Claim(kind="margin", rows=[i for i, _ in margins], bound=median))
+    if len(rows):
+        median = float(np.median(margins[rows]))
+        claims.append(Claim(kind="margin", rows=rows.tolist(), bound=median))
     return [], claims
 
 
-def state(result: OverviewResult, claim: Claim) -> str:
+def state(result: Result[OverviewQuery], claim: Claim) -> str:
     """State the number of reports with their days, or the typical margin of error."""
     if claim.kind == "counted":
-        return f"{', '.join(filter(None, [sentences.counted(result), period(result)]))}."
+        days = [
+            day for each in result.caveats if each.code == "days" for day in each.values["days"]
+        ]
+        return f"{', '.join(filter(None, [sentences.counted(result), period(days)]))}."
     return (
         f"The typical margin of error of a share is {half_width(claim.bound or 0.0)}"
         f" ({sentences.level(result.query.confidence)})."
     )
 
 
-def period(result: OverviewResult) -> str:
-    """First and last day of reports; empty without any."""
-    if not result.days:
+def period(days: Sequence[Any]) -> str:
+    """Describe the first and the last day of reports; empty without any."""
+    if not days:
         return ""
-    first, last = result.days[0].day, result.days[-1].day
+    first, last = min(days), max(days)
     return f"counted on {first}" if first == last else f"counted from {first} to {last}"
 
 
-def warnings(result: OverviewResult) -> list[str]:
-    """Warn of questions whose shares are too uncertain."""
-    return [
-        f"{sentences.quoted(question.attribute)} is {question.verdict}."
-        for question in result.questions
-        if question.reliability != "usable"
+def layout(result: Result[Any]) -> list[Block]:
+    """Arrange a line for each answer, and one for each question."""
+    known = result.estimates.texts("quantity").levels
+    lines = ["question", "answer"]
+    blocks = [
+        Block(
+            title="Answers",
+            lines=lines,
+            shows=[Show(quantity="share")],
+            panels=1,
+            picture="bars",
+            most=MAX_ANSWERS,
+        )
     ]
-
-
-def interpretation(result: OverviewResult) -> list[str]:
-    """Describe the days of reports, the shares, and questions with several answers."""
-    lines = [*_by_day(result), *sentences.estimated(result.query.estimate)]
-    for question in result.questions:
-        quoted = sentences.quoted(question.attribute)
-        lines += [f"{quoted}: {sentence}" for sentence in describe_options(question)]
-    return lines
-
-
-def describe_options(question: QuestionOverview) -> list[str]:
-    """Describe the mean number of options chosen, and whether it is known how many chose none."""
-    lines, mean = [], question.mean_number
-    if mean is None:
-        return []
-    if mean.value is not None:
-        lines.append(f"{with_interval(mean)} options on average, of those who answered.")
-    if all(share.answer != NONE for share in question.answers):
-        lines.append("The reports do not tell how many chose none.")
-    return lines
-
-
-def _by_day(result: OverviewResult) -> list[str]:
-    if len(result.days) < 2:
-        return []
-    last = result.days[-MAX_DAYS:]
-    before = len(result.days) - len(last)
-    each = ", ".join(f"{day.day} {number(day.reports, 0)}" for day in last)
-    earlier = f"; earlier ones on {number(before, 0)} more days" if before else ""
-    return [f"Reports by day (UTC): {each}{earlier}."]
+    if "missing" in known:
+        shows = [Show(quantity="missing")]
+        blocks.append(Block(title="No answer", lines=lines, shows=shows))
+    shows = [Show(quantity="effective_reports", parts=["value"]), Show(quantity="mean_number")]
+    shows = [show for show in shows if show.quantity in known]
+    if shows:
+        blocks.append(Block(title="Questions", lines=lines[:1], shows=shows))
+    return blocks
 
 
 ANALYSIS = Analysis(
@@ -304,12 +238,9 @@ ANALYSIS = Analysis(
     title="Overview",
     compute=compute,
     start=lambda _: OverviewQuery(),
-    grid=grid,
+    layout=layout,
     decide=decide,
     state=state,
-    chart=chart,
-    warnings=warnings,
-    interpretation=interpretation,
     place="Overview",
     order=0,
 )

@@ -3,61 +3,22 @@
 import math
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any
 
 import msgspec
 import numpy as np
-from halftruth_shared.analyses.base import Method, TypicalError
+from halftruth_shared.analyses.base import Method
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.results import QUANTITIES, Caveat, Estimates, Texts, note
 from halftruth_shared.results.caveats import Weight
-from halftruth_shared.results.estimate import Estimate, Reliability
 
 from ..estimation import Estimator
 from ..estimation.bounds import Array, normal_quantile
-from ..estimation.estimates import columns, estimates
-from ..estimation.intervals import SHARE, share_interval, table_intervals
+from ..estimation.estimates import columns
+from ..estimation.intervals import share_interval, table_intervals
 from ..estimation.reliability import guess_reliability, margin, reliability, typical
-from . import verdicts
 from .verdicts import WELL_FILLED
-
-E = TypeVar("E", bound=Estimate)
-
-
-class Shares(NamedTuple, Generic[E]):
-    """Estimated cells in row-major order, and how reliable they are together."""
-
-    cells: list[E]
-    reliability: Reliability
-    verdict: str
-    typical: TypicalError | None = None
-    effective_reports: float | None = None
-
-
-def estimate_shares(
-    estimator: Estimator,
-    names: Sequence[str],
-    query: TableQuery | OverviewQuery,
-    kind: type[E],
-    **fields: Any,
-) -> Shares[E]:
-    """Estimate a table; a best guess has a typical error, and never the errors of another."""
-    table, support = estimator.table(names), estimator.support(names, query.estimate)
-    if query.estimate == "likelihood":
-        typical = estimator.typical_error(names)
-        if typical.error is not None and _dependence(support) <= typical.error:
-            typical = msgspec.structs.replace(typical, learned=False)
-        reliability, verdict = verdicts.on_guess(typical)
-        columns = {"value": support.ravel().tolist(), **fields}
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        cells = [kind(**row, reliability=reliability) for row in rows]
-        return Shares(cells, reliability, verdict, typical)
-    ends = table_intervals(table, query.confidence, query.target)
-    reliability, verdict = verdicts.on_table(margin(*ends), table.effective_reports)
-    error, errors = np.sqrt(table.variance(query.target)), table.error_parts(query.target)
-    cells = [*estimates(kind, SHARE, support, error, ends, errors=errors, **fields)]
-    return Shares(cells, reliability, verdict, effective_reports=_effective(support, error**2))
 
 
 def share_columns(
@@ -105,7 +66,7 @@ def share_columns(
     error, errors = np.sqrt(table.variance(query.target)), table.error_parts(query.target)
     estimates = columns(of, support, error, ends, errors=errors)
     caveats = [precision(margin(*ends), table.effective_reports, **about)]
-    effective = _effective(support, error**2)
+    effective = effective_reports(estimates)
     if effective is not None and not question:
         caveats.append(note("effective reports", reports=effective))
     return estimates, caveats
@@ -135,9 +96,10 @@ def precision(margins: Array, effective: Array | float = math.inf, **about: str)
     return Caveat(code="precision", values=values, weight="note" if word == "usable" else "warning")
 
 
-def _effective(support: Array, variance: Array) -> float | None:
-    """Number of unperturbed answers whose shares have the same total variance."""
-    inside, known = np.clip(support, 0.0, 1.0), np.isfinite(variance)
+def effective_reports(shares: Estimates) -> float | None:
+    """Return the number of unperturbed answers whose shares have the same total variance."""
+    variance = shares.numbers("standard_error") ** 2
+    inside, known = np.clip(shares.value, 0.0, 1.0), np.isfinite(variance)
     total = float(variance[known].sum())
     return float((inside * (1 - inside))[known].sum()) / total if total > 0 else None
 

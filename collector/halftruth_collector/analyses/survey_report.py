@@ -1,17 +1,20 @@
 """Everything that a survey showed, to be read and printed: the same as a page and as a file."""
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from itertools import combinations
 
+import msgspec
 import numpy as np
 from halftruth_shared import Protection, Survey
-from halftruth_shared.analyses.overview import OverviewQuery, OverviewResult
-from halftruth_shared.results.charts import Chart
+from halftruth_shared.analyses.overview import OverviewQuery
+from halftruth_shared.results import Caveat, Result
+from halftruth_shared.results.charts import Chart, EstimateChart
 from halftruth_shared.results.claims import Claim
 from halftruth_shared.results.estimate import Interval, Reliability
+from halftruth_shared.results.layout import chart
+from halftruth_shared.results.presentation import Part, present
 from halftruth_shared.results.showing import contradicted
 from halftruth_shared.results.wording import half_width, items, number, share, share_interval
 
@@ -45,8 +48,8 @@ class SurveyReport:
     title, lead : str
     charts : tuple of Chart
         One for each question, with its label as the title.
-    shares : Grid
-        Share of every answer with its interval.
+    tables : tuple of Part
+        Share of every answer with its interval, and further ones about questions.
     associations : Grid
         The strongest ones; perhaps without rows.
     claims : tuple of Claim
@@ -62,7 +65,7 @@ class SurveyReport:
     title: str
     lead: str
     charts: tuple[Chart, ...]
-    shares: Grid
+    tables: tuple[Part, ...]
     associations: Grid
     claims: tuple[Claim, ...]
     summary: str
@@ -86,12 +89,12 @@ def survey_report(counted: Counted) -> SurveyReport:
     found = overview.ANALYSIS.compute(counted, query)
     impossible = {name for each in found.contradictions for name in each.attributes}
     result, pairs = labelled(found, survey), _Pairs.of(counted, impossible)
-    claim = _claim(pairs)
+    claim, counted_on = _claim(pairs), overview.period([*counted.days])
     return SurveyReport(
         title=survey.title_in(),
-        lead=f"{', '.join([of_reports(result), *filter(None, [period(list(counted.days))])])}.",
-        charts=tuple(overview.question_chart(result, each) for each in result.questions),
-        shares=overview.grid(result),
+        lead=f"{', '.join(filter(None, [of_reports(result), counted_on]))}.",
+        charts=tuple(_charts(survey, result)),
+        tables=tuple(present(result).parts),
         associations=_associations(pairs, labels),
         claims=(claim,),
         summary=_state(claim),
@@ -111,12 +114,30 @@ def precision(survey: Survey, reports: int) -> str:
     return f"shares of answers are known to {half_width(width)} or better"
 
 
-def period(days: Sequence[date]) -> str:
-    """Describe the period of reports; empty without reports."""
-    if not days:
-        return ""
-    first, last = min(days), max(days)
-    return f"counted on {first}" if first == last else f"counted from {first} to {last}"
+def _charts(survey: Survey, result: Result[OverviewQuery]) -> Iterator[Chart]:
+    """Yield a chart of each question, with its text and its precision as notes."""
+    [answers, *_] = result.layout
+    named = result.key("question").values
+    for question, name in zip(survey.schema.questions, dict.fromkeys(named), strict=True):
+        rows = [row for row, each in enumerate(named) if each == name]
+        keys = [msgspec.structs.replace(k, values=k.values.take(rows)) for k in result.keys]
+        alone = msgspec.structs.replace(result, keys=keys, estimates=result.estimates.take(rows))
+        text = question.label_in()
+        notes = [text] if text != name else []
+        notes += [
+            f"{each.values['reliability'].capitalize()}."
+            for each in _doubtful(result)
+            if each.values["question"] == name
+        ]
+        drawn = chart(alone, answers)
+        if isinstance(drawn, EstimateChart):
+            panels = tuple(replace(panel, heading="") for panel in drawn.panels)
+            yield replace(drawn, title=name, notes=tuple(notes), panels=panels)
+
+
+def _doubtful(result: Result[OverviewQuery]) -> list[Caveat]:
+    """Return how precise each question is that is not usable without reserve."""
+    return [each for each in result.caveats if each.code == "precision"]
 
 
 @dataclass(frozen=True)
@@ -300,10 +321,9 @@ def _methods(counted: Counted) -> list[tuple[str, str]]:
     )
 
 
-def _not_usable(result: OverviewResult, pairs: _Pairs, labels: Labels) -> list[str]:
-    doubtful = [question for question in result.questions if question.reliability != "usable"]
-    lines = [*contradicted(result)]
-    lines += [f"“{question.attribute}” is {question.verdict}." for question in doubtful[:_NAMED]]
+def _not_usable(result: Result[OverviewQuery], pairs: _Pairs, labels: Labels) -> list[str]:
+    doubtful = _doubtful(result)
+    lines = [*contradicted(result), *(each.sentence for each in doubtful[:_NAMED])]
     left = len(doubtful) - _NAMED
     if left > 0:
         lines.append(f"{number(left)} more questions; each says so in its chart.")

@@ -3,12 +3,11 @@
 import math
 
 import numpy as np
-from halftruth_shared.analyses.base import TypicalError
 from halftruth_shared.results.estimate import Reliability
 from halftruth_shared.results.wording import half_width, percent
 
 from ..estimation.bounds import Array
-from ..estimation.reliability import ANYTHING, guess_reliability, reliability, typical
+from ..estimation.reliability import ANYTHING, reliability, typical
 
 #: Effective reports for a cell below which the normal intervals are noticeably wrong.
 WELL_FILLED = 20
@@ -51,19 +50,6 @@ def on_table(margins: Array, effective: Array | float = math.inf) -> tuple[Relia
         return word, _verdict(word, nobody, few)
     said = f"shares are {known_to(word, half_width(width))}{_hidden(width)}"
     return word, _verdict(word, said, few)
-
-
-def on_guess(guess: TypicalError) -> tuple[Reliability, str]:
-    """Verdict on the best guesses of tables, by their typical error in place of an interval."""
-    word = guess_reliability(guess)
-    questions = f"{guess.length} question{'s' if guess.length > 1 else ''}"
-    less, learned = "less than " * guess.bound, None
-    said = f"how far best guesses of {questions} are off is unknown"
-    if guess.error is not None:
-        said = f"best guesses of {questions} are typically off by {less}{half_width(guess.error)}"
-    if guess.length > 1 and not guess.learned:
-        learned = "nothing about associations was learned, this is as if answers were independent"
-    return word, _verdict(word, said, learned)
 
 
 def _hidden(width: float) -> str:

@@ -15,7 +15,6 @@ from ..protocol.base import Request
 from ..results.base import AttributeName as AttributeName
 from ..results.base import CategoryName as CategoryName
 from ..results.base import Contradiction as Contradiction
-from ..results.base import DayCount as DayCount
 from ..results.base import EstimatesResult as EstimatesResult
 from ..results.base import Group as Group
 from ..results.base import Items as Items

@@ -1,7 +1,7 @@
 """Provenance of results: what they are of, and what their estimates rest on."""
 
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 import msgspec
@@ -327,10 +327,3 @@ def _missing(method: str, library: str, extra: str) -> ImportError:
         f"{method}: expected {library}, which is not installed here"
         f" (pip install 'halftruth-client[{extra}]')"
     )
-
-
-class DayCount(Message, frozen=True, kw_only=True):
-    """Number of reports counted on a day (UTC), here or where they were imported from."""
-
-    day: date
-    reports: int

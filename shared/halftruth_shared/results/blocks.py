@@ -42,7 +42,7 @@ class Block(Message, frozen=True, kw_only=True):
     chart has a line at. Where it is `stacked` each quantity has lines of its own, with what the
     first of `shows` shows, and with its name, unless the last key has a text for lines without it.
     Of more than `most` lines a chart draws those usable ones that are most clearly above the
-    reference.
+    reference; of panels the first ones.
     """
 
     shows: list[Show]

@@ -14,6 +14,9 @@ Weight = Literal["warning", "note"]
 
 Words = Callable[..., str]
 
+#: Most recent days that a sentence lists.
+MAX_DAYS = 7
+
 #: A share that is known no better than this may be anything.
 ANYTHING = 0.5
 
@@ -253,6 +256,14 @@ def _no_posterior(prior: float, posterior: float) -> str:
     )
 
 
+def _days(days: Mapping[str, int]) -> str:
+    """Word the number of reports of the last days."""
+    last = [f"{day} {number(reports, 0)}" for day, reports in sorted(days.items())[-MAX_DAYS:]]
+    before = len(days) - len(last)
+    earlier = f"; earlier ones on {number(before, 0)} more days" if before else ""
+    return f"Reports by day (UTC): {', '.join(last)}{earlier}."
+
+
 #: The words of each caveat, by its code. An analysis adds its own here.
 WORDS: Mapping[str, Words] = {
     "precision": _precision,
@@ -294,6 +305,10 @@ WORDS: Mapping[str, Words] = {
     ),
     "calibration": lambda: (
         "Calibration makes up for no missing people; it assumes that there are none."
+    ),
+    "days": _days,
+    "none unknown": lambda question: (
+        f"{quoted(question)}: the reports do not tell how many chose none."
     ),
     "best guesses": lambda: "Supports are best guesses, which have no intervals.",
     "unexamined": _unexamined,

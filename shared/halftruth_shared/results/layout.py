@@ -366,10 +366,12 @@ def chart(result: LongTable[Any], block: Block) -> Chart | None:
     shares = all(panel.axis.shares for panel in panels)
     drawn, every = len(drawn_lines(result, block, arranged)), len(arranged.first)
     most = "largest" if result.estimates.standard_error is None else "most clearly above the line"
-    fewer = f"Shown are the {drawn} of {number(every, 0)} that are {most}."
+    fewer = f"the {drawn} of {number(every, 0)} that are {most}"
+    if block.panels:
+        fewer = f"the first {drawn} of {number(every, 0)} rows"
     return EstimateChart(
         title,
-        (fewer,) if drawn < every else (),
+        (f"Shown are {fewer}.",) if drawn < every else (),
         tuple(panels),
         DECISIONS if any("decision" in show.parts for show in block.shows) else (),
         bars=block.picture == "bars" and shares,
@@ -379,12 +381,19 @@ def chart(result: LongTable[Any], block: Block) -> Chart | None:
 def drawn_lines(result: LongTable[Any], block: Block, arranged: Arranged) -> Codes:
     """Return the lines that a chart of a block draws, in the order of the table.
 
-    Where there is place for `most`, these are usable ones, if any, whose first estimate is the most
+    Of panels these are the first ones, as far as there is place for `most` lines. Otherwise, where
+    there is place for `most`, these are usable ones, if any, whose first estimate is the most
     standard errors above the reference: the largest estimates of many would be mostly noise. Best
     guesses, which have no errors, are the largest.
     """
     if block.most is None:
         return np.arange(len(arranged.first))
+    if block.panels:
+        heads = [key.values.ids[arranged.first] for key in arranged.lines[: block.panels]]
+        panel = _numbered(heads, len(arranged.first))[0]
+        fits = np.cumsum(np.bincount(panel)) <= block.most
+        fits[0] = True
+        return np.flatnonzero(fits[panel])
     table, places = result.estimates, arranged.places[:, 0, 0]
     usable = ~table.texts("reliability").equals("not usable")[places]
     usable |= not usable.any()

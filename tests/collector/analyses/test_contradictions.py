@@ -228,11 +228,13 @@ def test_of_reports_that_nothing_explains_nothing_is_usable_and_everything_says_
 
 
 def test_the_closest_possible_shares_stand_in_the_place_of_impossible_ones():
-    [first, second, _] = ANALYSES["overview"].compute(contradictory(), OverviewQuery()).questions
-    assert [answer.value for answer in first.answers] == pytest.approx([1, 0], abs=1e-6)
-    assert {answer.interval for answer in first.answers} == {None}
-    assert first.verdict == "not usable: no shares explain the reports"
-    assert second.reliability == "usable"
+    result = ANALYSES["overview"].compute(contradictory(), OverviewQuery())
+    no, yes, known, *_ = (result.rows[place] for place in result.places("share"))
+    assert [no.value, yes.value] == pytest.approx([1, 0], abs=1e-6)
+    assert {no.interval, yes.interval} == {None}
+    assert [row.reliability for row in (no, yes, known)] == ["not usable"] * 2 + ["usable"]
+    assert result.find("effective_reports", question="cheats").value is None
+    assert result.find("effective_reports", question="smokes").value > 0
     report = survey_report(contradictory())
     assert report.not_usable[0].startswith("No shares of answers explain the reports of ")
     assert not any("cheats" in str(row) for row in report.associations.rows)
@@ -242,7 +244,7 @@ def test_a_share_of_nobody_is_no_contradiction():
     """A sixth says yes, as if nobody did of their own accord."""
     result = ANALYSES["overview"].compute(contradictory(yes=326), OverviewQuery())
     assert result.contradictions == []
-    [no, yes] = result.questions[0].answers
+    no, yes = result.rows[:2]
     assert yes.value < 0 == yes.interval[0] < yes.interval[1]
     assert no.value > 1 == no.interval[1] > no.interval[0]
     assert yes.reliability == "usable"

@@ -23,7 +23,7 @@ PEOPLE = 20_000
 FILTERED = [name for name, analysis in ANALYSES.items() if "where" in analysis.fields]
 
 #: What says where a result comes from, and what is said in words.
-BESIDE = {"survey", "digest", "reports", "as_of", "group", "query", "verdict"}
+BESIDE = {"survey", "digest", "reports", "as_of", "group", "query", "verdict", "headline"}
 
 
 def survey_of(names):

@@ -17,6 +17,7 @@ from halftruth_shared.analyses.crosstab import CrosstabQuery
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
 from halftruth_shared.results import LongTable
+from halftruth_shared.results.presentation import present
 from sources import source_of
 
 SCHEMA = Schema(
@@ -66,24 +67,23 @@ def test_the_overview_has_them_apart_with_shares_of_all(ask, records):
     sex = np.bincount(records[:, 0]) / len(records)
     for missing, base in (("keep", 1.0), ("exclude", sex[:2].sum())):
         found = ask(OverviewQuery(missing=missing))
-        question = found.questions[0]
-        assert [one.answer for one in question.answers] == ["female", "male"]
-        assert close([one.value for one in question.answers], sex[:2] / base)
-        assert [one.answer for one in question.missing] == ["-"]
-        assert close(question.missing[0].value, sex[2])
-        assert found.questions[2].missing == []
-        analysis = ANALYSES["overview"]
-        rows = [row[:2] for row in analysis.grid(found).rows]
-        assert rows[:3] == [["sex", "female"], ["", "male"], ["no answer, of all", "-"]]
-        groups = [group.heading for group in analysis.chart(found).panels]
-        assert groups[:2] == ["sex", "sex – no answer, of all"]
+        answered = [found.rows[place] for place in found.places("share", question="sex")]
+        assert [row["answer"] for row in answered] == ["female", "male"]
+        assert close([row.value for row in answered], sex[:2] / base)
+        [silent] = [found.rows[place] for place in found.places("missing", question="sex")]
+        assert silent["answer"] == "-"
+        assert close(silent.value, sex[2])
+        assert len(found.places("missing", question="town")) == 0
+        parts = present(found).parts
+        assert [part.title for part in parts] == ["Answers", "No answer", "Questions"]
+        shown = [[str(cell) for cell in row[:2]] for part in parts for row in part.grid.rows[:2]]
+        assert shown[:3] == [["sex", "female"], ["", "male"], ["sex", "-"]]
         table = list(csv.DictReader(io.StringIO(to_csv(found))))
-        assert [row["missing"] for row in table[:3]] == ["False", "False", "True"]
         assert {row["missing_answers"] for row in table} == {missing}
         said = labelled(
             found, Survey("s", "S", SCHEMA, RandomizedResponse(dict.fromkeys(SCHEMA.names, "0.9")))
         )
-        assert said.questions[0].missing[0].answer == "Not said"
+        assert said.find("missing", question="Your sex?")["answer"] == "Not said"
         assert ("left out" in repr(found)) == (missing == "exclude")
 
 

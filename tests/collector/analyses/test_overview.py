@@ -3,16 +3,15 @@
 import math
 from datetime import date
 
+import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.analyses.labels import labelled
 from halftruth_collector.estimation import Counts
-from halftruth_collector.web.pages.overview import ENDS, Bar, by_day, cards
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
-from halftruth_shared.analyses.base import DayCount
 from halftruth_shared.analyses.overview import OverviewQuery
-from halftruth_shared.results.charts.drawing import draw
-from halftruth_shared.results.estimate import Estimate
+from halftruth_shared.results.layout import chart
 from sources import source_of
 
 SCHEMA = Schema(
@@ -32,18 +31,22 @@ def overview(**query):
     return ANALYSES["overview"].compute(counted, OverviewQuery(**query))
 
 
+def shares_of(result):
+    return [result.rows[place] for place in result.places("share")]
+
+
 @pytest.mark.parametrize("target", ["population", "respondents"])
 def test_every_share_and_its_error_are_those_of_warner(target):
     result = overview(target=target)
     total = sum(CELLS.values())
-    for position, question in enumerate(result.questions):
-        attribute = SCHEMA.attributes[position]
+    for position, attribute in enumerate(SCHEMA.attributes):
         keep, categories = KEEP[attribute.name], len(attribute.categories)
         other = (1 - keep) / (categories - 1)
-        for code, found in enumerate(question.answers):
+        for code, place in enumerate(result.places("share", question=attribute.name)):
+            found = result.rows[place]
             reported = sum(n for cell, n in CELLS.items() if cell[position] == code) / total
             share = (reported - other) / (keep - other)
-            assert found.answer == attribute.categories[code]
+            assert found["answer"] == attribute.categories[code]
             assert found.value == pytest.approx(share, abs=1e-12)
             # Of a share of reports, less what sampling alone gives where these people are meant.
             variance = reported * (1 - reported) / (keep - other) ** 2
@@ -60,14 +63,13 @@ def test_every_share_and_its_error_are_those_of_warner(target):
 def test_each_error_is_told_apart_into_perturbation_and_sampling(target):
     """What Warner's estimator adds to the error of a share that everybody tells openly."""
     people = sum(CELLS.values()) - 1
-    for question in overview(target=target).questions:
-        for found in question.answers:
-            openly = found.value * (1 - found.value) / people if target == "population" else 0.0
-            assert found.sampling_error == pytest.approx(math.sqrt(openly), abs=1e-9)
-            total = found.perturbation_error**2 + found.sampling_error**2
-            assert found.standard_error == pytest.approx(math.sqrt(total))
-    chart = ANALYSES["overview"].chart(overview(target=target))
-    for bar in chart.rows:
+    result = overview(target=target)
+    for found in shares_of(result):
+        openly = found.value * (1 - found.value) / people if target == "population" else 0.0
+        assert found.sampling_error == pytest.approx(math.sqrt(openly), abs=1e-9)
+        total = found.perturbation_error**2 + found.sampling_error**2
+        assert found.standard_error == pytest.approx(math.sqrt(total))
+    for bar in ANALYSES["overview"].chart(result).rows:
         if target == "respondents":
             assert bar.inner is None
         else:
@@ -78,31 +80,10 @@ def test_where_an_estimate_is_impossible_its_sampling_error_is_undefined():
     few = Counts.from_cells(SURVEY, [[0, 0], [1, 0]], [79, 21])
     counted = source_of(SURVEY, few)
     result = ANALYSES["overview"].compute(counted, OverviewQuery(attributes=["smoker"]))
-    for found in result.questions[0].answers:
+    for found in shares_of(result):
         assert not 0 <= found.value <= 1
         assert found.sampling_error is None
         assert found.perturbation_error > 0
-
-
-def test_cards_draw_what_charts_do_on_the_same_axis():
-    few = Counts.from_cells(SURVEY, [[0, 0], [0, 2]], [30, 10])
-    vague = ANALYSES["overview"].compute(source_of(SURVEY, few), OverviewQuery())
-    for result in (overview(), vague):
-        rows = ANALYSES["overview"].chart(result).rows
-        drawn = [bar.mark for card in cards(SURVEY, result, str) for bar in card.bars]
-        assert drawn == list(rows)
-    assert {row.doubtful for row in rows} == {True}
-    figure = draw(ANALYSES["overview"].chart(overview()))
-    assert figure.axes[0].get_xlim() == pytest.approx([end / 100 for end in ENDS])
-
-
-def test_a_bar_in_a_card_has_an_arrow_where_its_interval_goes_on():
-    share = Estimate(value=-0.02, interval=(-0.09, 0.05), reliability="usable")
-    bar = Bar.of("yes", share, 0.95)
-    assert bar.rectangle == (-2.0, 2.0)
-    assert bar.line == "M-4.0 5H5.0M-1.0 2L-4.0 5L-1.0 8M5.0 3V7"
-    assert (bar.inner, bar.mark.doubtful) == ("", False)
-    assert Bar.of("yes", Estimate(undefined="nobody was asked"), 0.95).line == ""
 
 
 def test_reports_are_told_by_day():
@@ -110,28 +91,16 @@ def test_reports_are_told_by_day():
     days = {date(2026, 5, day): 10 for day in range(1, 10)}
     counted = source_of(SURVEY, counts, days=days)
     result = ANALYSES["overview"].compute(counted, OverviewQuery())
-    assert {found.day: found.reports for found in result.days} == days
-    [said] = [line for line in ANALYSES["overview"].interpretation(result) if "by day" in line]
+    [caveat] = [each for each in result.caveats if each.code == "days"]
+    assert caveat.values["days"] == {day.isoformat(): reports for day, reports in days.items()}
+    said = caveat.sentence
     assert said.startswith("Reports by day (UTC): 2026-05-03 10, ")
     assert said.endswith("2026-05-09 10; earlier ones on 2 more days.")
 
 
-def test_days_without_reports_are_drawn_with_none_and_one_day_is_not_drawn():
-    def drawn(days):
-        return by_day([DayCount(day=date(2026, 2, day), reports=n) for day, n in days.items()])
-
-    days = [(each.day.day, each.reports, each.part) for each in drawn({25: 40, 27: 20, 28: 30})]
-    assert days == [(25, 40, 100), (26, 0, 0), (27, 20, 50), (28, 30, 75)]
-    assert drawn({25: 60}) == []
-
-
 def test_the_first_sentence_says_when_reports_came_and_how_precise_shares_are():
     result = overview()
-    margins = sorted(
-        (answer.interval[1] - answer.interval[0]) / 2
-        for question in result.questions
-        for answer in question.answers
-    )
+    margins = sorted((share.interval[1] - share.interval[0]) / 2 for share in shares_of(result))
     said = ANALYSES["overview"].headline(result).replace("\u202f", " ")
     assert said.startswith("2 000 reports. The typical margin of error of a share is ±")
     middle = float(said.rpartition("±")[2].partition(" ")[0])
@@ -139,17 +108,24 @@ def test_the_first_sentence_says_when_reports_came_and_how_precise_shares_are():
 
 
 def test_questions_are_told_by_their_labels_and_in_the_order_asked_for():
-    assert [q.label for q in overview().questions] == ["Do you smoke?", "drinks"]
-    assert [q.attribute for q in overview(attributes=["drinks"]).questions] == ["drinks"]
-    grid = ANALYSES["overview"].grid(overview())
-    assert [row[0] for row in grid.rows] == ["smoker", "", "drinks", "", ""]
-    chart = ANALYSES["overview"].chart(overview())
-    assert [group.heading for group in chart.panels] == ["smoker", "drinks"]
-    assert "2\u202f000 reports" in chart.description
+    assert {*overview(attributes=["drinks"]).key("question").values} == {"drinks"}
+    result = labelled(overview(), SURVEY)
+    grid, drawn = ANALYSES["overview"].grid(result), ANALYSES["overview"].chart(result)
+    assert [str(row[0]) for row in grid.rows] == ["Do you smoke?", "", "drinks", "", ""]
+    assert [group.heading for group in drawn.panels] == ["Do you smoke?", "drinks"]
+    assert "2\u202f000 reports" in drawn.description
+
+
+def test_a_chart_has_the_first_questions_as_a_whole():
+    result = overview()
+    for most, drawn in ((2, 2), (4, 2), (5, 5), (1, 2)):
+        block = msgspec.structs.replace(result.layout[0], most=most)
+        assert len(chart(result, block).rows) == drawn
+    assert chart(result, block).notes == ("Shown are the first 2 of 5 rows.",)
 
 
 def test_a_question_that_is_not_known_precisely_is_named():
     few = Counts.from_cells(SURVEY, [[0, 0], [1, 1]], [6, 4])
     result = ANALYSES["overview"].compute(source_of(SURVEY, few), OverviewQuery())
-    said = ANALYSES["overview"].warnings(result)
-    assert [line.split(" is ")[0] for line in said] == ["smoker", "drinks"]
+    said = [caveat.values["question"] for caveat in result.caveats if caveat.weight == "warning"]
+    assert said == ["smoker", "drinks"]

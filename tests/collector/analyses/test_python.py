@@ -26,6 +26,7 @@ from halftruth_shared import (
 )
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.results import Result
+from halftruth_shared.results.presentation import present
 from halftruth_shared.results.showing import chart_of
 from matplotlib.text import Text
 from sources import source_of
@@ -233,9 +234,9 @@ def test_what_a_survey_holds_is_only_text(store, live):
     ):
         shown = Cells(document)
         assert set(shown.tags) <= {
-            *("table", "caption", "b", "br", "thead", "tbody", "tr", "th", "td"),
+            *("p", "table", "caption", "b", "br", "thead", "tbody", "tr", "th", "td"),
         }
-    assert [row[2] for row in Cells(found._repr_html_()).rows[1:]] == list(hostile)
+    assert [row[1] for row in Cells(found._repr_html_()).rows[1:3]] == list(hostile)
     figure = found.plot()
     assert figure._repr_png_().startswith(b"\x89PNG")
     assert {*hostile} <= {text.get_text() for text in figure.findobj(Text)}
@@ -243,15 +244,16 @@ def test_what_a_survey_holds_is_only_text(store, live):
 
 def test_the_part_of_the_error_that_is_sampling_has_its_own_tone(study):
     found = study.analyst.overview("study", attributes=["smoker"])
-    chart, answers = chart_of(found), found.questions[0].answers
-    for row, answer in zip(chart.rows, answers, strict=True):
+    chart, answers = present(found).chart, found.places("share")
+    for row, place in zip(chart.rows, answers, strict=True):
+        answer = found.rows[place]
         assert row.inner[1] - row.inner[0] == pytest.approx(2 * 1.959964 * answer.sampling_error)
         assert row.interval == answer.interval
     assert "without perturbation the interval would be this long" in to_svg(chart)
 
 
 def test_of_exactly_these_respondents_nothing_is_sampling(study):
-    chart = chart_of(study.analyst.overview("study", target="respondents"))
+    chart = present(study.analyst.overview("study", target="respondents")).chart
     assert {row.inner for row in chart.rows} == {None}
 
 
@@ -311,4 +313,5 @@ def test_answers_without_perturbation_are_as_many_as_they_count():
     assert effective.values["reports"] == pytest.approx(1_000)
     assert "1\u202f000 answers without perturbation" in effective.sentence
     overview = ANALYSES["overview"].compute(counted, ANALYSES["overview"].query())
-    assert [q.effective_reports for q in overview.questions] == pytest.approx([1_000, 1_000])
+    effective = [overview.find("effective_reports", question=name).value for name in "ab"]
+    assert effective == pytest.approx([1_000, 1_000])

@@ -71,8 +71,9 @@ def asked(analysis, survey, reports, **query):
 unperturbed = partial(asked, survey=UNPERTURBED)
 
 
-def values_of(answers):
-    return {share.answer: share.value for share in answers}
+def values_of(found, quantity="share", question="symptoms"):
+    rows = (found.rows[place] for place in found.places(quantity, question=question))
+    return {row["answer"]: row.value for row in rows}
 
 
 def truths(codes):
@@ -86,52 +87,51 @@ def test_the_overview_has_the_shares_of_options_of_none_and_the_mean_number():
     codes = people()
     for query in ({}, {"attributes": ["town", "symptoms"]}):
         found = unperturbed("overview", reports=codes, missing="exclude", **query)
-        assert [question.attribute for question in found.questions] == ["town", "symptoms"]
-    question = found.questions[1]
-    assert (question.label, question.multiple_response) == ("Which symptoms do you have?", True)
-    expected = truths(codes)
-    assert question.mean_number.value == pytest.approx(expected.pop("mean"))
-    assert values_of(question.answers) == pytest.approx(expected)
+        assert [*dict.fromkeys(found.key("question").values)] == ["town", "symptoms"]
+    labels = labelled(found, UNPERTURBED)
+    assert labels.find("share", answer="Cough")["question"] == "Which symptoms do you have?"
+    expected, mean = truths(codes), found.find("mean_number")
+    assert mean.value == pytest.approx(expected.pop("mean"))
+    assert values_of(found) == pytest.approx(expected)
     number = (codes[codes[:, 1] < 2, 1:] == 1).sum(axis=1)
     error = number.std(ddof=1) / np.sqrt(len(number))
-    assert question.mean_number.standard_error == pytest.approx(error, rel=1e-3)
+    assert mean.standard_error == pytest.approx(error, rel=1e-3)
     # What is no answer is of everybody.
     silent = (codes[:, 1] == 2).mean()
-    assert values_of(question.missing) == pytest.approx({"no answer": silent})
+    assert values_of(found, "missing") == pytest.approx({"no answer": silent})
     error = np.sqrt(silent * (1 - silent) / len(codes))
-    assert question.missing[0].standard_error == pytest.approx(error, rel=1e-3)
+    assert found.find("missing").standard_error == pytest.approx(error, rel=1e-3)
 
 
 def test_the_overview_is_of_everybody_where_missing_answers_are_kept():
     codes = people()
-    question = unperturbed("overview", reports=codes).questions[1]
+    found = unperturbed("overview", reports=codes)
     shares = {name: (codes[:, j] == 1).mean() for j, name in enumerate(OPTIONS, 1)}
-    assert values_of(question.answers) == pytest.approx(
+    assert values_of(found) == pytest.approx(
         {**shares, NONE: (codes[:, 1:] == 0).all(axis=1).mean()}
     )
-    assert question.mean_number.value == pytest.approx(truths(codes)["mean"])
+    assert found.find("mean_number").value == pytest.approx(truths(codes)["mean"])
 
 
 def test_who_gave_one_option_is_asked_about_the_others():
     codes = people()
     found = unperturbed("overview", reports=codes, where={NAMES[0]: "yes"}, missing="exclude")
-    question = found.questions[1]
     coughing = codes[codes[:, 1] == 1, 2:] == 1
-    assert values_of(question.answers) == pytest.approx(
+    assert values_of(found) == pytest.approx(
         dict(zip(OPTIONS[1:], coughing.mean(axis=0), strict=True))
     )
-    assert question.mean_number is None
+    assert len(found.places("mean_number")) == 0
 
 
 def test_how_many_chose_none_is_left_out_where_reports_do_not_tell_of_all_options_together():
     survey = Survey("s", "S", SCHEMA, SplitQuestionnaire.designed(SCHEMA, "19", (), {1: 1, 2: 1}))
     counts = counts_of(survey, people(), np.random.default_rng(3))
     found = asked("overview", survey, counts)
-    assert [share.answer for share in found.questions[1].answers] == [*OPTIONS]
-    said = ANALYSES["overview"].interpretation(found)
-    assert "symptoms: The reports do not tell how many chose none." in said
-    guess = asked("overview", survey, counts, estimate="likelihood").questions[1]
-    assert (guess.mean_number, guess.missing) == (None, [])
+    assert [*values_of(found)] == [*OPTIONS]
+    said = [caveat.sentence for caveat in found.caveats]
+    assert "symptoms: the reports do not tell how many chose none." in said
+    guess = asked("overview", survey, counts, estimate="likelihood")
+    assert guess.estimates.texts("quantity").levels == ("share",)
 
 
 @pytest.mark.parametrize("missing", ["keep", "exclude"])
@@ -256,14 +256,11 @@ def test_intervals_of_simulated_surveys_hold_the_truth_as_often_as_they_say(kind
     for _ in range(400):
         sample = rng.choice(codes, len(codes))
         counts = counts_of(survey, sample, rng)
-        [question] = asked(
-            "overview", survey, counts, attributes=["symptoms"], missing="exclude"
-        ).questions
-        for name, estimate in (
-            *((share.answer, share) for share in question.answers),
-            ("mean", question.mean_number),
-        ):
+        found = asked("overview", survey, counts, attributes=["symptoms"], missing="exclude")
+        shares = [found.rows[place] for place in found.places("share")]
+        for estimate in (*shares, found.find("mean_number")):
             lower, upper = estimate.ends
+            name = estimate["answer"] or "mean"
             held[name].append(lower <= expected[name] <= upper)
     coverage = {key: np.mean(found) for key, found in held.items()}
     assert all(len(found) == 400 for found in held.values())

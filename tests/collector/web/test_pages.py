@@ -237,7 +237,7 @@ def test_a_question_with_several_answers_is_one_question_on_its_pages(signed_in,
     overview = signed_in.get(start)
     assert "Which did you have?" in overview.text
     assert "none of these" in overview.text
-    assert "options on average, of those who answered" in overview.text
+    assert "options chosen on average" in overview.text
     cards = [tag["href"] for tag in Page(overview.text).all("a") if "/comparison?" in tag["href"]]
     assert any("symptoms.cough%3Dyes" in link for link in cards)
     crossed = f"{start}/crosstab?attributes=symptoms%2Csmoker"

@@ -12,20 +12,22 @@ from urllib.parse import urlencode
 import numpy as np
 from flask import g, render_template, request, url_for
 from halftruth_shared import HalftruthError, Protection, Survey
-from halftruth_shared.analyses import Query, name_of
+from halftruth_shared.analyses import Query, Result, name_of
 from halftruth_shared.analyses.measures import Association, MeasuresResult
-from halftruth_shared.analyses.overview import OverviewResult
 from halftruth_shared.analyses.reading import read, write
+from halftruth_shared.results import Result as LongResult
+from halftruth_shared.results.layout import Arranged
 from halftruth_shared.results.wording import items, number, number_in_words
 from werkzeug.wrappers import Response as AnyResponse
 
 from ... import charts
-from ...analyses import ANALYSES, Analysis, Counted, Grid, identified, sentences
+from ...analyses import ANALYSES, Analysis, Counted, Grid, identified
 from ...analyses.base import PLACES, clearest, middle_answer
 from ...analyses.labels import Labels, labelled
 from ...analyses.measures import significant
+from ...analyses.overview import period
 from ...analyses.presentation import present
-from ...analyses.survey_report import period, precision, survey_report
+from ...analyses.survey_report import precision, survey_report
 from ...errors import TooFewReports
 from ...store.surveys import StoredSurvey
 from .. import formats, parameters
@@ -33,7 +35,6 @@ from ..budget import within_budget
 from ..context import collector, counted, states
 from ..errors import status_of
 from .controls import controls
-from .overview import by_day, cards
 from .session import guarded
 from .survey_report import as_file, shown
 from .tables import PARAMETER, Cell, rows_of
@@ -195,6 +196,7 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
             own = _PARTS[name](survey, result, given) if name in _PARTS else {}
             page = _shown(analysis, labelled(result, survey), pictured=not own)
             page |= {"further": list(_further(analysis, query, source)), **own}
+            _link_questions(page["rows"], survey, result, given)
     except HalftruthError as error:
         # The page of a survey with few reports is a page all the same.
         nothing_yet = of_survey and isinstance(error, TooFewReports)
@@ -217,21 +219,6 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         **page,
     )
     return rendered, status
-
-
-def _overview(survey: Survey, result: OverviewResult, given: Texts) -> dict[str, Any]:
-    """The cards of the questions, which lead to their answers by groups."""
-
-    def by_groups(name: str) -> str:
-        return _link(ANALYSES["comparison"], survey, {**given, "attribute": [name]})
-
-    # What each question is known to is said on its card alone.
-    return {
-        "cards": list(cards(survey, result, by_groups)),
-        "days": by_day(result.days),
-        "notices": [],
-        "reading": sentences.estimated(result.query.estimate),
-    }
 
 
 def _map(survey: Survey, result: MeasuresResult, given: Texts) -> dict[str, Any]:
@@ -260,9 +247,29 @@ def _map(survey: Survey, result: MeasuresResult, given: Texts) -> dict[str, Any]
 
 #: What pages with a template of their own show besides; nothing where a result has none.
 _PARTS: dict[str, Callable[[Survey, Any, Texts], dict[str, Any]]] = {
-    "overview": _overview,
     "measures": _map,
 }
+
+
+def _link_questions(
+    rows: Sequence[list[Cell]], survey: Survey, result: Result, given: Texts
+) -> None:
+    """Let the questions of a table lead to their answers by groups, and pairs to their table."""
+    if not isinstance(result, LongResult) or not result.layout:
+        return
+    arranged = Arranged(result, result.layout[0])
+    places = [i for i, key in enumerate(arranged.lines) if key.kind == "question"]
+    for line, cells in enumerate(rows if places else ()):
+        row = int(arranged.first[line])
+        names = [arranged.lines[i].values[row] for i in places]
+        cell = cells[places[-1]]
+        if not cell.text or None in names:
+            continue
+        other, about = "comparison", {"attribute": names}
+        if len(names) > 1:
+            other, about = "crosstab", {"attributes": [",".join(names)]}
+        address = _link(ANALYSES[other], survey, {**given, **about})
+        cells[places[-1]] = replace(cell, address=address)
 
 
 class Further(NamedTuple):

@@ -29,11 +29,14 @@ class Cell:
         What an empty first cell stands for.
     value : str
         The number that it says, for scripts; empty where there is none, or none to be relied on.
+    address : str
+        Where it leads to; empty where it is no link.
     """
 
     text: str
     above: str
     value: str
+    address: str = ""
 
 
 def rows_of(grid: Grid) -> list[list[Cell]]:
