@@ -80,7 +80,7 @@ def test_the_columns_that_the_r_script_reads_are_there(work):
     usual = next(csv.DictReader(io.StringIO(first.text)))
     read = {
         "shares": ("overview", {}),
-        "group": ("overview", {"where": "{attribute}={answer}".format(**usual)}),
+        "group": ("overview", {"where": "{question}={answer}".format(**usual)}),
         "cells": ("crosstab", {"attributes": "team,bullied"}),
     }
     for frame, (analysis, asked) in read.items():

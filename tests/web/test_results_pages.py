@@ -193,9 +193,10 @@ def test_charts_are_dark_where_pages_are_and_files_are_light(filled, visit, sche
 def test_the_page_of_a_survey_tells_all_about_it(analyst, filled):
     page = analyst.page
     expect(page.get_by_role("cell", name="3000")).to_be_visible()
-    card = page.get_by_role("article", name="Do you smoke?")
-    expect(card.get_by_role("row", name="yes-hush")).to_be_visible()
-    card.get_by_role("link", name="Do you smoke?").click()
+    expect(page.get_by_role("img", name="Answers")).to_be_visible()
+    table = page.get_by_role("region", name="Overview as a table")
+    expect(table.get_by_role("cell", name="yes-hush")).to_be_visible()
+    table.get_by_role("link", name="Do you smoke?").click()
     expect(page.get_by_role("heading", name="Comparison of groups")).to_be_visible()
     expect(page.get_by_label("Question", exact=True)).to_have_value("Do you smoke? (smoker)")
     page.get_by_role("link", name="All surveys").click()
