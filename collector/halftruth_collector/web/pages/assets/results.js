@@ -37,7 +37,8 @@ function enliven() {
     const found = rows.filter(holds);
     if (order) found.sort(order);
     for (const { row, texts, first } of found) {
-      row.cells[0].textContent = order || words.length ? texts[0] : first;
+      // A cell with a text may be a link.
+      if (!first) row.cells[0].textContent = order || words.length ? texts[0] : "";
     }
     table.tBodies[0].replaceChildren(...found.map(({ row }) => row));
     const said = found.length ? `${found.length} of ${rows.length} rows` : `No row of ${rows.length} holds this`;
