@@ -199,8 +199,12 @@ def print_setting(number: int, world: str, surveys: int) -> None:
         for estimate in ("model", *(["moment"] if number >= 8 else [])):
             query = RegressionQuery(outcome="y", predictors=names, estimate=estimate)
             result = ANALYSES["regression"].compute(counted, query)
-            if result.undefined is None:
-                rows = [(c.value, c.standard_error, c.p_value) for c in result.coefficients]
+            if "no coefficients" not in {each.code for each in result.caveats}:
+                rows = [
+                    (row.value, row.standard_error, row.p_value)
+                    for row in result.rows
+                    if row.quantity in ("intercept", "coefficient")
+                ]
                 found[estimate].append(np.array(rows, float).T)
     seconds = (time.process_time() - started) / surveys
     for estimate, each in found.items():

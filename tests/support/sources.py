@@ -16,6 +16,11 @@ def counts_of(survey, rows, rng=None):
     return Counts.from_reports(survey, rows)
 
 
+def coefficients(result):
+    """The intercept and the coefficients of a regression."""
+    return [row for row in result.rows if row.quantity in ("intercept", "coefficient")]
+
+
 def estimator_of(survey, rows, rng=None):
     return Estimator(survey, counts_of(survey, rows, rng))
 

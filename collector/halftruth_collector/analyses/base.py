@@ -560,7 +560,7 @@ class Analysis(Generic[Q, R]):
             # Nothing is claimed of reports that no shares explain.
             if result.contradictions:
                 return self.described(restricted.judged(result))
-            return self._decided(result)
+            return self.decided(result)
 
         object.__setattr__(self, "compute", checked)
         if (layout := self.layout) is not None:
@@ -568,9 +568,10 @@ class Analysis(Generic[Q, R]):
         if self.layout is not None and self.pictured:
             object.__setattr__(self, "chart", self._chart)
         if (of_people := self.of_people) is not None:
-            object.__setattr__(self, "of_people", lambda *of: self._decided(of_people(*of)))
+            object.__setattr__(self, "of_people", lambda *of: self.decided(of_people(*of)))
 
-    def _decided(self, result: R) -> R:
+    def decided(self, result: R) -> R:
+        """Return a result with its tests and claims, its headline and its layout."""
         tests, claims = self.decide(result)
         return self.described(msgspec.structs.replace(result, tests=tests, claims=claims))
 

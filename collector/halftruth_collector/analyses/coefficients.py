@@ -1,29 +1,51 @@
-"""Coefficients of a regression as messages."""
+"""Coefficients of a regression as rows of a long table."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import scipy
-from halftruth_shared.analyses.regression import Coefficient, RegressionQuery
-from halftruth_shared.results import QUANTITIES
-from halftruth_shared.results.estimate import Estimate
+from halftruth_shared.analyses.regression import RegressionQuery
+from halftruth_shared.results import QUANTITIES, AnswerSets, Estimates, Key
 
-from ..estimation.bounds import normal_quantile, optional
+from ..estimation.bounds import Array, normal_quantile
 from ..estimation.equation import Equation
-from ..estimation.estimates import estimates
+from ..estimation.estimates import columns
 from ..estimation.intervals import ConfidenceSets, fieller_sets
+from ..estimation.predictors import Factor
 from ..estimation.regression import Regression
 from ..estimation.reliability import NOT, grades
+from ..estimation.selection import adjusted_p_values
+
+#: How coefficients are estimated: from the unbiased table, from a model of all answers, or by the
+#: likelihood of a perturbed outcome given predictors that are not.
+Method = Literal["moment", "model", "outcome"]
+
+#: What stands for the answer to a predictor with scores.
+UNIT = "each unit"
 
 #: Largest logarithm of an odds ratio that is written.
 _FARTHEST = 700.0
 
 
-def coefficients_of(
+def term_of(factors: Sequence[Factor]) -> dict[str, str]:
+    """Return the answers that a term is about; a unit of scores has none."""
+    return {factor.attribute: factor.category or UNIT for factor in factors}
+
+
+def coefficient_rows(
     query: RegressionQuery, model: Equation, fit: Regression
-) -> Iterator[Coefficient]:
-    """Coefficients of a fit, with intervals, odds ratios, marginal effects and verdicts."""
+) -> tuple[list[Key], list[Estimates], Array]:
+    """Return the coefficients of a fit with their odds ratios, and then its marginal effects.
+
+    Returns
+    -------
+    keys : list of Key
+    estimates : list of Estimates
+    covariance : ndarray, shape (rows, rows)
+        That of an odds ratio is that of its logarithm; NaN between marginal effects and others.
+    """
     odds_scale = query.model != "linear"
     quantile = normal_quantile(1 - query.confidence)
     half_widths = quantile * fit.standard_error
@@ -32,6 +54,7 @@ def coefficients_of(
     if fit.ratio is not None:
         sets = fieller_sets(*fit.ratio, quantile=quantile)
     p_values = 2 * scipy.special.ndtr(-np.abs(fit.z))
+    adjusted = adjusted_p_values(p_values[1:], int(np.isfinite(p_values[1:]).sum()) or 1)
     terms = model.predictors.terms
     # An odds ratio, or a difference on the scale of the outcome, between the ends of a predictor
     # with scores: a unit of them may be a year or a decade.
@@ -44,34 +67,43 @@ def coefficients_of(
     untested = np.isnan(fit.z) & (fit.standard_error > 0)
     grade = np.where(untested, NOT, grades(margins, ratio=odds_scale))
     # An end may be too far for a number, and then there is no interval.
-    near = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
-    of_odds = QUANTITIES["odds_ratio"]
-    ratios = estimates(Estimate, of_odds, odds[0], half_widths * np.nan, tuple(near), grade=grade)
-    first = [term[0] if term else None for term in terms]
-    return estimates(
-        Coefficient,
-        QUANTITIES["coefficient"],
-        fit.coefficients,
-        fit.standard_error,
-        sets,
-        grade=grade,
-        p_value=p_values,
-        undefined=[fit.undefined] * len(terms),
-        attribute=[factor and factor.attribute for factor in first],
-        category=[factor and factor.category for factor in first],
-        reference=[factor and factor.reference for factor in first],
-        by=[list(term[1:]) for term in terms],
-        odds_ratio=[ratio if odds_scale and ratio.value is not None else None for ratio in ratios],
-        marginal_effect=_effects(fit, quantile),
-        z=[*map(optional, fit.z.tolist())],
-    )
-
-
-def _effects(fit: Regression, quantile: float) -> list[Estimate | None]:
-    """Average marginal effect beside each coefficient that has one: those of one factor."""
-    effects: list[Estimate | None] = [None] * len(fit.coefficients)
-    for number, (value, error) in enumerate(zip(fit.effects, fit.effect_errors, strict=True), 1):
-        error = np.nan if np.isnan(fit.z[number]) else error
-        ends = value - quantile * error, value + quantile * error
-        [effects[number]] = estimates(Estimate, QUANTITIES["marginal_effect"], value, error, ends)
-    return effects
+    odds_ends = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
+    undefined = fit.undefined and "there are no coefficients"
+    parts, places = [], []
+    for name, of_odds, rows in (
+        ("intercept", "odds", slice(0, 1)),
+        ("coefficient", "odds_ratio", slice(1, None)),
+    ):
+        tested = {
+            "grade": grade[rows],
+            "statistic": fit.z[rows],
+            "p_value": p_values[rows],
+            "adjusted": None if name == "intercept" else adjusted,
+            "undefined": undefined,
+        }
+        value, error = fit.coefficients[rows], fit.standard_error[rows]
+        parts.append(columns(QUANTITIES[name], value, error, sets[rows], **tested))
+        places.append(np.arange(len(terms))[rows])
+        if odds_scale:
+            odds_sets = odds_ends[0, rows], odds_ends[1, rows]
+            parts.append(columns(QUANTITIES[of_odds], odds[0, rows], error, odds_sets, **tested))
+            places.append(places[-1])
+    gradient = np.eye(len(terms))[np.concatenate(places)]
+    covariance = gradient @ fit.covariance @ gradient.T
+    if len(fit.effects):
+        known = len(covariance)
+        covariance = np.pad(covariance, (0, len(fit.effects)), constant_values=np.nan)
+        places.append(np.arange(1, len(fit.effects) + 1))
+        error = np.where(np.isnan(fit.z[places[-1]]), np.nan, fit.effect_errors)
+        np.fill_diagonal(covariance[known:, known:], error**2)
+        half_widths = quantile * error
+        effect_ends = fit.effects - half_widths, fit.effects + half_widths
+        parts.append(columns(QUANTITIES["marginal_effect"], fit.effects, error, effect_ends))
+    against = [{f.attribute: f.reference for f in term if f.reference} or None for term in terms]
+    of_rows = np.concatenate(places)
+    known_terms = [term_of(term) or None for term in terms]
+    keys = [
+        Key(name=name, kind="answers", values=AnswerSets.of(answers).take(of_rows))
+        for name, answers in (("term", known_terms), ("against", against))
+    ]
+    return keys, parts, covariance

@@ -13,8 +13,8 @@ from halftruth_shared.results.wording import number, percent
 from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
-from ..estimation.bounds import normal_quantile, optional
-from ..estimation.selection import adjusted_p_values, discoveries
+from ..estimation.bounds import normal_quantile
+from ..estimation.selection import discoveries
 
 Direction = Literal["more", "less"]
 
@@ -187,26 +187,6 @@ def decide_rows(
             Claim(kind=kind, rows=rows[found].tolist(), rate=rate, by_rate=True, count=many)
         )
     return [test], claims
-
-
-def with_adjusted(estimates: Sequence[E], candidates: int | None = None) -> list[E]:
-    """Add the smallest false discovery rates at which each of several estimates is significant.
-
-    Parameters
-    ----------
-    estimates : sequence
-        Estimates with a field `adjusted`.
-    candidates : int, optional
-        Number of hypotheses; by default that of the estimates with a p-value.
-    """
-    p_values = np.array(
-        [np.nan if e.p_value is None else e.p_value for e in estimates], dtype=float
-    )
-    many = int(np.isfinite(p_values).sum()) or 1 if candidates is None else candidates
-    rates = adjusted_p_values(p_values, many).tolist()
-    return [
-        replace(each, adjusted=optional(rate)) for each, rate in zip(estimates, rates, strict=True)
-    ]
 
 
 def sign(value: float | None, none: float = 0.0) -> Direction | None:

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.base import Items
-from halftruth_shared.analyses.regression import Factor, RegressionQuery, RegressionResult
+from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.errors import listing
+from halftruth_shared.results import Estimates, Result
+from msgspec.structs import replace
 
 from ..estimation.equation import Equation, outcome_of
 from ..estimation.model import channel_of_outcome, perturbed_outcome_regression
-from ..estimation.predictors import Predictor, Predictors, indicators
-from .coefficients import coefficients_of
-from .regression import OUTCOME_ASSUMES
+from ..estimation.predictors import Factor, Predictor, Predictors, indicators
+from .coefficients import coefficient_rows
+from .regression import ANALYSIS, Fitted, caveats_of
 
 
 def regress_records(
@@ -30,7 +32,7 @@ def regress_records(
     present: Items | None = None,
     reference: Items | None = None,
     confidence: float = 0.95,
-) -> RegressionResult:
+) -> Result[RegressionQuery]:
     """Regress a perturbed answer on other columns of a file, by maximum likelihood.
 
     Parameters
@@ -52,7 +54,8 @@ def regress_records(
 
     Returns
     -------
-    RegressionResult
+    Result
+        That of `regression`.
 
     Raises
     ------
@@ -91,21 +94,19 @@ def regress_records(
     first = {f.attribute: f.reference for p in each.each for f in p.factors if f.reference}
     equation = Equation((*predictors, outcome), each, response, chosen, first, {})
     fit = perturbed_outcome_regression(numbers, channel, each, response)
-    return RegressionResult(
+    named = replace(query, present=chosen)
+    keys, parts, _ = coefficient_rows(query, equation, fit)
+    result = Result(
         survey=survey.id,
         digest=survey.digest,
         reports=int(numbers.sum()),
         as_of=datetime.now(UTC),
-        query=query,
-        present=chosen,
-        reference=first,
-        scores={},
-        estimate="outcome",
-        assumes=OUTCOME_ASSUMES,
-        undefined=fit.undefined,
-        caution=None,
-        coefficients=list(coefficients_of(query, equation, fit)),
+        query=named,
+        keys=keys,
+        estimates=Estimates.concatenate(parts),
+        caveats=[*caveats_of(named, equation, Fitted(fit, "outcome"))],
     )
+    return ANALYSIS.decided(result)
 
 
 def _column(records: Mapping[str, Sequence[Any]], name: str) -> np.ndarray:

@@ -136,6 +136,8 @@ def _caveat(caveat: Caveat, labels: Labels) -> Caveat:
             values[name] = [labels.questions.get(each, each) for each in value]
         elif name == "answers":
             values[name] = labels.items(value)
+        elif name == "terms":
+            values[name] = [labels.items(each) for each in value]
         elif name == "scores":
             known = labels.answers.get(caveat.values["question"], {})
             values[name] = {known.get(each, each): score for each, score in value.items()}

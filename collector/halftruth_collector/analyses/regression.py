@@ -1,36 +1,20 @@
 """Regression of one answer on others."""
 
-import dataclasses
-import math
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import ModelFit
-from halftruth_shared.analyses.regression import (
-    Coefficient,
-    RegressionEstimate,
-    RegressionQuery,
-    RegressionResult,
-)
-from halftruth_shared.results.charts import Axis, EstimateChart, Mark, Panel, Reference
+from halftruth_shared.analyses.regression import RegressionQuery
+from halftruth_shared.results import Block, Caveat, Result, Show, note, warning
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.estimate import Estimate
-from halftruth_shared.results.wording import (
-    UNDEFINED,
-    estimate_in_words,
-    interval_in_words,
-    items,
-    number,
-    number_in_words,
-    p_value,
-    quoted_items,
-    value,
-    with_interval,
-)
-from msgspec.structs import replace
+from halftruth_shared.results.layout import in_words
+from halftruth_shared.results.long_table import Row
+from halftruth_shared.results.wording import items, quoted_items
 
-from ..estimation.answers import nothing_missing, presence
+from ..estimation.answers import answers_of, nothing_missing, presence
 from ..estimation.bounds import Array
 from ..estimation.equation import Equation, equation
 from ..estimation.estimates import covariance_of
@@ -46,82 +30,74 @@ from ..estimation.model import (
 )
 from ..estimation.regression import Joint, Regression, fit_regression, fit_table
 from ..estimation.table import COVARIANCE_CELLS
-from . import sentences, verdicts
-from .base import Analysis, Counted, Grid, clearest, errors_naming, middle_answer
-from .coefficients import coefficients_of
-from .deciding import (
-    as_selected,
-    count_in_words,
-    decide_each,
-    p_in_words,
-    sign,
-    tested_by,
-    with_adjusted,
-)
+from . import sentences
+from .base import Analysis, Counted, clearest, errors_naming, middle_answer
+from .coefficients import UNIT, Method, coefficient_rows, term_of
+from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
+from .verdicts import WELL_FILLED
 
 #: Standard error of a log odds ratio above which a model gives no p-value, if answers were
 #: independent: where 20 000 reports of the gamma-diagonal matrix have 432 cells, 19 % of all were
 #: below 5 % though no predictor mattered.
 _FAR = 0.5
 
-_TOO_LITTLE = (
-    "There are too few reports for coefficients without a p-value: if all answers were independent,"
-    f" the standard error would be above {_FAR}. Their intervals can miss the truth more often than"
-    " they say."
-)
-
-#: What the likelihood of a perturbed outcome assumes.
-OUTCOME_ASSUMES = "The equation is assumed to hold, and nothing of the predictors."
-
-_UNBIASED = "Nothing is assumed of how answers depend on each other."
-
-_LEFT_OUT = (
-    "Those are left out who lack one of these answers, as if that told nothing of the outcome."
-)
-
 
 @dataclass(frozen=True)
-class _Fitted:
-    """A regression with how it was estimated, what it rests on, and what to beware of."""
+class Fitted:
+    """A regression with how it was estimated, and what to beware of."""
 
     fit: Regression
-    estimate: RegressionEstimate
-    assumes: str | None
-    caution: str | None = None
+    method: Method
+    caveats: Sequence[Caveat] = ()
     model_fit: ModelFit | None = None
 
 
-def compute(counted: Counted, query: RegressionQuery) -> RegressionResult:
-    """The regression, with intervals, odds ratios, marginal effects and verdicts."""
-    model = equation(counted.estimator.schema, query)
+def compute(counted: Counted, query: RegressionQuery) -> Result[RegressionQuery]:
+    """Return the regression, with intervals, odds ratios and marginal effects."""
+    schema = counted.estimator.schema
+    model = equation(schema, query)
     fitted = _fitted(counted, query, model)
-    coefficients = list(coefficients_of(query, model, fitted.fit))
-    slopes = [i for i, each in enumerate(coefficients) if each.attribute is not None]
-    adjusted = with_adjusted([coefficients[i] for i in slopes])
-    for i, each in zip(slopes, adjusted, strict=True):
-        coefficients[i] = each
-    undefined = fitted.fit.undefined
-    if undefined is not None and fitted.fit.least_known:
-        least = sentences.listed([coefficients[i].term for i in fitted.fit.least_known])
-        undefined += f"; the least is known of {least}"
-    return RegressionResult(
-        **(counted.origin() | {"model_fit": fitted.model_fit}),
-        query=query,
-        present=model.present,
-        reference=model.reference,
-        scores={name: list(values) for name, values in model.scores.items()},
-        estimate=fitted.estimate,
-        assumes=fitted.assumes,
-        undefined=undefined,
-        caution=fitted.caution if undefined is None else None,
-        coefficients=coefficients,
-        covariance=(
-            covariance_of(fitted.fit.covariance) if query.covariance and not undefined else None
-        ),
+    keys, parts, covariance = coefficient_rows(query, model, fitted.fit)
+    # The answer whose odds these are is named in the query, where that left it open, too.
+    named = msgspec.structs.replace(query, present=model.present)
+    wanted = query.covariance and fitted.fit.undefined is None
+    answers = {name: answers_of(schema.attributes[schema.position(name)]) for name in model.scores}
+    result = counted.result(
+        named,
+        keys,
+        parts,
+        caveats=[*caveats_of(named, model, fitted), *_scores(model, answers)],
+        covariance=covariance_of(covariance) if wanted else None,
     )
+    return msgspec.structs.replace(result, model_fit=fitted.model_fit)
 
 
-def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitted:
+def caveats_of(query: RegressionQuery, model: Equation, fitted: Fitted) -> Iterator[Caveat]:
+    """Say what there is to know of a regression."""
+    odds, fit = query.model != "linear", fitted.fit
+    if fit.undefined is not None:
+        by_model = odds and fitted.method == "moment" and query.target == "population"
+        terms = [term_of(model.predictors.terms[place]) for place in fit.least_known]
+        yield warning("no coefficients", reason=fit.undefined, terms=terms, by_model=by_model)
+    else:
+        yield from fitted.caveats
+    yield note("regression", method=fitted.method, question=query.outcome, answers=query.present)
+    if odds:
+        yield note("odds ratios")
+    yield note("held constant", interactions=bool(query.interactions))
+    yield note("p-values of coefficients", method=fitted.method, odds=odds)
+    if len(model.predictors.terms) > 2:
+        yield note("adjusted", rate=1 - query.confidence, what="coefficient")
+
+
+def _scores(model: Equation, answers: Mapping[str, Sequence[str]]) -> Iterator[Caveat]:
+    """Say what the categories of each attribute with scores count as."""
+    for name, values in model.scores.items():
+        scores = dict(zip(answers[name], map(float, values), strict=True))
+        yield note("scores", question=name, kind="score", scores=scores)
+
+
+def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> Fitted:
     """The regression from the table, or from pairs or a model if there is none."""
     if query.model == "linear" and query.estimate == "model":
         raise ParameterError(
@@ -158,7 +134,7 @@ def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitte
 
 def _from_outcome(
     counted: Counted, query: RegressionQuery, model: Equation, channel: Array
-) -> _Fitted:
+) -> Fitted:
     """The regression by the likelihood of the outcome, given predictors that are not perturbed."""
     survey = counted.survey
     reported = Reported.of(survey, counted.counts, query.outcome, query.predictors, query.where)
@@ -167,10 +143,10 @@ def _from_outcome(
     )
     schema = survey.schema
     missing = any(schema.attributes[j].missing for j in schema.positions(model.names))
-    return _Fitted(fit, "outcome", OUTCOME_ASSUMES + (f" {_LEFT_OUT}" if missing else ""))
+    return Fitted(fit, "outcome", [note("left out of regression")] if missing else [])
 
 
-def _from_table(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitted:
+def _from_table(counted: Counted, query: RegressionQuery, model: Equation) -> Fitted:
     """The regression from the unbiased table of all its answers.
 
     Raises
@@ -186,21 +162,22 @@ def _from_table(counted: Counted, query: RegressionQuery, model: Equation) -> _F
         )
     with errors_naming("predictors"):
         table = counted.estimator.table(model.names)
-    few = verdicts.few_reports(float(np.median(table.effective_reports)))
+    reports = float(np.median(table.effective_reports))
     kept = nothing_missing(counted.estimator.schema, model.names)
     fit = (fit_linear_table if query.model == "linear" else fit_table)(
         table, model, query.target, kept
     )
-    return _Fitted(fit, "moment", _UNBIASED, sentences.sentence(few) if few else None)
+    few = [warning("few reports", reports=reports)] if reports < WELL_FILLED else []
+    return Fitted(fit, "moment", few)
 
 
-def _from_pairs(counted: Counted, model: Equation) -> _Fitted:
+def _from_pairs(counted: Counted, model: Equation) -> Fitted:
     """The linear regression from the unbiased tables of all pairs of its answers."""
     with errors_naming("predictors"):
-        return _Fitted(fit_linear_pairs(counted.estimator.tables, model), "moment", _UNBIASED)
+        return Fitted(fit_linear_pairs(counted.estimator.tables, model), "moment")
 
 
-def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> _Fitted:
+def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> Fitted:
     """The regression from the model of all answers, or of these where all are too many."""
     crossed = [
         [*(query.predictors[number] for number in numbers), query.outcome]
@@ -219,9 +196,9 @@ def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> _F
         far = _fit_model(even, query, model).standard_error > _FAR
     fitted = described(counted.survey, counted.counts, crossed, modelled)
     if not far.any():
-        return _Fitted(fit, "model", None, None, fitted)
-    tested = dataclasses.replace(fit, z=np.where(far, np.nan, fit.z))
-    return _Fitted(tested, "model", None, _TOO_LITTLE, fitted)
+        return Fitted(fit, "model", model_fit=fitted)
+    tested = replace(fit, z=np.where(far, np.nan, fit.z))
+    return Fitted(tested, "model", [warning("untested coefficients", limit=_FAR)], fitted)
 
 
 def _fit_model(answers: LoglinearModel, query: RegressionQuery, model: Equation) -> Regression:
@@ -232,211 +209,83 @@ def _fit_model(answers: LoglinearModel, query: RegressionQuery, model: Equation)
     return fit_regression(joint, model.predictors.everywhere(), model.outcome)
 
 
-def grid(result: RegressionResult) -> Grid:
-    """A row for each coefficient."""
-    interval = sentences.level(result.query.confidence)
-    ratios = ["odds ratio", interval] if _has_odds(result) else []
-    effects = ["average change in points", interval] if _has_odds(result) else []
-    header = ["term", *ratios, "coefficient", interval, "standard error", "z", "p-value"]
-    return Grid([*header, *effects], [_row(each, result) for each in result.coefficients])
-
-
-def _p_heading(result: RegressionResult) -> str:
-    many = sum(each.attribute is not None for each in result.coefficients) > 1
-    return "adjusted p-value" if many else "p-value"
-
-
-def _has_odds(result: RegressionResult) -> bool:
-    return result.query.model != "linear"
-
-
-def _row(coefficient: Coefficient, result: RegressionResult) -> list[str]:
-    odds = _has_odds(result)
-    shown = replace(coefficient.odds_ratio or Estimate(), reliability=coefficient.reliability)
+def layout(result: Result[RegressionQuery]) -> list[Block]:
+    """Arrange a line for each term, and the intercept by itself."""
+    many = len(result.places("coefficient")) > 1
+    tested = ["standard_error", "statistic", "adjusted_p_value" if many else "p_value"]
+    about = items(result.query.present) or result.query.outcome
+    lines = ["term", "against"]
+    if result.query.model == "linear":
+        coefficient = Show(quantity="coefficient", parts=["value", "interval", *tested])
+        return [
+            Block(
+                title=f"Differences in mean · {about}",
+                lines=lines,
+                shows=[coefficient],
+                picture="dots",
+            ),
+            Block(title="Intercept", shows=[Show(quantity="intercept")]),
+        ]
+    shows = [
+        Show(quantity="odds_ratio"),
+        Show(quantity="coefficient", parts=["value", *tested], drawn=False),
+        Show(quantity="marginal_effect", drawn=False),
+    ]
+    intercept = [Show(quantity="odds"), Show(quantity="intercept")]
     return [
-        _contrast(coefficient),
-        *(sentences.number_cells(shown) if odds else ()),
-        number_in_words(coefficient) if odds else estimate_in_words(coefficient),
-        interval_in_words(coefficient),
-        value(coefficient.standard_error, None),
-        UNDEFINED if coefficient.z is None else number(coefficient.z, 2),
-        p_value(coefficient.p_value if coefficient.attribute is None else coefficient.adjusted),
-        *(_effect_cells(coefficient, result) if odds else ()),
+        Block(title=f"Odds ratios · {about}", lines=lines, shows=shows, picture="dots"),
+        Block(title="Intercept", shows=intercept, stacked=True),
     ]
 
 
-def _effect_cells(coefficient: Coefficient, result: RegressionResult) -> tuple[str, str]:
-    effect = coefficient.marginal_effect
-    if effect is None:
-        return (UNDEFINED, UNDEFINED) if result.undefined else ("", "")
-    return sentences.number_cells(sentences.points(effect))
+def _tested(result: Result[RegressionQuery]) -> str:
+    """Name the quantity that is stated, and tested."""
+    return "coefficient" if result.query.model == "linear" else "odds_ratio"
 
 
-def _term(coefficient: Coefficient) -> str:
-    scored = coefficient.attribute is not None and coefficient.category is None
-    return f"{coefficient.term}, each unit" if scored else coefficient.term
-
-
-def _contrast(coefficient: Coefficient) -> str:
-    return _term(coefficient) + (
-        "" if coefficient.reference is None else f" against {coefficient.reference}"
-    )
-
-
-def chart(result: RegressionResult) -> EstimateChart:
-    """Odds ratios on a logarithmic axis, or coefficients of a linear model; no intercepts."""
-    slopes = [each for each in result.coefficients if each.attribute is not None]
-    rows = tuple(_whisker(each, result) for each in slopes)
-    # An odds ratio is a number of times: twice and half are equally far from 1.
-    odds = _has_odds(result)
-    axis = Axis("odds ratio", scale="log") if odds else Axis("difference in mean score")
-    line = Reference(1, "no difference") if odds else Reference(0, "no difference")
-    about = items(result.present) or result.query.outcome
-    return EstimateChart(
-        title=sentences.title(result, "Odds ratios" if odds else "Differences in mean", about),
-        notes=(*sentences.notes(result, rows), *warnings(result), *_model(result)),
-        panels=(Panel(axis, rows, reference=line),),
-    )
-
-
-def _whisker(coefficient: Coefficient, result: RegressionResult) -> Mark:
-    shown = (coefficient.odds_ratio or Estimate()) if _has_odds(result) else coefficient
-    return sentences.drawn(_term(coefficient), replace(shown, undefined=None))
-
-
-def _about(result: RegressionResult) -> str:
-    return quoted_items(result.present) or sentences.quoted(result.query.outcome)
-
-
-def decide(result: RegressionResult) -> tuple[list[Test], list[Claim]]:
-    """Which predictors have an effect, from the p-values of their coefficients."""
-    slopes = [(i, each) for i, each in enumerate(result.coefficients) if each.attribute is not None]
-    return decide_each(
+def decide(result: Result[RegressionQuery]) -> tuple[list[Test], list[Claim]]:
+    """Decide which predictors have an effect, from the p-values of their coefficients."""
+    [method] = [each.values["method"] for each in result.caveats if each.code == "regression"]
+    return decide_rows(
+        result,
         "effect",
-        slopes,
-        name="score" if result.estimate == "moment" else "Wald",
+        result.places(_tested(result)),
+        name="score" if method == "moment" else "Wald",
         rate=1 - result.query.confidence,
-        direction=lambda i: sign(slopes[i][1].value),
     )
 
 
-def state(result: RegressionResult, claim: Claim) -> str:
+def state(result: Result[RegressionQuery], claim: Claim) -> str:
     """State a coefficient with its effect, or that no predictor is significant."""
-    about = _about(result)
+    about = quoted_items(result.query.present) or sentences.quoted(result.query.outcome)
     if claim.kind == "untested":
         return f"No coefficient of {about} can be tested with these reports."
     if claim.by_rate:
         return count_in_words(claim, "coefficients")
-    coefficient, p = result.coefficients[claim.rows[0]], p_in_words(tested_by(result, claim))
-    shown: Estimate = as_selected(coefficient, claim)
-    if _has_odds(result):
-        shown = coefficient.odds_ratio or Estimate()
-        if claim.interval is not None and shown.interval is not None:
-            lower, upper = (
-                None if end is None else math.exp(min(end, 700.0)) for end in claim.interval
-            )
-            shown = replace(shown, interval=(lower, upper))
-    said = f"{'odds ratio' if _has_odds(result) else 'coefficient'} {with_interval(shown)}, {p}"
+    row, p = result.rows[claim.rows[0]], p_in_words(tested_by(result, claim))
+    name = _tested(result).replace("_", " ")
+    said = f"{name} {in_words(as_selected(row, claim))}, {p}"
     if claim.kind == "none found":
-        term = sentences.quoted(_contrast(coefficient))
+        against = f" against {items(row['against'])}" if row["against"] else ""
+        term = f"{quoted_items(row['term'])}{against}"
         return f"No predictor of {about} is significant. Strongest evidence: {term}, {said}."
-    return f"{_effect(result, coefficient, claim)}: {said}."
+    return f"{_effect(about, row, claim, linear=name == 'coefficient')}: {said}."
 
 
-def _effect(result: RegressionResult, coefficient: Coefficient, claim: Claim) -> str:
+def _effect(about: str, row: Row, claim: Claim, *, linear: bool) -> str:
     """Describe the effect of a predictor by its direction."""
-    about, term = _about(result), coefficient.term
-    if coefficient.by or claim.direction is None:
-        return f"{about} depends on {_contrast(coefficient)}"
-    if coefficient.category is None:
-        compared = f"each unit of {sentences.quoted(term)}"
+    term, against = row["term"], row["against"] or {}
+    if len(term) > 1 or claim.direction is None:
+        return f"{about} depends on {quoted_items(term)}"
+    [(question, answer)] = term.items()
+    if answer == UNIT:
+        compared = f"each unit of {sentences.quoted(question)}"
     else:
-        compared = quoted_items({coefficient.attribute or "": coefficient.category})
-        compared += f" than with {coefficient.reference}" if coefficient.reference else ""
-    if _has_odds(result):
+        compared = f"{quoted_items(term)} than with {against[question]}"
+    if not linear:
         return f"{about} is {claim.direction} likely with {compared}"
     higher = {"more": "higher", "less": "lower"}[claim.direction]
     return f"The mean of {about} is {higher} with {compared}"
-
-
-def warnings(result: RegressionResult) -> list[str]:
-    """Give the reason why there are no coefficients, or warn of uncertain ones."""
-    if result.undefined is not None:
-        other = "The choice “estimate: model” needs fewer reports, and assumes more."
-        more = (
-            [other]
-            if _has_odds(result)
-            and result.estimate == "moment"
-            and result.query.target == "population"
-            else []
-        )
-        return [sentences.sentence(result.undefined), *more]
-    named = [(coefficient.term, coefficient) for coefficient in result.coefficients]
-    return [
-        *([result.caution] if result.caution else []),
-        *sentences.too_uncertain(named),
-    ]
-
-
-def interpretation(result: RegressionResult) -> list[str]:
-    """Describe the model and its assumptions."""
-    said = _model(result)
-    if _has_odds(result):
-        said.append(
-            "Odds ratios are not ratios of shares, which are nearer to 1. The average change is"
-            " that of the probability of the answer where everybody gives one answer instead of"
-            " the other, or for a unit of scores."
-        )
-    rest = (
-        "changes what another does; where one does, these are coefficients of the best such"
-        " equation."
-        if not result.query.interactions
-        else "but those named with × changes what another does."
-    )
-    said.append(
-        f"Each coefficient is with all other predictors held constant, and assumes that none {rest}"
-        " Intervals take the perturbation of every answer into account."
-    )
-    if not _has_odds(result):
-        said.append(
-            "p-values are of score tests; an interval has the values that such a test does not"
-            " reject."
-        )
-    elif result.estimate == "moment":
-        said.append(
-            "Intervals are normal ones. The p-values are of score tests; they can differ slightly"
-            " from the intervals."
-        )
-    else:
-        said.append("Intervals are normal ones, and the p-values are of Wald tests.")
-    if _p_heading(result) != "p-value":
-        said.append(
-            "Adjusted p-values are false discovery rates among all coefficients but the intercept."
-        )
-    return said
-
-
-#: What coefficients are estimated by.
-_ESTIMATED = {
-    "moment": "the unbiased tables of these answers",
-    "model": "one model of all answers",
-    "outcome": "the likelihood of the outcome given predictors that are not perturbed",
-}
-
-
-def _model(result: RegressionResult) -> list[str]:
-    """Describe the model: outcome, reference categories, scores, and what is assumed."""
-    about = "log odds of" if _has_odds(result) else "mean score of"
-    said = f"The equation is of the {about} {_about(result)}"
-    if result.reference:
-        said += f"; the reference categories are {quoted_items(result.reference)}"
-    scores = "; ".join(
-        f"{name} {', '.join(number(score) for score in values)}"
-        for name, values in result.scores.items()
-    )
-    listed = [f"Scores of the categories in their order: {scores}."] if scores else []
-    by = f"Estimated by {_ESTIMATED[result.estimate]}."
-    return [f"{said}.", *listed, f"{by} {result.assumes}" if result.assumes else by]
 
 
 def start(survey: Survey) -> RegressionQuery:
@@ -459,12 +308,9 @@ ANALYSIS = Analysis(
     title="Regression",
     compute=compute,
     start=start,
-    grid=grid,
+    layout=layout,
     decide=decide,
     state=state,
-    chart=chart,
-    warnings=warnings,
-    interpretation=interpretation,
     together=2,
     place="Relate",
     order=58,

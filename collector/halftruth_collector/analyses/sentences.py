@@ -43,11 +43,6 @@ def share_cells(estimate: Estimate) -> tuple[str, str]:
     )
 
 
-def number_cells(estimate: Estimate) -> tuple[str, str]:
-    """Cells of a number and its interval."""
-    return estimate_in_words(estimate), interval_in_words(estimate)
-
-
 def points(effect: Estimate) -> Estimate:
     """Return a difference of shares in percentage points."""
     lower, upper = effect.interval or (None, None)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.analyses.base import Items
-from halftruth_shared.analyses.regression import Factor, RegressionQuery
+from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.errors import listing
 
 from .answers import answers_of, category_code, presence
-from .predictors import Predictor, Predictors, indicators
+from .predictors import Factor, Predictor, Predictors, indicators
 from .responses import Outcome
 
 Scores = Mapping[str, Sequence[float]]

@@ -5,13 +5,21 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from halftruth_shared.analyses.regression import Factor
 from numpy.typing import NDArray
 
 from .bounds import Array
 
 #: Step of a derivative by scores, as a part of their range.
 _DIFFERENCE = 1e-4
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One of the predictors of a term: a category against a reference, or a unit of scores."""
+
+    attribute: str
+    category: str | None = None
+    reference: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

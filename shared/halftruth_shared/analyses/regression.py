@@ -1,125 +1,34 @@
 """Regression of one answer on others."""
 
-from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from halftruth_shared.results.wording import items as words
-
-from ..protocol.base import Message
-from ..results.estimate import Estimate
+from ..results import Result
 from .base import (
     AttributeName,
-    CategoryName,
     CovarianceOf,
     EstimateQuery,
-    EstimatesResult,
     Items,
     PopulationOf,
-    Row,
 )
 
 #: Scale of the linear predictor: log odds of an answer, or the mean of the outcome's scores.
 Model = Literal["logistic", "linear"]
 
-#: How coefficients are estimated: from the unbiased table, from a model of all answers, or by the
-#: likelihood of a perturbed outcome given predictors that are not.
-RegressionEstimate = Literal["moment", "model", "outcome"]
 
-
-class Factor(Message, frozen=True, kw_only=True):
-    """One of the predictors of a term: a category against a reference, or a unit of scores."""
-
-    attribute: AttributeName
-    category: CategoryName | None = None
-    reference: CategoryName | None = None
-
-
-class Coefficient(Estimate, frozen=True, kw_only=True):
-    """Coefficient of a regression; undefined if the model is not identified.
-
-    It belongs to a `category` of an `attribute`, which it compares with the category `reference`;
-    to a unit of the scores of an attribute, where there is no category; or to nothing, as the
-    intercept, which is everybody of all reference categories and scores of 0. `by` are the further
-    factors of an interaction.
-
-    But in a linear model `odds_ratio` is its exponential, for the intercept the odds themselves,
-    and what its reliability goes by. `marginal_effect` is by how much the probability of the
-    answer changes on average where everybody gives `category` instead of `reference`, or for a unit
-    of the scores. `z` is a test statistic of
-    the hypothesis that the coefficient is 0, and `p_value` the chance of one further from 0 if so.
-    `adjusted` is the smallest false discovery rate at which it is significant among all but the
-    intercept.
-    """
-
-    attribute: AttributeName | None
-    category: CategoryName | None
-    reference: CategoryName | None
-    by: list[Factor] = msgspec.field(default_factory=list)
-    odds_ratio: Estimate | None = None
-    marginal_effect: Estimate | None = None
-    z: float | None = None
-    adjusted: float | None = None
-
-    @property
-    def term(self) -> str:
-        """Name of the term that it belongs to."""
-        if self.attribute is None:
-            return "(intercept)"
-        factors = [(self.attribute, self.category), *((f.attribute, f.category) for f in self.by)]
-        return " × ".join(n if answer is None else words({n: answer}) for n, answer in factors)
-
-
-class RegressionResult(EstimatesResult, frozen=True, kw_only=True):
-    """Coefficients of a regression, the intercept first, or the reason why there are none.
-
-    `present` is the answer whose odds a logistic model is about; `reference` the category of each
-    predictor that its others are compared with; `scores` those of the categories of an attribute.
-    `estimate` is how coefficients are estimated, and `assumes` what they rest on if not on
-    `model_fit`. If the model is not identified, `undefined` says so and there are no numbers;
-    `caution` says if intervals rest on few reports.
-    """
-
-    query: "RegressionQuery"
-    present: Items
-    reference: Items
-    scores: dict[str, list[float]]
-    estimate: RegressionEstimate
-    assumes: str | None
-    undefined: str | None
-    caution: str | None
-    coefficients: list[Coefficient]
-
-    KEYS: ClassVar = ("term",)
-    OTHERS: ClassVar = (
-        ("reference", str),
-        ("odds_ratio", Estimate),
-        ("marginal_effect", Estimate),
-        ("z", float),
-        ("estimate", str),
-        ("adjusted_p_value", float),
-    )
-
-    def estimates(self) -> Iterator[Row]:
-        for each in self.coefficients:
-            others = (
-                each.reference,
-                each.odds_ratio,
-                each.marginal_effect,
-                each.z,
-                self.estimate,
-                each.adjusted,
-            )
-            yield (each.term,), each, others
-
-
-class RegressionQuery(EstimateQuery[RegressionResult], frozen=True, kw_only=True):
+class RegressionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
     """Regression of one answer on others, of any number of them and with chosen interactions.
 
     Outcome and predictors may all be perturbed: what is not known of the true answers is in the
     errors of the coefficients.
+
+    The *intercept* is the mean score, or the log *odds*, of everybody of all reference categories
+    and scores of 0. A *coefficient* belongs to a term: to the answer to a predictor, compared with
+    that of *against*, to a unit of its scores, or to several of these. Its *odds ratio* is its
+    exponential. Its *marginal effect* is by how much the probability of the answer changes on
+    average where everybody gives the one answer instead of the other, or for a unit of scores.
     """
 
     outcome: Annotated[AttributeName, Meta(description="The attribute that is to be explained.")]

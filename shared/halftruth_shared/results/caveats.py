@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, field
 
 from ..protocol.base import Message
-from .wording import half_width, number, percent, quoted, quoted_items
+from .wording import half_width, items, number, percent, quoted, quoted_items
 from .wording import p_value as p_in_words
 
 #: Whether it has to be read before conclusions are drawn, or with the method.
@@ -155,7 +155,10 @@ def _equality(by_model: bool) -> str:
 
 def _scores(question: str, kind: str, scores: Mapping[str, float]) -> str:
     """Word what the answers to a question count as."""
-    each = ", ".join(f"{answer} {number(score)}" for answer, score in scores.items())
+    each = ", ".join(
+        answer if answer == number(score) else f"{answer} {number(score)}"
+        for answer, score in scores.items()
+    )
     return f"The answers to {quoted(question)} count as {kind}s: {each}."
 
 
@@ -184,6 +187,49 @@ def _weights(
         f" to {number(largest, 2)} times their mean, with a design effect of"
         f" {number(design_effect, 2)} by themselves."
     )
+
+
+def _no_coefficients(
+    reason: str, terms: Sequence[Mapping[str, str]], by_model: bool = False
+) -> str:
+    """Word why a regression has no coefficients, and of which terms least is known."""
+    said = f"{reason[:1].upper()}{reason[1:]}"
+    if terms:
+        said += (
+            f"; the least is known of {listed([items(each) or 'the intercept' for each in terms])}"
+        )
+    if by_model:
+        return f"{said}. The choice “estimate: model” needs fewer reports, and assumes more."
+    return f"{said}."
+
+
+def _regression(method: str, question: str = "", answers: Mapping[str, str] | None = None) -> str:
+    """Word what the equation of a regression is of, and how it was estimated."""
+    about = (
+        f"log odds of {quoted_items(answers)}" if answers else f"mean score of {quoted(question)}"
+    )
+    by = {
+        "moment": "the unbiased tables of these answers. Nothing is assumed of how answers depend"
+        " on each other.",
+        "model": "one model of all answers.",
+        "outcome": "the likelihood of the outcome given predictors that are not perturbed. The"
+        " equation is assumed to hold, and nothing of the predictors.",
+    }
+    return f"The equation is of the {about}. Estimated by {by[method]}"
+
+
+def _tested(method: str, odds: bool) -> str:
+    if not odds:
+        return (
+            "p-values are of score tests; an interval has the values that such a test does not"
+            " reject."
+        )
+    if method == "moment":
+        return (
+            "Intervals are normal ones. The p-values are of score tests; they can differ slightly"
+            " from the intervals."
+        )
+    return "Intervals are normal ones, and the p-values are of Wald tests."
 
 
 def _effective(reports: float) -> str:
@@ -339,6 +385,32 @@ WORDS: Mapping[str, Words] = {
     ),
     "overlap": lambda: (
         "Judge by the differences and their p-values, not by whether intervals of means overlap."
+    ),
+    "few reports": lambda reports: (
+        f"With about {reports:.1f} reports for each cell, intervals miss the truth more often than"
+        " they say."
+    ),
+    "untested coefficients": lambda limit: (
+        "There are too few reports for coefficients without a p-value: if all answers were"
+        f" independent, the standard error would be above {limit}. Their intervals can miss the"
+        " truth more often than they say."
+    ),
+    "no coefficients": _no_coefficients,
+    "regression": _regression,
+    "odds ratios": lambda: (
+        "Odds ratios are not ratios of shares, which are nearer to 1. The average change is that of"
+        " the probability of the answer where everybody gives one answer instead of the other, or"
+        " for a unit of scores."
+    ),
+    "held constant": lambda interactions: (
+        "Each coefficient is with all other predictors held constant, and assumes that"
+        f" {'only predictors that share a term change' if interactions else 'none changes'} what"
+        " another does; where others do, these are coefficients of the best such equation."
+        " Intervals take the perturbation of every answer into account."
+    ),
+    "p-values of coefficients": _tested,
+    "left out of regression": lambda: (
+        "Those are left out who lack one of these answers, as if that told nothing of the outcome."
     ),
     "near zero": lambda: "The support of the rule is not significantly above zero.",
     "sides": lambda: "Measures take each side of a rule as present where all of its items hold.",

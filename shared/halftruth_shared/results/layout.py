@@ -88,6 +88,10 @@ class Grid:
     rows: Sequence[Sequence[Any]]
 
 
+#: What stands before the value of a key in the name of a line, other than a comma.
+_BETWEEN = {"consequent": " → ", "against": " against "}
+
+
 class Arranged:
     """Rows of a result arranged in a block.
 
@@ -151,13 +155,13 @@ class Arranged:
         """Return the keys of a line as one text."""
         place = int(self.first[line])
         chosen = self.lines if keys is None else keys
-        sides = sum(key.kind == "answers" for key in chosen) > 1
-        texts = [
-            f"{key.title} {text}" if key.kind == "number" and text else text
-            for key in chosen
-            for text in [key.text(place)]
-        ]
-        return (" → " if sides else ", ").join(filter(None, texts))
+        name = ""
+        for key in chosen:
+            text = key.text(place)
+            if text and key.kind == "number":
+                text = f"{key.title} {text}"
+            name += f"{_BETWEEN.get(key.name, ', ') if name and text else ''}{text}"
+        return name
 
 
 def _numbered(ids: Sequence[Codes], count: int) -> tuple[Codes, Codes]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import wording
 from .blocks import Block
-from .caveats import few
+from .caveats import few, listed
 from .charts import Chart
 from .layout import Arranged, Grid, chart, confidence, grid
 from .long_table import LongTable
@@ -170,7 +170,8 @@ def _selected(result: LongTable[Any]) -> Iterator[str]:
 
 def _names(result: LongTable[Any], rows: Sequence[int]) -> list[str]:
     """Name some rows of the tables by the keys of their lines, and by quantity where needed."""
-    wanted, names = set(rows), []
+    wanted: set[int] = set(rows)
+    names: dict[str, list[str]] = {}
     for block in result.layout:
         arranged = Arranged(result, block)
         for line, column, show in zip(*np.nonzero(np.isin(arranged.places, rows)), strict=True):
@@ -185,8 +186,11 @@ def _names(result: LongTable[Any], rows: Sequence[int]) -> list[str]:
             named = block.stacked or any(key.name == name for key in arranged.lines)
             what = quantity(name).title if several and not named else ""
             about = ", ".join(filter(None, [arranged.name(line), over or ""]))
-            names.append(f"{what} of {about}" if what and about else about or what)
-    return names
+            names.setdefault(about, []).append(what)
+    return [
+        f"{listed(each)} of {about}" if about and all(each) else about or listed(each)
+        for about, each in names.items()
+    ]
 
 
 def _undefined(result: LongTable[Any]) -> Iterator[str]:
@@ -194,7 +198,8 @@ def _undefined(result: LongTable[Any]) -> Iterator[str]:
     column = result.estimates.texts("undefined")
     places = [(int(column.codes[i]), int(i)) for i in np.flatnonzero(column.codes >= 0)[:2_000]]
     for code, group in groupby(sorted(places), key=lambda place: place[0]):
-        names = _names(result, [place for _, place in group])
+        found = [place for _, place in group]
+        names = _names(result, found) if len(found) < len(column) else ["every estimate"]
         if names:
             yield f"Undefined, as {column.levels[code]}: {few(names, _NAMED)}."
 
@@ -218,7 +223,7 @@ def _imprecise(result: LongTable[Any]) -> Iterator[str]:
             yield f"{word.capitalize()}, as too little is known: {many[0]} of {many[1]} estimates."
             continue
         names = _names(result, places.tolist())
-        if len(names) == int(known.sum()) and len(names) > 1:
+        if len(places) == int(known.sum()) and len(places) > 1:
             yield f"{word.capitalize()}, as too little is known: every estimate."
         elif names:
             yield f"{word.capitalize()}, as too little is known: {few(names, _NAMED)}."

@@ -118,6 +118,8 @@ QUANTITIES = {
         Quantity("deviation", "standard deviation", lower=0.0),
         _difference("mean_difference", "difference of means", "number"),
         Quantity("percentile"),
+        Quantity("intercept"),
+        replace(_ratio("odds"), no_effect=None),
         _difference("coefficient", style="number"),
         Quantity("marginal_effect", "average change", "points", no_effect=0.0),
         Quantity("design_effect", "design effect", lower=0.0),

@@ -21,7 +21,7 @@ from halftruth_shared.analyses.distribution import DistributionQuery
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.overview import OverviewQuery
-from halftruth_shared.analyses.regression import Coefficient, RegressionQuery
+from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
@@ -138,9 +138,9 @@ def possible(estimate, path, result):
             most = 2 * math.log(2) if measure == "g_squared" else 1
             return least * result.reports**power, most * result.reports**power
         return MEASURES.get(measure, (-1, 1))
-    if field == "odds_ratio":
+    if field in ("odds", "odds_ratio"):
         return 0, math.inf
-    if isinstance(estimate, Coefficient) or field == "marginal_effect":
+    if field in ("intercept", "coefficient", "marginal_effect"):
         return -math.inf, math.inf
     if field in ("risk_ratio", "odds_ratio", "design_effect"):
         return 0, math.inf

@@ -21,7 +21,7 @@ from halftruth_shared.number import NumberRange
 from halftruth_shared.results.presentation import present
 from respondents import answers, codes_of, estimators
 from scipy.optimize import approx_fprime
-from sources import counts_of, source_of
+from sources import coefficients, counts_of, source_of
 
 DISTRIBUTION = ANALYSES["distribution"]
 
@@ -277,17 +277,17 @@ def test_a_regression_of_numbers_is_of_the_middles_of_those_who_answered():
     counted = source_of(UNPERTURBED, codes_of(asked, OPEN))
     result = ANALYSES["regression"].compute(counted, query)
     _, (_, women), (_, men) = groups_of(hours, asked)
-    assert [found.value for found in result.coefficients] == pytest.approx(
+    assert [found.value for found in coefficients(result)] == pytest.approx(
         [women.mean(), men.mean() - women.mean()]
     )
     error = np.hypot(women.sem(), men.sem())
-    assert result.coefficients[1].standard_error == pytest.approx(error, rel=1e-3)
+    assert coefficients(result)[1].standard_error == pytest.approx(error, rel=1e-3)
     # As a predictor a number has one coefficient, unless its bins are compared with one of them.
     for reference, terms in (({}, 2), ({"hours": "0 to 9"}, 6)):
         query = RegressionQuery(
             outcome="sex", predictors=["hours"], present={"sex": "male"}, reference=reference
         )
-        found = ANALYSES["regression"].compute(counted, query).coefficients
+        found = coefficients(ANALYSES["regression"].compute(counted, query))
         assert len(found) == terms
 
 

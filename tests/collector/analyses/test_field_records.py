@@ -9,9 +9,9 @@ from halftruth_collector import regress_records
 from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
 from scipy.optimize import minimize
 from scipy.special import expit
-from sources import estimator_of
+from sources import coefficients, estimator_of
 
-from .test_regression_by_model import hessian, numbers
+from .test_regression_by_model import hessian, method, numbers
 
 
 def forced_response():
@@ -51,10 +51,10 @@ def nigeria():
 def test_forced_response_in_the_field(nigeria, predictors, expected):
     """Contact with armed groups in Nigeria (Blair, Imai & Zhou 2015), coefficients and errors."""
     result = regress_records(forced_response(), nigeria, "armed", predictors)
-    found = {each.attribute: each for each in result.coefficients}
     for name, (coefficient, error) in expected.items():
-        assert found[name].value == pytest.approx(coefficient, abs=5.1e-6)
-        assert found[name].standard_error == pytest.approx(error, abs=5.1e-6)
+        found = result.find("coefficient", term={name: "each unit"})
+        assert found.value == pytest.approx(coefficient, abs=5.1e-6)
+        assert found.standard_error == pytest.approx(error, abs=5.1e-6)
 
 
 @published
@@ -95,15 +95,17 @@ def test_texts_are_categories_and_columns_may_be_a_data_frame():
     told = np.where(rng.random(3_000) < 5 / 6, true, ~true)
     records = {"armed": np.where(told, "yes", "no"), "town": town, "weight": weight}
     result = regress_records(forced_response(), records, "armed", ["town", "weight"])
-    assert [each.term for each in result.coefficients] == ["(intercept)", "town=south", "weight"]
+    terms = [each["term"] for each in coefficients(result)]
+    assert terms == [None, {"town": "south"}, {"weight": "each unit"}]
     truth = [-0.5, 1.0, 0.5]
     values, errors = numbers(result)
     assert (np.abs(values - truth) < 3 * errors).all()
     south = regress_records(
         forced_response(), records, "armed", ["town", "weight"], reference={"town": "south"}
     )
-    assert south.coefficients[1].value == pytest.approx(-values[1], abs=1e-6)
-    assert result.to_pandas().loc["weight", "estimate"] == "outcome"
+    assert coefficients(south)[1].value == pytest.approx(-values[1], abs=1e-6)
+    assert method(result) == "outcome"
+    assert result.headline.startswith("armed=yes is more likely with ")
 
 
 @pytest.mark.parametrize("surveys", [30, pytest.param(1_000, marks=pytest.mark.nightly)])
@@ -119,7 +121,7 @@ def test_intervals_cover_and_tests_reject_as_often_as_they_say(surveys):
         result = regress_records(forced_response(), records, "armed", ["weight", "height"])
         values, errors = numbers(result)
         covered.append(np.abs(values - truth) < 1.96 * errors)
-        rejected.append(result.coefficients[2].p_value < 0.05)
+        rejected.append(coefficients(result)[2].p_value < 0.05)
     print(np.mean(covered, axis=0), np.mean(rejected))
     lowest, highest = (0.93, 0.97) if surveys > 100 else (0.8, 1)
     assert ((np.mean(covered, axis=0) >= lowest) & (np.mean(covered, axis=0) <= highest)).all()

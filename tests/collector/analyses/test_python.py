@@ -297,8 +297,10 @@ def test_covariances_are_labelled_like_the_rows(study, name, asked):
     errors = np.sqrt(np.diag(frame.to_numpy()))
     own = rows["standard_error"].fillna(rows["standard_error_log"])
     np.testing.assert_allclose(errors, own, rtol=1e-9)
-    # Of two questions that are weighted by themselves it is not known, and of numbers of people.
-    assert frame.isna().to_numpy().any() == (name in ("weighted", "comparison", "crosstab"))
+    # It is not known of two questions that are weighted by themselves, of numbers of people, and
+    # of marginal effects.
+    unknown = name in ("weighted", "comparison", "crosstab", "regression")
+    assert frame.isna().to_numpy().any() == unknown
     with pytest.raises(ParameterError, match="expected a query with covariance=True"):
         ask("study", **asked).covariance_to_pandas()
 

@@ -18,6 +18,9 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.analyses.regression import RegressionQuery
+from halftruth_shared.results.presentation import present
+from halftruth_shared.results.wording import items
+from sources import coefficients
 
 SCHEMA = Schema(
     [
@@ -29,6 +32,7 @@ SCHEMA = Schema(
 SURVEY = Survey("study", "Study", SCHEMA, RandomizedResponse(dict.fromkeys(SCHEMA.names, "9/10")))
 ANALYSIS = ANALYSES["regression"]
 NORMAL = NormalDist()
+UNIT = {"age": "each unit"}
 
 
 def counted(reports=5_000, survey=SURVEY, seed=7):
@@ -52,24 +56,38 @@ def regression(where=None, **asked):
 def test_intervals_odds_ratios_and_tests_follow_from_coefficient_and_error(confidence):
     result = regression(confidence=confidence)
     quantile = NORMAL.inv_cdf((1 + confidence) / 2)
-    terms = ["(intercept)", "age=middle", "age=old", "vote=right", "vote=none, a=b"]
-    assert [found.term for found in result.coefficients] == terms
-    for found in result.coefficients:
+    terms = [None, {"age": "middle"}, {"age": "old"}, {"vote": "right"}, {"vote": "none, a=b"}]
+    every = coefficients(result)
+    assert [found["term"] for found in every] == terms
+    for found in every:
+        odds = odds_of(result, found)
         ends = [found.value + side * quantile * found.standard_error for side in (-1, 1)]
         assert found.interval == pytest.approx(ends)
-        assert found.odds_ratio.value == pytest.approx(math.exp(found.value))
-        assert found.odds_ratio.interval == pytest.approx(list(map(math.exp, ends)))
+        assert odds.value == pytest.approx(math.exp(found.value))
+        assert odds.interval == pytest.approx(list(map(math.exp, ends)))
+        assert odds.standard_error_log == found.standard_error
         # Both tests are of the same hypothesis, with its error here and there.
-        assert found.z * found.value > 0
-        assert found.p_value == pytest.approx(2 * NORMAL.cdf(-abs(found.z)), abs=1e-12)
-    old = result.coefficients[2]
+        assert found.statistic * found.value > 0
+        assert found.p_value == pytest.approx(2 * NORMAL.cdf(-abs(found.statistic)), abs=1e-12)
+        assert odds.p_value == found.p_value
+    old = result.find("odds_ratio", term={"age": "old"}, against={"age": "young"})
     # 60 % against 20 % is an odds ratio of 6.
-    assert old.odds_ratio.interval[0] < 6 < old.odds_ratio.interval[1]
+    assert old.interval[0] < 6 < old.interval[1]
 
 
-def verdict_on(found):
-    """The verdict by the row that is shown: its factor, whatever its direction is."""
-    lower, upper = found.odds_ratio.interval
+def odds_of(result, found):
+    """The odds, or their ratio, of the term of a coefficient."""
+    name = "odds" if found.quantity == "intercept" else "odds_ratio"
+    return result.find(name, term=found["term"])
+
+
+def caveat(result, code):
+    return next((each.sentence for each in result.caveats if each.code == code), None)
+
+
+def verdict_on(odds):
+    """The verdict by its factor, whatever its direction is."""
+    lower, upper = odds.interval
     factor = math.sqrt(upper / lower)
     if factor <= 1.5:
         return "usable"
@@ -79,8 +97,10 @@ def verdict_on(found):
 def test_usable_is_an_odds_ratio_known_to_half_as_much_again():
     seen = set()
     for reports in (5_000, 1_500, 700):
-        for found in regression(counted(reports)).coefficients:
-            assert found.reliability == verdict_on(found)
+        result = regression(counted(reports))
+        for found in coefficients(result):
+            odds = odds_of(result, found)
+            assert found.reliability == odds.reliability == verdict_on(odds)
             seen.add(found.reliability)
     assert seen == {"usable", "barely usable", "not usable"}
 
@@ -92,20 +112,20 @@ def test_few_reports_behind_a_coefficient_are_said():
     asked = {"model": "linear", "scores": {"smoker": "0,5"}, "confidence": 0.05}
     few = regression(counted(30, survey), **asked)
     many = regression(counted(3_000, survey), **asked)
-    assert "reports for each cell, intervals miss the" in few.caution
-    assert few.caution in ANALYSIS.warnings(few)
-    assert many.caution is None
+    assert "reports for each cell, intervals miss the" in caveat(few, "few reports")
+    assert caveat(few, "few reports") in present(few).warnings
+    assert caveat(many, "few reports") is None
 
 
 def test_a_coefficient_of_scores_is_judged_over_their_range():
     """Whatever their unit is: from one end to the other the factor is squared here."""
     few = counted(1_000)
-    narrow = regression(few, scores={"age": "ranks"}, predictors=["age"]).coefficients[1]
-    wide = regression(few, scores={"age": "0,1000,2000"}, predictors=["age"]).coefficients[1]
-    assert narrow.term == wide.term == "age"
+    narrow = regression(few, scores={"age": "ranks"}, predictors=["age"])
+    wide = regression(few, scores={"age": "0,1000,2000"}, predictors=["age"])
+    lower, upper = narrow.find("odds_ratio").interval
+    narrow, wide = (each.find("coefficient", term=UNIT) for each in (narrow, wide))
     assert wide.value == pytest.approx(narrow.value / 1000, rel=1e-6)
-    assert wide.z == pytest.approx(narrow.z)
-    lower, upper = narrow.odds_ratio.interval
+    assert wide.statistic == pytest.approx(narrow.statistic)
     factor = math.sqrt(upper / lower)
     assert factor < 1.5 < factor**2 < 2
     assert narrow.reliability == wide.reliability == "barely usable"
@@ -114,49 +134,45 @@ def test_a_coefficient_of_scores_is_judged_over_their_range():
 def test_a_linear_model_has_no_odds():
     asked = {"outcome": "age", "predictors": ["smoker"], "model": "linear"}
     result = regression(**asked, scores={"age": "20,45,70"})
-    for found in result.coefficients:
-        assert found.odds_ratio is None
-        assert found.reliability == "usable"
-    assert (result.present, result.reference) == ({}, {"smoker": "no"})
-    assert result.scores == {"age": [20, 45, 70]}
-    grid, [panel] = ANALYSIS.grid(result), ANALYSIS.chart(result).panels
-    assert "odds ratio" not in grid.header
+    assert [row.quantity for row in result.rows] == ["intercept", "coefficient"]
+    assert {row.reliability for row in result.rows} == {"usable"}
+    assert result.rows[1].keys == {"term": {"smoker": "yes"}, "against": {"smoker": "no"}}
+    [panel] = ANALYSIS.chart(result).panels
     assert (panel.axis.scale, panel.reference.value) == ("linear", 0)
-    scores = "Scores of the categories in their order: age 20, 45, 70."
-    assert scores in ANALYSIS.interpretation(result)
+    scores = "The answers to age count as scores: young 20, middle 45, old 70."
+    assert scores in present(result).notes
 
 
 def test_every_view_says_whose_odds_these_are_and_against_what():
     result = regression(present={"smoker": "no"}, reference={"age": "old"})
-    said = ANALYSIS.interpretation(result)
-    assert said[0] == (
-        "The equation is of the log odds of smoker=no; the reference categories are age=old,"
-        " vote=left."
+    assert any(
+        said.startswith("The equation is of the log odds of smoker=no.")
+        for said in present(result).notes
     )
-    assert said[0] in ANALYSIS.chart(result).notes
-    [panel] = ANALYSIS.chart(result).panels
+    chart = ANALYSIS.chart(result)
+    [panel] = chart.panels
+    assert chart.title == "Odds ratios · smoker=no · study"
     assert (panel.axis.scale, panel.reference.value) == ("log", 1)
-    assert [(row.label, row.value, row.interval) for row in panel.rows] == [
-        (found.term, found.odds_ratio.value, found.odds_ratio.interval)
-        for found in result.coefficients[1:]
+    odds = [row for row in result.rows if row.quantity == "odds_ratio"]
+    assert [(row.value, row.interval) for row in panel.rows] == [
+        (found.value, found.interval) for found in odds
     ]
-    rows = [row[0] for row in ANALYSIS.grid(result).rows]
-    assert rows[1:3] == ["age=young against old", "age=middle against old"]
+    assert panel.rows[0].label == "age=young against age=old"
+    rows = [[str(cell) for cell in row[:2]] for row in ANALYSIS.grid(result).rows]
+    assert rows[:2] == [["age=young", "age=old"], ["age=middle", "age=old"]]
 
 
 def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
     result = regression(counted(30))
     line = "The data cannot carry the model: "
-    notice, further = ANALYSIS.warnings(result)
+    notice, _ = present(result).warnings
     assert notice.startswith(line)
-    assert further.startswith("The choice “estimate: model” ")
-    assert any(f"the least is known of {found.term}" in notice for found in result.coefficients)
-    for found in result.coefficients:
-        assert found.reliability == "not usable"
-        assert (found.value, found.odds_ratio, found.z, found.p_value) == (None,) * 4
-    for row in ANALYSIS.grid(result).rows:
-        assert set(row[1:]) == {"undefined"}
-    frame = result.to_pandas().drop(columns=["reliability", "undefined", "reference", "estimate"])
+    assert "The choice “estimate: model” " in notice
+    terms = [items(row["term"]) for row in result.rows if row["term"]]
+    assert any(f"the least is known of {term}" in notice for term in terms)
+    for row in result.rows:
+        assert (row.reliability, row.undefined) == ("not usable", "there are no coefficients")
+    frame = result.to_pandas().drop(columns=["reliability", "undefined"])
     assert frame.isna().all(axis=None)
     assert all(row.value is None for row in ANALYSIS.chart(result).panels[0].rows)
     assert line in ANALYSIS.chart(result).description
@@ -164,12 +180,15 @@ def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
 
 def test_what_is_too_uncertain_is_named_and_marked():
     result = regression(counted(700))
-    notices, grid = ANALYSIS.warnings(result), ANALYSIS.grid(result)
+    notices, grid = present(result).warnings, ANALYSIS.grid(result)
     assert notices
-    for found, row in zip(result.coefficients, grid.rows, strict=True):
-        assert row[1].startswith("not usable (") == (found.reliability == "not usable")
+    for found, row in zip(coefficients(result)[1:], grid.rows, strict=True):
+        assert str(row[2]).startswith("not usable (") == (found.reliability == "not usable")
         if found.reliability != "usable":
-            assert any(found.term in notice for notice in notices)
+            said = next(each for each in notices if found.reliability in each.lower())
+            assert f"coefficient of {items(found['term'])}" in said.replace(
+                "coefficient and average change", "coefficient"
+            )
 
 
 def test_predictors_that_no_report_tells_of_together_are_refused():

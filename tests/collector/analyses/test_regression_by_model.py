@@ -18,8 +18,10 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses.regression import RegressionQuery
+from halftruth_shared.results.presentation import present
 from scipy.optimize import minimize
 from scipy.special import expit
+from sources import coefficients
 
 SHAPE = (3, 2, 4, 2)
 ANALYSIS = ANALYSES["regression"]
@@ -55,8 +57,12 @@ def regression(counted, **asked):
     return ANALYSIS.compute(counted, RegressionQuery(**{"estimate": "model", **asked}))
 
 
+def method(result):
+    return next(each.values["method"] for each in result.caveats if each.code == "regression")
+
+
 def numbers(result):
-    return np.array([[each.value, each.standard_error] for each in result.coefficients]).T
+    return np.array([[each.value, each.standard_error] for each in coefficients(result)]).T
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +85,8 @@ def test_coefficients_on_all_others_are_parameters_of_the_model(reports):
     values, errors = numbers(result)
     np.testing.assert_allclose(values, corner[rows], atol=1e-7)
     np.testing.assert_allclose(errors, np.sqrt(np.diag(covariance))[rows], rtol=1e-6)
-    assert result.estimate == "model"
-    assert result.coefficients[2].z == pytest.approx(values[2] / errors[2])
+    assert method(result) == "model"
+    assert coefficients(result)[2].statistic == pytest.approx(values[2] / errors[2])
     said = "Assuming no interaction of three or more answers; the reports "
     assert any(note.startswith(said) for note in ANALYSIS.chart(result).notes)
     assert said in repr(result)
@@ -95,14 +101,15 @@ def test_an_interaction_that_is_asked_for_is_in_the_model_and_a_parameter_of_it(
         np.flatnonzero((model.design.codes == code).all(axis=1))[0]
         for code in ([1, 1, 0, 1], [2, 1, 0, 1])
     ]
-    assert [each.term for each in result.coefficients[-2:]] == ["a=c1 × d=c1", "a=c2 × d=c1"]
+    assert [each["term"] for each in coefficients(result)[-2:]] == [
+        {"a": "c1", "d": "c1"},
+        {"a": "c2", "d": "c1"},
+    ]
     np.testing.assert_allclose(numbers(result)[0][-2:], corner[rows], atol=1e-7)
     [tested] = result.model_fit.interactions
     assert tested.attributes == ["a", "d", "b"]
-    assert [each.marginal_effect is None for each in result.coefficients] == [
-        *(True, *[False] * 6),
-        *(True, True),
-    ]
+    effects = [result.rows[place]["term"] for place in result.places("marginal_effect")]
+    assert effects == [each["term"] for each in coefficients(result)[1:-2]]
 
 
 def test_coefficients_on_some_others_are_those_of_the_table_of_the_model(reports):
@@ -151,8 +158,8 @@ def test_coefficients_on_some_others_are_those_of_the_table_of_the_model(reports
     errors = np.sqrt((np.transpose(slopes) ** 2).sum(axis=1))
     np.testing.assert_allclose(numbers(result)[0], found[:3], atol=1e-5)
     np.testing.assert_allclose(numbers(result)[1], errors[:3], rtol=5e-3)
-    for place, each in enumerate(result.coefficients[1:3]):
-        effect = each.marginal_effect
+    for place, row in enumerate(result.places("marginal_effect")):
+        effect = result.rows[row]
         assert effect.value == pytest.approx(found[3 + place], abs=1e-5)
         width = Z * errors[3 + place]
         assert effect.interval == pytest.approx((effect.value - width, effect.value + width), 5e-3)
@@ -171,13 +178,13 @@ def test_intervals_that_reports_tell_too_little_for_are_not_relied_on():
     survey = Survey("g", "G", schema_of(SHAPE), GammaDiagonal(19))
     few = regression(counted(survey, 1_000), outcome="b", predictors=["a", "c"])
     many = regression(counted(survey, 50_000), outcome="b", predictors=["a", "c"])
-    assert "can miss the truth more often than they say" in few.caution
-    assert few.caution in ANALYSIS.warnings(few)
-    assert many.caution is None
-    for each in (*few.coefficients, *many.coefficients):
-        assert (each.p_value is None) == (each.z is None)
+    [said] = [note for note in present(few).warnings if note.startswith("There are too few")]
+    assert "can miss the truth more often than they say" in said
+    assert "untested coefficients" not in {each.code for each in many.caveats}
+    for each in (*coefficients(few), *coefficients(many)):
+        assert (each.p_value is None) == (each.statistic is None)
         assert each.p_value is not None or each.reliability == "not usable"
-    assert any(each.p_value is None for each in few.coefficients)
+    assert any(each.p_value is None for each in coefficients(few))
 
 
 def test_no_p_value_claims_a_predictor_of_no_effect_among_many_cells(monkeypatch):
@@ -192,7 +199,7 @@ def test_no_p_value_claims_a_predictor_of_no_effect_among_many_cells(monkeypatch
         sent = survey.perturbation.reports(people, rng)
         there = Counted(survey, Counts.from_reports(survey, sent), datetime.now(UTC), min_reports=1)
         result = regression(there, outcome="d", predictors=["a", "b", "c"])
-        p_values = [c.p_value for c in result.coefficients[1:] if c.p_value is not None]
+        p_values = [c.p_value for c in coefficients(result)[1:] if c.p_value is not None]
         tested += len(p_values)
         low += sum(p < 0.05 for p in p_values)
     assert low <= 0.05 * tested + 3 * (0.05 * 0.95 * tested) ** 0.5
@@ -208,14 +215,14 @@ def test_an_error_that_comes_out_small_is_no_reason_to_test(monkeypatch):
         sent = survey.perturbation.reports(people, rng)
         there = Counted(survey, Counts.from_reports(survey, sent), datetime.now(UTC), min_reports=1)
         result = regression(there, outcome="e", predictors=list("abcd"))
-        assert all(each.p_value is None for each in result.coefficients[1:])
-        assert {each.reliability for each in result.coefficients[1:]} == {"not usable"}
+        assert all(each.p_value is None for each in coefficients(result)[1:])
+        assert {each.reliability for each in coefficients(result)[1:]} == {"not usable"}
 
 
 def test_a_table_is_preferred_to_the_model_where_there_is_one(reports):
     asked = {"outcome": "b", "predictors": ["d"]}
-    assert regression(reports, **asked, estimate="auto").estimate == "moment"
-    assert regression(reports, **asked).estimate == "model"
+    assert method(regression(reports, **asked, estimate="auto")) == "moment"
+    assert method(regression(reports, **asked)) == "model"
 
 
 def test_what_no_model_can_answer_is_refused(reports):
@@ -233,16 +240,16 @@ def test_what_no_model_can_answer_is_refused(reports):
     with pytest.raises(ParameterError, match=r"^estimate: a linear regression needs tables of pa"):
         regression(reports, **linear)
     large = counted(Survey("g", "G", schema_of(SHAPE), GammaDiagonal(19)), 100)
-    assert regression(large, **asked).estimate == "model"
+    assert method(regression(large, **asked)) == "model"
 
 
 def test_regression_on_five_answers_holds_coefficients_as_often_as_it_says():
     """From tables of pairs alone, γ = 19 and 5 000 reports; of 200 intervals, 10 may miss."""
-    coefficients = np.array([-0.3, 0.8, -0.5, 0.4, 0.0, 1.0])
+    betas = np.array([-0.3, 0.8, -0.5, 0.4, 0.0, 1.0])
     schema = schema_of((2,) * 6)
     split = SplitQuestionnaire.designed(schema, 19, (), {1: 1.0, 2: 1.0})
     u = np.stack(np.indices((2,) * 6))
-    log = u[0] * (-0.3 + np.tensordot(coefficients[1:], u[1:], axes=1))
+    log = u[0] * (-0.3 + np.tensordot(betas[1:], u[1:], axes=1))
     log = log + 0.5 * u[1] * u[2] - 0.6 * u[3] * u[4] + 0.4 * u[2] * u[5] - 0.2 * u[1]
     truth = (np.exp(log) / np.exp(log).sum()).ravel()
     hits, errors = np.zeros(6), np.zeros(6)
@@ -253,9 +260,9 @@ def test_regression_on_five_answers_holds_coefficients_as_often_as_it_says():
         counts = Counts.from_reports(survey, split.bind(schema).reports(records, rng))
         some = Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
         result = regression(some, outcome="a", predictors=list("bcdef"))
-        ends = np.array([each.interval for each in result.coefficients]).T
-        hits += (ends[0] <= coefficients) & (coefficients <= ends[1])
-        errors += numbers(result)[0] - coefficients
+        ends = np.array([each.interval for each in coefficients(result)]).T
+        hits += (ends[0] <= betas) & (betas <= ends[1])
+        errors += numbers(result)[0] - betas
     assert 0.91 <= hits[1:].mean() / 40 <= 0.995
     # Their mean is off by less than three of its standard errors, of about 0.25/√40 each.
     assert (np.abs(errors / 40) < 0.12).all()
@@ -281,7 +288,7 @@ def test_a_perturbed_outcome_is_regressed_by_maximum_likelihood():
     reports = counted(survey_of("1", "0.8", "1", "1"), 3_000)
     asked = {"predictors": ["a", "d"], "reference": {"a": "c1"}}
     result = regression(reports, outcome="b", **asked)
-    assert result.estimate == "outcome"
+    assert method(result) == "outcome"
     a, b, _, d = reports.counts.cells.T
     times = reports.counts.counts
     design = np.stack([np.ones(len(a)), a == 0, a == 2, d == 1], axis=1).astype(float)
@@ -307,7 +314,7 @@ def test_a_perturbed_outcome_is_regressed_by_maximum_likelihood():
         for step in 1e-4 * np.eye(4)
     ]
     sampling = times @ (each - average) ** 2 / times.sum() ** 2
-    found = result.coefficients[3].marginal_effect
+    found = result.rows[result.places("marginal_effect")[2]]
     assert found.value == pytest.approx(average, abs=1e-4)
     error = np.sqrt(slope @ covariance @ slope + sampling)
     assert found.standard_error == pytest.approx(error, rel=1e-3)
@@ -346,5 +353,5 @@ def test_predictors_that_are_determined_by_others_have_no_coefficients():
     same = Counts.from_cells(survey, [[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]], [40, 30, 20, 60])
     reports = Counted(survey, same, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
     result = regression(reports, outcome="x", predictors=["u", "v"])
-    assert "the reports do not determine its coefficients" in result.undefined
-    assert all(each.value is None for each in result.coefficients)
+    assert "reports do not determine its coefficients" in result.caveats[0].sentence
+    assert all(each.value is None for each in coefficients(result))

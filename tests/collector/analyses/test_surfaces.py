@@ -54,21 +54,12 @@ ESTIMATE = [
 ]
 
 
-def of_estimate(name):
-    """Columns of an estimate beside another one."""
-    parts = ("standard_error", "standard_error_log", "lower", "upper")
-    return [name, *(f"{name}_{part}" for part in parts)]
-
-
 #: Columns behind the keys of every long table.
 LONG = list(Estimates.__struct_fields__)
 
 MEASURE_COLUMNS = ["measure", *ESTIMATE]
 COMPARISON_COLUMNS = ["group", "against", *LONG]
-COEFFICIENT_COLUMNS = [
-    *("term", *ESTIMATE, "reference", *of_estimate("odds_ratio"), *of_estimate("marginal_effect")),
-    *("z", "estimate", "adjusted_p_value"),
-]
+COEFFICIENT_COLUMNS = ["term", "against", *LONG]
 WEIGHTED_COLUMNS = ["question", "answer", *LONG]
 PAIR = ["smoker", "coughs"]
 
@@ -166,15 +157,15 @@ ANALYSES = {
             "target": "respondents",
         },
         COEFFICIENT_COLUMNS,
-        lambda answer: 3,
-        ["smoker=no against yes", "age, each unit", "odds of vote=none, a=b", "20, 45, 70"],
+        lambda answer: 8,
+        ["age=each unit", "odds of vote=none, a=b", "young 20, middle 45, old 70"],
     ),
     "regression-linear": (
         "regression",
         {"outcome": "age", "predictors": ["vote"], "model": "linear", "scores": {"age": "ranks"}},
         COEFFICIENT_COLUMNS,
         lambda answer: 3,
-        ["vote=none, a=b against left", "mean score of age", "vote=left"],
+        ["mean score of age", "vote=left"],
     ),
     "regression-by-model": (
         "regression",
@@ -186,8 +177,8 @@ ANALYSES = {
             "estimate": "model",
         },
         COEFFICIENT_COLUMNS,
-        lambda answer: 6,
-        ["smoker=yes × age=old", "log odds of vote=none, a=b", "besides smoker:age:vote"],
+        lambda answer: 15,
+        ["smoker=yes, age=old", "log odds of vote=none, a=b", "besides smoker:age:vote"],
     ),
     "crosstab": (
         "crosstab",

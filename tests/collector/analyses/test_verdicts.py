@@ -149,27 +149,28 @@ RATIOS = {
 
 def expected_reliability(row, result):
     """By the row's own interval and the documented thresholds, and nothing else."""
-    kind, shown = type(row).__name__, getattr(row, "odds_ratio", None) or row
-    if shown.interval is None:
+    if row.interval is None:
         return "not usable"
     lower, upper = (
         math.inf if end is None else end
-        for end in (shown.interval if row.set == "interval" else (-math.inf, math.inf))
+        for end in (row.interval if row.set == "interval" else (-math.inf, math.inf))
     )
     if not upper >= lower:
         return "not usable"
     name, query = getattr(row, "name", getattr(row, "quantity", "")), result.query
     lift = any(row is pair.lift for pair in getattr(result, "pairs", ()))
-    ratio = name in RATIOS or lift or shown is not row
-    ratio |= name in ("risk_ratio", "odds_ratio")
+    ratio = name in RATIOS or lift
+    ratio |= name in ("risk_ratio", "odds", "odds_ratio")
     span = 1.0
     if row is getattr(result, "mean", None):
         span = len(result.options)
     if isinstance(query, DistributionQuery) and not name.endswith("share"):
         # Of ages 20, 45 and 70.
         span = 50
-    if kind == "Coefficient" and not ratio:
-        span = np.ptp(result.scores[query.outcome])
+    if name in ("intercept", "coefficient") and query.model == "logistic":
+        ratio, lower, upper = True, math.exp(lower), math.exp(upper)
+    elif name in ("intercept", "coefficient"):
+        span = 50
     if ratio:
         low, high = sorted((abs(lower), abs(upper)))
         margin, limits = math.sqrt(high / low) if lower * upper > 0 else math.inf, (1.5, 2)

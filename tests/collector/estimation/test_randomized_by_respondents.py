@@ -25,7 +25,7 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.mechanisms.designs import DESIGNS
-from sources import source_of
+from sources import coefficients, source_of
 
 DICE = {"design": "forced-response", "yes": "1/6", "no": "1/12"}
 #: P(report | answer) of the die, rows and columns no, yes, refused: nobody rolls it and refuses.
@@ -80,10 +80,11 @@ def regression(survey, town, reported):
     yes = {"armed": "yes"}
     query = RegressionQuery(outcome="armed", predictors=["town"], present=yes, estimate="model")
     result = compute(source_of(survey, np.stack([town, reported], axis=1)), query)
-    assert result.estimate == "outcome"
     missing = bool(survey.schema.attributes[1].missing)
-    assert ("Those are left out who lack one" in result.assumes) == missing
-    return np.array([(each.value, each.standard_error) for each in result.coefficients])
+    said = {each.code: each.values for each in result.caveats}
+    assert said["regression"]["method"] == "outcome"
+    assert ("left out of regression" in said) == missing
+    return np.array([(each.value, each.standard_error) for each in coefficients(result)])
 
 
 def test_a_regression_is_of_those_who_answered():
@@ -99,7 +100,7 @@ def test_a_regression_is_of_those_who_answered():
     records = {"armed": names[reported], "town": town}
     result = regress_records(survey_of(), records, "armed", ["town"], present={"armed": "yes"})
     assert result.reports == told.sum()
-    found = [(each.value, each.standard_error) for each in result.coefficients]
+    found = [(each.value, each.standard_error) for each in coefficients(result)]
     np.testing.assert_allclose(found, with_them, rtol=1e-6)
 
 

@@ -27,7 +27,7 @@ from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.number import NumberRange
 from halftruth_shared.protocol.reports import Report
 from installed import missing, program
-from sources import source_of
+from sources import coefficients, source_of
 
 SCHEMA = Schema(
     [
@@ -114,7 +114,7 @@ def regressed(counted, *predictors):
     query = RegressionQuery(
         outcome="leaving.soon", predictors=list(predictors), reference=ages, estimate="model"
     )
-    found = ANALYSES["regression"].compute(counted, query).coefficients
+    found = coefficients(ANALYSES["regression"].compute(counted, query))
     return [each.value for each in found], [each.standard_error for each in found]
 
 

@@ -211,7 +211,7 @@ def test_a_chart_has_a_panel_for_each_quantity_and_for_each_head():
 
 def test_what_is_imprecise_undefined_or_impossible_is_said_once():
     said = present(compared())
-    assert "Undefined, as nobody: share of y; risk ratio of y." in said.warnings
+    assert "Undefined, as nobody: share and risk ratio of y." in said.warnings
     text = repr(compared())
     assert "not usable (976.00\u202f%)" in text
     assert "from 1.5 on" in text
