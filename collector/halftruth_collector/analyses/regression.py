@@ -214,26 +214,25 @@ def layout(result: Result[RegressionQuery]) -> list[Block]:
     many = len(result.places("coefficient")) > 1
     tested = ["standard_error", "statistic", "adjusted_p_value" if many else "p_value"]
     about = items(result.query.present) or result.query.outcome
-    lines = ["term", "against"]
     if result.query.model == "linear":
-        coefficient = Show(quantity="coefficient", parts=["value", "interval", *tested])
+        coefficient = Show(quantity="coefficient", parts=["against", "value", "interval", *tested])
         return [
             Block(
                 title=f"Differences in mean · {about}",
-                lines=lines,
+                lines=["term"],
                 shows=[coefficient],
                 picture="dots",
             ),
             Block(title="Intercept", shows=[Show(quantity="intercept")]),
         ]
     shows = [
-        Show(quantity="odds_ratio"),
+        Show(quantity="odds_ratio", parts=["against", "value", "interval"]),
         Show(quantity="coefficient", parts=["value", *tested], drawn=False),
         Show(quantity="marginal_effect", drawn=False),
     ]
     intercept = [Show(quantity="odds"), Show(quantity="intercept")]
     return [
-        Block(title=f"Odds ratios · {about}", lines=lines, shows=shows, picture="dots"),
+        Block(title=f"Odds ratios · {about}", lines=["term"], shows=shows, picture="dots"),
         Block(title="Intercept", shows=intercept, stacked=True),
     ]
 

@@ -218,6 +218,19 @@ def _regression(method: str, question: str = "", answers: Mapping[str, str] | No
     return f"The equation is of the {about}. Estimated by {by[method]}"
 
 
+def _held_constant(interactions: bool) -> str:
+    assumed = (
+        "only predictors that share a term change what another does."
+        if interactions
+        else "none changes what another does; where one does, these are coefficients of the best"
+        " such equation."
+    )
+    return (
+        f"Each coefficient is with all other predictors held constant, and assumes that {assumed}"
+        " Intervals take the perturbation of every answer into account."
+    )
+
+
 def _tested(method: str, odds: bool) -> str:
     if not odds:
         return (
@@ -402,12 +415,7 @@ WORDS: Mapping[str, Words] = {
         " the probability of the answer where everybody gives one answer instead of the other, or"
         " for a unit of scores."
     ),
-    "held constant": lambda interactions: (
-        "Each coefficient is with all other predictors held constant, and assumes that"
-        f" {'only predictors that share a term change' if interactions else 'none changes'} what"
-        " another does; where others do, these are coefficients of the best such equation."
-        " Intervals take the perturbation of every answer into account."
-    ),
+    "held constant": _held_constant,
     "p-values of coefficients": _tested,
     "left out of regression": lambda: (
         "Those are left out who lack one of these answers, as if that told nothing of the outcome."

@@ -157,7 +157,7 @@ def test_every_view_says_whose_odds_these_are_and_against_what():
     assert [(row.value, row.interval) for row in panel.rows] == [
         (found.value, found.interval) for found in odds
     ]
-    assert panel.rows[0].label == "age=young against age=old"
+    assert panel.rows[0].label == "age=young"
     rows = [[str(cell) for cell in row[:2]] for row in ANALYSIS.grid(result).rows]
     assert rows[:2] == [["age=young", "age=old"], ["age=middle", "age=old"]]
 
