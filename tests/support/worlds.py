@@ -516,7 +516,7 @@ def read(result: Any) -> dict[tuple[str, ...], Line]:
     """Return the rows of a result by their keys."""
     names, index = [name for name, _ in result.columns], result.index
     if "rep1" in names:
-        return _weighted_means(names, [*result.rows()], result.scale)
+        return _weighted_means(names, [*zip(*result.column_lists(), strict=True)], result.scale)
     if isinstance(result, LongTable):
         return {**_long(result), **_group(result)}
     at = {name: place for place, name in enumerate(names) if place >= index}

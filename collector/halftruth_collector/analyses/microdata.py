@@ -10,18 +10,16 @@ from halftruth_shared.analyses.microdata import (
     MicrodataQuery,
     MicrodataResult,
     Variable,
-    WeightedRow,
 )
+from halftruth_shared.results import QUANTITIES, Block, Key, Show, Texts, note, warning
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import number
 
 from ..estimation.calibration import known_margins
+from ..estimation.estimates import columns
 from ..estimation.model.records import raked, weighted_records
-from .base import Analysis, Counted, Grid
-from .sentences import listed, quoted
-
-#: Rows that a page shows.
-_SHOWN = 20
+from ..estimation.reliability import USABLE
+from .base import Analysis, Counted
 
 #: Names that Python or R do not take for a variable, or that records have already.
 _RESERVED = {word.lower() for word in keyword.kwlist} | {"record", "weight"}
@@ -56,20 +54,33 @@ def compute(counted: Counted, query: MicrodataQuery) -> MicrodataResult:
     if margins:
         axes = [names.index(margin.attribute.name) for margin in margins]
         records = raked(records, axes, margins, total)
-    columns = (records.codes, records.weights, records.replicates)
+    order = np.argsort(-records.weights, kind="stable")
+    caveats = [warning("no person"), note("replicate weights", scale=records.scale)]
+    if margins:
+        caveats.append(note("known margins", questions=[*(query.margins or {})]))
+    longest = max(map(len, model.terms))
+    if records.drawn:
+        caveats.append(note("drawn", length=longest))
     return MicrodataResult(
         **origin,
         query=query,
+        keys=[
+            Key(
+                name=attribute.name,
+                kind="answer",
+                question=attribute.name,
+                values=Texts(codes, attribute.categories),
+            )
+            for attribute, codes in zip(attributes, records.codes[order].T, strict=True)
+        ],
+        estimates=columns(QUANTITIES["weight"], records.weights[order], grade=USABLE),
+        caveats=caveats,
         variables=[*_variables(attributes)],
-        sum_of_weights=total,
+        replicates=records.replicates[order].T.tolist(),
         scale=records.scale,
-        interactions=max(map(len, model.terms)),
+        interactions=longest,
         converged=model.converged,
         drawn=records.drawn,
-        records=[
-            WeightedRow(codes=codes, weight=weight, replicates=replicates)
-            for codes, weight, replicates in zip(*(c.tolist() for c in columns), strict=True)
-        ],
     )
 
 
@@ -100,64 +111,24 @@ def _variable_name(name: str, used: set[str]) -> str:
     return unused
 
 
-def grid(result: MicrodataResult) -> Grid:
-    """The rows with the largest weights."""
-    largest = np.argsort([-row.weight for row in result.records], kind="stable")[:_SHOWN]
-    return Grid(
-        [*(variable.attribute for variable in result.variables), "weight"],
-        [
-            [
-                *(
-                    variable.labels[code]
-                    for variable, code in zip(
-                        result.variables, result.records[i].codes, strict=True
-                    )
-                ),
-                number(result.records[i].weight, 2),
-            ]
-            for i in largest.tolist()
-        ],
-    )
+def layout(result: MicrodataResult) -> list[Block]:
+    """Arrange a line for each combination of answers."""
+    shows = [Show(quantity="weight", parts=["value"])]
+    return [Block(lines=[key.name for key in result.keys], shows=shows)]
 
 
 def decide(result: MicrodataResult) -> tuple[list[Test], list[Claim]]:
     """The number of rows."""
-    return [], [Claim(kind="counted", count=len(result.records))]
+    return [], [Claim(kind="counted", count=len(result.estimates))]
 
 
 def state(result: MicrodataResult, claim: Claim) -> str:
     """State the numbers of rows, and of the people that they stand for."""
     return (
         f"{number(claim.count or 0, 0)} combinations of answers stand for"
-        f" {number(result.sum_of_weights, 0)} people, with {result.replicates} replicate weights."
+        f" {number(result.estimates.value.sum(), 0)} people, with {len(result.replicates)}"
+        " replicate weights."
     )
-
-
-def warnings(_: MicrodataResult) -> list[str]:
-    """Say that no row is a person."""
-    return [
-        "No row is a person: each is a combination of answers, with the number of respondents who"
-        " are estimated to give it. All of it is computed from perturbed reports alone."
-    ]
-
-
-def interpretation(result: MicrodataResult) -> list[str]:
-    """Describe the weights, and how to use them."""
-    weighted = result.query.margins
-    lines = [
-        "Shown are the rows with the largest weights. The variance of a statistic is"
-        f" {number(result.scale, 2)} times the sum of its squared differences with the replicate"
-        " weights.",
-    ]
-    if weighted:
-        lines.append(f"Weighted to known margins of {listed([*map(quoted, weighted)])}.")
-    if result.drawn:
-        lines.append(
-            "There are more combinations of answers: these rows stand for all of them, exactly in"
-            f" tables of {result.interactions} questions, and with an error that the replicate"
-            " weights do not have in everything else."
-        )
-    return lines
 
 
 def _start(_: Survey) -> MicrodataQuery:
@@ -169,11 +140,10 @@ ANALYSIS = Analysis(
     title="Weighted records",
     compute=compute,
     start=_start,
-    grid=grid,
+    layout=layout,
     decide=decide,
     state=state,
-    warnings=warnings,
-    interpretation=interpretation,
+    pictured=False,
     offer="A row for each combination of answers with its weight and replicate weights, for R"
     " and for Python. Show makes them: the model behind them takes some seconds.",
     together=2,

@@ -29,8 +29,9 @@ def _microdata(out: str | None, **given: Any) -> Any:
     source = [given.pop(name) for name in ("survey", "database", "url", "token")]
     query = read(MicrodataQuery, options.texts(given))
     result = result_of(_ANALYSIS, query, *source)
-    for line in _ANALYSIS.warnings(result):
-        click.echo(line)
+    for caveat in result.caveats:
+        if caveat.weight == "warning":
+            click.echo(caveat.sentence)
     for file in write_records(result, out):
         click.echo(f"written: {file}")
     return None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from string import Template
 from textwrap import wrap
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from halftruth_shared import ParameterError
@@ -53,8 +54,8 @@ def codebook(result: MicrodataResult) -> str:
         *preamble(result),
         "",
         "weight",
-        f"  Estimated number of respondents; the sum is {number(result.sum_of_weights, 0)}.",
-        f"rep1 to rep{result.replicates}",
+        f"  Estimated number of respondents; the sum is {number(result.estimates.value.sum(), 0)}.",
+        f"rep1 to rep{len(result.replicates)}",
         "  Replicate weights. The variance of a statistic is the sum of the squared differences",
         f"  between it and the same of each replicate weight, times {result.scale:g}. It holds the",
         "  error of perturbation and of sampling.",
@@ -154,7 +155,7 @@ def scripts(result: MicrodataResult, file: str) -> Iterator[tuple[str, str]]:
     code += len(outcome.categories) - len(outcome.missing) == 2
     common = {
         "scale": f"{result.scale:g}",
-        "replicates": str(result.replicates),
+        "replicates": str(len(result.replicates)),
         "outcome": outcome.name,
         "level": json.dumps(levels[outcome.name][code], ensure_ascii=False),
         "group": names[0],
@@ -321,7 +322,10 @@ class _Plain:
     """The rows of a result, without the columns that its files have beside them."""
 
     def __init__(self, result: MicrodataResult) -> None:
-        self.columns, self.rows = result.columns, result.rows
+        self.columns, self._cells = result.columns, result.column_lists()
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        return zip(*self._cells, strict=True)
 
 
 def _csv(result: MicrodataResult) -> bytes:

@@ -1,21 +1,20 @@
 """Weighted records, for programs that analyse surveys."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import Meta
 
 from ..protocol.base import Message
+from ..results import Result
 from ..results.showing import CONTRADICTED
 from .base import (
     AttributeName,
     AttributeNames,
-    Columns,
     Interactions,
     Modelled,
     Query,
-    Result,
     numbers,
     texts,
 )
@@ -43,51 +42,42 @@ class Variable(Message, frozen=True, kw_only=True):
 NO_PERSON = "a combination of answers, no person"
 
 
-class WeightedRow(Message, frozen=True, kw_only=True):
-    """Combination of answers, by the positions of their categories, with its weights."""
-
-    codes: list[int]
-    weight: float
-    replicates: list[float]
-
-
-class MicrodataResult(Result, frozen=True, kw_only=True):
+class MicrodataResult(Result[Any], frozen=True, kw_only=True):
     """Weighted records with replicate weights, none of which is a person.
 
-    The variance of a statistic is `scale` times the sum of the squared differences between it and
-    the same statistic with each column of replicate weights. `interactions` is the number of
-    answers in the longest interactions of the model, and `drawn` whether the rows stand for more
-    combinations than these.
+    Each row is a combination of answers with its *weight*, the largest first, and `replicates` are
+    the columns of its replicate weights. The variance of a statistic is `scale` times the sum of
+    the squared differences between it and the same statistic with each of these columns.
+    `interactions` is the number of answers in the longest interactions of the model, and `drawn`
+    whether the rows stand for more combinations than these. Its table is that of the files for R
+    and Python.
     """
 
     query: "MicrodataQuery"
     variables: list[Variable]
-    sum_of_weights: float
+    replicates: list[list[float]]
     scale: float
     interactions: int
     converged: bool
     drawn: bool
-    records: list[WeightedRow]
 
     @property
-    def replicates(self) -> int:
-        """Number of replicate weights of each row."""
-        return len(self.records[0].replicates)
-
-    @property
-    def columns(self) -> Columns:
-        replicates = (f"rep{number}" for number in range(1, self.replicates + 1))
+    def columns(self) -> list[tuple[str, type]]:
+        replicates = (f"rep{number}" for number in range(1, len(self.replicates) + 1))
         names = [variable.name for variable in self.variables]
         return [*texts("record", *names), *numbers("weight", *replicates)]
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
+    @property
+    def index(self) -> int:
+        return 0
+
+    def column_lists(self) -> list[Sequence[Any]]:
         fit, what = self.model_fit, NO_PERSON
         if self.contradictions or (fit and fit.p_value is not None and fit.p_value < CONTRADICTED):
             what += ", by a model that the reports contradict"
-        known = [variable.categories for variable in self.variables]
-        for row in self.records:
-            answers = (c[code] for c, code in zip(known, row.codes, strict=True))
-            yield (what, *answers, row.weight, *row.replicates)
+        weights = self.estimates.value.tolist()
+        answers = [list(key.values) for key in self.keys]
+        return [[what] * len(weights), *answers, weights, *self.replicates]
 
 
 class MicrodataQuery(Query[MicrodataResult], frozen=True, kw_only=True):

@@ -436,6 +436,22 @@ WORDS: Mapping[str, Words] = {
         "These are reports, which were perturbed at random, and no answers; every estimate is"
         " computed from them."
     ),
+    "no person": lambda: (
+        "No row is a person: each is a combination of answers, with the number of respondents who"
+        " are estimated to give it. All of it is computed from perturbed reports alone."
+    ),
+    "replicate weights": lambda scale: (
+        f"The variance of a statistic is {number(scale, 2)} times the sum of its squared"
+        " differences with the replicate weights."
+    ),
+    "known margins": lambda questions: (
+        f"Weighted to known margins of {listed([*map(quoted, questions)])}."
+    ),
+    "drawn": lambda length: (
+        "There are more combinations of answers: these rows stand for all of them, exactly in"
+        f" tables of {length} questions, and with an error that the replicate weights do not have"
+        " in everything else."
+    ),
     "pilot": lambda people: f"These are {number(people, 0)} people of a pilot, and no reports.",
     "nearest table": _nearest,
     "no posterior": _no_posterior,

@@ -113,6 +113,7 @@ QUANTITIES = {
         Quantity("people", "people, about", "count", lower=0.0),
         Quantity("reports", style="count", lower=0.0),
         Quantity("effective_reports", "as precise as unperturbed answers", "count", lower=0.0),
+        Quantity("weight", lower=0.0),
         Quantity("mean"),
         Quantity("mean_number", "options chosen on average", lower=0.0),
         Quantity("deviation", "standard deviation", lower=0.0),

@@ -142,7 +142,9 @@ def test_svyby_has_the_shares_of_groups(r, model):
 
 def test_svytable_has_the_numbers_of_people(r, model, result):
     table = shares(model, ["team", "leaving.soon"])
-    np.testing.assert_allclose(r["table"], table.support.ravel() * result.sum_of_weights, rtol=1e-3)
+    np.testing.assert_allclose(
+        r["table"], table.support.ravel() * result.estimates.value.sum(), rtol=1e-3
+    )
 
 
 def test_a_subset_of_the_design_is_those_who_answered(r, model):
@@ -170,7 +172,7 @@ def test_every_file_says_that_no_row_is_a_person(result, tmp_path):
     assert {row["record"] for row in rows} == {NO_PERSON}
     for file in files[1:]:
         assert "No row is a person." in file.read_text(encoding="utf-8")
-    assert "No row is a person" in ANALYSES["microdata"].warnings(result)[0]
+    assert "No row is a person" in result.caveats[0].sentence
     parquet = write_records(result, str(tmp_path / "work.parquet"))[0]
     assert pd.read_parquet(parquet)["next_"].tolist() == [row["next_"] for row in rows]
 
@@ -189,9 +191,7 @@ def test_every_file_says_what_the_model_assumes_and_where_reports_contradict_it(
         assert "Assuming no interaction of three or more answers; the reports contradict" in plain
         assert "Not for quantiles" in plain
         assert "Rao-Scott" in plain
-    assert {row[0] for row in result.rows()} == {
-        f"{NO_PERSON}, by a model that the reports contradict"
-    }
+    assert {*result.column_lists()[0]} == {f"{NO_PERSON}, by a model that the reports contradict"}
 
 
 def test_records_are_a_function_of_the_counts_of_perturbed_reports(counted, reports, result):
@@ -204,11 +204,10 @@ def test_records_are_a_function_of_the_counts_of_perturbed_reports(counted, repo
 def test_records_have_known_margins(counted):
     query = MicrodataQuery(margins={"change": {"-1": 300, "+1": 700}}, attributes=["age", "change"])
     found = ANALYSES["microdata"].compute(counted, query)
-    assert found.sum_of_weights == 1_000
-    assert sum(r.weight for r in found.records if r.codes[1] == 0) == pytest.approx(300)
-    assert any(
-        "known margins of change" in line for line in ANALYSES["microdata"].interpretation(found)
-    )
+    assert found.estimates.value.sum() == pytest.approx(1_000)
+    less = found.places("weight", change="-1")
+    assert found.estimates.value[less].sum() == pytest.approx(300)
+    assert any("known margins of change" in each.sentence for each in found.caveats)
     query = MicrodataQuery(margins={"change": {"-1": 300, "+1": 700}}, attributes=["age"])
     with pytest.raises(ParameterError, match="none of the attributes of these records"):
         ANALYSES["microdata"].compute(counted, query)
