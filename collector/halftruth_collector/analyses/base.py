@@ -505,8 +505,6 @@ class Analysis(Generic[Q, R]):
         Sentences to read before drawing conclusions.
     interpretation : callable
         Further sentences about a result.
-    diagnostic : callable
-        Further chart, if any.
     further : callable
         Queries about a survey whose answers belong on the same page, by the query.
     together : int
@@ -538,7 +536,6 @@ class Analysis(Generic[Q, R]):
     chart: Callable[[R], Chart] | None = None
     warnings: Callable[[R], list[str]] = lambda _: []
     interpretation: Callable[[R], list[str]] = lambda _: []
-    diagnostic: Callable[[R], Chart | None] = lambda _: None
     further: Callable[[Survey, Q], Sequence[Query[Any]]] = lambda _, __: ()
     together: int = 1
     check_work: Callable[[Survey, Q], None] = lambda _, __: None

@@ -13,12 +13,11 @@ from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import number, percent, quoted_items
 
 from ..estimation.itemsets import Itemsets, Mask, Unexamined
-from ..estimation.reliability import LengthPrecision
+from ..estimation.reliability import WELL_FILLED, LengthPrecision
 from ..estimation.selection import listed_alpha
 from . import sentences
 from .base import Analysis, Counted, asked
 from .shares import ends_at
-from .verdicts import WELL_FILLED
 from .work import check_lengths
 
 #: Most itemsets in a chart.

@@ -29,12 +29,12 @@ from ..estimation.model import (
     shares,
 )
 from ..estimation.regression import Joint, Regression, fit_regression, fit_table
+from ..estimation.reliability import WELL_FILLED
 from ..estimation.table import COVARIANCE_CELLS
 from . import sentences
 from .base import Analysis, Counted, clearest, errors_naming, middle_answer
 from .coefficients import UNIT, Method, coefficient_rows, term_of
 from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
-from .verdicts import WELL_FILLED
 
 #: Standard error of a log odds ratio above which a model gives no p-value, if answers were
 #: independent: where 20 000 reports of the gamma-diagonal matrix have 432 cells, 19 % of all were

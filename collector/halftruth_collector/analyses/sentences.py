@@ -146,24 +146,6 @@ def negative(rows: Sequence[Mark]) -> list[str]:
     return ["A negative support means that the true one is small compared with the error."]
 
 
-def in_one_tone(rows: Sequence[Mark]) -> list[str]:
-    """Count the intervals without two tones, if others have them."""
-    whole = sum(row.interval is not None and row.inner is None for row in rows)
-    if not whole or not any(row.inner for row in rows):
-        return []
-    return [
-        "In one tone, as the error without perturbation is undefined for an estimate outside of"
-        f" 0 to 100 %: {whole} of {len(rows)}."
-    ]
-
-
-def left_out(shown: int, total: int, which: str) -> list[str]:
-    """Describe how much a chart leaves out."""
-    if shown == total:
-        return []
-    return [f"Shown are the {shown} of {number(total, 0)} {which}."]
-
-
 #: Names that a sentence lists.
 _LISTED = 8
 

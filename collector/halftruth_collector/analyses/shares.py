@@ -17,8 +17,7 @@ from ..estimation import Estimator
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.estimates import columns
 from ..estimation.intervals import share_interval, table_intervals
-from ..estimation.reliability import guess_reliability, margin, reliability, typical
-from .verdicts import WELL_FILLED
+from ..estimation.reliability import WELL_FILLED, guess_reliability, margin, reliability, typical
 
 
 def share_columns(

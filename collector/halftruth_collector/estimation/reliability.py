@@ -36,6 +36,9 @@ USABLE, BARELY, NOT = range(3)
 #: Largest margin of what is usable, and of what is barely usable.
 POINTS, FACTOR = (0.05, 0.1), (1.5, 2.0)
 
+#: Effective reports for a cell below which the normal intervals are noticeably wrong.
+WELL_FILLED = 20
+
 #: A share that is known no better than this may be anything.
 ANYTHING = 0.5
 

@@ -157,9 +157,8 @@ def said(analysis, result):
     shown = present(analysis, result)
     yield from (shown.title, *shown.sentences, *map(str, shown.grid.header))
     yield from (str(cell) for row in shown.grid.rows for cell in row)
-    for chart in (analysis.chart, analysis.diagnostic):
-        if chart is not None and (drawn := chart(result)) is not None:
-            yield from of_chart(drawn)
+    if analysis.chart is not None and (drawn := analysis.chart(result)) is not None:
+        yield from of_chart(drawn)
 
 
 @pytest.mark.parametrize(

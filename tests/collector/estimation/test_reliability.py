@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses.itemsets import precision_of
 from halftruth_collector.analyses.rules import precision_of_rule
-from halftruth_collector.analyses.verdicts import few_reports, on_table
+from halftruth_collector.analyses.shares import precision
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.reliability import (
     LengthPrecision,
@@ -48,18 +48,17 @@ def test_ratios_are_judged_by_the_factor_to_either_end():
 
 def test_a_table_says_what_its_median_cell_is_known_to():
     widths = np.array([[0.01, 0.04], [0.04, 0.2]])
-    assert on_table(widths) == (
-        "usable",
-        f"usable: shares are known to ±4.0 points, and those up to 4.0{GAP}% are not significantly"
-        " above zero",
+    assert precision(widths).sentence == (
+        f"Usable: shares are known to ±4.0 points, and those up to 4.0{GAP}% are not significantly"
+        " above zero."
     )
 
 
 def test_few_reports_for_each_cell_are_said_and_change_no_verdict():
-    whole, verdict = on_table(np.full((2, 2), 0.01), 9.0)
-    assert whole == "usable"
-    assert "about 9.0 reports for each cell" in verdict
-    assert few_reports(20) is None
+    few, enough = (precision(np.full((2, 2), 0.01), reports) for reports in (9.0, 20.0))
+    assert few.values["reliability"] == "usable"
+    assert "about 9.0 reports for each cell" in few.sentence
+    assert "few_reports" not in enough.values
 
 
 def test_itemsets_say_what_cannot_be_told_from_zero_beside_their_margin():

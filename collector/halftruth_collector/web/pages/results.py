@@ -413,7 +413,6 @@ def _shown(analysis: Analysis[Any, Any], result: Any, *, pictured: bool) -> dict
         "notices": parts.warnings,
         "reading": parts.notes,
         "chart": charts.part_of_page(drawn),
-        "aside": charts.part_of_page(analysis.diagnostic(result)),
         "undrawn": charts.undrawn(),
         "grid": parts.grid,
         "rows": rows_of(parts.grid),
