@@ -329,7 +329,7 @@ _UNUSABLE = {
 
 
 #: Caveats about the errors of estimates.
-_OF_ERRORS = ("precision", "effective reports")
+_OF_ERRORS = ("precision", "effective reports", "open groups")
 
 #: Parts of a result that hold no estimate.
 _KEPT = (Query, Contradiction, Group, ModelFit)

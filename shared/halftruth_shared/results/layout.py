@@ -20,6 +20,7 @@ from .charts import Reference as Line
 from .long_table import Key, LongTable, Row, key_text
 from .quantities import Quantity, quantity
 from .wording import (
+    GAP,
     estimate_in_words,
     interval_in_words,
     items,
@@ -336,7 +337,8 @@ def decision(result: LongTable[Any], row: Row) -> str:
 def _mark(result: LongTable[Any], row: Row) -> str:
     if row.statistic is None or not is_significant(result, row):
         return ""
-    return f" {MORE if row.statistic > 0 else LESS}"
+    # On the line of its estimate.
+    return f"{GAP}{MORE if row.statistic > 0 else LESS}"
 
 
 def _as_number(text: str) -> float | None:

@@ -210,9 +210,10 @@ def _imprecise(result: LongTable[Any]) -> Iterator[str]:
         return
     column, kind = result.estimates.texts("reliability"), result.estimates.texts("set")
     # Numbers of people are given with their interval alone.
+    shown = {show.quantity for block in result.layout for show in block.shows}
     quantities = result.estimates.texts("quantity")
-    counts = np.array([quantity(name).style == "count" for name in quantities.levels] or [False])
-    known = (kind.codes >= 0) & ~counts[quantities.codes]
+    judged = [name in shown and quantity(name).style != "count" for name in quantities.levels]
+    known = (kind.codes >= 0) & np.array(judged or [False])[quantities.codes]
     for word in ("not usable", "barely usable"):
         places = np.flatnonzero(column.equals(word) & known)
         if len(places) > 2_000 or not len(places):

@@ -87,7 +87,7 @@ QUANTITIES = {
         _share("support"),
         _share("confidence"),
         _share("cumulative_share", "cumulative share"),
-        _share("unweighted", "without weights"),
+        _share("unweighted", "share without margins"),
         _share("base", "share of everybody"),
         _share("prior", "share among equal quasi-identifiers"),
         _share("quasi_linked", "quasi-identifiers linked"),
