@@ -113,7 +113,7 @@ class _Rows:
         known: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
             "group": (self.groups, group),
             "against": (self.groups, of_groups),
-            "answer": (self.scale.answers, of_answers),
+            "answer": (self.scale.answers, {"label": self.query.attribute, **of_answers}),
             "percentile": (percentiles, {"kind": "number"}),
         }
         if not self.groups:
