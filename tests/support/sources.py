@@ -29,3 +29,21 @@ def source_of(survey, rows, rng=None, *, min_reports=1, **more):
     """What an analysis is asked about: counts, or rows as for `counts_of`."""
     counts = rows if isinstance(rows, Counts) else counts_of(survey, rows, rng)
     return Counted(survey, counts, NOW, min_reports=min_reports, **more)
+
+
+def aimed(estimator, target):
+    """The same estimates with errors for a target."""
+    return Estimator(
+        estimator.survey,
+        estimator.counts,
+        estimator.tables.restriction.where,
+        estimator.missing,
+        estimator.model,
+        estimator.population,
+        target=target,
+    )
+
+
+def aim(table, target):
+    """The same table with errors for a target: the population, or these respondents alone."""
+    return table.alone if target == "respondents" else table

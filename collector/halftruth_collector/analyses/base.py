@@ -18,6 +18,7 @@ from halftruth_shared.analyses.base import (
     MiningQuery,
     Missing,
     ModelFit,
+    Target,
 )
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.reading import Field, fields
@@ -42,7 +43,7 @@ from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..estimation.model import LoglinearModel, cached_model, described
 
 #: What of a query says where estimates come from.
-_OF_COUNTED = ("where", "missing", "interactions", "modelled", "population")
+_OF_COUNTED = ("where", "missing", "interactions", "modelled", "population", "target")
 
 Q = TypeVar("Q", bound=Query[Any])
 R = TypeVar("R", bound=Result)
@@ -98,6 +99,7 @@ class Counted:
             missing,
             self._model,
             self._population,
+            target=self._target,
             possible=bool(self.contradictions) and self._few,
         )
 
@@ -281,11 +283,15 @@ class Counted:
     def _population(self) -> int | None:
         return getattr(self.question, "population", None)
 
+    @property
+    def _target(self) -> Target:
+        return getattr(self.question, "target", "population")
+
     def _group(self) -> Group | None:
         if not self._where:
             return None
         confidence = getattr(self.question, "confidence", 0.95)
-        return self.estimator.group(confidence, getattr(self.question, "target", "population"))
+        return self.estimator.group(confidence)
 
 
 def named_by(query: Query[Any], survey: Survey) -> set[str]:

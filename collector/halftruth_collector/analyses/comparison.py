@@ -62,7 +62,7 @@ def compute(counted: Counted, query: ComparisonQuery) -> Result[ComparisonQuery]
     reference = _reference(attribute, chosen, query.reference)
     names = [attribute.categories[code] for code in chosen]
     table = counted.estimator.table([query.groups, name])
-    groups = Groups.of_table(table, names, chosen, answer, query.target)
+    groups = Groups.of_table(table, names, chosen, answer)
     effects = compare_groups(groups, reference, query.effect, query.confidence)
     every = [shares_of(groups, query.confidence), effects]
     of_effect = QUANTITIES[query.effect]

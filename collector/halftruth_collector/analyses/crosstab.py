@@ -187,11 +187,11 @@ def _cross(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> _Cro
     """Cross attributes: their cells in row-major order, and then the bases."""
     table = counted.estimator.table(names)
     given = _given(query)
-    known = known_covariance(table, query.target)
+    known = known_covariance(table)
     shares = conditional_shares(table.support, known, given, query.confidence)
     unknown = np.isnan(shares.variance.ravel())
     # By the delta method it is linear in the covariance, as are both parts of that.
-    of_these = conditional_covariance(table.support, table.covariance("respondents"), given)
+    of_these = conditional_covariance(table.support, table.alone.covariance(), given)
     parts = error_parts(shares.variance.ravel(), np.where(unknown, np.nan, np.diag(of_these)))
     departures = Departures(table)
     p_values = 2 * scipy.special.ndtr(-np.abs(departures.scores.ravel()))
@@ -245,8 +245,8 @@ def _bases(
     parts = [columns(number, people, ends=(ends[0], ends[1]))]
     if of:
         table = counted.estimator.table(of, answering=others)
-        error = np.sqrt(table.variance(query.target))
-        sets = table_intervals(table, query.confidence, query.target)
+        error = np.sqrt(table.variance())
+        sets = table_intervals(table, query.confidence)
         parts.insert(0, columns(QUANTITIES["base"], table.support, error, sets))
     codes = np.full((people.size, len(names)), -1)
     codes[:, given] = np.indices(people.shape).reshape(len(given), people.size).T
@@ -263,7 +263,7 @@ def _measures(counted: Counted, query: CrosstabQuery) -> list[Estimates]:
         *_MEASURES,
     )
     table = counted.estimator.table(names)
-    found = measure_columns(schema, table, {}, chosen, query.target)
+    found = measure_columns(schema, table, {}, chosen)
     return [each.columns(query.confidence) for each in found]
 
 

@@ -231,7 +231,7 @@ def _table(counted: Counted, query: DistributionQuery, names: list[str]) -> tupl
     """Return support and covariance; errors about both attributes name the groups."""
     with errors_naming("attribute" if len(names) == 1 else "groups"):
         table = counted.estimator.table(names)
-        covariance = known_covariance(table, query.target)
+        covariance = known_covariance(table)
         return answered(counted.estimator.schema, table.support, covariance, names)
 
 

@@ -33,7 +33,7 @@ def compute(counted: Counted, query: MeasuresQuery) -> MeasuresResult:
     estimator = counted.estimator
     if query.maps_pairs:
         names = estimator.schema.names if query.attributes is None else query.attributes
-        pairs = estimator.associations(names, query.confidence, query.target)
+        pairs = estimator.associations(names, query.confidence)
         return MeasuresResult(
             **counted.origin(), query=query, attributes=list(names), associations=pairs
         )

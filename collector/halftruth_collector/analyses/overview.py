@@ -151,7 +151,7 @@ def _none(counted: Counted, query: OverviewQuery, options: Sequence[Attribute]) 
 def _mean_number(counted: Counted, query: OverviewQuery, options: Sequence[Attribute]) -> Estimates:
     """Return the mean number of options that were chosen by those who answered."""
     of = mean_of([0, len(options)], name="mean_number")
-    mean, error = mean_number(counted.of_all, _with_missing(counted, options), query.target)
+    mean, error = mean_number(counted.of_all, _with_missing(counted, options))
     if np.isnan(mean):
         return columns(of, [np.nan], undefined=f"who answered has a share {TOO_SMALL}")
     width = normal_quantile(1 - query.confidence) * error
@@ -164,7 +164,7 @@ def _missing(
     """Yield the share of each missing category, which all options have in common."""
     every, quantile = _with_missing(counted, options), normal_quantile(1 - query.confidence)
     for category in every[0].missing:
-        share, error = mean_share(counted.of_all, every, category, query.target)
+        share, error = mean_share(counted.of_all, every, category)
         ends = (share - quantile * error, share + quantile * error)
         yield _Part(columns(QUANTITIES["missing"], [share], error, ends), [category])
 

@@ -164,9 +164,7 @@ def _from_table(counted: Counted, query: RegressionQuery, model: Equation) -> Fi
         table = counted.estimator.table(model.names)
     reports = float(np.median(table.effective_reports))
     kept = nothing_missing(counted.estimator.schema, model.names)
-    fit = (fit_linear_table if query.model == "linear" else fit_table)(
-        table, model, query.target, kept
-    )
+    fit = (fit_linear_table if query.model == "linear" else fit_table)(table, model, kept)
     few = [warning("few reports", reports=reports)] if reports < WELL_FILLED else []
     return Fitted(fit, "moment", few)
 

@@ -60,7 +60,7 @@ def compute(counted: Counted, query: RiskQuery) -> Result[RiskQuery]:
     survey, names = counted.survey, [*query.quasi, query.sensitive]
     shape_of(survey, query.quasi, query.sensitive)
     estimate = counted.estimator.table(names)
-    lower, _ = table_intervals(estimate, _CONFIDENCE, "population")
+    lower, _ = table_intervals(estimate, _CONFIDENCE)
     table = project_to_simplex(estimate.support)
     table = np.where(table * counted.counts.reports < _NOBODY, 0.0, table)
     if not table.any():

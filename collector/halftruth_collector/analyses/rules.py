@@ -24,7 +24,7 @@ def compute(counted: Counted, query: RulesQuery) -> Result[RulesQuery]:
     """Rules as ``Estimator.rules`` gives them, or one rule by ``Estimator.rule``."""
     parameters = asked(query)
     if query.names_rule:
-        names = ("antecedent", "consequent", "confidence", "target", "measures")
+        names = ("antecedent", "consequent", "confidence", "measures")
         rule = counted.estimator.rule(**{name: parameters[name] for name in names})
         caveats = [*precision_of_rule(*rule.rows[:2]), *_of_measures(rule)]
         return counted.result(query, rule.keys, rule.estimates, caveats=caveats)

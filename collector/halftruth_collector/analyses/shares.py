@@ -61,8 +61,8 @@ def share_columns(
         weight: Weight = "note" if word == "usable" else "warning"
         caveats = [Caveat(code="typical error", values=values, weight=weight)]
         return guesses, [*caveats, note("best guesses")]
-    ends = table_intervals(table, query.confidence, query.target)
-    error, errors = np.sqrt(table.variance(query.target)), table.error_parts(query.target)
+    ends = table_intervals(table, query.confidence)
+    error, errors = np.sqrt(table.variance()), table.error_parts()
     estimates = columns(of, support, error, ends, errors=errors)
     caveats = [precision(margin(*ends), table.effective_reports, **about)]
     effective = effective_reports(estimates)

@@ -192,7 +192,7 @@ def _departure(counted: Counted, departures: Departures, alpha: float) -> _Depar
     table, scores = departures.table, departures.scores
     cell = np.unravel_index(np.nanargmax(np.abs(scores)), scores.shape)
     schema = counted.survey.schema
-    lower, upper = table_intervals(table, 1 - alpha, "population")
+    lower, upper = table_intervals(table, 1 - alpha)
     return _Departure(
         {
             name: schema.attributes[schema.position(name)].categories[code]
@@ -208,7 +208,7 @@ def _departure(counted: Counted, departures: Departures, alpha: float) -> _Depar
 def _judged(table: Table) -> Reliability:
     """Judge the differences between the shares within two groups, of either question."""
     quantile = normal_quantile(1 - _CONFIDENCE)
-    known = known_covariance(table, "population")
+    known = known_covariance(table)
     worst = 0.0
     for axis in (0, 1):
         groups = conditional_shares(table.support, known, [axis], _CONFIDENCE)

@@ -33,7 +33,7 @@ def compute(counted: Counted, query: TableQuery) -> Result[TableQuery]:
         cell_keys(estimator.schema, names),
         columns,
         caveats=caveats,
-        covariance=covariance_of(table.covariance(query.target)) if wanted else None,
+        covariance=covariance_of(table.covariance()) if wanted else None,
     )
 
 

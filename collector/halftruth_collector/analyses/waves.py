@@ -188,7 +188,6 @@ def _estimate(
         reference=reference,
         scores=query.scores,
         confidence=query.confidence,
-        target=query.target,
     )
 
 

@@ -110,12 +110,12 @@ def _weighted(
     others = [margin.attribute.name for margin in margins]
     table = counted.estimator.table([name, *others])
     method = {"raking": rake, "calibration": calibrate}[query.method]
-    estimate = method(table.support, known_covariance(table, query.target), margins)
+    estimate = method(table.support, known_covariance(table), margins)
     by_itself = counted.estimator.table([name], answering=others)
-    before = by_itself.variance(query.target)
+    before = by_itself.variance()
     variance = np.diag(estimate.covariance)
     error = np.sqrt(np.where(variance > 0, variance, np.nan))
-    of_these = estimate.gradient @ table.covariance("respondents") @ estimate.gradient.T
+    of_these = estimate.gradient @ table.alone.covariance() @ estimate.gradient.T
     half_width = normal_quantile(1 - query.confidence) * error
     effective = by_itself.effective_reports / (estimate.design_effect or 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -133,7 +133,7 @@ def _weighted(
             QUANTITIES["unweighted"],
             by_itself.support,
             np.sqrt(before),
-            table_intervals(by_itself, query.confidence, query.target),
+            table_intervals(by_itself, query.confidence),
         ),
         # It is a ratio of two known errors, and has none of its own.
         replace(
@@ -147,7 +147,7 @@ def _weighted(
         Estimates.concatenate(parts),
         [
             estimate.covariance,
-            by_itself.covariance(query.target),
+            by_itself.covariance(),
             np.full_like(estimate.covariance, np.nan),
         ],
         precision(half_width, effective, question=name),

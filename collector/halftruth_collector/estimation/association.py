@@ -13,7 +13,7 @@ from itertools import permutations
 
 import numpy as np
 from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema
-from halftruth_shared.analyses.base import MeasureEstimate, Target
+from halftruth_shared.analyses.base import MeasureEstimate
 from halftruth_shared.analyses.measures import Association
 from halftruth_shared.results import Estimates, Quantity
 from msgspec.structs import asdict
@@ -246,11 +246,10 @@ def estimate_measures(
     present: Mapping[str, str],
     names: Sequence[str] | None,
     confidence: float,
-    target: Target,
 ) -> list[MeasureEstimate]:
     """Measures of one table as `measure_columns` has them, each with its intervals."""
     check_confidence(confidence)
-    columns = measure_columns(schema, table, present, names, target)
+    columns = measure_columns(schema, table, present, names)
     return [estimate for column in columns for estimate in column.estimates(confidence)]
 
 
@@ -259,7 +258,6 @@ def measure_columns(
     table: Table,
     present: Mapping[str, str],
     names: Sequence[str] | None,
-    target: Target,
 ) -> list[MeasureColumn]:
     """Return measures of one table, each with its standard error.
 
@@ -292,7 +290,7 @@ def measure_columns(
         chosen = {name: measure for name, measure in chosen.items() if lacking[name] is None}
     elif first := next(filter(None, lacking.values()), None):
         raise ParameterError(f"measures: {first}", field="measures")
-    covariance = known_covariance(table, target)
+    covariance = known_covariance(table)
     tables = {"categories": Batch.single(table.support, covariance, table.reports)}
     if None not in codes:
         binary = Batch.single(*collapse(table.support, covariance, codes), table.reports)
@@ -308,7 +306,6 @@ def estimate_associations(
     table: Callable[[Sequence[str]], Table],
     names: Sequence[str],
     confidence: float,
-    target: Target,
 ) -> list[Association]:
     """Concentration τ of every ordered pair of some attributes, from the table of each.
 
@@ -331,9 +328,7 @@ def estimate_associations(
         raise ParameterError("attributes: expected two or more", field="attributes")
     associations = []
     for pair in permutations(names, 2):
-        [estimate] = estimate_measures(
-            schema, table(pair), {}, ["concentration"], confidence, target
-        )
+        [estimate] = estimate_measures(schema, table(pair), {}, ["concentration"], confidence)
         associations.append(Association(row=pair[0], column=pair[1], **asdict(estimate)))
     return associations
 
@@ -378,13 +373,13 @@ def _lack_of_order(measure: str, about: Sequence[Attribute]) -> str | None:
     return None
 
 
-def known_covariance(table: Table, target: Target) -> Array:
+def known_covariance(table: Table) -> Array:
     """Covariance of a table; NaN where the reports determine no variance at all.
 
     Reports that all weigh the same show none, which does not mean that there is none.
     """
-    covariance = table.covariance(target)
-    unknown = np.isnan(table.variance(target)).all()
+    covariance = table.covariance()
+    unknown = np.isnan(table.variance()).all()
     return np.full_like(covariance, np.nan) if unknown else covariance
 
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from halftruth_shared.analyses.base import Target
 from halftruth_shared.analyses.comparison import Effect
 from numpy.typing import NDArray
 
@@ -63,7 +62,7 @@ class Groups:
     covariance: Array
     perturbation: Array
     reports: int
-    target: Target
+    is_sample: bool
     null_covariance: Callable[[Mask, float], Array] | None = None
     logit: bool = False
 
@@ -74,7 +73,6 @@ class Groups:
         names: Sequence[str],
         chosen: Sequence[int],
         answer: int,
-        target: Target = "population",
     ) -> "Groups":
         """Some groups, by their names and rows, and one answer, a column, of a table.
 
@@ -95,20 +93,18 @@ class Groups:
             return table.null_covariance(shares / shares.sum(), merge)
 
         support = (merge @ table.support.ravel()).reshape(-1, 2)
-        covariance = merge @ known_covariance(table, target) @ merge.T
+        covariance = merge @ known_covariance(table) @ merge.T
         if table.logit:
             # The covariance behind the interval is that of the test, too (Wald).
-            alone: tuple[Target, None] = ("respondents", None)
-            return cls(
-                tuple(names), support, covariance, covariance, table.reports, *alone, logit=True
-            )
+            both = covariance, covariance
+            return cls(tuple(names), support, *both, table.reports, is_sample=False, logit=True)
         return cls(
             tuple(names),
             support,
             covariance,
-            merge @ table.covariance("respondents") @ merge.T,
+            merge @ table.alone.covariance() @ merge.T,
             table.reports,
-            target,
+            table.is_sample,
             null_covariance,
         )
 
@@ -349,7 +345,7 @@ def _equality(groups: Groups, slopes: Array, pooled: Array | None = None) -> Arr
     gradient = gradient.reshape(len(slopes), -1)
     alone = np.einsum("kg,kg->k", slopes * base, slopes) / (groups.reports - 1)
     variance = np.einsum("kv,vw,kw->k", gradient, groups.perturbation, gradient)
-    if groups.target == "population":
+    if groups.is_sample:
         variance = variance + share * (1 - share) * alone
     if groups.null_covariance is not None and groups.reports > 1:
         # Not by the reports of these very cells, which are fewer where an answer came out rare.
@@ -359,7 +355,7 @@ def _equality(groups: Groups, slopes: Array, pooled: Array | None = None) -> Arr
             rows = np.flatnonzero(pattern.ravel() == number)
             covariance = groups.null_covariance(alike, float(share[rows[0]]))
             variance[rows] = np.einsum("kv,vw,kw->k", gradient[rows], covariance, gradient[rows])
-        if groups.target == "respondents":
+        if not groups.is_sample:
             variance -= share * (1 - share) * alone
     by_chance = variance > _ROUNDING * alone
     error = np.sqrt(np.where(by_chance, variance, np.nan))

@@ -265,7 +265,7 @@ def _has_impossible(source: TableSource, counts: Counts, names: tuple[str, ...])
         table = source.table(counts, names)
     except (EstimateError, ParameterError):
         return False
-    lower, upper = intervals_at(table, normal_quantile(0.05), "population")
+    lower, upper = intervals_at(table, normal_quantile(0.05))
     return bool(((upper < SHARE.lower) | (lower > SHARE.upper)).any())
 
 
@@ -342,8 +342,11 @@ class _RestrictedTable(Table):
     def samples(self, shares: Array) -> Iterator[Sample]:
         yield from self._unbiased.samples(shares)
 
+    def _unbiased_of(self, target: Target) -> Table:
+        return self._unbiased if target == "population" else self._unbiased.alone
+
     def _variance(self, target: Target) -> Array:
-        return self._unbiased.variance(target)
+        return self._unbiased_of(target).variance()
 
     def _covariance(self, target: Target) -> Array:
-        return self._unbiased.covariance(target)
+        return self._unbiased_of(target).covariance()

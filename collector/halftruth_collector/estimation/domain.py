@@ -31,7 +31,7 @@ from .bounds import Array
 from .intervals import intervals_at
 from .ratios import ratio_covariance
 from .table import COVARIANCE_CELLS, Sample, Table
-from .variances import UnitVariance, check_target
+from .variances import UnitVariance
 
 #: Against the variances that a variance is the difference of, one that is nothing but rounding.
 _ROUNDING = 1e-12
@@ -209,7 +209,7 @@ class DomainTable(Table):
         True where all answers to `attributes` count, and one to each further one: the margins of
         `joint` then give all errors without the covariance of all cells.
     design : callable or None
-        Variance of the table of `attributes` of everybody as a function of a share, by target.
+        Variance of the table of `attributes` of everybody as a function of a share, by `fraction`.
     """
 
     attributes: tuple[str, ...]
@@ -217,7 +217,7 @@ class DomainTable(Table):
     kept: Kept
     reports: int = 1
     is_slice: bool = False
-    design: Callable[[Target], UnitVariance] | None = None
+    design: Callable[[float], UnitVariance] | None = None
 
     def counted(self) -> "DomainTable":
         """The same with about how many reports are of the people whom it is of."""
@@ -226,6 +226,11 @@ class DomainTable(Table):
     @property
     def fraction(self) -> float:  # type: ignore[override]
         return self.joint.fraction
+
+    def sampled(self, fraction: float) -> "DomainTable":
+        if fraction == self.fraction:
+            return self
+        return replace(self, joint=self.joint.sampled(fraction))
 
     @property
     def condition_number(self) -> float | None:
@@ -277,67 +282,68 @@ class DomainTable(Table):
             added = (added - added.sum(axis=1, keepdims=True) * shares) / base
             yield Sample(each.reports, each.chances, added)
 
-    def _mixed(self, of: Callable[[Target], Array], target: Target) -> Array:
+    def _mixed(self, of: Callable[[Target], Array]) -> Array:
         # The joint table has mixed its own.
-        check_target(target)
-        return of(target)
+        return of("population")
 
-    def unit_variance(self, target: Target = "population") -> UnitVariance | None:
+    def unit_variance(self) -> UnitVariance | None:
         if self.design is None:
             return None
-        return self.design(target).take(np.ix_(*self.kept[: len(self.attributes)]))
+        return self.design(self.fraction).take(np.ix_(*self.kept[: len(self.attributes)]))
 
-    def cells_covariance(self, target: Target) -> Array:
+    def cells_covariance(self) -> Array:
         """Covariance of `cells` in row-major order."""
         size, each = self._chosen.shape
         chosen = self._chosen.ravel()
-        covariance = self.joint.covariance(target)[np.ix_(chosen, chosen)]
+        covariance = self.joint.covariance()[np.ix_(chosen, chosen)]
         return np.asarray(covariance.reshape(size, each, size, each).sum(axis=(1, 3)))
 
-    def cells_variance(self, target: Target) -> Array:
+    def cells_variance(self) -> Array:
         """Variance of `cells`; NaN where the reports do not determine one."""
         if self._chosen.shape[1] == 1:
-            return self._summed(self.joint.variance(target))
-        spread = np.diag(self.cells_covariance(target)).reshape(self.cells.shape)
-        return _determined(spread, self._largest, target)
+            return self._summed(self.joint.variance())
+        spread = np.diag(self.cells_covariance()).reshape(self.cells.shape)
+        return self._determined(spread, self._largest)
 
-    def cells_interval(self, quantile: float, target: Target) -> tuple[Array, Array]:
+    def cells_interval(self, quantile: float) -> tuple[Array, Array]:
         """Ends of the intervals of `cells`: normal where these are sums of several shares."""
         if self._chosen.shape[1] == 1:
-            lower, upper = intervals_at(self.joint, quantile, target)
+            lower, upper = intervals_at(self.joint, quantile)
             return self._summed(lower), self._summed(upper)
-        half_width = quantile * np.sqrt(self.cells_variance(target))
+        half_width = quantile * np.sqrt(self.cells_variance())
         return self.cells - half_width, self.cells + half_width
 
-    def base_error(self, target: Target) -> float:
+    def base_error(self) -> float:
         """Standard error of `base`, NaN where unknown; 0 where every report tells it."""
 
-        def variance(aim: Target) -> float:
-            if not self.attributes:
-                return float(self.cells_variance(aim))
-            return float(_determined(self.cells_covariance(aim).sum(), self._largest, aim))
+        def variance(table: DomainTable) -> float:
+            if not table.attributes:
+                return float(table.cells_variance())
+            return float(table._determined(table.cells_covariance().sum(), table._largest))
 
-        error = variance(target)
-        return 0.0 if math.isnan(error) and variance("respondents") == 0 else math.sqrt(error)
+        error = variance(self)
+        if math.isnan(error) and variance(self.sampled(1.0)) == 0:
+            return 0.0
+        return math.sqrt(error)
 
     def _variance(self, target: Target) -> Array:
         if self.is_slice:
-            return self._slice_variance(self.cells_variance(target), target)
+            return self._slice_variance(self.cells_variance())
         if self.joint.reports < 2:
             return np.full(self.cells.shape, np.nan)
         spread = np.diag(self._covariance(target)).reshape(self.cells.shape)
-        return _determined(spread, self._largest / self.base**2, target)
+        return self._determined(spread, self._largest / self.base**2)
 
     @cached_property
     def _largest(self) -> float:
         if self.joint.reports < 2:
             return math.nan
         # Reports of one weight each leave nothing but rounding of its square.
-        variance = np.diag(self.joint.covariance("population")).max()
+        variance = np.diag(self.joint.sampled(0.0).covariance()).max()
         return float(max(variance, np.square(self.joint.support).max() / self.joint.reports))
 
     def _covariance(self, target: Target) -> Array:
-        share, cells = self.support.ravel(), self.cells_covariance(target)
+        share, cells = self.support.ravel(), self.cells_covariance()
         with_base = cells.sum(axis=0)
         spread = ratio_covariance(
             cells, share[:, None], share, with_base, with_base[:, None], cells.sum()
@@ -360,35 +366,33 @@ class DomainTable(Table):
     def _margin_variance(self, target: Target) -> Array:
         if not self.is_slice:
             return super()._margin_variance(target)
-        return self._slice_variance(self.joint.margin_variance(target)[self._slice], target)
+        return self._slice_variance(self.joint.margin_variance()[self._slice])
 
     def _margin_covariance(self, first: Places, second: Places, target: Target) -> Array:
         if not self.is_slice:
             return super()._margin_covariance(first, second, target)
         places = self._joint_places(first), self._joint_places(second)
-        product = self.joint.margin_covariance(*places, target)
-        return np.asarray(self._spread(product, first, second, target)[0] / self._slice_base**2)
+        product = self.joint.margin_covariance(*places)
+        return np.asarray(self._spread(product, first, second)[0] / self._slice_base**2)
 
     @property
     def _slice_base(self) -> float:
         return float(self.joint.margins[self._slice][(-1,) * len(self.attributes)])
 
-    def _slice_variance(self, of_joint: Array, target: Target) -> Array:
+    def _slice_variance(self, of_joint: Array) -> Array:
         """Variances from those of the shares of everybody, of all margins or of the table."""
         places = np.indices(of_joint.shape).reshape(of_joint.ndim, -1).T
-        spread, bases = self._spread(of_joint.ravel(), places, places, target)
+        spread, bases = self._spread(of_joint.ravel(), places, places)
         # All that is left of equal weights is rounding, as of the reports of one table.
-        known = _determined(spread, np.abs(of_joint.ravel()) + bases, target)
+        known = self._determined(spread, np.abs(of_joint.ravel()) + bases)
         return np.reshape(known / self._slice_base**2, of_joint.shape)
 
-    def _spread(
-        self, product: Array, first: Places, second: Places, target: Target
-    ) -> tuple[Array, Array]:
+    def _spread(self, product: Array, first: Places, second: Places) -> tuple[Array, Array]:
         """Covariance of s − p·b of pairs of cells, from that of s; and what p²·var(b) is."""
         p, q = (self.margins[tuple(places.T)] for places in (first, second))
-        base = self._with_base(self._everybody[None], target)
-        with_first = self._with_base(first, target)
-        with_second = with_first if first is second else self._with_base(second, target)
+        base = self._with_base(self._everybody[None])
+        with_first = self._with_base(first)
+        with_second = with_first if first is second else self._with_base(second)
         spread = ratio_covariance(product, p, q, with_second, with_first, base)
         return spread, np.abs(p * q * base)
 
@@ -396,19 +400,18 @@ class DomainTable(Table):
     def _everybody(self) -> Places:
         return np.array(self.margins.shape) - 1
 
-    def _with_base(self, places: Places, target: Target) -> Array:
+    def _with_base(self, places: Places) -> Array:
         base = np.broadcast_to(self._everybody, places.shape)
         whole = self._joint_places(places), self._joint_places(base)
-        return self.joint.margin_covariance(*whole, target)
+        return self.joint.margin_covariance(*whole)
 
     def _joint_places(self, places: Places) -> Places:
         codes = self._slice[1:]
         return np.concatenate([places, np.broadcast_to(codes, (len(places), len(codes)))], axis=1)
 
-
-def _determined(spread: Array, scale: Array | float, target: Target) -> Array:
-    """Variances that are no rounding of others of some scale; NaN where there is none."""
-    nothing = _ROUNDING * scale
-    if target == "population":
-        return np.where(spread > nothing, spread, np.nan)
-    return np.where(spread >= -nothing, np.maximum(spread, 0.0), np.nan)
+    def _determined(self, spread: Array, scale: Array | float) -> Array:
+        """Variances that are no rounding of others of some scale; NaN where there is none."""
+        nothing = _ROUNDING * scale
+        if self.is_sample:
+            return np.where(spread > nothing, spread, np.nan)
+        return np.where(spread >= -nothing, np.maximum(spread, 0.0), np.nan)

@@ -57,6 +57,8 @@ class Estimator:
     population : int, optional
         How many people the respondents are a simple random sample of; by default many. Not with a
         model.
+    target : {"population", "respondents"}
+        Whom errors are for: people whom the respondents are a sample of, or exactly these.
     possible : bool
         Whether tables are the most likely ones without negative shares, of reports that contradict
         the design, instead of unbiased ones.
@@ -109,15 +111,18 @@ class Estimator:
         model: LoglinearModel | None = None,
         population: int | None = None,
         *,
+        target: Target = "population",
         possible: bool = False,
     ) -> None:
         counts.check(survey)
+        check_target(target)
         check_field(AnsweredQuery, "missing", missing)
         self.survey = survey
         self.counts = counts
         self.missing: Missing = missing
         self.model = model
         self.population = population
+        self.target: Target = target
         self.possible = possible
         source: TableSource | None = None
         if model is not None and population is not None:
@@ -130,6 +135,8 @@ class Estimator:
         elif possible:
             source = RestrictedTables(survey)
         fraction = 0.0 if population is None else sampled_fraction(counts.reports, population)
+        if target == "respondents":
+            fraction = 1.0
         self.tables = Tables(survey, counts, where, missing == "exclude", source, fraction)
         self.schema = self.tables.schema
         self._whole = WholeTable(self.tables)
@@ -153,13 +160,13 @@ class Estimator:
             self.missing,
             self.model,
             self.population,
+            target=self.target,
             possible=self.possible,
         )
 
-    def group(self, confidence: float = 0.95, target: Target = "population") -> Group | None:
+    def group(self, confidence: float = 0.95) -> Group | None:
         """Size of the group that all estimates are about; None if it is everybody."""
-        check_target(target)
-        return self.tables.group(confidence, target)
+        return self.tables.group(confidence)
 
     def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
         """Reconstructed table of some attributes, one axis for each in the order given.
@@ -192,7 +199,6 @@ class Estimator:
         min_support: float,
         max_length: int | None = None,
         confidence: float = 0.95,
-        target: Target = "population",
         estimate: Method = "moment",
     ) -> Itemsets:
         """Itemsets whose support reaches a threshold, each with its bounds and a decision.
@@ -219,7 +225,7 @@ class Estimator:
                 min_support=min_support,
                 max_length=max_length,
                 confidence=confidence,
-                target=target,
+                target=self.target,
                 estimate=estimate,
             )
         )
@@ -233,7 +239,6 @@ class Estimator:
         min_lift: float | None = None,
         max_length: int | None = None,
         confidence: float = 0.95,
-        target: Target = "population",
         measures: Sequence[str] = (),
         sort: str = "confidence",
         limit: int | None = None,
@@ -252,7 +257,7 @@ class Estimator:
                 min_lift=min_lift,
                 max_length=max_length,
                 confidence=confidence,
-                target=target,
+                target=self.target,
                 measures=list(measures),
                 sort=sort,
                 limit=limit,
@@ -268,7 +273,6 @@ class Estimator:
         antecedent: Items,
         consequent: Items,
         confidence: float = 0.95,
-        target: Target = "population",
         measures: Sequence[str] | None = None,
     ) -> Rules:
         """One rule X ⇒ Y, whatever its support.
@@ -295,11 +299,10 @@ class Estimator:
             include_uncertain=True,
         )
         check_confidence(confidence)
-        check_target(target)
         check_order(query)
         codes, sides = sides_of_rule(self.schema, antecedent, consequent)
         positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
-        margins = RuleMargins.of(*self.tables.with_margins(positions), target)
+        margins = RuleMargins.of(*self.tables.with_margins(positions))
         supports = margins.supports(codes, sides)
         if not supports.support[1, 0] > 0:
             raise EstimateError(
@@ -323,7 +326,6 @@ class Estimator:
         present: Mapping[str, str] | None = None,
         measures: Sequence[str] | None = None,
         confidence: float = 0.95,
-        target: Target = "population",
     ) -> list[MeasureEstimate]:
         """Association measures of some attributes (Guo Table 3.6), each with its error.
 
@@ -339,7 +341,6 @@ class Estimator:
             Their names; by default every one that such attributes have.
         confidence : float
             Of each single interval.
-        target : {"population", "respondents"}
 
         Returns
         -------
@@ -349,14 +350,13 @@ class Estimator:
             negative, such as χ², near independence, where their standard error comes out too small.
         """
         return estimate_measures(
-            self.schema, self.table(attributes), present or {}, measures, confidence, target
+            self.schema, self.table(attributes), present or {}, measures, confidence
         )
 
     def associations(
         self,
         attributes: Sequence[str] | None = None,
         confidence: float = 0.95,
-        target: Target = "population",
     ) -> list[Association]:
         """Goodman–Kruskal τ of every ordered pair of some attributes, of all by default.
 
@@ -364,7 +364,7 @@ class Estimator:
         """
         names = self.schema.names if attributes is None else attributes
         self.schema.positions(names)
-        associations = estimate_associations(self.schema, self.table, names, confidence, target)
+        associations = estimate_associations(self.schema, self.table, names, confidence)
         pairs = [*combinations(names, 2)]
         test = self.associated(pairs)
         place = {frozenset(pair): k for k, pair in enumerate(pairs)}

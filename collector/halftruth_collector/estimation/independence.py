@@ -150,7 +150,7 @@ class Departures:
     def clear(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Rows and columns of each layer whose shares are significantly above 0."""
         support, shape = self._cells, self._cells.shape
-        whole = self.table.covariance("population").reshape(*shape, *shape)
+        whole = self.table.sampled(0.0).covariance().reshape(*shape, *shape)
         # Σ over the other attribute, on both sides of the covariance.
         variances = np.einsum("ijkipk->ik", whole), np.einsum("ijkpjk->jk", whole)
         margins = support.sum(axis=1), support.sum(axis=0)
@@ -177,7 +177,7 @@ class Departures:
     @cached_property
     def largest(self) -> float:
         """The largest departure in standard errors by the estimated covariance of the table."""
-        around = self._through(self._through(self.table.covariance("population")).T)
+        around = self._through(self._through(self.table.sampled(0.0).covariance()).T)
         variance = np.diag(around).reshape(self.table.support.shape)[self.examined]
         departures = np.abs(self.table.support - self.expected)[self.examined]
         # Without a variance it is not known to be small.

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
-from halftruth_shared.analyses.base import Target
 from halftruth_shared.results import QUANTITIES, Quantity, quantity
 from halftruth_shared.results.estimate import SetKind
 from numpy.typing import ArrayLike, NDArray
@@ -211,9 +210,7 @@ def score_interval(
     return share + (middle - root) / leading, share + (middle + root) / leading
 
 
-def table_intervals(
-    table: Table, confidence: float = 0.95, target: Target = "population"
-) -> tuple[Array, Array]:
+def table_intervals(table: Table, confidence: float = 0.95) -> tuple[Array, Array]:
     """Return the ends of the interval of each share of a table, which are not cut to 0 to 1.
 
     NaN where the reports determine none.
@@ -224,13 +221,13 @@ def table_intervals(
         Unless 0 < confidence < 1.
     """
     check_confidence(confidence)
-    return intervals_at(table, normal_quantile(1 - confidence), target)
+    return intervals_at(table, normal_quantile(1 - confidence))
 
 
-def intervals_at(table: Table, quantile: float, target: Target) -> tuple[Array, Array]:
+def intervals_at(table: Table, quantile: float) -> tuple[Array, Array]:
     """Return the same for a half-width in standard errors."""
-    share, variance = table.support, table.variance(target)
-    design = table.unit_variance(target)
+    share, variance = table.support, table.variance()
+    design = table.unit_variance()
     if design is None or table.reports < 2:
         return share_interval(share, np.sqrt(variance), quantile, logit=table.logit)
     n = table.reports

@@ -343,7 +343,7 @@ def examine_margins(
     """
     axes = range(len(schema.attributes))
     support = table.margins
-    error = np.sqrt(table.margin_variance(query.target))
+    error = np.sqrt(table.margin_variance())
     kept = ~_ruled_out(support, error, query, max_length, table.logit)
     # Everybody has no item; rounding may say otherwise.
     kept[(-1,) * support.ndim] = True
@@ -416,7 +416,7 @@ def examine_levels(
         check_end(level, max_length, examined_subsets, MAX_SUBSETS)
         possible = {}
         for (positions, candidates), table in zip(level.items(), subsets(level), strict=True):
-            support, variance = table.support, table.variance(query.target)
+            support, variance = table.support, table.variance()
             known[positions], error = (support, variance), np.sqrt(variance)
             left = candidates & ~_ruled_out(support, error, query, max_length, table.logit)
             if left.any():

@@ -26,7 +26,6 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 from halftruth_shared import ParameterError
-from halftruth_shared.analyses.base import Target
 from numpy.typing import NDArray
 
 from .bounds import SIGNIFICANT, Array
@@ -76,9 +75,7 @@ class Part:
         return np.asarray(self.kept[:, None] * weights)
 
 
-def fit_linear_table(
-    table: Table, model: Equation, target: Target, kept: NDArray[np.bool_]
-) -> Regression:
+def fit_linear_table(table: Table, model: Equation, kept: NDArray[np.bool_]) -> Regression:
     """Fit a linear equation to the table of the predictors and the outcome.
 
     Parameters
@@ -96,7 +93,7 @@ def fit_linear_table(
     )
     every = np.arange(columns.shape[1])
     part = Part(table, kept.ravel(), every, columns, np.ones((len(every),) * 2, dtype=bool))
-    covariance = table.covariance(target)
+    covariance = table.covariance()
 
     def covariance_of(left: Array, right: Array) -> Array:
         forms = part.forms(left, right)

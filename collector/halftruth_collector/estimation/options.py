@@ -13,7 +13,6 @@ from itertools import combinations
 
 import numpy as np
 from halftruth_shared import Attribute
-from halftruth_shared.analyses.base import Target
 from halftruth_shared.attribute import OPTION
 
 from .association import known_covariance
@@ -26,9 +25,7 @@ def chosen_code(option: Attribute) -> int:
     return option.categories.index(OPTION[-1])
 
 
-def mean_number(
-    estimator: Estimator, options: Sequence[Attribute], target: Target
-) -> tuple[float, float]:
+def mean_number(estimator: Estimator, options: Sequence[Attribute]) -> tuple[float, float]:
     """Estimate the mean number of options chosen, of those who answered.
 
     Parameters
@@ -50,16 +47,16 @@ def mean_number(
         answered = ~option.missing_mask
         chosen = np.arange(len(support)) == chosen_code(option)
         base = float(support @ answered)
-        error = _error_of_sum(estimator, {option.name: answered.astype(float)}, target)
+        error = _error_of_sum(estimator, {option.name: answered.astype(float)})
         enough = base > NEARLY_LINEAR * error
         share = float(support @ chosen) / base if enough or answered.all() else np.nan
         gradients[option.name] = (chosen - share * answered) / base
         mean += share
-    return mean, _error_of_sum(estimator, gradients, target)
+    return mean, _error_of_sum(estimator, gradients)
 
 
 def mean_share(
-    estimator: Estimator, options: Sequence[Attribute], category: str, target: Target
+    estimator: Estimator, options: Sequence[Attribute], category: str
 ) -> tuple[float, float]:
     """Estimate the share of a category that options have in common, as the mean over options.
 
@@ -72,16 +69,16 @@ def mean_share(
         option.name: (np.array(option.categories) == category) / len(options) for option in options
     }
     share = sum(float(estimator.table([name]).support @ g) for name, g in gradients.items())
-    return share, _error_of_sum(estimator, gradients, target)
+    return share, _error_of_sum(estimator, gradients)
 
 
-def _error_of_sum(estimator: Estimator, gradients: Mapping[str, Array], target: Target) -> float:
+def _error_of_sum(estimator: Estimator, gradients: Mapping[str, Array]) -> float:
     """Standard error of a sum of linear forms, one of the table of each attribute."""
     if len(gradients) > 1 and estimator.max_order < 2:
         return np.nan
 
     def covariance(*names: str) -> Array:
-        return known_covariance(estimator.table(names), target)
+        return known_covariance(estimator.table(names))
 
     variance = sum(float(g @ covariance(name) @ g) for name, g in gradients.items())
     for one, other in combinations(gradients, 2):

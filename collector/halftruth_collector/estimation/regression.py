@@ -26,7 +26,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from halftruth_shared import DomainTooLarge
-from halftruth_shared.analyses.base import Target
 from numpy.typing import NDArray
 
 from .bounds import SIGNIFICANT, Array
@@ -133,7 +132,6 @@ class Regression:
 def fit_table(
     table: Table,
     model: Equation,
-    target: Target = "population",
     kept: NDArray[np.bool_] | None = None,
 ) -> Regression:
     """Fit an equation to a reconstructed table.
@@ -143,7 +141,6 @@ def fit_table(
     table : Table
         Of the predictors and then the outcome.
     model : Equation
-    target : {"population", "respondents"}
     kept : ndarray of bool, optional
         The cells of the table that the equation is about, all by default.
 
@@ -155,7 +152,7 @@ def fit_table(
     coefficients = len(model.predictors.terms)
     if table.reports < 2:
         return without_numbers(coefficients, "one report shows no error")
-    covariance = table.covariance(target)
+    covariance = table.covariance()
     if not np.isfinite(covariance).all():
         reason = "the reports do not determine the errors of these answers together"
         return without_numbers(coefficients, reason)

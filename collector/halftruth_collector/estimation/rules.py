@@ -13,7 +13,7 @@ from itertools import compress, product
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Schema
-from halftruth_shared.analyses.base import Items, Target
+from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.results import QUANTITIES, Estimates, Key
 from halftruth_shared.results.long_table import Rows
@@ -241,16 +241,15 @@ class RuleMargins:
     support: Array
     variance: Array
     table: Callable[[], Table]
-    target: Target
 
     @classmethod
-    def of(cls, positions: tuple[int, ...], table: Table, target: Target) -> "RuleMargins":
+    def of(cls, positions: tuple[int, ...], table: Table) -> "RuleMargins":
         """Take the margins of a table."""
-        return cls(positions, table.margins, table.margin_variance(target), lambda: table, target)
+        return cls(positions, table.margins, table.margin_variance(), lambda: table)
 
     @classmethod
     def of_tables(
-        cls, positions: tuple[int, ...], examined: Examined, tables: Tables, target: Target
+        cls, positions: tuple[int, ...], examined: Examined, tables: Tables
     ) -> "RuleMargins":
         """Take the margins of a table from the tables of fewer attributes, examined before it."""
         sizes = [tables.schema.shape[j] for j in positions]
@@ -260,9 +259,7 @@ class RuleMargins:
             if known is not None:
                 place = tuple(slice(-1) if within else -1 for within in inside)
                 support[place], variance[place] = known
-        return cls(
-            positions, support, variance, cache(lambda: tables.with_margins(positions)[1]), target
-        )
+        return cls(positions, support, variance, cache(lambda: tables.with_margins(positions)[1]))
 
     def supports(self, codes: Codes, in_antecedent: Sides) -> RuleSupports:
         """Estimates of rules whose attributes are among those at the positions.
@@ -298,7 +295,7 @@ class RuleMargins:
         return significantly_positive(self.support[both], np.sqrt(self.variance[both]), quantile)
 
     def _covariance(self, first: Codes, second: Codes) -> Array:
-        return self.table().margin_covariance(first, second, self.target)
+        return self.table().margin_covariance(first, second)
 
     def _places(self, codes: Codes, in_antecedent: Sides) -> tuple[Codes, Codes, Codes]:
         """Places of X and Y together, of X, and of Y in the margins."""
@@ -342,9 +339,9 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
     every: list[RuleMargins] = []
     for positions, itemset_codes in _groups(itemsets, tables.at_once):
         if tables.at_once:
-            margins = RuleMargins.of(positions, tables.whole, query.target)
+            margins = RuleMargins.of(positions, tables.whole)
         else:
-            margins = RuleMargins.of_tables(positions, examined, tables, query.target)
+            margins = RuleMargins.of_tables(positions, examined, tables)
         codes, sides = _splits(itemset_codes)
         both, left, right = margins.only_supports(codes, sides)
         reached = (left > 0) & (both >= query.min_confidence * left)

@@ -12,7 +12,7 @@ from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array, Places
 
 from .counts import Counts
-from .variances import UnitVariance, check_target, error_parts
+from .variances import UnitVariance, error_parts
 
 #: Largest table whose covariance matrix is ever built.
 COVARIANCE_CELLS = 2_048
@@ -67,10 +67,24 @@ class Table(ABC):
 
     def sampled(self, fraction: float) -> "Table":
         """Return the same table with the errors of a population of which a share was asked."""
+        if fraction == self.fraction:
+            return self
+        _ = self._covariances  # which both have in common
         table = copy(self)
         table.fraction = fraction
-        table.__dict__.pop("_covariances", None)
+        for name in ("_known_covariance", "alone"):
+            table.__dict__.pop(name, None)
         return table
+
+    @cached_property
+    def alone(self) -> "Table":
+        """The same table with the errors for exactly these respondents: by perturbation alone."""
+        return self.sampled(1.0)
+
+    @property
+    def is_sample(self) -> bool:
+        """True if estimates are of more people than the respondents."""
+        return self.fraction < 1
 
     @property
     def condition_number(self) -> float | None:
@@ -130,37 +144,32 @@ class Table(ABC):
             covariance += each.reports * (added.T * each.chances) @ added
         return covariance * (self.reports / (self.reports - 1))
 
-    def variance(self, target: Target = "population") -> Array:
+    def variance(self) -> Array:
         """Return the variance of each support (Guo Result 1, diagonal of eq. 5.16).
 
         NaN where the reports do not identify one.
-
-        Parameters
-        ----------
-        target : {"population", "respondents"}
-            Whom `fraction` is of, or exactly the respondents.
         """
-        return self._mixed(self._variance, target)
+        return self._mixed(self._variance)
 
-    def standard_error(self, target: Target = "population") -> Array:
+    def standard_error(self) -> Array:
         """Return the standard error of each support, NaN where the reports do not identify one."""
-        return np.sqrt(self.variance(target))
+        return np.sqrt(self.variance())
 
-    def error_parts(self, target: Target = "population") -> tuple[Array, Array]:
+    def error_parts(self) -> tuple[Array, Array]:
         """Return the errors by the perturbation and by sampling: see `variances.error_parts`."""
-        return error_parts(self.variance(target), self.variance("respondents"))
+        return error_parts(self.variance(), self.alone.variance())
 
-    def unit_variance(self, target: Target = "population") -> UnitVariance | None:
+    def unit_variance(self) -> UnitVariance | None:
         """Return N times the variance as a function of a share, for the design of these reports.
 
         None where it is not known, or where supports never leave 0 to 1.
         """
         large, alone = self._unit_variance("population"), self._unit_variance("respondents")
-        if large is None or alone is None or target == "respondents":
-            return alone
-        return large.mixed(alone, self.fraction) if self.fraction else large
+        if large is None or alone is None:
+            return None
+        return large.mixed(alone, self.fraction)
 
-    def covariance(self, target: Target = "population") -> Array:
+    def covariance(self) -> Array:
         """Return the covariance of the supports, shape (cells, cells), cells in row-major order.
 
         It is computed once, and read-only; NaN for fewer than two reports.
@@ -173,30 +182,34 @@ class Table(ABC):
         cells = self.support.size
         check_cells("covariance", cells)
         if self.reports < 2:
-            check_target(target)
             return np.full((cells, cells), np.nan)
-        if target not in self._covariances:
-            covariance = self._mixed(self._covariance, target)
-            covariance.flags.writeable = False
-            self._covariances[target] = covariance
-        return self._covariances[target]
+        return self._known_covariance
+
+    @cached_property
+    def _known_covariance(self) -> Array:
+        covariance = self._mixed(self._kept_covariance)
+        covariance.flags.writeable = False
+        return covariance
 
     @cached_property
     def _covariances(self) -> dict[Target, Array]:
         return {}
+
+    def _kept_covariance(self, target: Target) -> Array:
+        if target not in self._covariances:
+            self._covariances[target] = self._covariance(target)
+        return self._covariances[target]
 
     @cached_property
     def margins(self) -> Array:
         """Support of the cells of all margins, shape (d_1 + 1, …, d_k + 1)."""
         return with_sums(self.support)
 
-    def margin_variance(self, target: Target = "population") -> Array:
+    def margin_variance(self) -> Array:
         """Return the variance of each of `margins`; NaN where not identified."""
-        return self._mixed(self._margin_variance, target)
+        return self._mixed(self._margin_variance)
 
-    def margin_covariance(
-        self, first: Places, second: Places, target: Target = "population"
-    ) -> Array:
+    def margin_covariance(self, first: Places, second: Places) -> Array:
         """Return covariances of pairs of cells of margins.
 
         Parameters
@@ -208,17 +221,16 @@ class Table(ABC):
         -------
         ndarray, shape (R,)
         """
-        return self._mixed(partial(self._margin_covariance, first, second), target)
+        return self._mixed(partial(self._margin_covariance, first, second))
 
-    def _mixed(self, of: Callable[[Target], Array], target: Target) -> Array:
+    def _mixed(self, of: Callable[[Target], Array]) -> Array:
         """Return a variance for the population that the respondents are `fraction` of.
 
         Where few reports make the variance for these respondents negative, that for a large
         population stands for it, which is too large.
         """
-        check_target(target)
-        if target == "respondents" or not self.fraction:
-            return of(target)
+        if self.fraction in (0.0, 1.0):
+            return of("respondents" if self.fraction else "population")
         large, alone = of("population"), of("respondents")
         return (1 - self.fraction) * large + self.fraction * np.where(np.isnan(alone), large, alone)
 
@@ -240,7 +252,7 @@ class Table(ABC):
         return np.maximum(variance, 0.0).reshape(self.margins.shape)
 
     def _margin_covariance(self, first: Places, second: Places, target: Target) -> Array:
-        whole = self.covariance(target)
+        whole = self._kept_covariance(target)
         covariances = np.empty(len(first))
         for start in range(0, len(first), _ROWS):
             rows = slice(start, start + _ROWS)

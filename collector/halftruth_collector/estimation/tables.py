@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
-from halftruth_shared.analyses.base import Answers, Group, Interval, Target
+from halftruth_shared.analyses.base import Answers, Group, Interval
 from halftruth_shared.results.wording import half_width, items, percent
 
 from .bounds import NEARLY_LINEAR, TOO_SMALL, Array, check_confidence, normal_quantile
@@ -118,8 +118,8 @@ class Tables:
         """Share of everybody of each of its cells, with its interval for these respondents."""
         table = self.table(attributes, answering)
         if isinstance(table, DomainTable):
-            return table.cells, *table.cells_interval(quantile, "respondents")
-        return table.support, *intervals_at(table, quantile, "respondents")
+            return table.cells, *table.sampled(1.0).cells_interval(quantile)
+        return table.support, *intervals_at(table.alone, quantile)
 
     def subsets(self, positions: Iterable[tuple[int, ...]]) -> Iterator[Table]:
         """The tables of the attributes at some positions, one after the other."""
@@ -161,7 +161,7 @@ class Tables:
             self.restriction.check_cells(attributes)
         self.reconstruction.check([*attributes, *self._where])
 
-    def group(self, confidence: float, target: Target) -> Group | None:
+    def group(self, confidence: float) -> Group | None:
         """Size of the group that gives the answers of `where`; None where that is everybody."""
         domain = self._domain
         if domain is None:
@@ -169,17 +169,17 @@ class Tables:
         check_confidence(confidence)
         quantile, reports = normal_quantile(1 - confidence), self.counts.reports
 
-        def interval(aim: Target, times: int) -> Interval | None:
-            ends = np.array(domain.cells_interval(quantile, aim))
+        def interval(table: DomainTable, times: int) -> Interval | None:
+            ends = np.array(table.cells_interval(quantile))
             lower, upper = (np.clip(ends, SHARE.lower, SHARE.upper) * times).tolist()
             return None if math.isnan(lower) else (lower, upper)
 
         return Group(
             items=_one_or_several(self.restriction.where),
             share=domain.base,
-            interval=interval(target, 1),
+            interval=interval(domain, 1),
             people=domain.base * reports,
-            people_interval=interval("respondents", reports),
+            people_interval=interval(domain.sampled(1.0), reports),
         )
 
     def names(self, positions: Iterable[int]) -> list[str]:
@@ -217,17 +217,18 @@ class Tables:
         table = self.reconstruction.table(self.counts, names)
         return table.sampled(self.fraction) if self.fraction else table
 
-    def _design(self, attributes: Sequence[str], target: Target) -> UnitVariance:
+    def _design(self, attributes: Sequence[str], fraction: float) -> UnitVariance:
         """N times the variance of the table of everybody as a function of a share."""
-        alone = self.reconstruction.unit_variance(attributes, "respondents")
-        if target == "respondents":
-            return alone
-        large = self.reconstruction.unit_variance(attributes, target)
-        return large.mixed(alone, self.fraction) if self.fraction else large
+        unit = partial(self.reconstruction.unit_variance, attributes)
+        return unit("population").mixed(unit("respondents"), fraction)
+
+    def _error_of_base(self, table: DomainTable) -> float:
+        """Standard error of a domain's share, also where these respondents are all of it."""
+        return (table if table.is_sample else table.sampled(0.0)).base_error()
 
     def _clear(self, table: DomainTable) -> DomainTable:
         """Refuse a table that hardly anybody answered all of."""
-        if not table.base > NEARLY_LINEAR * table.base_error("population"):
+        if not table.base > NEARLY_LINEAR * self._error_of_base(table):
             raise EstimateError(
                 f"missing: those who answered {', '.join(table.joint.attributes)} are"
                 f" {percent(table.base, 1)} of everybody, {TOO_SMALL}; expected keep, or more"
@@ -251,7 +252,7 @@ class Tables:
 
     def _check_domain(self) -> None:
         domain = self._domain
-        share, error = (domain.base, domain.base_error("population")) if domain else (1.0, 0.0)
+        share, error = (domain.base, self._error_of_base(domain)) if domain else (1.0, 0.0)
         if not share > NEARLY_LINEAR * error:
             known = "" if math.isnan(error) else f" {half_width(normal_quantile(0.05) * error)}"
             raise EstimateError(

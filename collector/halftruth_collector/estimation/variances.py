@@ -104,6 +104,8 @@ class UnitVariance(NamedTuple):
 
     def mixed(self, other: "UnitVariance", weight: float) -> "UnitVariance":
         """Return the weighted mean of two variances of the same cells."""
+        if weight in (0.0, 1.0):
+            return other if weight else self
         columns = zip(self, other, strict=True)
         return UnitVariance(*((1 - weight) * one + weight * two for one, two in columns))
 

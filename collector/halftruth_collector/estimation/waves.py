@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 from halftruth_shared import Attribute
-from halftruth_shared.analyses.base import Target
 from halftruth_shared.results import QUANTITIES, Quantity
 
 from .answers import answer_codes, answered
@@ -46,8 +45,6 @@ class Levels:
         Parts of the standard error; NaN where unknown.
     tables : tuple of Table
         Of each wave, where these are all of its shares; of none otherwise.
-    target : Target
-        Whose shares they are.
     """
 
     value: Array
@@ -57,7 +54,6 @@ class Levels:
     perturbation: Array
     sampling: Array
     tables: tuple[Table, ...] = field(default=(), kw_only=True)
-    target: Target = field(default="population", kw_only=True)
 
     @classmethod
     def stacked(cls, waves: Sequence["Levels"]) -> "Levels":
@@ -65,7 +61,7 @@ class Levels:
         names = ("value", "standard_error", "lower", "upper", "perturbation", "sampling")
         columns = (np.stack([getattr(one, name) for one in waves]) for name in names)
         tables = tuple(table for one in waves for table in one.tables)
-        return cls(*columns, tables=tables, target=waves[0].target)
+        return cls(*columns, tables=tables)
 
 
 class Rows(NamedTuple):
@@ -96,7 +92,6 @@ def levels_of(
     reference: str | None = None,
     scores: Mapping[str, str] | None = None,
     confidence: float = 0.95,
-    target: Target = "population",
 ) -> dict[Rows, Levels]:
     """Levels of one question in one wave.
 
@@ -119,13 +114,11 @@ def levels_of(
     attribute = estimator.schema.attributes[estimator.schema.position(name)]
     scale = _scale(attribute, scores or {})
     if groups is None or reference is None:
-        return dict(_of_everybody(estimator, attribute, scale, confidence, target))
+        return dict(_of_everybody(estimator, attribute, scale, confidence))
     grouping = estimator.schema.attributes[estimator.schema.position(groups, "groups")]
     place = grouping.categories.index(reference)
     table = estimator.table([groups, name])
-    return dict(
-        _differences(estimator, table, attribute, grouping, place, scale, confidence, target)
-    )
+    return dict(_differences(estimator, table, attribute, grouping, place, scale, confidence))
 
 
 def _scale(attribute: Attribute, scores: Mapping[str, str]) -> Scale | None:
@@ -142,19 +135,18 @@ def _of_everybody(
     attribute: Attribute,
     scale: Scale | None,
     confidence: float,
-    target: Target,
 ) -> Iterator[tuple[Rows, Levels]]:
     table = estimator.table([attribute.name])
-    error = np.sqrt(table.variance(target))
-    ends = table_intervals(table, confidence, target)
+    error = np.sqrt(table.variance())
+    ends = table_intervals(table, confidence)
     answers = attribute.categories
     rows = Rows(attribute.name, answers, (None,) * len(answers), SHARE)
     # Of a model's shares the error behind the interval is that of the test, too (Wald).
     tables = () if table.logit else (table,)
-    parts = table.error_parts(target)
-    yield rows, Levels(table.support, error, *ends, *parts, tables=tables, target=target)
+    parts = table.error_parts()
+    yield rows, Levels(table.support, error, *ends, *parts, tables=tables)
     if scale is not None:
-        covariance = known_covariance(table, target)
+        covariance = known_covariance(table)
         cells = answered(estimator.schema, table.support, covariance, [attribute.name])
         [within] = distributions(cells[0][None], cells[1])
         mean = within.mean(scale.values, normal_quantile(1 - confidence))
@@ -170,13 +162,12 @@ def _differences(
     reference: int,
     scale: Scale | None,
     confidence: float,
-    target: Target,
 ) -> Iterator[tuple[Rows, Levels]]:
     names, every = grouping.categories, range(len(grouping.categories))
     compared = [g for g in every if g != reference]
     groups = tuple(names[g] for g in compared)
     for code, answer in enumerate(attribute.categories):
-        of_answer = Groups.of_table(table, names, every, code, target)
+        of_answer = Groups.of_table(table, names, every, code)
         each = compare_groups(of_answer, reference, confidence=confidence)
         levels = _without_parts(each.value, each.standard_error, each.lower, each.upper)
         yield (
@@ -186,7 +177,7 @@ def _differences(
     # Groups that are no answer have no mean.
     kept = answer_codes(grouping)
     if scale is not None and reference in kept:
-        covariance, pair = known_covariance(table, target), [grouping.name, attribute.name]
+        covariance, pair = known_covariance(table), [grouping.name, attribute.name]
         support, covariance = answered(estimator.schema, table.support, covariance, pair)
         at = kept.index(reference)
         chosen = [place for place in range(len(kept)) if place != at]
@@ -264,7 +255,7 @@ def _errors_if_equal(levels: Levels, weights: Array) -> Array:
     shares /= shares.sum()
     forms = np.eye(len(shares))
     variance = np.stack([np.diag(table.null_covariance(shares, forms)) for table in tables])
-    if levels.target == "respondents":
+    if not tables[0].is_sample:
         variance -= shares * (1 - shares) / (reports - 1)[:, None]
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 

@@ -318,7 +318,7 @@ def test_errors_of_differences_are_those_of_the_delta_method(kind):
 
     support = table.support.ravel()
     slopes = approx_fprime(support, statistic, 1e-7)
-    error = np.sqrt(slopes @ table.covariance("population") @ slopes)
+    error = np.sqrt(slopes @ table.covariance() @ slopes)
     assert difference.value == pytest.approx(statistic(support))
     assert difference.standard_error == pytest.approx(error, rel=1e-4)
     ends = np.array(difference.interval)

@@ -17,11 +17,11 @@ def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, an
     assert answer["query"]["attributes"] == ["drinks", "smoker"]
     keys, estimates = {key["name"]: key["values"] for key in answer["keys"]}, answer["estimates"]
     assert (keys["drinks"][1], keys["smoker"][1]) == ("never", "yes")
-    lower, upper = table_intervals(table, 0.95, "respondents")
-    perturbation, sampling = table.error_parts("respondents")
+    lower, upper = table_intervals(table.alone, 0.95)
+    perturbation, sampling = table.alone.error_parts()
     for name, expected in (
         ("value", table.support),
-        ("standard_error", np.sqrt(table.variance("respondents"))),
+        ("standard_error", np.sqrt(table.alone.variance())),
         ("perturbation_error", perturbation),
         ("sampling_error", sampling),
         ("lower", lower),
@@ -30,7 +30,7 @@ def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, an
         assert estimates[name] == pytest.approx(expected.ravel().tolist()), name
     reliability = [RELIABILITIES[grade] for grade in grades(margin(lower, upper)).ravel()]
     assert estimates["reliability"] == reliability
-    assert np.array(answer["covariance"]) == pytest.approx(table.covariance("respondents"))
+    assert np.array(answer["covariance"]) == pytest.approx(table.alone.covariance())
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_shared.mechanisms import MECHANISMS
 from scipy.stats import chi2, norm
+from sources import aim, aimed
 
 from .definitions import KINDS, TARGETS
 
@@ -110,7 +111,7 @@ def simulate(make_survey, oracle):
         for estimator in estimators(survey, tables):
             for names, found in rows.items():
                 table = estimator.table(list(names))
-                found.append((table.support.ravel(), table.variance(target).ravel()))
+                found.append((table.support.ravel(), aim(table, target).variance().ravel()))
         return [
             Simulation(margin(truth, names), *map(np.array, zip(*found, strict=True)))
             for names, found in rows.items()
@@ -135,7 +136,7 @@ def test_intervals_cover_as_often_as_they_say(survey, target):
                 table = estimator.table(list(names))
                 true = margin(truth, names)
                 for confidence in expected:
-                    lower, upper = table_intervals(table, confidence, target)
+                    lower, upper = table_intervals(aim(table, target), confidence)
                     hits = (lower.ravel() <= true) & (true <= upper.ravel())
                     covered[length, confidence].append(hits)
     for (length, confidence), hits in covered.items():
@@ -175,7 +176,7 @@ def test_the_covariance_is_as_predicted(survey, oracle, target):
         table = estimator.table(["a", "b", "c"])
         supports.append(directions @ table.support.ravel())
         if k < 200:
-            predicted.append(np.diag(directions @ table.covariance(target) @ directions.T))
+            predicted.append(np.diag(directions @ aim(table, target).covariance() @ directions.T))
     spread = np.std(supports, axis=0, ddof=1)
     np.testing.assert_allclose(np.sqrt(np.mean(predicted, axis=0)), spread, rtol=0.05)
 
@@ -201,7 +202,7 @@ def test_an_itemset_at_the_threshold_is_rarely_lost_to_its_subsets(make_survey, 
         )
     lost = 0
     for estimator in estimators(survey, tables):
-        mined = estimator.itemsets(threshold, max_length=3, target=target)
+        mined = aimed(estimator, target).itemsets(threshold, max_length=3)
         support = estimator.table(["a", "b", "c"]).support[1, 2, 1]
         there = (mined.codes == (1, 2, 1)).all(axis=1).any()
         lost += bool(support >= threshold and not there)

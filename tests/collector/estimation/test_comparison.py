@@ -94,7 +94,7 @@ def test_where_nothing_is_perturbed_intervals_and_tests_are_the_textbooks():
 
 def test_of_exactly_these_respondents_who_answered_directly_nothing_is_uncertain():
     cells = np.array([[40, 25], [61, 20]])
-    exact = replace(unperturbed(cells), target="respondents", covariance=np.zeros((4, 4)))
+    exact = replace(unperturbed(cells), is_sample=False, covariance=np.zeros((4, 4)))
     found = compare_groups(exact, 0)
     assert found.lower == pytest.approx(found.upper)
     assert np.isnan(found.p_value).all()

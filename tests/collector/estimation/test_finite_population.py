@@ -10,6 +10,7 @@ from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
+from sources import aim
 
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("armed", "old")])
 SURVEY = Survey("s", "S", SCHEMA, RandomizedResponse({"armed": "3/4", "old": "4/5"}))
@@ -52,7 +53,7 @@ def test_it_lies_between_that_of_a_large_population_and_of_these_respondents():
     def error(people):
         return Estimator(SURVEY, counts, population=people).table(["armed"]).standard_error()[1]
 
-    assert error(1000) == pytest.approx(large.standard_error("respondents")[1])
+    assert error(1000) == pytest.approx(large.alone.standard_error()[1])
     assert error(10**9) == pytest.approx(large.standard_error()[1])
     # Warner's estimate 0.1 of 1 000 of 4 000 people: 3/4 of 0.1 · 0.9, and all of 3/16 · 4.
     assert error(4000) ** 2 == pytest.approx((0.75 * 0.09 + 0.75) / 999)
@@ -63,7 +64,9 @@ def test_shares_within_a_group_have_it_too():
     cells = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     counts = Counts.from_cells(SURVEY, cells, rng.multinomial(8000, [0.3, 0.3, 0.2, 0.2]))
     variances = [
-        Estimator(SURVEY, counts, where, population=people).table(["armed"]).variance(target)[1]
+        aim(
+            Estimator(SURVEY, counts, where, population=people).table(["armed"]), target
+        ).variance()[1]
         for where in ({"old": "yes"}, {"old": ["no", "yes"]})
         for people, target in ((16_000, "population"), (None, "population"), (None, "respondents"))
     ]

@@ -17,7 +17,7 @@ from halftruth_shared import (
 )
 from halftruth_shared.mechanisms import SplitQuestionnaire, ViewClass
 from mined import rules_of
-from sources import estimator_of
+from sources import aim, aimed, estimator_of
 
 from .definitions import TARGETS, differences
 
@@ -66,12 +66,14 @@ def test_a_table_is_the_slice_of_the_larger_one_with_the_error_of_its_base(
     table = group.table(names)
     assert table.attributes == tuple(names)
     np.testing.assert_allclose(table.support.ravel(), within(whole, where), atol=1e-9)
-    np.testing.assert_allclose(table.covariance(target), expected, atol=1e-8 * expected.max())
-    np.testing.assert_allclose(table.variance(target).ravel(), np.diag(expected), rtol=1e-6)
+    np.testing.assert_allclose(
+        aim(table, target).covariance(), expected, atol=1e-8 * expected.max()
+    )
+    np.testing.assert_allclose(aim(table, target).variance().ravel(), np.diag(expected), rtol=1e-6)
 
     inside = inside_of(where)
     share, sd = inside.ravel() @ whole, np.sqrt(inside.ravel() @ covariance @ inside.ravel())
-    described = group.group(0.95, target)
+    described = aimed(group, target).group(0.95)
     single = {name: said[0] if len(said) == 1 else said for name, said in where.items()}
     assert described.items == {
         n: where[n] if isinstance(where[n], str) else single[n] for n in where
@@ -82,7 +84,7 @@ def test_a_table_is_the_slice_of_the_larger_one_with_the_error_of_its_base(
         # One cell of a table has a score interval, a sum of several a normal one.
         everybody = Estimator(survey, Counts.from_reports(survey, found)).table(list(where))
         cell = np.unravel_index(np.argmin(abs(everybody.support - share)), everybody.support.shape)
-        interval = [end[cell] for end in table_intervals(everybody, 0.95, target)]
+        interval = [end[cell] for end in table_intervals(aim(everybody, target), 0.95)]
     assert described.interval == pytest.approx(interval)
     assert described.people == pytest.approx(30_000 * share)
     assert table.reports == round(30_000 * share)
@@ -93,8 +95,8 @@ def test_a_rule_in_a_group_is_the_rule_that_has_the_group_among_its_conditions(r
     survey, found = reports
     everybody = Estimator(survey, Counts.from_reports(survey, found))
     group = everybody.where({"b": "c2"})
-    inside = group.rule({"a": "c1"}, {"c": "c0"}, target=target).rows[0]
-    outside = everybody.rule({"a": "c1", "b": "c2"}, {"c": "c0"}, target=target).rows[0]
+    inside = aimed(group, target).rule({"a": "c1"}, {"c": "c0"}).rows[0]
+    outside = aimed(everybody, target).rule({"a": "c1", "b": "c2"}, {"c": "c0"}).rows[0]
     assert inside.value == pytest.approx(outside.value)
     assert inside.standard_error == pytest.approx(outside.standard_error)
 
@@ -130,8 +132,8 @@ def test_of_answers_that_are_sent_as_they_are_a_group_is_those_people_alone(publ
     table = group.table(["a"])
     np.testing.assert_allclose(table.support, p)
     np.testing.assert_allclose(table.variance(), p * (1 - p) / len(members) * 600 / 599)
-    np.testing.assert_allclose(table.variance("respondents"), 0, atol=1e-18)
-    described = group.group(target="respondents")
+    np.testing.assert_allclose(table.alone.variance(), 0, atol=1e-18)
+    described = aimed(group, "respondents").group()
     assert described.people == pytest.approx(len(members))
     assert described.people_interval == pytest.approx((len(members), len(members)))
 
@@ -143,11 +145,11 @@ def test_where_everybody_is_in_the_group_nothing_changes(public_survey):
     everybody = Estimator(survey, Counts.from_reports(survey, records))
     group = everybody.where({"c": "c1"})
     for target in TARGETS:
-        expected, found = (e.table(["b"]).variance(target) for e in (everybody, group))
+        expected, found = (aim(e.table(["b"]), target).variance() for e in (everybody, group))
         np.testing.assert_allclose(found, expected, atol=1e-18)
     # Wilson's interval of 600 of 600, of a population; of the respondents it is known.
     assert group.group().interval == pytest.approx((600 / (600 + 1.959964**2), 1.0))
-    assert group.group(target="respondents").interval == (1.0, 1.0)
+    assert aimed(group, "respondents").group().interval == (1.0, 1.0)
 
 
 SIZES = (2, 3, 2, 2)
@@ -189,7 +191,7 @@ def test_intervals_of_shares_in_a_group_cover_as_often_as_they_say(mechanism, ta
     for rows in reports.reshape(surveys, people, -1):
         everybody = Estimator(survey, Counts.from_reports(survey, rows))
         for where, name in ASKED:
-            lower, upper = table_intervals(everybody.where(where).table([name]), 0.95, target)
+            lower, upper = table_intervals(aim(everybody.where(where).table([name]), target), 0.95)
             truth = of_group(shares, where, name)
             hits.append((lower <= truth) & (truth <= upper))
     assert 0.93 <= np.concatenate(hits).mean() <= 0.97

@@ -13,7 +13,7 @@ from halftruth_shared import Attribute, DomainTooLarge, Schema, Survey
 from halftruth_shared import RandomizedResponse as Response
 from halftruth_shared.results.wording import half_width, percent
 from scipy.stats import norm
-from sources import estimator_of
+from sources import aimed, estimator_of
 
 from .definitions import TARGETS
 from .mining import as_itemset, brute_force
@@ -35,7 +35,7 @@ def check(known, monkeypatch):
     """Compare mining with brute force, as small domains are mined and as large ones are."""
 
     def against_brute_force(survey, reports, min_support, **asked):
-        target, confidence = asked.get("target", "population"), asked.get("confidence", 0.95)
+        target, confidence = asked.pop("target", "population"), asked.get("confidence", 0.95)
         asked = {"max_length": len(survey.schema.shape)} | asked
         longest = asked["max_length"]
         bounds = known(survey, tuple(map(tuple, reports.tolist())), target)
@@ -43,7 +43,7 @@ def check(known, monkeypatch):
         expected = brute_force(bounds, candidates, min_support, longest, confidence)
         for cells in (2**17, 0):
             monkeypatch.setattr(AT_ONCE, cells)
-            mined = estimator_of(survey, reports).itemsets(min_support, **asked)
+            mined = aimed(estimator_of(survey, reports), target).itemsets(min_support, **asked)
             assert mined.candidates == candidates
             assert_mined(mined, *expected)
         return mined
@@ -156,7 +156,7 @@ def test_nothing_is_ruled_out_by_the_itemset_without_items(make_survey, check):
 def test_a_support_exactly_at_the_threshold_is_reached(public_survey):
     survey = public_survey((2, 2))
     counts = Counts.from_cells(survey, [[0, 0], [1, 1]], [1, 3])
-    mined = Estimator(survey, counts).itemsets(0.25, max_length=1, target="respondents")
+    mined = aimed(Estimator(survey, counts), "respondents").itemsets(0.25, max_length=1)
     assert sorted(mined.support.tolist()) == [0.25, 0.25, 0.75, 0.75]
     assert mined.frequent.all()
 

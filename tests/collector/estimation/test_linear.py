@@ -71,13 +71,13 @@ def fitted(survey, counts, pairs=True, **asked):
     where = asked.get("where")
     scores = {"d": "0,1,3,10"}
     query = RegressionQuery(**{"outcome": "d", "model": "linear", "scores": scores} | asked)
-    estimator = Estimator(survey, counts, where)
+    estimator = Estimator(survey, counts, where, target=query.target)
     model = equation(estimator.schema, query)
     if pairs:
         return fit_linear_pairs(estimator.tables, model)
     table = estimator.table(model.names)
     kept = np.ones(table.support.shape, dtype=bool)
-    return fit_linear_table(table, model, query.target, kept)
+    return fit_linear_table(table, model, kept)
 
 
 @pytest.mark.parametrize("pairs", [True, False])

@@ -9,6 +9,7 @@ from halftruth_collector.estimation.gradients import Jet
 from halftruth_collector.estimation.measures import MEASURES, OF_MANY, ORDERED, Cells
 from halftruth_shared import DomainTooLarge, GammaDiagonal, RandomizedResponse
 from scipy.stats import chi2_contingency
+from sources import aim, aimed
 
 from . import definitions
 from .definitions import (
@@ -46,7 +47,7 @@ def ends_of(interval):
 
 def assert_formulas(measures, formulas, table, target="population", factors=None):
     """Every measure is its formula of the table, its error that of first or second order."""
-    expected, covariance = formulas(table.support), table.covariance(target)
+    expected, covariance = formulas(table.support), aim(table, target).covariance()
     ratios = set() if factors is None else set(factors(table.support))
     assert set(measures) == set(expected)
     for name, measure in measures.items():
@@ -115,7 +116,7 @@ def test_every_measure_is_its_formula(shape, formulas, factors, target):
         shares = np.random.default_rng(seed).dirichlet(np.full(math.prod(shape), 9.0))
         estimator = estimator_of(survey_of(*shape), shares.reshape(shape))
         names = "abc"[: len(shape)]
-        measures = by_name(estimator.measures(list(names), target=target))
+        measures = by_name(aimed(estimator, target).measures(list(names)))
         assert_formulas(measures, formulas, estimator.table(list(names)), target, factors)
 
 
@@ -149,7 +150,7 @@ def test_statistics_of_a_nearly_unperturbed_survey_are_those_of_the_plain_table(
     shares = np.array([[0.2, 0.1, 0.15], [0.1, 0.25, 0.2]])
     # Of exactly these respondents, so that nothing is left to chance.
     estimator = estimator_of(survey, shares)
-    measures = by_name(estimator.measures(["a", "b"], target="respondents"))
+    measures = by_name(aimed(estimator, "respondents").measures(["a", "b"]))
     plain = chi2_contingency(shares * N, correction=False)
     g = chi2_contingency(shares * N, correction=False, lambda_="log-likelihood")
     assert measures["chi_squared"].value == pytest.approx(plain.statistic, rel=1e-6)
@@ -173,7 +174,7 @@ def test_associations_are_the_concentration_of_every_ordered_pair():
         value, *_ = from_zero(
             lambda t: of_categories(t)["concentration"],
             table.support,
-            table.covariance("population"),
+            table.covariance(),
         )
         assert estimate.value == pytest.approx(value)
 

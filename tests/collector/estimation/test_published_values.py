@@ -68,7 +68,7 @@ def test_the_printed_estimate_lies_where_the_published_shares_of_the_items_allow
     # Chi-square of the estimate around the true table, three degrees of freedom: below 16.3 in
     # all but one of 1 000 releases. Respondents are fixed here, so only randomization counts.
     deviation = (tables[1].support - shares).ravel()[1:]
-    covariance = tables[1].covariance("respondents")[1:, 1:]
+    covariance = tables[1].alone.covariance()[1:, 1:]
     assert deviation @ np.linalg.solve(covariance, deviation) < 16.3
 
 
@@ -87,7 +87,7 @@ def test_two_categories_give_warners_variance(keep, yes):
     assert table.variance()[1] == pytest.approx(variance)
     # What randomization alone adds does not depend on the share.
     randomization = p * (1 - p) / (2 * p - 1) ** 2 / (reports - 1)
-    assert table.variance("respondents")[1] == pytest.approx(randomization)
+    assert table.alone.variance()[1] == pytest.approx(randomization)
 
 
 @pytest.fixture(scope="module")

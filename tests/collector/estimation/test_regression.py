@@ -48,7 +48,7 @@ def model_of(survey, **asked):
 
 def fit(survey, counts, target="population", **asked):
     model = model_of(survey, **asked)
-    return fit_table(Estimator(survey, counts).table(model.names), model, target)
+    return fit_table(Estimator(survey, counts, target=target).table(model.names), model)
 
 
 def design():
@@ -77,7 +77,7 @@ def counted(survey, shares, count, seed):
 def exactly(shares, covariance=None, reports=1_000_000):
     """A table of known shares."""
     whole = np.zeros((shares.size,) * 2) if covariance is None else covariance
-    return SimpleNamespace(support=shares, reports=reports, covariance=lambda _: whole)
+    return SimpleNamespace(support=shares, reports=reports, covariance=lambda: whole)
 
 
 def records_and_predictors(seed=3, count=700):

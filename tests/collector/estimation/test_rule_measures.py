@@ -9,7 +9,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.measures import ALIASES, MEASURE_NAMES
 from halftruth_shared import EstimateError, RandomizedResponse
 from mined import Rule, rules_of
-from sources import estimator_of
+from sources import aimed, estimator_of
 
 from .definitions import (
     FROM_ZERO,
@@ -226,7 +226,7 @@ def test_every_measure_of_every_rule_is_its_formula(
     sides = [known[key(rule)] for rule in rules]
     expected = by_hand(*tables_of(survey, reports, oracle, sides, target), len(reports))
     estimator = estimator_of(survey, reports)
-    alone = [one_rule(estimator, rule.antecedent, rule.consequent, target=target) for rule in rules]
+    alone = [one_rule(aimed(estimator, target), rule.antecedent, rule.consequent) for rule in rules]
     assert_measures(alone, expected, len(reports))
     # Those of a list have wider intervals, and nothing else is different.
     for rule, one in zip(rules, alone, strict=True):
@@ -260,13 +260,13 @@ def test_one_rule_is_evaluated_whatever_its_support(
     for rule, has in zip(sides, confident, strict=True):
         x, y = (words(survey, side) for side in rule)
         if has:
-            found.append(one_rule(estimator, x, y, target=target))
+            found.append(one_rule(aimed(estimator, target), x, y))
             assert (found[-1].antecedent, found[-1].consequent) == (x, y)
             continue
         with pytest.raises(
             EstimateError, match="antecedent: its estimated share is not above 0"
         ) as caught:
-            estimator.rule(x, y, target=target)
+            aimed(estimator, target).rule(x, y)
         assert caught.value.field == "antecedent"
         assert "\n" not in str(caught.value)
     # Shares above 1 have tests of their own below.
@@ -310,10 +310,10 @@ def several(few):
     return few("distortion-matrices")
 
 
-def mined(several, *least, **asked):
+def mined(several, *least, target="population", **asked):
     """Every rule, also those whose support is not significantly above zero."""
     asked |= {"include_uncertain": True, "max_length": len(SHAPE)}
-    return rules_of(estimator_of(*several).rules(*least, **asked))
+    return rules_of(aimed(estimator_of(*several), target).rules(*least, **asked))
 
 
 def one_rule(estimator, *sides, **asked):
@@ -393,8 +393,8 @@ def test_measures_come_in_the_order_asked_for_and_under_those_names(several):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_one_rule_is_the_same_as_among_all(several, target):
-    asked = {"target": target, "measures": ["lift", "phi"]}
-    estimator = estimator_of(*several)
+    asked = {"measures": ["lift", "phi"]}
+    estimator = aimed(estimator_of(*several), target)
     found = estimator.rules(0.05, 0, None, 4, confidence=0.9, include_uncertain=True, **asked)
     assert found.alpha == pytest.approx(0.1 * len(found) / found.candidates)
     rules = rules_of(found)
@@ -446,7 +446,7 @@ def test_level_by_level_gives_the_rules_that_come_at_once(few, kind, target, mon
         assert_close(found, at_once[rule])
     first = next(iter(by_level.values()))
     sides = first.antecedent, first.consequent
-    one = one_rule(estimator_of(*several), *sides, confidence=0.95, target=target)
+    one = one_rule(aimed(estimator_of(*several), target), *sides, confidence=0.95)
     assert_close([one.value, one.standard_error], [first.value, first.standard_error])
 
 

@@ -59,10 +59,11 @@ def side(schema, items):
     )
 
 
-def mine(survey, reports, *args, **asked):
+def mine(survey, reports, *args, target="population", **asked):
     """Every rule, also those whose support is not significantly above zero."""
     asked = {"include_uncertain": True, "max_length": 3} | asked
-    return Estimator(survey, Counts.from_reports(survey, reports)).rules(*args, **asked)
+    counts = Counts.from_reports(survey, reports)
+    return Estimator(survey, counts, target=target).rules(*args, **asked)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -72,14 +73,15 @@ def test_rules_are_the_confident_splits_of_the_itemsets(
 ):
     survey = make_survey(kind, SHAPE)
     reports = make_reports(survey, 3000, seed=41, concentration=0.5)
-    asked = {"target": target, "confidence": confidence}
-    itemsets = Estimator(survey, Counts.from_reports(survey, reports)).itemsets(0.1, 3, **asked)
+    estimator = Estimator(survey, Counts.from_reports(survey, reports), target=target)
+    itemsets = estimator.itemsets(0.1, 3, confidence)
     chosen = {side(survey.schema, row["itemset"]) for row in itemsets.rows}
     expected = {
         rule: numbers
         for rule, numbers in every_split(survey, reports, oracle, target).items()
         if tuple(sorted(rule[0] + rule[1])) in chosen and numbers[2] >= min_confidence
     }
+    asked = {"target": target, "confidence": confidence}
     mined = mine(survey, reports, 0.1, min_confidence, **asked)
     found = {
         (side(survey.schema, rule.antecedent), side(survey.schema, rule.consequent)): rule

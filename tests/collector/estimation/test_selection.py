@@ -15,6 +15,7 @@ from halftruth_collector.estimation.selection import (
 )
 from halftruth_shared import Attribute, RandomizedResponse, Schema, SplitQuestionnaire, Survey
 from scipy.stats import false_discovery_control, norm
+from sources import aimed
 
 from .definitions import TARGETS
 from .mining import as_itemset, benjamini_hochberg
@@ -82,7 +83,7 @@ def test_very_many_candidates_are_served(make_survey):
         items = {j: range(9) for j in range(attributes)}
         survey = make_survey("randomized-response", (10,) * attributes, items)
         counts = Counts.from_cells(survey, np.full((1, attributes), 9), [10**6])
-        mined = Estimator(survey, counts).itemsets(0.5, attributes, target="respondents")
+        mined = aimed(Estimator(survey, counts), "respondents").itemsets(0.5, attributes)
         assert (len(mined), math.log10(mined.candidates)) == (0, pytest.approx(250, abs=1))
 
 
@@ -95,7 +96,7 @@ def test_public_answers_are_decided(public_survey, target):
     survey = public_survey((2, 2))
     cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
     estimator = Estimator(survey, Counts.from_cells(survey, cells, [100, 200, 300, 9400]))
-    mined = estimator.itemsets(0.5, target=target)
+    mined = aimed(estimator, target).itemsets(0.5)
     assert sorted(map(as_itemset, mined.codes.tolist())) == [
         ((0, 1),),
         ((0, 1), (1, 1)),
@@ -124,7 +125,7 @@ def test_one_report_decides_nothing(make_survey, kind):
     survey = make_survey(kind, SHAPE)
     counts = Counts.from_cells(survey, [np.array(survey.report_space.shape) - 1], [1])
     for target in TARGETS:
-        mined = Estimator(survey, counts).itemsets(0.01, target=target)
+        mined = aimed(Estimator(survey, counts), target).itemsets(0.01)
         assert not mined.frequent.any()
 
 

@@ -5,7 +5,7 @@ import pytest
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.independence import Departures
 from halftruth_shared import EstimateError
-from sources import estimator_of
+from sources import aimed, estimator_of
 from weights_of_views import DIRECT, some_reports, survey_of
 
 from .definitions import TARGETS
@@ -34,7 +34,7 @@ def study(request):
 @pytest.mark.parametrize("target", TARGETS)
 def test_itemsets_and_rules_from_views(study, target):
     estimator, records, longest = study
-    found = list(estimator.itemsets(0.05, longest, target=target).rows)
+    found = list(aimed(estimator, target).itemsets(0.05, longest).rows)
     assert max(len(row["itemset"]) for row in found) <= longest
     for itemset in found:
         items = [(ord(name) - ord("a"), int(c[1:])) for name, c in itemset["itemset"].items()]
@@ -45,15 +45,15 @@ def test_itemsets_and_rules_from_views(study, target):
         else:
             # Farther off once in 15 million.
             assert abs(itemset.value - share) < 5.4 * itemset.standard_error + 1e-9
-    rules = estimator.rules(0.1, 0.3, target=target, measures=["lift"])
+    rules = aimed(estimator, target).rules(0.1, 0.3, measures=["lift"])
     assert {"a": "c0"} in [rule["antecedent"] for rule in rules.rows]
-    rule = estimator.rule({"a": "c1"}, {"c": "c1"}, target=target).rows[0]
+    rule = aimed(estimator, target).rule({"a": "c1"}, {"c": "c1"}).rows[0]
     confidence = records[records[:, 0] == 1, 2].mean()
     assert rule.interval[0] < confidence < rule.interval[1]
-    [phi] = estimator.measures(["a", "c"], measures=["phi"], target=target)
+    [phi] = aimed(estimator, target).measures(["a", "c"], measures=["phi"])
     truth = np.corrcoef(records[:, 0], records[:, 2])[0, 1]
     assert abs(phi.value - truth) < 4 * phi.standard_error
-    assert len(estimator.associations(target=target)) == 12
+    assert len(aimed(estimator, target).associations()) == 12
 
 
 def test_tests_and_models_from_views(study):

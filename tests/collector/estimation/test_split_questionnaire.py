@@ -10,7 +10,7 @@ from halftruth_collector.estimation.pooled import decoding
 from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_collector.estimation.report_model import likelihood, report_probabilities
 from halftruth_shared import EstimateError, ParameterError
-from sources import counts_of, estimator_of
+from sources import aim, counts_of, estimator_of
 from weights_of_views import (
     DESIGNS,
     DIRECT,
@@ -89,13 +89,13 @@ def test_variances_are_those_of_the_weights(case):
         support = margin(truth, positions).ravel()
         sampling = (np.diag(support) - np.outer(support, support)) / counts.reports
         for target, oracle in zip(TARGETS, (covariance, covariance - sampling), strict=True):
-            found = table.covariance(target)
+            found = aim(table, target).covariance()
             scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
             errors = np.abs(found - oracle)[scale > 0] / scale[scale > 0]
             # Few pairs of cells lie in a line with a frequent third one.
             assert errors.max() <= (1e-4 if exact else 0.25)
             assert np.sqrt((errors**2).mean()) <= (1e-4 if exact else 0.05)
-            variance = table.variance(target)
+            variance = aim(table, target).variance()
             kept = ~np.isnan(variance)
             np.testing.assert_allclose(
                 variance[kept], np.diag(found).reshape(variance.shape)[kept], atol=1e-15
@@ -128,13 +128,13 @@ def test_margins_are_the_tables(few, target):
     whole = unbiased.table(counts, names)
     shape = tuple(survey.schema.shape[j] for j in positions)
     assert whole.margins.shape == tuple(size + 1 for size in shape)
-    variance = whole.margin_variance(target)
+    variance = aim(whole, target).margin_variance()
     for length in range(1, len(positions) + 1):
         for axes in combinations(range(len(positions)), length):
             place = tuple(slice(-1) if axis in axes else -1 for axis in range(len(positions)))
             table = few.table([names[axis] for axis in axes])
             np.testing.assert_allclose(whole.margins[place], table.support, atol=1e-12)
-            np.testing.assert_allclose(variance[place], table.variance(target), atol=1e-12)
+            np.testing.assert_allclose(variance[place], aim(table, target).variance(), atol=1e-12)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -145,18 +145,18 @@ def test_covariances_of_margins_are_sums_of_those_of_the_table(few, target):
     unbiased = reconstruction(survey)
     whole = unbiased.table(few.counts, names)
     shape = np.array([survey.schema.shape[j] for j in positions])
-    covariance = few.table(names).covariance(target).reshape(*shape, *shape)
+    covariance = aim(few.table(names), target).covariance().reshape(*shape, *shape)
     rng = np.random.default_rng(7)
     cells = rng.integers(0, shape, (60, len(shape)))
     first, second = (np.where(rng.random(cells.shape) < 0.4, shape, cells) for _ in range(2))
-    found = whole.margin_covariance(first, second, target)
+    found = aim(whole, target).margin_covariance(first, second)
     for one, other, value in zip(first, second, found, strict=True):
         place = [
             slice(None) if p == d else p
             for p, d in zip((*one, *other), (*shape, *shape), strict=True)
         ]
         assert value == pytest.approx(covariance[tuple(place)].sum(), abs=1e-12)
-    assert whole.margin_covariance(first[:0], second[:0], target).shape == (0,)
+    assert aim(whole, target).margin_covariance(first[:0], second[:0]).shape == (0,)
 
 
 def test_tables_are_the_same_where_little_fits_into_memory(few, monkeypatch):
@@ -288,7 +288,7 @@ def test_public_attributes_come_on_top():
     np.testing.assert_allclose(table.support.sum(axis=(0, 2)), shares)
     known = estimator.table(["d"])
     np.testing.assert_allclose(known.variance(), shares * (1 - shares) / 499)
-    np.testing.assert_allclose(known.variance("respondents"), 0, atol=1e-18)
+    np.testing.assert_allclose(known.alone.variance(), 0, atol=1e-18)
     with pytest.raises(ParameterError, match=r"'a', 'b' and 'c' together; expected"):
         estimator.table(["a", "d", "b", "c"])
 

@@ -15,6 +15,7 @@ from halftruth_shared import (
     Survey,
 )
 from scipy.stats import norm
+from sources import aim, aimed
 
 from .definitions import TARGETS
 
@@ -60,10 +61,10 @@ def test_covariance_and_variance_agree_with_the_weights_of_the_reports(
 ):
     table = estimator.table(list(names))
     covariance = oracle.covariance(survey, reports, names, target)
-    np.testing.assert_allclose(table.covariance(target), covariance, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(aim(table, target).covariance(), covariance, rtol=1e-9, atol=1e-13)
     variance = oracle.variance(survey, reports, names, target)
     assert np.isfinite(variance).all()
-    np.testing.assert_allclose(table.variance(target).ravel(), variance, rtol=1e-9)
+    np.testing.assert_allclose(aim(table, target).variance().ravel(), variance, rtol=1e-9)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -73,7 +74,7 @@ def test_an_interval_ends_where_a_score_test_rejects(
 ):
     """Its variance is that of the reports, changed as if people moved evenly into the cell."""
     z = norm.ppf(0.5 + confidence / 2)
-    ends = np.stack(table_intervals(estimator.table(["b", "a"]), confidence, target))
+    ends = np.stack(table_intervals(aim(estimator.table(["b", "a"]), target), confidence))
     support, n = oracle.support(survey, reports, "ba"), len(reports)
     variance = oracle.variance(survey, reports, "ba", target) * (n - 1)
     channel, weights = oracle.matrix(survey, "ba"), oracle.contributions(survey, "ba")
@@ -102,10 +103,10 @@ def test_one_report_has_an_estimate_and_no_variance(survey, oracle, make_reports
         table.support.ravel(), oracle.support(survey, report, "ba"), atol=1e-12
     )
     for target in TARGETS:
-        assert np.isnan(table.variance(target)).all()
-        assert np.isnan(table.covariance(target)).all()
-        assert table.covariance(target).shape == (6, 6)
-        assert np.isnan(np.stack(table_intervals(table, target=target))).all()
+        assert np.isnan(aim(table, target).variance()).all()
+        assert np.isnan(aim(table, target).covariance()).all()
+        assert aim(table, target).covariance().shape == (6, 6)
+        assert np.isnan(np.stack(table_intervals(aim(table, target)))).all()
 
 
 @pytest.mark.parametrize("count", [2, 3, 10, 100_000])
@@ -128,7 +129,7 @@ def test_a_negative_variance_for_respondents_is_undefined(make_survey, oracle):
     assert (expected < -1e-6).any()
     assert (expected > 1e-6).any()
     np.testing.assert_allclose(
-        table.variance("respondents").ravel(),
+        table.alone.variance().ravel(),
         np.where(expected < 0, np.nan, expected),
         rtol=1e-9,
     )
@@ -141,21 +142,15 @@ def test_public_answers_are_known_exactly_of_the_respondents_and_binomially_of_o
     counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 1]], [20, 30, 50])
     table = Estimator(survey, counts).table(["a", "b"])
     np.testing.assert_allclose(table.support, [[0.2, 0.3, 0], [0, 0.5, 0]], atol=1e-15)
-    np.testing.assert_allclose(table.variance("respondents"), 0, atol=1e-18)
+    np.testing.assert_allclose(table.alone.variance(), 0, atol=1e-18)
     expected = [[0.16 / 99, 0.21 / 99, np.nan], [np.nan, 0.25 / 99, np.nan]]
     np.testing.assert_allclose(table.variance(), expected, rtol=1e-12)
 
 
 def test_an_unknown_target_is_refused(estimator):
-    table = estimator.table(["a", "b"])
-    for ask in (
-        table.variance,
-        table.covariance,
-        lambda target: table_intervals(table, target=target),
-    ):
-        with pytest.raises(ParameterError, match="population or respondents") as error:
-            ask("everyone")
-        assert error.value.field == "target"
+    with pytest.raises(ParameterError, match="population or respondents") as error:
+        aimed(estimator, "everyone")
+    assert error.value.field == "target"
 
 
 def test_a_covariance_too_large_to_hold_is_refused():

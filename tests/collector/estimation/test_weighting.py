@@ -8,7 +8,7 @@ from halftruth_collector.estimation.association import known_covariance
 from halftruth_collector.estimation.calibration import Margin, calibrate, known_margins, rake
 from halftruth_shared import Attribute, HalftruthError, RandomizedResponse, Schema, Survey
 from respondents import SCHEMA, SURVEYS, codes_of, estimators, people
-from sources import estimator_of
+from sources import aim, estimator_of
 
 from .definitions import Z, differences
 
@@ -149,7 +149,7 @@ def test_calibration_gives_the_margins_themselves_and_no_larger_variance(target)
         Margin(SCHEMA.attributes[2], np.array([0.69, 0.31])),
     ]
     table = estimator.table(["vote", "sex", "town"])
-    covariance = table.covariance(target)
+    covariance = aim(table, target).covariance()
     weighted = calibrate(table.support, covariance, known)
     before = covariance.reshape(3, 4, 3, 4).sum(axis=(1, 3))
     assert (np.diag(weighted.covariance) <= np.diag(before)).all()
@@ -160,7 +160,7 @@ def test_calibration_gives_the_margins_themselves_and_no_larger_variance(target)
         same = np.indices((2, 2))[axis].ravel() == np.arange(2)[:, None]
         copied = (same[:, :, None] * np.eye(4)).reshape(8, 4)
         support = (copied @ pair.support.ravel()).reshape(2, 2, 2)
-        itself = calibrate(support, copied @ pair.covariance(target) @ copied.T, known)
+        itself = calibrate(support, copied @ aim(pair, target).covariance() @ copied.T, known)
         assert itself.share == pytest.approx(margin_of.shares, abs=1e-12)
         assert np.abs(itself.covariance).max() < 1e-12
 
@@ -197,7 +197,7 @@ def test_intervals_cover_what_pandas_counts_among_all_people(kind):
     raked, unweighted, calibrated, rejected = [], [], [], []
     for estimator in estimators(SURVEYS[kind], reached):
         table = estimator.table(["vote", "sex", "town"])
-        covariance = known_covariance(table, "population")
+        covariance = known_covariance(table)
         weighted = rake(table.support, covariance, both)
         raked.append(covered(weighted.share, weighted.covariance, truth))
         of_votes = covariance.reshape(3, 4, 3, 4).sum(axis=(1, 3))
@@ -256,16 +256,16 @@ def test_margins_that_the_reports_tell_otherwise_without_error_cannot_be_calibra
     survey = Survey("s", "S", Schema(public), RandomizedResponse(keep))
     estimator = estimator_of(survey, codes_of(asked), np.random.default_rng(9))
     table = estimator.table(["vote", "sex", "town"])
-    covariance = table.covariance("respondents")
+    covariance = table.alone.covariance()
     weighted = calibrate(table.support, covariance, margins_of(asked, "sex", "town"))
     alone = estimator.table(["vote", "town"])
-    expected = calibrate(alone.support, alone.covariance("respondents"), margins_of(asked, "town"))
+    expected = calibrate(alone.support, alone.alone.covariance(), margins_of(asked, "town"))
     assert weighted.undefined is None
     assert weighted.share == pytest.approx(expected.share)
     assert weighted.covariance == pytest.approx(expected.covariance)
     others = [Margin(SCHEMA.attributes[0], np.array([0.5, 0.5]))]
     two = estimator.table(["vote", "sex"])
-    weighted = calibrate(two.support, two.covariance("respondents"), others)
+    weighted = calibrate(two.support, two.alone.covariance(), others)
     assert "tell margins without error, and others" in weighted.undefined
 
 
@@ -316,7 +316,7 @@ def test_a_margin_of_one_question_post_stratifies():
     )
     table = Estimator(survey, counts).table(["armed", "region"])
     margins, _ = known_margins(schema, {"region": {"north": 0.7, "south": 0.3}})
-    weighted = rake(table.support, known_covariance(table, "population"), margins)
+    weighted = rake(table.support, known_covariance(table), margins)
     reported = yes / reports
     assert weighted.share[1] == pytest.approx(known @ (reported - 0.3) / 0.4)
     variance = known**2 @ (reported * (1 - reported) / reports) / 0.4**2
