@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sources import aimed
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.intervals import table_intervals
@@ -36,13 +37,13 @@ def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, an
 @pytest.mark.parametrize(
     ("name", "field", "parameters"),
     [
-        ("measures", "measures", {"attributes": ["smoker", "vote"], "target": "respondents"}),
+        ("measures", "measures", {"attributes": ["smoker", "vote"]}),
     ],
 )
 def test_a_result_holds_what_the_estimator_gives(study, name, field, parameters):
     counted, analysis = study.counted["study"], ANALYSES[name]
-    estimates = getattr(counted.estimator, name)(**parameters)
-    result = analysis.compute(counted, analysis.query(**parameters))
+    estimates = getattr(aimed(counted.estimator, "respondents"), name)(**parameters)
+    result = analysis.compute(counted, analysis.query(**parameters, target="respondents"))
     assert getattr(result, field) == list(estimates)
 
 
@@ -50,13 +51,13 @@ def test_a_result_holds_what_the_estimator_gives(study, name, field, parameters)
     ("name", "parameters"),
     [
         ("itemsets", {"min_support": 0.15, "confidence": 0.9}),
-        ("rules", {"min_support": 0.02, "min_confidence": 0.3, "target": "respondents"}),
+        ("rules", {"min_support": 0.02, "min_confidence": 0.3}),
     ],
 )
 def test_a_list_holds_what_the_estimator_gives(study, name, parameters):
     counted, analysis = study.counted["study"], ANALYSES[name]
-    mined = getattr(counted.estimator, name)(**parameters)
-    result = analysis.compute(counted, analysis.query(**parameters))
+    mined = getattr(aimed(counted.estimator, "respondents"), name)(**parameters)
+    result = analysis.compute(counted, analysis.query(**parameters, target="respondents"))
     assert list(result.rows) == list(mined.rows) != []
     assert result.selection.candidates == mined.candidates
     assert result.selection.listed == len(mined)
