@@ -535,9 +535,7 @@ def read(result: Any) -> dict[tuple[str, ...], Line]:
         value, none = cell("value"), 1.0 if {"risk_ratio", "odds_ratio"} & {*key} else 0.0
         departure = None if value is None else value - none
         kind = key[0] if names[:1] in (["estimate"], ["measure"]) else ""
-        lines[key] = Line(
-            kind, numbers, cell("p_value"), cell("adjusted_p_value"), cell("residual") or departure
-        )
+        lines[key] = Line(kind, numbers, cell("p_value"), cell("adjusted_p_value"), departure)
     return {**lines, **_group(result)}
 
 

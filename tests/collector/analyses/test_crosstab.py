@@ -172,6 +172,8 @@ def test_what_departs_from_independence_is_marked_on_both_sides():
     for line, departures in zip(table_of(found)[1], table.to_numpy() - expected, strict=True):
         marks = [text[-1] for text in line[1:-1]]
         assert marks == ["▲" if departure > 0 else "▼" for departure in departures]
+    # Both towns depart alike in each vote: named is where there are more.
+    assert "occurs more often than under independence" in result(OPEN, "vote", "town").headline
     notes = plain(" ".join(present(CROSSTAB, found).notes))
     assert "under independence (false discovery rate 5 % among the cells)" in notes
     _, unrelated = table_of(result(OPEN, "vote", "town", asked=independent_people()))
