@@ -92,7 +92,7 @@ def send_and_compare(store, url, mechanism, patch):
 
     assert delivery.accepted == len(records) == 200
     [reports] = sent
-    assert {tuple(cell.values): cell.count for cell in counts.cells} == Counter(
+    assert {tuple(map(int, row.keys.values())): row.value for row in counts.rows} == Counter(
         map(tuple, reports.tolist())
     )
     _, stored, _ = store.reports.counts(survey.id)
