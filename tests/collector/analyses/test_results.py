@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from sources import aimed
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_collector.estimation.reliability import RELIABILITIES, grades, margin
+from sources import aimed
 
 from .conftest import SCHEMA
 
