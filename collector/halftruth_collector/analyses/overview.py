@@ -60,6 +60,7 @@ def compute(counted: Counted, query: OverviewQuery) -> Result[OverviewQuery]:
     schema.positions([each.name for name in names for each in schema.attributes_of(name)])
     guess = query.estimate == "likelihood"
     caveats = [note("best guesses")] if guess else []
+    caveats += [note("rare by model")] if query.estimate == "model" else []
     parts, questions, answers = [], [], []
     for name in names:
         of = _multiple_response if name in schema.options else _question

@@ -68,6 +68,8 @@ def share_columns(
     effective = effective_reports(estimates)
     if effective is not None and not question:
         caveats.append(note("effective reports", reports=effective))
+    if table.logit and not question:
+        caveats.append(note("rare by model"))
     return estimates, caveats
 
 
