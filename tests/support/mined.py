@@ -1,6 +1,9 @@
-"""Mined itemsets and rules one by one, as tests look at them."""
+"""Estimates, mined itemsets and rules one by one, as tests look at them."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
+
+from halftruth_shared.results.long_table import Rows
 
 
 @dataclass(frozen=True)
@@ -32,3 +35,8 @@ def rules_of(found):
     count = len(quantities.get("confidence", ()))
     blocks = [rows[start : start + count] for start in range(0, len(rows), count or 1)]
     return [Rule(one, support, each) for one, support, *each in zip(*blocks, strict=True)]
+
+
+def rows_of(estimates):
+    """The rows of columns of estimates without keys."""
+    return list(Rows(SimpleNamespace(keys=[], estimates=estimates)))

@@ -130,11 +130,11 @@ def test_nothing_sticks_out_of_its_box_at_any_width(analyst, filled, names):
 def test_the_map_of_associations_leads_to_the_tables_behind_it(analyst, filled):
     page = analyst.page
     page.goto(f"{filled.url}/results/work/measures?confidence=0.9")
-    cells = page.get_by_role("region", name="Map of associations").get_by_role("link")
-    expect(cells).to_have_count(6)
-    significant = cells.filter(has_text=": significant")
-    expect(significant.first).to_be_visible()
-    significant.first.focus()
+    expect(page.get_by_role("img", name="Associations of all pairs")).to_be_visible()
+    table = page.get_by_role("region", name="Measures of association as a table")
+    pairs = table.get_by_role("link")
+    expect(pairs).to_have_count(6)
+    pairs.first.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Cross-tabulation")).to_be_visible()
     assert "confidence=0.9" in page.url

@@ -1,6 +1,5 @@
 """Decisions that a headline states, and how it says by which test."""
 
-from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -25,64 +24,6 @@ _LEAST = 1e-4
 
 #: Part of a p-value that is rounding.
 _ALIKE = 1e-6
-
-
-def decide_each(
-    kind: ClaimKind,
-    estimates: Sequence[tuple[int, Estimate]],
-    *,
-    name: str,
-    rate: float,
-    direction: Callable[[int], Direction | None],
-    candidates: int | None = None,
-) -> tuple[list[Test], list[Claim]]:
-    """Decide which of several estimates differ from no effect, by their p-values.
-
-    The most significant one is named where it is significant among all (Bonferroni). The others are
-    counted by their false discovery rate, as a table marks them.
-
-    Parameters
-    ----------
-    kind : str
-        What is claimed of an estimate that differs.
-    estimates : sequence of (int, Estimate)
-        Each with the row of the result that it is.
-    name : str
-        Name of the test.
-    rate : float
-        Level of the test, and false discovery rate.
-    direction : callable
-        Sign of the effect of an estimate, by its place among these.
-    candidates : int, optional
-        Number of hypotheses; by default that of the estimates with a p-value.
-
-    Returns
-    -------
-    tests : list of Test
-    claims : list of Claim
-    """
-    tested = [i for i, (_, each) in enumerate(estimates) if each.p_value is not None]
-    if not tested:
-        return [], [Claim(kind="untested", count=len(estimates))]
-    p_values = np.array([estimates[i][1].p_value for i in tested], dtype=float)
-    many = len(tested) if candidates is None else candidates
-    best = int(np.argmin(p_values))
-    test = Test(name=name, p_value=min(1.0, many * float(p_values[best])), hypotheses=many)
-    row, selected = estimates[tested[best]]
-    found, interval = discoveries(p_values, rate, many), interval_of_selected(selected, rate, many)
-    if not found.any():
-        none = Claim(kind="none found", rows=[row], test=0, count=many, interval=interval)
-        return [test], [none]
-    claims = []
-    if (test.p_value or 0.0) <= rate:
-        way = direction(tested[best])
-        claims.append(
-            Claim(kind=kind, rows=[row], test=0, rate=rate, direction=way, interval=interval)
-        )
-    if not claims or found.sum() > 1:
-        rows = [estimates[tested[i]][0] for i in np.flatnonzero(found)]
-        claims.append(Claim(kind=kind, rows=rows, rate=rate, by_rate=True, count=many))
-    return [test], claims
 
 
 def interval_of_selected(
@@ -227,9 +168,3 @@ def count_in_words(claim: Claim, what: str) -> str:
         f" {'is' if found == 1 else 'are'} significant (false discovery rate"
         f" {percent(claim.rate)})."
     )
-
-
-def first_known(rows: Sequence[tuple[int, Estimate]]) -> list[Claim]:
-    """State the first estimate that has a value, without a decision."""
-    known = [row for row, each in rows if each.value is not None]
-    return [Claim(kind="estimate", rows=known[:1])] if known else [Claim(kind="untested")]

@@ -6,22 +6,19 @@ not, and is corrected to second order.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
 
 import numpy as np
 from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema
-from halftruth_shared.analyses.base import MeasureEstimate
-from halftruth_shared.analyses.measures import Association
 from halftruth_shared.results import Estimates, Quantity
-from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from .answers import answered, answers_of, presence
 from .bounds import Array, check_confidence, normal_quantile
-from .estimates import columns, estimates
+from .estimates import columns
 from .gradients import Jet, SecondOrder
 from .measures import (
     MEASURE_NAMES,
@@ -156,29 +153,6 @@ class MeasureColumn:
             undefined=self.reason.tolist(),
         )
 
-    def estimates(
-        self, confidence: float, *, judged_at: float | None = None
-    ) -> Iterator[MeasureEstimate]:
-        """The measure of one table after the other, with its intervals.
-
-        Parameters
-        ----------
-        judged_at : float, optional
-            Level of the margins that the reliability follows from; by default that of the
-            intervals.
-        """
-        margins = margin(*self.interval(judged_at or confidence), ratio=self.measure.ratio)
-        return estimates(
-            MeasureEstimate,
-            self.quantity,
-            self.value,
-            self.standard_error,
-            self.interval(confidence),
-            grade=grades(margins, ratio=self.measure.ratio),
-            undefined=self.reason.tolist(),
-            name=[self.name] * len(self.value),
-        )
-
 
 def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> MeasureColumn:
     """One measure of a batch of R tables, with its standard error by the delta method.
@@ -240,19 +214,6 @@ def _cancelled(plain: Jet, tables: Batch) -> NDArray[np.bool_]:
     return np.asarray((variance <= _CANCELLED * behind) & (cells > 0).any(axis=1))
 
 
-def estimate_measures(
-    schema: Schema,
-    table: Table,
-    present: Mapping[str, str],
-    names: Sequence[str] | None,
-    confidence: float,
-) -> list[MeasureEstimate]:
-    """Measures of one table as `measure_columns` has them, each with its intervals."""
-    check_confidence(confidence)
-    columns = measure_columns(schema, table, present, names)
-    return [estimate for column in columns for estimate in column.estimates(confidence)]
-
-
 def measure_columns(
     schema: Schema,
     table: Table,
@@ -306,7 +267,7 @@ def estimate_associations(
     table: Callable[[Sequence[str]], Table],
     names: Sequence[str],
     confidence: float,
-) -> list[Association]:
+) -> Estimates:
     """Concentration τ of every ordered pair of some attributes, from the table of each.
 
     It is the share by which the gini index of the second falls when the first is known (Guo Table
@@ -326,11 +287,14 @@ def estimate_associations(
         )
     if len(names) < 2:
         raise ParameterError("attributes: expected two or more", field="attributes")
-    associations = []
-    for pair in permutations(names, 2):
-        [estimate] = estimate_measures(schema, table(pair), {}, ["concentration"], confidence)
-        associations.append(Association(row=pair[0], column=pair[1], **asdict(estimate)))
-    return associations
+    check_confidence(confidence)
+    return Estimates.concatenate(
+        [
+            column.columns(confidence)
+            for pair in permutations(names, 2)
+            for column in measure_columns(schema, table(pair), {}, ["concentration"])
+        ]
+    )
 
 
 def _lack(measure: Measure, about: Sequence[Attribute], codes: Sequence[int | None]) -> str | None:

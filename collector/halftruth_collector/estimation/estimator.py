@@ -1,7 +1,7 @@
 """From a survey and its counts to tables, itemsets and rules."""
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 from halftruth_shared import EstimateError, ParameterError, Survey
@@ -10,19 +10,18 @@ from halftruth_shared.analyses.base import (
     Answers,
     Group,
     Items,
-    MeasureEstimate,
     Method,
     Missing,
     Target,
     TypicalError,
 )
 from halftruth_shared.analyses.itemsets import ItemsetsQuery
-from halftruth_shared.analyses.measures import Association
 from halftruth_shared.analyses.rules import RulesQuery
+from halftruth_shared.results import Estimates
 from msgspec.structs import replace
 
-from .association import estimate_associations, estimate_measures
-from .bounds import Array, check_confidence, check_field, check_target, checked, optional
+from .association import estimate_associations, measure_columns
+from .bounds import Array, check_confidence, check_field, check_target, checked
 from .counts import Counts
 from .design_fit import RestrictedTables
 from .independence import Departures, JointTest
@@ -94,9 +93,9 @@ class Estimator:
     >>> rule = estimator.rule({"smoker": "yes"}, {"coughs": "yes"}).rows[0]
     >>> round(rule.value, 2), rule.set
     (0.77, 'interval')
-    >>> [phi] = estimator.measures(["smoker", "coughs"], measures=["phi"])
-    >>> round(phi.value, 3), round(phi.standard_error, 3)
-    (0.766, 0.046)
+    >>> phi = estimator.measures(["smoker", "coughs"], measures=["phi"])
+    >>> phi.value.round(3).tolist(), phi.standard_error.round(3).tolist()
+    ([0.766], [0.046])
     >>> smokers = estimator.where({"smoker": "yes"})
     >>> smokers.table(["coughs"]).support.round(3).tolist(), round(smokers.group().share, 3)
     ([0.229, 0.771], 0.375)
@@ -326,7 +325,7 @@ class Estimator:
         present: Mapping[str, str] | None = None,
         measures: Sequence[str] | None = None,
         confidence: float = 0.95,
-    ) -> list[MeasureEstimate]:
+    ) -> Estimates:
         """Association measures of some attributes (Guo Table 3.6), each with its error.
 
         Parameters
@@ -344,22 +343,25 @@ class Estimator:
 
         Returns
         -------
-        list of MeasureEstimate
-            Standard errors by the delta method (Guo §3.3.1), which assumes that the measure is
-            nearly linear over the error of the table. That fails for measures that cannot be
-            negative, such as χ², near independence, where their standard error comes out too small.
+        Estimates
+            One row for each measure. Standard errors are by the delta method (Guo §3.3.1), which
+            assumes that the measure is nearly linear over the error of the table. That fails for
+            measures that cannot be negative, such as χ², near independence, where their standard
+            error comes out too small.
         """
-        return estimate_measures(
-            self.schema, self.table(attributes), present or {}, measures, confidence
-        )
+        check_confidence(confidence)
+        table = self.table(attributes)
+        found = measure_columns(self.schema, table, present or {}, measures)
+        return Estimates.concatenate([column.columns(confidence) for column in found])
 
     def associations(
         self,
         attributes: Sequence[str] | None = None,
         confidence: float = 0.95,
-    ) -> list[Association]:
+    ) -> Estimates:
         """Goodman–Kruskal τ of every ordered pair of some attributes, of all by default.
 
+        Rows are in the order of ``itertools.permutations(attributes, 2)``.
         Their p-values, and those adjusted for all pairs, are those of :meth:`associated`.
         """
         names = self.schema.names if attributes is None else attributes
@@ -368,15 +370,12 @@ class Estimator:
         pairs = [*combinations(names, 2)]
         test = self.associated(pairs)
         place = {frozenset(pair): k for k, pair in enumerate(pairs)}
-        return [
-            replace(
-                each,
-                p_value=optional(float(test.p_values[k])),
-                adjusted=optional(float(test.adjusted[k])),
-            )
-            for each in associations
-            for k in [place[frozenset((each.row, each.column))]]
-        ]
+        tests = [place[frozenset(pair)] for pair in permutations(names, 2)]
+        return replace(
+            associations,
+            p_value=test.p_values[tests],
+            adjusted_p_value=test.adjusted[tests],
+        )
 
     def associated(self, pairs: Sequence[Sequence[str]]) -> JointTest:
         """Test pairs of questions for associations."""

@@ -31,7 +31,6 @@ from ..results.base import numbers as numbers
 from ..results.base import texts as texts
 from ..results.estimate import Columns as Columns
 from ..results.estimate import Interval as Interval
-from ..results.estimate import MeasureEstimate as MeasureEstimate
 
 Decision = Literal["frequent", "undecided"]
 
@@ -61,6 +60,7 @@ AttributeNames = Annotated[
 MeasureNames = Annotated[
     list[MeasureName],
     Meta(
+        min_length=1,
         description="Names of measures; by default all that apply.",
         extra_json_schema={"uniqueItems": True},
     ),

@@ -42,7 +42,8 @@ class Block(Message, frozen=True, kw_only=True):
     chart has a line at. Where it is `stacked` each quantity has lines of its own, with what the
     first of `shows` shows, and with its name, unless the last key has a text for lines without it.
     Of more than `most` lines a chart draws those usable ones that are most clearly above the
-    reference; of panels the first ones.
+    reference; of panels the first ones. A heat map that has no key `across` has the last one of
+    its lines there; where it shows adjusted p-values, what is not significant is pale.
     """
 
     shows: list[Show]

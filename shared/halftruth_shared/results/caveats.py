@@ -425,6 +425,12 @@ WORDS: Mapping[str, Words] = {
     "left out of regression": lambda: (
         "Those are left out who lack one of these answers, as if that told nothing of the outcome."
     ),
+    "concentration": lambda: (
+        "Share by which the Gini index of the column's question falls when the answer to the row's"
+        " is known (concentration τ), without what chance adds. A pair that is not significant may"
+        " still be associated; the reports cannot show it."
+    ),
+    "presence": lambda answers: f"Presence means {quoted_items(answers)}.",
     "near zero": lambda: "The support of the rule is not significantly above zero.",
     "sides": lambda: "Measures take each side of a rule as present where all of its items hold.",
     "no series": lambda: "This survey belongs to no series.",

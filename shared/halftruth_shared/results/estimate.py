@@ -65,16 +65,6 @@ class Estimate(Message, frozen=True, kw_only=True):
         return max(self.value - half_width, lower), min(self.value + half_width, upper)
 
 
-class MeasureEstimate(Estimate, frozen=True, kw_only=True):
-    """Association measure.
-
-    Intervals of ratios are on the logarithmic scale. Measures that are never negative and 0 at
-    independence are corrected for bias, and cut at 0.
-    """
-
-    name: str
-
-
 #: Columns of every estimate.
 ESTIMATE_COLUMNS: Columns = (
     ("value", float),

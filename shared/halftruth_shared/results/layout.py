@@ -355,6 +355,10 @@ def chart(result: LongTable[Any], block: Block) -> Chart | None:
     """Arrange a block as a chart; None if it has none."""
     if block.picture is None:
         return None
+    if block.picture == "heat map" and block.across is None:
+        # The last key of lines is that of the columns.
+        *lines, across = block.lines
+        block = msgspec.structs.replace(block, lines=lines, across=across)
     arranged = Arranged(result, block)
     title = " · ".join(filter(None, [block.title, result.survey]))
     if not len(arranged.first):
@@ -467,14 +471,27 @@ def _heat_map(arranged: Arranged, title: str) -> HeatMap:
     ]
     columns = [j for j in range(len(names)) if any(line[j] for line in known)]
     rows, cells = [], []
+    tested = "adjusted_p_value" in arranged.block.shows[0].parts
+    every = [arranged.name(i) for i in range(len(arranged.first))]
+    if set(every) == set(names):
+        columns.sort(key=lambda j: every.index(names[j]))
     for i, line in enumerate(known):
         if any(line):
             label = arranged.name(i)
             rows.append(label)
-            cells.append(
-                tuple(mark(arranged.result, f"{label}, {names[j]}", line[j]) for j in columns)
-            )
-    notes = ("Pale: not usable, or the interval reaches 0 or below.",)
+            line_of_cells = []
+            for j in columns:
+                row = line[j]
+                cell = mark(arranged.result, f"{label}, {names[j]}", row)
+                if row and tested:
+                    # Whether there is an effect, and not how large it is, makes it pale.
+                    significant = is_significant(arranged.result, row)
+                    category = None if significant else "not significant"
+                    cell = replace(cell, doubtful=False, category=category)
+                line_of_cells.append(cell if row else None)
+            cells.append(tuple(line_of_cells))
+    pale = "not significant" if tested else "not usable, or the interval reaches 0 or below"
+    notes = (f"Pale: {pale}.",)
     return HeatMap(title, notes, tuple(rows), tuple(names[j] for j in columns), tuple(cells))
 
 

@@ -213,7 +213,11 @@ def _imprecise(result: LongTable[Any]) -> Iterator[str]:
     shown = {show.quantity for block in result.layout for show in block.shows}
     quantities = result.estimates.texts("quantity")
     judged = [name in shown and quantity(name).style != "count" for name in quantities.levels]
-    known = (kind.codes >= 0) & np.array(judged or [False])[quantities.codes]
+    known = kind.codes >= 0
+    if getattr(result.query, "estimate", None) != "likelihood":
+        # Best guesses have no errors; the error of another estimate may be undefined.
+        known = known | (np.isfinite(result.estimates.value) & (column.codes >= 0))
+    known = known & np.array(judged or [False])[quantities.codes]
     for word in ("not usable", "barely usable"):
         places = np.flatnonzero(column.equals(word) & known)
         if len(places) > 2_000 or not len(places):

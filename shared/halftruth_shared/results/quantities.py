@@ -109,6 +109,7 @@ QUANTITIES = {
         _difference("difference"),
         _ratio("risk_ratio", "risk ratio"),
         _ratio("odds_ratio", "odds ratio"),
+        *map(_ratio, ("interest", "lift", "conviction", "collective_strength")),
         _difference("trend", "change from one group to the next"),
         Quantity("people", "people, about", "count", lower=0.0),
         Quantity("reports", style="count", lower=0.0),

@@ -1,14 +1,15 @@
 """Charts of results: they show what the messages say, in words as well."""
 
 from datetime import UTC, datetime
-from xml.etree import ElementTree
 
-from halftruth_collector.analyses.measures import chart as measures_chart
-from halftruth_collector.estimation.measures import MEASURES
-from halftruth_shared.analyses.base import MeasureEstimate
-from halftruth_shared.analyses.measures import MeasuresQuery, MeasuresResult
+import msgspec
+import numpy as np
+from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.estimation.measures import NAMES
+from halftruth_shared.analyses.measures import MeasuresQuery
+from halftruth_shared.results import Estimates, Result, Texts
+from halftruth_shared.results.layout import chart
 
-SVG = "{http://www.w3.org/2000/svg}"
 ORIGIN = {
     "survey": "health",
     "digest": "0" * 64,
@@ -17,63 +18,36 @@ ORIGIN = {
 }
 
 
-def measures(*estimates, **query):
-    return MeasuresResult(
-        **ORIGIN,
-        query=MeasuresQuery(attributes=["smoker", "drinks"], **query),
-        attributes=["smoker", "drinks"],
-        present={"smoker": "yes", "drinks": "daily"},
-        measures=list(estimates),
-    )
-
-
-def measure(name, value, error):
-    return MeasureEstimate(
-        name=name,
-        reliability="usable",
+def charts_of(names, values):
+    value = np.array(values)
+    columns = Estimates(
+        quantity=Texts.of(names),
         value=value,
-        standard_error=error,
-        interval=(value - 2 * error, value + 2 * error),
+        lower=value - 0.1,
+        upper=value + 0.1,
+        set=Texts.of([None if np.isnan(each) else "interval" for each in values]),
+        reliability=Texts.constant("usable", len(names)),
+        undefined=Texts.of(["a cell is negative" if np.isnan(each) else None for each in values]),
     )
-
-
-MEASURED = measures(
-    measure("phi", 0.2, 0.05),
-    measure("odds_ratio", 8.0, 6.0),
-    measure("interest", 1.5, 0.1),
-    measure("chi_squared", 300.0, 40.0),
-    MeasureEstimate(name="g_squared", undefined="a cell has a negative estimate"),
-)
-CHARTS = {
-    "measures": measures_chart(MEASURED),
-}
-
-
-def texts(svg):
-    """All text that a picture shows."""
-    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
-
-
-def plain(text):
-    return text.replace("\N{NARROW NO-BREAK SPACE}", " ")
+    query = MeasuresQuery(attributes=["smoker", "drinks"])
+    result = Result(**ORIGIN, query=query, estimates=columns)
+    blocks = ANALYSES["measures"].layout(result)
+    return [chart(msgspec.structs.replace(result, layout=blocks), block) for block in blocks]
 
 
 def test_every_measure_has_a_scale_and_keeps_its_numbers():
-    result = measures(*(measure(m.name, 0.5 + i, 0.1) for i, m in enumerate(MEASURES)))
-    chart = measures_chart(result)
-    assert "Other" not in [panel.heading for panel in chart.panels]
-    assert sorted((r.value, r.lower, r.upper) for r in chart.rows) == [
-        (m.value, *m.interval) for m in result.measures
+    values = [0.5 + i for i in range(len(NAMES))]
+    charts = charts_of(NAMES, values)
+    rows = [row for each in charts for row in each.rows]
+    assert sorted((r.value, r.lower, r.upper) for r in rows) == [
+        (value, value - 0.1, value + 0.1) for value in values
     ]
 
 
-def test_a_measure_of_a_newer_collector_has_its_own_panel():
-    chart = measures_chart(measures(measure("new_one", 5.0, 1.0), measure("phi", 0.2, 0.1)))
-    assert [[row.label for row in panel.rows] for panel in chart.panels] == [["φ"], ["new one"]]
-
-
 def test_measures_share_an_axis_only_where_they_can_be_compared():
-    panels = CHARTS["measures"].panels
+    names = ["phi", "odds_ratio", "interest", "chi_squared", "g_squared"]
+    charts = charts_of(names, [0.2, 8.0, 1.5, 300.0, np.nan])
+    panels = [panel for each in charts for panel in each.panels]
     assert [[row.label for row in panel.rows] for panel in panels] == [
         ["φ"],
         ["odds ratio", "interest"],
@@ -81,10 +55,6 @@ def test_measures_share_an_axis_only_where_they_can_be_compared():
     ]
     assert [panel.reference and panel.reference.value for panel in panels] == [0, 1, None]
     assert [panel.axis.scale for panel in panels] == ["linear", "log", "linear"]
-
-
-def test_what_is_undefined_is_a_word_with_its_reason():
-    chart = CHARTS["measures"]
-    [row] = [row for row in chart.rows if row.label == "G²"]
-    assert row.value is None
-    assert row.reason == "a cell has a negative estimate"
+    # What is undefined is a word with its reason.
+    [_, last] = panels[2].rows
+    assert (last.value, last.reason) == (None, "a cell is negative")

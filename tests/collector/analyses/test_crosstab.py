@@ -18,6 +18,7 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from halftruth_shared.results.charts import HeatMap
+from mined import rows_of
 from respondents import SCHEMA, SURVEYS, codes_of, drawn_counts, independent_people, people
 from sources import source_of
 
@@ -93,7 +94,7 @@ def test_of_two_questions_the_test_and_measures_stand_beside_it():
     assert (said.df, said.undefined) == (test.degrees_of_freedom, None)
     measures = ["concentration", "uncertainty_coefficient", "mutual_information"]
     assert [row.quantity for row in found.rows][-3:] == measures
-    every = source.estimator.measures(["sex", "vote"], measures=measures)
+    every = rows_of(source.estimator.measures(["sex", "vote"], measures=measures))
     assert [row.interval for row in found.rows[-3:]] == [each.interval for each in every]
     binary = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "town"]))
     of_presence = ["phi", "odds_ratio", "risk_difference"]

@@ -1,5 +1,7 @@
 """What answers hold besides numbers: order, covariance, counts, and what is undefined."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
@@ -34,17 +36,13 @@ def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, an
     assert np.array(answer["covariance"]) == pytest.approx(table.alone.covariance())
 
 
-@pytest.mark.parametrize(
-    ("name", "field", "parameters"),
-    [
-        ("measures", "measures", {"attributes": ["smoker", "vote"]}),
-    ],
-)
-def test_a_result_holds_what_the_estimator_gives(study, name, field, parameters):
-    counted, analysis = study.counted["study"], ANALYSES[name]
-    estimates = getattr(aimed(counted.estimator, "respondents"), name)(**parameters)
-    result = analysis.compute(counted, analysis.query(**parameters, target="respondents"))
-    assert getattr(result, field) == list(estimates)
+def test_measures_are_those_of_the_estimator(study):
+    counted, analysis = study.counted["study"], ANALYSES["measures"]
+    query = analysis.query(attributes=["smoker", "vote"], target="respondents")
+    result = analysis.compute(counted, query)
+    alone = aimed(counted.estimator, "respondents")
+    assert result.estimates == alone.measures(["smoker", "vote"])
+    assert result.find("concentration", row="smoker", column="vote").value > 0
 
 
 @pytest.mark.parametrize(
@@ -93,16 +91,17 @@ def test_a_rule_by_name_is_that_of_the_estimator_whatever_the_thresholds(study):
 def test_the_map_of_associations_is_that_of_the_estimator(study):
     counted, analysis = study.counted["study"], ANALYSES["measures"]
     every = analysis.compute(counted, analysis.query())
-    assert every.attributes == [*SCHEMA.names]
-    assert (every.associations, every.measures) == (counted.estimator.associations(), [])
+    pairs = list(zip(*(key.values for key in every.keys), strict=True))
+    assert pairs == [*permutations(SCHEMA.names, 2)]
+    assert every.estimates == counted.estimator.associations()
     asked = {"attributes": ["vote", "smoker", "age"], "confidence": 0.9}
     some = analysis.compute(counted, analysis.query(**asked))
-    assert some.associations == counted.estimator.associations(**asked)
+    assert some.estimates == counted.estimator.associations(**asked)
     # Measures that are named are of one table, however many attributes it has.
     named = {"attributes": ["vote", "smoker", "age"], "measures": ["g_squared"]}
     of_three = analysis.compute(counted, analysis.query(**named))
-    assert of_three.measures == counted.estimator.measures(**named)
-    assert of_three.associations == []
+    assert of_three.estimates == counted.estimator.measures(**named)
+    assert [*of_three.key("row").values] == [None]
 
 
 def test_counts_are_those_of_the_reports(http, filled, analyst):

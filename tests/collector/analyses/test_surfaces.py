@@ -46,18 +46,9 @@ def computed(study, query, survey="study"):
     return without_time(plain(REGISTRY[name_of(type(query))].compute(study.counted[survey], query)))
 
 
-#: What every result says of an estimate.
-ESTIMATE = [
-    *("value", "standard_error", "standard_error_log", "lower", "upper", "set"),
-    *("gap_lower", "gap_upper", "perturbation_error", "sampling_error"),
-    *("p_value", "reliability", "undefined"),
-]
-
-
 #: Columns behind the keys of every long table.
 LONG = list(Estimates.__struct_fields__)
 
-MEASURE_COLUMNS = ["measure", *ESTIMATE]
 COMPARISON_COLUMNS = ["group", "against", *LONG]
 COEFFICIENT_COLUMNS = ["term", "against", *LONG]
 WEIGHTED_COLUMNS = ["question", "answer", *LONG]
@@ -142,7 +133,7 @@ ANALYSES = {
             "measures": ["kappa", "chi_squared"],
             "target": "respondents",
         },
-        MEASURE_COLUMNS,
+        ["row", "column", *LONG],
         lambda answer: 2,
         ["κ", "χ²"],
     ),
@@ -255,7 +246,7 @@ ANALYSES = {
     "measures-of-all-pairs": (
         "measures",
         {"attributes": ["smoker", "vote", "age"], "confidence": 0.9, "target": "respondents"},
-        ["row", "column", *ESTIMATE],
+        ["row", "column", *LONG],
         lambda answer: 6,
         ["vote", "90\u202f% interval"],
     ),
@@ -378,7 +369,7 @@ def test_a_measure_has_the_name_under_which_it_was_asked_for(study):
     frame = study.analyst.measures(
         "study", attributes=PAIR, measures=["lift", "leverage"]
     ).to_pandas()
-    assert list(frame.index) == ["lift", "leverage"]
+    assert [quantity for *_, quantity in frame.index] == ["lift", "leverage"]
 
 
 def test_an_attribute_may_be_called_like_a_column(store, live):

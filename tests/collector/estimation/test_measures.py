@@ -1,6 +1,7 @@
 """Association measures against their definitions."""
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.gradients import Jet
 from halftruth_collector.estimation.measures import MEASURES, OF_MANY, ORDERED, Cells
 from halftruth_shared import DomainTooLarge, GammaDiagonal, RandomizedResponse
+from mined import rows_of
 from scipy.stats import chi2_contingency
 from sources import aim, aimed
 
@@ -99,7 +101,7 @@ def factors_of_three(t):
 
 
 def by_name(measures):
-    return {measure.name: measure for measure in measures}
+    return {row.quantity: row for row in rows_of(measures)}
 
 
 @pytest.mark.parametrize("target", ["population", "respondents"])
@@ -167,9 +169,9 @@ def test_a_table_too_large_for_its_covariance_is_refused():
 def test_associations_are_the_concentration_of_every_ordered_pair():
     shares = np.random.default_rng(5).dirichlet(np.full(12, 6.0)).reshape(2, 3, 2)
     estimator = estimator_of(survey_of(2, 3, 2), shares)
-    found = {(a.row, a.column): a for a in estimator.associations()}
+    found = rows_of(estimator.associations())
     assert len(found) == 6
-    for pair, estimate in found.items():
+    for pair, estimate in zip(permutations("abc", 2), found, strict=True):
         table = estimator.table(list(pair))
         value, *_ = from_zero(
             lambda t: of_categories(t)["concentration"],

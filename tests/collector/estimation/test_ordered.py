@@ -12,6 +12,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
+from mined import rows_of
 from respondents import answers, estimators
 from sources import estimator_of
 
@@ -68,7 +69,8 @@ def truths(codes):
 
 def estimate(codes, attributes, names=NAMES):
     rest = np.zeros_like(codes)
-    return estimator_of(UNPERTURBED, np.hstack([codes, rest])).measures(attributes, measures=names)
+    estimator = estimator_of(UNPERTURBED, np.hstack([codes, rest]))
+    return rows_of(estimator.measures(attributes, measures=names))
 
 
 def test_without_perturbation_they_are_those_of_the_records():
@@ -103,7 +105,7 @@ def test_intervals_hold_the_truth_and_tests_their_size(kind, independent):
     expected = truths(codes)
     held, values = [], []
     for estimator in estimators(SURVEYS[kind], answers(codes, PAIR)):
-        found = estimator.measures(["x", "y"], measures=NAMES)
+        found = rows_of(estimator.measures(["x", "y"], measures=NAMES))
         # A set that is empty, since all of it would be impossible, does not hold the truth.
         ends = np.array([m.interval or (np.nan, np.nan) for m in found])
         held.append((ends[:, 0] <= expected) & (expected <= ends[:, 1]))
@@ -120,7 +122,8 @@ def test_they_are_listed_where_answers_are_in_an_order():
     )
 
     def listed(*names):
-        return [m.name for m in estimator.measures(names) if m.name in NAMES]
+        listed = estimator.measures(names).texts("quantity")
+        return [name for name in listed if name in NAMES]
 
     assert listed("x", "y") == listed("x", "z") == NAMES
     # Two answers are in an order only beside others that are.

@@ -5,6 +5,7 @@ import pytest
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.independence import Departures
 from halftruth_shared import EstimateError
+from mined import rows_of
 from sources import aimed, estimator_of
 from weights_of_views import DIRECT, some_reports, survey_of
 
@@ -50,7 +51,7 @@ def test_itemsets_and_rules_from_views(study, target):
     rule = aimed(estimator, target).rule({"a": "c1"}, {"c": "c1"}).rows[0]
     confidence = records[records[:, 0] == 1, 2].mean()
     assert rule.interval[0] < confidence < rule.interval[1]
-    [phi] = aimed(estimator, target).measures(["a", "c"], measures=["phi"])
+    [phi] = rows_of(aimed(estimator, target).measures(["a", "c"], measures=["phi"]))
     truth = np.corrcoef(records[:, 0], records[:, 2])[0, 1]
     assert abs(phi.value - truth) < 4 * phi.standard_error
     assert len(aimed(estimator, target).associations()) == 12

@@ -3,28 +3,25 @@
 An analyst signs in with a token; see :mod:`~.session`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-import numpy as np
 from flask import g, render_template, request, url_for
 from halftruth_shared import HalftruthError, Protection, Survey
 from halftruth_shared.analyses import Query, Result, name_of
-from halftruth_shared.analyses.measures import Association, MeasuresResult
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.results import Result as LongResult
 from halftruth_shared.results.layout import Arranged
-from halftruth_shared.results.wording import items, number, number_in_words
+from halftruth_shared.results.wording import items, number
 from werkzeug.wrappers import Response as AnyResponse
 
 from ... import charts
 from ...analyses import ANALYSES, Analysis, Counted, Grid, identified
 from ...analyses.base import PLACES, clearest, middle_answer
 from ...analyses.labels import Labels, labelled
-from ...analyses.measures import significant
 from ...analyses.overview import period
 from ...analyses.presentation import present
 from ...analyses.survey_report import precision, survey_report
@@ -178,7 +175,6 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
     # A page that is asked nothing begins with a question of its own.
     texts = given or write(analysis.start(survey))
     page: dict[str, Any] = {}
-    own: dict[str, Any] = {}
     offered = formats.offered(analysis)
     problem, status = None, 200
     try:
@@ -193,9 +189,8 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
             if format is not None:
                 content = _file(analysis, result, survey, format)
                 return formats.respond(content, format, f"{survey_id}-{name}")
-            own = _PARTS[name](survey, result, given) if name in _PARTS else {}
-            page = _shown(analysis, labelled(result, survey), pictured=not own)
-            page |= {"further": list(_further(analysis, query, source)), **own}
+            page = _shown(analysis, labelled(result, survey))
+            page["further"] = list(_further(analysis, query, source))
             _link_questions(page["rows"], survey, result, given)
     except HalftruthError as error:
         # The page of a survey with few reports is a page all the same.
@@ -207,7 +202,7 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         return f"{request.path}?{urlencode({**texts, **beside}, doseq=True)}"
 
     rendered = render_template(
-        f"{name}.html" if own else "analysis.html",
+        "analysis.html",
         survey=survey,
         analysis=analysis,
         places=_places(analysis.name, survey, given),
@@ -219,36 +214,6 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
         **page,
     )
     return rendered, status
-
-
-def _map(survey: Survey, result: MeasuresResult, given: Texts) -> dict[str, Any]:
-    """The map of questions by questions, each cell with a link to their cross-tabulation."""
-    if not result.associations:
-        return {}
-    names = Labels.of(survey).questions
-
-    def cell(pair: Association) -> dict[str, Any]:
-        crossed = {**given, "attributes": [f"{pair.row},{pair.column}"]}
-        return {
-            "address": _link(ANALYSES["crosstab"], survey, crossed),
-            "significant": significant(result, pair),
-            "vague": pair.reliability == "not usable",
-            "share": "–" if pair.value is None else number_in_words(pair, as_share=True),
-            "depth": min(9, int(10 * np.sqrt(max(pair.value or 0.0, 0.0)))),
-        }
-
-    cells = {(pair.row, pair.column): cell(pair) for pair in result.associations}
-    rows = [
-        (names[row], [cells.get((row, column)) for column in result.attributes])
-        for row in result.attributes
-    ]
-    return {"map": rows, "columns": [names[column] for column in result.attributes]}
-
-
-#: What pages with a template of their own show besides; nothing where a result has none.
-_PARTS: dict[str, Callable[[Survey, Any, Texts], dict[str, Any]]] = {
-    "measures": _map,
-}
 
 
 def _link_questions(
@@ -398,10 +363,10 @@ def _file(
     return picture(analysis.chart(read), f".{format}") if analysis.chart else b""
 
 
-def _shown(analysis: Analysis[Any, Any], result: Any, *, pictured: bool) -> dict[str, Any]:
-    """Return the parts of a page that show a result, with its chart where that is `pictured`."""
+def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
+    """Return the parts of a page that show a result."""
     parts = present(analysis, result)
-    drawn = analysis.chart(result) if analysis.chart and pictured and parts.grid.rows else None
+    drawn = analysis.chart(result) if analysis.chart and parts.grid.rows else None
     if drawn is not None:
         # What the page says besides is said once.
         notes = tuple(note for note in drawn.notes if note not in parts.sentences)
