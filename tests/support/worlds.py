@@ -514,29 +514,10 @@ class Line(NamedTuple):
 
 def read(result: Any) -> dict[tuple[str, ...], Line]:
     """Return the rows of a result by their keys."""
-    names, index = [name for name, _ in result.columns], result.index
+    names = [name for name, _ in result.columns]
     if "rep1" in names:
         return _weighted_means(names, [*zip(*result.column_lists(), strict=True)], result.scale)
-    if isinstance(result, LongTable):
-        return {**_long(result), **_group(result)}
-    at = {name: place for place, name in enumerate(names) if place >= index}
-    of_intervals = [name[:-5] for name in at if name.endswith("lower") and name != "gap_lower"]
-    lines = {}
-    for row in result.rows() if of_intervals else ():
-        cell = {name: row[place] for name, place in at.items()}.get
-        key, numbers = tuple(map(str, row[:index])), {}
-        for of in of_intervals:
-            value, ends = cell(of[:-1] or "value"), (cell(f"{of}lower"), cell(f"{of}upper"))
-            if value is not None:
-                gap = (cell("gap_lower"), cell("gap_upper")) if not of else (None, None)
-                ends = (value, value) if not of and cell("set") == "empty" else ends
-                log = cell(f"{of}standard_error_log") is not None
-                numbers[of[:-1]] = Number(value, *ends, None if None in gap else gap, log)
-        value, none = cell("value"), 1.0 if {"risk_ratio", "odds_ratio"} & {*key} else 0.0
-        departure = None if value is None else value - none
-        kind = key[0] if names[:1] in (["estimate"], ["measure"]) else ""
-        lines[key] = Line(kind, numbers, cell("p_value"), cell("adjusted_p_value"), departure)
-    return {**lines, **_group(result)}
+    return {**_long(result), **_group(result)}
 
 
 def _long(result: LongTable[Any]) -> dict[tuple[str, ...], Line]:

@@ -27,7 +27,6 @@ from halftruth_shared.results import AnswerSets, Block, Estimates, Key, Texts
 from halftruth_shared.results import Result as LongResult
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.estimate import Estimate
 from halftruth_shared.results.layout import Grid as Grid
 from halftruth_shared.results.layout import grid
 from halftruth_shared.results.long_table import NUMBERS
@@ -138,13 +137,12 @@ class Counted:
         for question, options in self.survey.schema.options.items():
             if any(option.name in names for option in options):
                 names.add(question)
-        if isinstance(result, LongResult):
-            # What a query names beside the questions that it lists, each of its rows rests on.
-            said = msgspec.to_builtins(self.question)
-            shared = {*_texts([said[field] for field in said if field != "attributes"])} & names
-            return cast(R, without_errors_of(result, names, possible=self._few, whole=bool(shared)))
-        kept: R = without_errors(result, names, possible=self._few)
-        return kept
+        if not isinstance(result, LongResult):
+            return result
+        # What a query names beside the questions that it lists, each of its rows rests on.
+        said = msgspec.to_builtins(self.question)
+        shared = {*_texts([said[field] for field in said if field != "attributes"])} & names
+        return cast(R, without_errors_of(result, names, possible=self._few, whole=bool(shared)))
 
     def result(
         self,
@@ -321,57 +319,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 _UNEXPLAINED = "no shares explain the reports"
 
-#: What is left of estimates and tests, by field, of reports that nothing explains.
-_UNUSABLE = {
-    **dict.fromkeys(("standard_error", "standard_error_log", "interval", "gap"), None),
-    **dict.fromkeys(("perturbation_error", "sampling_error", "p_value", "adjusted"), None),
-    **dict.fromkeys(("residual", "z", "statistic", "covariance", "effective_reports"), None),
-    "set": "interval",
-    "reliability": "not usable",
-    "verdict": f"not usable: {_UNEXPLAINED}",
-    "decision": "undecided",
-    "statement": f"cannot be tested: {_UNEXPLAINED}",
-}
-
-
 #: Caveats about the errors of estimates.
 _OF_ERRORS = ("precision", "effective reports", "open groups")
-
-#: Parts of a result that hold no estimate.
-_KEPT = (Query, Contradiction, Group, ModelFit)
-
-#: Fields that say what a part of a result is about.
-_ABOUT = ("attribute", "items", "antecedent", "consequent", "row", "column")
-
-
-def without_errors(value: Any, names: Collection[str], *, possible: bool) -> Any:
-    """Return a result, or a part of one, without what errors of some questions rest on.
-
-    Parameters
-    ----------
-    value : object
-    names : collection of str
-        Questions whose reports no shares explain. What says that it is about others stays.
-    possible : bool
-        Whether its values are those of the closest possible shares; others are left out.
-    """
-    if isinstance(value, list | tuple):
-        return type(value)(without_errors(each, names, possible=possible) for each in value)
-    if not isinstance(value, msgspec.Struct) or isinstance(value, _KEPT):
-        return value
-    fields = {name: getattr(value, name) for name in value.__struct_fields__}
-    about = {name for field in _ABOUT if (said := fields.get(field)) for name in _keys(said)}
-    if about and not about & set(names):
-        return value
-    changed = {
-        name: _UNUSABLE[name]
-        if name in _UNUSABLE
-        else without_errors(each, names, possible=possible)
-        for name, each in fields.items()
-    }
-    if isinstance(value, Estimate) and not possible:
-        changed |= {"value": None, "undefined": _UNEXPLAINED}
-    return msgspec.structs.replace(value, **changed)
 
 
 def without_errors_of(
@@ -462,24 +411,6 @@ def asked(query: Query[Any]) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if name not in _OF_COUNTED}
 
 
-class Rows(Sequence[Sequence[object]]):
-    """Rows of a table that are formatted when they are read: a page shows the first of many."""
-
-    def __init__(self, row: Callable[[Any], Sequence[object]], of: Sequence[Any]) -> None:
-        self._row, self._of = row, of
-
-    def __len__(self) -> int:
-        return len(self._of)
-
-    def __getitem__(self, place: Any) -> Any:
-        chosen = self._of[place]
-        return [*map(self._row, chosen)] if isinstance(place, slice) else self._row(chosen)
-
-
-def _no_grid(_: Any) -> Grid:
-    return Grid([], [])
-
-
 @dataclass(frozen=True, kw_only=True)
 class Analysis(Generic[Q, R]):
     """Computation and presentation of a query's result.
@@ -497,8 +428,6 @@ class Analysis(Generic[Q, R]):
         survey, the query, and a function that counts these people by some attributes.
     start : callable
         Initial query of a page about a survey; also the example in OpenAPI.
-    grid : callable
-        The result as a table for people.
     layout : callable
         How the rows of a result are arranged in tables and charts.
     decide : callable
@@ -507,10 +436,6 @@ class Analysis(Generic[Q, R]):
         One claim of a result as a sentence. It decides nothing, and computes no statistic.
     chart : callable or None
         The result as a chart.
-    warnings : callable
-        Sentences to read before drawing conclusions.
-    interpretation : callable
-        Further sentences about a result.
     further : callable
         Queries about a survey whose answers belong on the same page, by the query.
     together : int
@@ -534,14 +459,11 @@ class Analysis(Generic[Q, R]):
     title: str
     compute: Callable[[Counted, Q], R]
     start: Callable[[Survey], Q]
-    grid: Callable[[R], Grid] = _no_grid
-    layout: Callable[[R], list[Block]] | None = None
+    layout: Callable[[R], list[Block]]
     of_people: Callable[[Survey, Q, Callable[[Sequence[str]], Array]], R] | None = None
     decide: Callable[[R], tuple[list[Test], list[Claim]]] = lambda _: ([], [])
     state: Callable[[R, Claim], str] = lambda _, __: ""
     chart: Callable[[R], Chart] | None = None
-    warnings: Callable[[R], list[str]] = lambda _: []
-    interpretation: Callable[[R], list[str]] = lambda _: []
     further: Callable[[Survey, Q], Sequence[Query[Any]]] = lambda _, __: ()
     together: int = 1
     check_work: Callable[[Survey, Q], None] = lambda _, __: None
@@ -566,9 +488,7 @@ class Analysis(Generic[Q, R]):
             return self.decided(result)
 
         object.__setattr__(self, "compute", checked)
-        if (layout := self.layout) is not None:
-            object.__setattr__(self, "grid", lambda result: grid(result, layout(result)[0]))
-        if self.layout is not None and self.pictured:
+        if self.pictured:
             object.__setattr__(self, "chart", self._chart)
         if (of_people := self.of_people) is not None:
             object.__setattr__(self, "of_people", lambda *of: self.decided(of_people(*of)))
@@ -578,14 +498,16 @@ class Analysis(Generic[Q, R]):
         tests, claims = self.decide(result)
         return self.described(msgspec.structs.replace(result, tests=tests, claims=claims))
 
+    def grid(self, result: Any) -> Grid:
+        """Return the first table of a result for people."""
+        return grid(result, self.layout(result)[0])
+
     def _chart(self, result: Any) -> Chart | None:
         described: Any = self.described(result)
         return present(described).chart
 
     def described(self, result: R) -> R:
         """Return a result, with names or labels, with its headline and its layout."""
-        if self.layout is None:
-            return result
         layout = self.layout(result)
         described: R = msgspec.structs.replace(
             result, layout=layout, headline=self.headline(result)

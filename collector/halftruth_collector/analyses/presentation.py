@@ -1,23 +1,12 @@
 """The parts of a result in the order in which people read them, the same wherever it is shown."""
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
-from halftruth_shared.analyses.base import EstimatesResult
-from halftruth_shared.results import Result
 from halftruth_shared.results import presentation as results
 from halftruth_shared.results.presentation import Part
 
 from .base import Analysis, Grid
-from .sentences import basis, of_reports
-
-_OUTSIDE = (
-    "Estimates are unbiased, so that some lie outside of what is possible; their intervals do not."
-)
-
-#: Estimates that are looked at for this, and how far outside is only rounding.
-_LOOKED_AT, _ROUNDING = 2_000, 1e-9
 
 
 class Presentation(NamedTuple):
@@ -67,36 +56,6 @@ def present(analysis: Analysis[Any, Any], result: Any) -> Presentation:
     -------
     Presentation
     """
-    headline = analysis.headline(result)
-    if isinstance(result, Result):
-        shown = results.present(analysis.described(result), analysis.title)
-        first, *parts = shown.parts
-        return Presentation(*shown[:4], first.grid, shown.notes, parts)
-    count, _, time = of_reports(result).partition(", ")
-    # An answer that begins with their number needs no title that does.
-    about = [time] if headline.startswith(count) else [count, time]
-    return Presentation(
-        " · ".join(filter(None, [analysis.title, result.survey, *about])),
-        headline,
-        [sentence for sentence in basis(result) if sentence != headline],
-        analysis.warnings(result),
-        analysis.grid(result),
-        [*analysis.interpretation(result), *_impossible(result)],
-    )
-
-
-def _impossible(result: Any) -> list[str]:
-    """Say that estimates outside of what is possible are no mistake; empty without any."""
-    if not isinstance(result, EstimatesResult):
-        return []
-    shown = (estimate for _, estimate, _ in islice(result.estimates(), _LOOKED_AT))
-    cut = any(
-        estimate.set == "empty"
-        or (
-            estimate.ends is not None
-            and estimate.value is not None
-            and not estimate.ends[0] - _ROUNDING <= estimate.value <= estimate.ends[1] + _ROUNDING
-        )
-        for estimate in shown
-    )
-    return [_OUTSIDE] if cut else []
+    shown = results.present(analysis.described(result), analysis.title)
+    first, *parts = shown.parts
+    return Presentation(*shown[:4], first.grid, shown.notes, parts)

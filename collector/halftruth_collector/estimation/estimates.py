@@ -1,7 +1,7 @@
 """Estimates as columns of a long table, and as messages, from arrays of numbers."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -9,11 +9,10 @@ from halftruth_shared.results import Estimates, Quantity, Texts
 from halftruth_shared.results.estimate import Estimate
 from numpy.typing import ArrayLike
 
-from .bounds import Array, optional
+from .bounds import Array
 from .intervals import (
     EMPTY,
     EVERYTHING,
-    INTERVAL,
     KINDS,
     OUTSIDE,
     UNDEFINED,
@@ -22,70 +21,6 @@ from .intervals import (
 from .reliability import NOT, RELIABILITIES, grades, margin
 
 E = TypeVar("E", bound=Estimate)
-
-
-def estimates(
-    kind: type[E],
-    of: Quantity,
-    value: ArrayLike,
-    standard_error: ArrayLike,
-    ends: tuple[ArrayLike, ArrayLike] | ConfidenceSets,
-    *,
-    grade: ArrayLike | None = None,
-    errors: tuple[Array, Array] | None = None,
-    p_value: ArrayLike | None = None,
-    undefined: Sequence[str | None] | None = None,
-    **fields: Sequence[Any],
-) -> Iterator[E]:
-    """Make a message of each of K estimates, with nulls for what is not finite.
-
-    Parameters
-    ----------
-    kind : type
-        Which message.
-    of : Quantity
-        What is estimated: confidence sets are cut to its possible values.
-    value, standard_error : array_like, shape (K,)
-        Of a ratio, the standard error is that of its logarithm.
-    ends : pair of array_like or ConfidenceSets
-        Of the intervals; the upper one infinite where there is none.
-    grade : array_like, optional
-        Positions in `RELIABILITIES`; by default by the margins of the intervals, before these are
-        cut: how precise an estimate is does not depend on how near to an end it is.
-    errors : pair of ndarray, optional
-        Perturbation and sampling error.
-    p_value, undefined : optional
-    fields
-        Columns of the message's own fields.
-    """
-    whole = ends if isinstance(ends, ConfidenceSets) else ConfidenceSets.intervals(*ends)
-    if grade is None:
-        # Only intervals have a margin as a factor.
-        margins = margin(whole.lower, whole.upper, ratio=True) if of.ratio else whole.half_width
-        grade = grades(margins / of.unit, ratio=of.ratio)
-    sets = whole.within(of)
-    grade = np.where(sets.kind == EMPTY, NOT, np.ravel(grade))
-    hull, gaps = _ends(sets, of)
-    columns: dict[str, Sequence[Any]] = {
-        "value": _numbers(value),
-        "standard_error_log" if of.logarithmic else "standard_error": _numbers(standard_error),
-        "interval": hull,
-        "gap": gaps,
-        "set": ["interval" if kind == UNDEFINED else KINDS[kind] for kind in sets.kind.tolist()],
-        "reliability": [RELIABILITIES[place] for place in grade.tolist()],
-        **fields,
-    }
-    if errors is not None:
-        columns |= {
-            "perturbation_error": _numbers(errors[0]),
-            "sampling_error": _numbers(errors[1]),
-        }
-    if p_value is not None:
-        columns["p_value"] = _numbers(p_value)
-    if undefined is not None:
-        columns["undefined"] = [reason or None for reason in undefined]
-    for row in zip(*columns.values(), strict=True):
-        yield kind(**dict(zip(columns, row, strict=True)))
 
 
 def columns(
@@ -182,29 +117,6 @@ def _of_sets(
             "gap_upper": np.where(gap, high, np.nan),
         }
     return found
-
-
-def _ends(
-    sets: ConfidenceSets, of: Quantity
-) -> tuple[list[tuple[float | None, float | None] | None], list[tuple[float, float] | None]]:
-    """Smallest and largest value of each set, and the gap between its two parts."""
-    hull: list[tuple[float | None, float | None] | None] = []
-    gaps: list[tuple[float, float] | None] = []
-    for kind, low, high in zip(*map(np.ndarray.tolist, vars(sets).values()), strict=True):
-        ends, gap = None, None
-        if kind == INTERVAL:
-            ends = (optional(low), optional(high))
-        elif kind == EVERYTHING:
-            ends = (optional(of.lower), optional(of.upper))
-        elif kind == OUTSIDE:
-            below, above = low >= of.lower, high <= of.upper
-            least = of.lower if below else max(high, of.lower)
-            most = of.upper if above else min(low, of.upper)
-            ends = (optional(least), optional(most))
-            gap = (low, high) if below and above else None
-        hull.append(ends)
-        gaps.append(gap)
-    return hull, gaps
 
 
 def covariance_of(*blocks: Array) -> list[list[float | None]]:

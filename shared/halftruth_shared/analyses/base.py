@@ -15,14 +15,12 @@ from ..protocol.base import Request
 from ..results.base import AttributeName as AttributeName
 from ..results.base import CategoryName as CategoryName
 from ..results.base import Contradiction as Contradiction
-from ..results.base import EstimatesResult as EstimatesResult
 from ..results.base import Group as Group
 from ..results.base import Items as Items
 from ..results.base import MeasureName as MeasureName
 from ..results.base import ModelFit as ModelFit
 from ..results.base import QuestionName as QuestionName
 from ..results.base import Result as Result
-from ..results.base import Row as Row
 from ..results.base import Tabular as Tabular
 from ..results.base import TestedInteraction as TestedInteraction
 from ..results.base import TypicalError as TypicalError

@@ -1,8 +1,8 @@
 """Provenance of results: what they are of, and what their estimates rest on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -11,15 +11,10 @@ from ..errors import ParameterError
 from ..protocol.base import Message
 from .claims import Claim, Test
 from .estimate import (
-    ESTIMATE_COLUMNS,
     Columns,
-    Estimate,
     Interval,
-    estimate_cells,
-    expanded,
-    expanded_cells,
 )
-from .showing import chart_of, name_of_result, shown
+from .showing import name_of_result
 from .wording import items as words
 
 if TYPE_CHECKING:
@@ -29,9 +24,6 @@ if TYPE_CHECKING:
     from .charts import Chart
 
 Items = dict[str, str]
-
-#: Texts that identify a row, its estimate, and the cells of the result's other columns.
-Row = tuple[Sequence[str | None], Estimate, Sequence[Any]]
 
 _NAME = r"[A-Za-z][A-Za-z0-9_.\-]{0,63}"
 
@@ -163,17 +155,11 @@ class Result(Message, frozen=True, kw_only=True):
     @property
     def index(self) -> int:
         """Number of leading columns that identify a row."""
-        return 0
+        raise NotImplementedError
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Iterate over the rows of its table; None where a number is undefined."""
         raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return shown(self).text()
-
-    def _repr_html_(self) -> str:
-        return shown(self).html()
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return its table as a data frame, indexed by the columns that identify a row.
@@ -194,21 +180,6 @@ class Result(Message, frozen=True, kw_only=True):
         }
         return frame
 
-    def plot(self) -> "Figure":
-        """Draw its estimates with their intervals; notebooks show the figure.
-
-        Where all are shares they are bars, else dots. Unusable estimates are pale and dashed. Its
-        ``savefig`` writes a file.
-
-        Raises
-        ------
-        ParameterError
-            If it has no estimates with intervals.
-        ImportError
-            If Matplotlib is not installed.
-        """
-        return draw_chart(self, chart_of(self) if isinstance(self, EstimatesResult) else None)
-
 
 def draw_chart(result: Any, chart: "Chart | None") -> "Figure":
     """Draw the chart of a result.
@@ -228,60 +199,6 @@ def draw_chart(result: Any, chart: "Chart | None") -> "Figure":
     except ImportError:
         raise _missing("plot", "Matplotlib", "plot") from None
     return draw(chart)
-
-
-class EstimatesResult(Result, frozen=True, kw_only=True):
-    """Result whose rows are estimates.
-
-    `KEYS` are the columns that identify a row, `OTHERS` those after the estimate's, `QUANTITY` is
-    what is estimated, and `PANELS` the largest number of keys that select the panel of a chart.
-    `covariance` is that of the estimates in the order of the rows, null if it was not asked for.
-    """
-
-    KEYS: ClassVar[Sequence[str]] = ()
-    OTHERS: ClassVar[Columns] = ()
-    QUANTITY: ClassVar[str] = "value"
-    PANELS: ClassVar[int] = 1
-
-    covariance: list[list[float | None]] | None = None
-
-    def covariance_to_pandas(self) -> "pd.DataFrame":
-        """Return the covariance of its estimates as a data frame, rows and columns like its rows.
-
-        Raises
-        ------
-        ParameterError
-            If the query did not ask for it, or there is none.
-        ImportError
-            If pandas is not installed.
-        """
-        return covariance_frame(self)
-
-    @property
-    def keys(self) -> Sequence[str]:
-        """Names of the columns that identify a row; an attribute may be called like another."""
-        return self.KEYS
-
-    @property
-    def others(self) -> Columns:
-        """Columns after those of the estimate."""
-        return self.OTHERS
-
-    def estimates(self) -> Iterator[Row]:
-        """Iterate over the estimates, each with its keys and the cells of the other columns."""
-        raise NotImplementedError
-
-    @property
-    def columns(self) -> Columns:
-        return [*texts(*self.keys), *ESTIMATE_COLUMNS, *expanded(self.others)]
-
-    @property
-    def index(self) -> int:
-        return len(self.keys)
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        for keys, estimate, others in self.estimates():
-            yield (*keys, *estimate_cells(estimate), *expanded_cells(self.others, others))
 
 
 def covariance_frame(result: Any) -> "pd.DataFrame":

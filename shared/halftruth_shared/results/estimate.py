@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Literal
 
 from ..protocol.base import Message
 
@@ -63,66 +63,3 @@ class Estimate(Message, frozen=True, kw_only=True):
         half_width = NormalDist().inv_cdf((1 + confidence) / 2) * self.sampling_error
         lower, upper = self.ends
         return max(self.value - half_width, lower), min(self.value + half_width, upper)
-
-
-#: Columns of every estimate.
-ESTIMATE_COLUMNS: Columns = (
-    ("value", float),
-    ("standard_error", float),
-    ("standard_error_log", float),
-    ("lower", float),
-    ("upper", float),
-    ("set", str),
-    ("gap_lower", float),
-    ("gap_upper", float),
-    ("perturbation_error", float),
-    ("sampling_error", float),
-    ("p_value", float),
-    ("reliability", str),
-    ("undefined", str),
-)
-
-#: What follows the name of a further estimate in the names of its columns.
-_PARTS = ("", "_standard_error", "_standard_error_log", "_lower", "_upper")
-
-
-def expanded(columns: Columns) -> Columns:
-    """Columns of numbers and texts alone."""
-    return [
-        (f"{name}{part}", float if kind is Estimate else kind)
-        for name, kind in columns
-        for part in (_PARTS if kind is Estimate else ("",))
-    ]
-
-
-def estimate_cells(estimate: Estimate) -> tuple[Any, ...]:
-    """Cells of an estimate in the columns `ESTIMATE_COLUMNS`."""
-    return (
-        *_numbers(estimate),
-        None if estimate.interval is None and estimate.set != "empty" else estimate.set,
-        *(estimate.gap or (None, None)),
-        estimate.perturbation_error,
-        estimate.sampling_error,
-        estimate.p_value,
-        estimate.reliability,
-        estimate.undefined,
-    )
-
-
-def expanded_cells(columns: Columns, cells: Sequence[Any]) -> list[Any]:
-    """Cells of columns as `expanded` has them."""
-    pairs = zip(columns, cells, strict=True)
-    return [
-        number
-        for (_, kind), cell in pairs
-        for number in (_numbers(cell or Estimate()) if kind is Estimate else (cell,))
-    ]
-
-
-def _numbers(estimate: Estimate) -> tuple[float | None, ...]:
-    return (
-        estimate.value,
-        estimate.standard_error,
-        estimate.standard_error_log,
-        *(estimate.interval or (None, None)),
-    )

@@ -1,54 +1,22 @@
 """Tables and charts of results for notebooks and shells, derived from their rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC
-from itertools import groupby, islice
 from typing import Any
 
 import msgspec
 
 from halftruth_shared.results.wording import (
-    estimate_in_words,
-    interval_in_words,
     number,
-    p_value,
     percent,
     quoted,
     quoted_items,
     share,
     share_interval,
-    value,
 )
-
-from .charts import Axis, EstimateChart, Mark, Panel, Reference
-from .estimate import Estimate
 
 #: Most rows of a table in a notebook.
 MOST_ROWS = 60
-
-#: Columns that are shown of a table without estimates.
-MOST_COLUMNS = 20
-
-#: Numbers with intervals beside each other, if there is one row of them.
-_MOST_BESIDE = 4
-
-#: Last columns of a table of estimates.
-_LAST = ("reliability", "undefined")
-
-#: First columns that name a quantity, each with its own axis.
-_QUANTITIES = ("estimate", "measure")
-
-#: Quantities whose charts are of shares.
-SHARES = (
-    "share",
-    "support",
-    "confidence",
-    "cumulative_share",
-)
-
-#: Separators before the second text of a label, other than a comma.
-_SEPARATORS = {"against": " against ", "consequent": " → "}
-
 
 #: Level below which a p-value contradicts a model.
 CONTRADICTED = 0.05
@@ -195,160 +163,3 @@ class Shown(msgspec.Struct, frozen=True):
             return ["Nothing was found."]
         left = number(self.left_out, 0)
         return [f"… and {left} more: to_pandas() has all"] if self.left_out else []
-
-
-def shown(result: Any) -> Shown:
-    """Format a result as a compact table: numbers with their intervals, and notes."""
-    rows = [*result.rows()]
-    header, cells = _table(result)
-    return Shown(
-        f"{name_of_result(result)} of {result.survey}",
-        [of_reports(result), *basis(result), *_verdicts(result)],
-        header,
-        cells,
-        max(0, len(rows) - MOST_ROWS),
-    )
-
-
-def _table(result: Any) -> tuple[list[str], list[list[str]]]:
-    if hasattr(result, "estimates"):
-        rows = [_whole(*row) for row in islice(result.estimates(), MOST_ROWS)]
-        names = [*result.keys, "value", "p_value", *(n for n, _ in result.others), *_LAST]
-        count = len(result.keys)
-    else:
-        rows = [*islice(result.rows(), MOST_ROWS)]
-        names = [name for name, _ in result.columns][:MOST_COLUMNS]
-        count = result.index
-    columns: list[tuple[str, Sequence[str]]] = []
-    for i, name in enumerate(names):
-        cells = [row[i] for row in rows]
-        if i < count:
-            # Repeated keys are blank, and so is a label that equals the name.
-            if name != "label" or any(row[i] != row[i - 1] for row in rows):
-                columns.append((name, cells if i == count - 1 else _unrepeated(rows, i)))
-        elif any(isinstance(cell, Estimate) for cell in cells):
-            numbers = [cell or Estimate() for cell in cells]
-            columns.append((name, [_estimate(number, name) for number in numbers]))
-            columns.append((_confidence(result), [_interval(number) for number in numbers]))
-        elif any(cell is not None and cell is not False and cell != "usable" for cell in cells):
-            columns.append((name, [_plain(name, cell) for cell in cells]))
-    header = [name.replace("_", " ") for name, _ in columns]
-    lines = [list(line) for line in zip(*(cells for _, cells in columns), strict=True)]
-    if len(lines) == 1 and header.count(_confidence(result)) > _MOST_BESIDE:
-        return _transposed(header, lines[0], _confidence(result))
-    return header, lines
-
-
-def _whole(keys: Sequence[str], estimate: Estimate, others: Sequence[Any]) -> tuple[Any, ...]:
-    """Cells of a row, with estimates as one cell each."""
-    last = (getattr(estimate, name) for name in _LAST)
-    return (*keys, estimate, estimate.p_value, *others, *last)
-
-
-def _transposed(
-    header: Sequence[str], cells: Sequence[str], interval: str
-) -> tuple[list[str], list[list[str]]]:
-    """Turn one row of many numbers into a table no wider than a page."""
-    rows: list[list[str]] = []
-    for name, cell in zip(header, cells, strict=True):
-        if name == interval:
-            rows[-1][2] = cell
-        else:
-            rows.append([name, cell, ""])
-    return ["", "", interval], rows
-
-
-def _unrepeated(rows: Sequence[Sequence[Any]], i: int) -> list[str]:
-    before = [None, *(tuple(row[: i + 1]) for row in rows)]
-    return [
-        "" if tuple(row[: i + 1]) == above else str(row[i])
-        for row, above in zip(rows, before, strict=False)
-    ]
-
-
-def _estimate(estimate: Estimate, name: str) -> str:
-    if name == "value":
-        return estimate_in_words(estimate)
-    return "" if estimate.value is None else value(estimate.value, estimate.ends)
-
-
-def _interval(estimate: Estimate) -> str:
-    return "" if estimate.interval is None else interval_in_words(estimate)
-
-
-def _plain(name: str, cell: Any) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if not isinstance(cell, (int, float)):
-        return str(cell)
-    return p_value(cell) if name.endswith("p_value") else number(_rounded(cell))
-
-
-def _rounded(quantity: float) -> float:
-    return quantity if isinstance(quantity, int) else float(f"{quantity:.4g}")
-
-
-def _confidence(result: Any) -> str:
-    return level(getattr(result.query, "confidence", 0.95))
-
-
-def _verdicts(result: Any) -> Iterator[str]:
-    for name in ("verdict", "statement", "undefined"):
-        text = getattr(result, name, None)
-        if text:
-            yield f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
-
-
-def chart_of(result: Any) -> EstimateChart:
-    """Chart of the estimates of a result with their intervals: shares alone as bars, else dots."""
-    of_quantities = result.keys[0] in _QUANTITIES
-    split = result.PANELS if of_quantities else min(result.PANELS, len(result.keys) - 1)
-    confidence = getattr(result.query, "confidence", 0.95)
-    panels = []
-    for keys, rows in groupby(result.estimates(), lambda row: tuple(row[0][:split])):
-        heading = str(keys[-1]) if keys else ""
-        axis = _axis(heading if of_quantities else result.QUANTITY)
-        drawn = [_drawn(result.keys, row[0], row[1], split, confidence) for row in rows]
-        line = Reference(1, "no difference") if axis.scale == "log" else None
-        panels.append(Panel(axis, tuple(drawn), heading.replace("_", " "), line))
-    every = [row for panel in panels for row in panel.rows]
-    return EstimateChart(
-        title=f"{name_of_result(result)} · {result.survey}",
-        notes=(
-            f"{of_reports(result)}; {level(confidence)}s",
-            *basis(result),
-            *([] if every else ["Nothing was found."]),
-        ),
-        panels=tuple(panels),
-        bars=bool(panels) and all(panel.axis.shares for panel in panels),
-    )
-
-
-def _axis(quantity: str) -> Axis:
-    label = quantity.replace("_", " ")
-    return Axis(label, quantity in SHARES, "log" if quantity.endswith("ratio") else "linear")
-
-
-def _drawn(
-    names: Sequence[str], keys: Sequence[str], estimate: Estimate, split: int, confidence: float
-) -> Mark:
-    label = ""
-    for name, key in zip(names[split:], keys[split:], strict=True):
-        label += f"{_SEPARATORS.get(name, ', ') if label and key else ''}{key}"
-    return drawn(label or str(keys[0]), estimate, confidence)
-
-
-def drawn(label: str, estimate: Estimate, confidence: float | None = None) -> Mark:
-    """An estimate for charts; with a confidence level also its interval without perturbation."""
-    lower, upper = estimate.drawn or (None, None)
-    return Mark(
-        label,
-        estimate.value,
-        lower,
-        upper,
-        reason=estimate.undefined,
-        inner=None if confidence is None else estimate.without_perturbation(confidence),
-        doubtful=not estimate.undefined and estimate.reliability == "not usable",
-    )

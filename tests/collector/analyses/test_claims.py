@@ -9,13 +9,11 @@ from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.labels import labelled
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses import result_of
-from halftruth_shared.analyses.base import EstimatesResult
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.protocol.base import decode, encode
-from halftruth_shared.results import Result
 from sources import source_of
 
 NOTHING = "Nothing is claimed of these estimates."
@@ -66,11 +64,10 @@ def _without_effects(value):
 
 def test_claims_point_at_rows_and_tests_of_their_result(study):
     for analysis, result in results(study.counted["study"]):
-        rows = len([*result.estimates()]) if isinstance(result, EstimatesResult) else None
-        rows = len(result.rows) if isinstance(result, Result) else rows
+        rows = len(result.rows)
         for claim in result.claims:
             assert claim.test is None or claim.test < len(result.tests), analysis.name
-            assert rows is None or all(0 <= row < rows for row in claim.rows), analysis.name
+            assert all(0 <= row < rows for row in claim.rows), analysis.name
             decided = claim.kind in {"associated", "different", "effect", "changed", "frequent"}
             assert (claim.rate > 0) == (decided or claim.kind in {"largest", "at least"})
             assert claim.test is not None or claim.by_rate or not decided

@@ -16,7 +16,6 @@ from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
-from halftruth_shared.results import LongTable
 from halftruth_shared.results.presentation import present
 from sources import source_of
 
@@ -135,6 +134,4 @@ def test_without_perturbation_all_is_as_of_those_alone_who_answered(ask, records
 
 def cells_of(result):
     """The rows of the table of a result, each with all of its cells."""
-    return (
-        zip(*result.column_lists(), strict=True) if isinstance(result, LongTable) else result.rows()
-    )
+    return zip(*result.column_lists(), strict=True)

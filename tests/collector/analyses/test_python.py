@@ -25,9 +25,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.protocol.reports import Report
-from halftruth_shared.results import Result
 from halftruth_shared.results.presentation import present
-from halftruth_shared.results.showing import chart_of
 from matplotlib.text import Text
 from sources import source_of
 
@@ -164,9 +162,6 @@ def test_a_survey_has_the_methods_of_an_analyst_without_its_id(health):
 def test_every_result_is_a_table_and_a_picture(study, name):
     found = study.analyst.ask("study", ANALYSES[name].start(SURVEYS[0]))
     text, document = repr(found), Cells(found._repr_html_())
-    if not isinstance(found, Result):
-        assert text.startswith(f"{name} of study\n")
-        assert f"{name} of study" in document.texts
     for said in (text, "\n".join(document.texts)):
         assert f"3{GAP}000 reports" in said
         assert f"{found.as_of:%Y-%m-%d}" in said
@@ -174,12 +169,7 @@ def test_every_result_is_a_table_and_a_picture(study, name):
         with pytest.raises(ParameterError, match=f"^plot: {name} has no estimates with intervals"):
             found.plot()
         return
-    if isinstance(found, Result):
-        assert found.plot()._repr_png_()
-        return
-    assert [row.value for row in chart_of(found).rows] == [
-        estimate.value for _, estimate, _ in found.estimates()
-    ]
+    assert found.plot()._repr_png_()
 
 
 def test_a_table_says_whom_it_is_of_and_how_sure_it_is(study):

@@ -8,7 +8,6 @@ import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.presentation import present
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
-from halftruth_shared.analyses.base import EstimatesResult
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.crosstab import CrosstabQuery
 from halftruth_shared.analyses.distribution import DistributionQuery
@@ -18,7 +17,6 @@ from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.analyses.weighted import WeightedQuery
-from halftruth_shared.results import LongTable
 from halftruth_shared.results import presentation as results
 from sources import source_of
 
@@ -186,14 +184,10 @@ def expected_reliability(row, result):
 
 def judged_rows(result):
     """Every estimate of a result that has a reliability of its own."""
-    if isinstance(result, LongTable):
-        # Risks are no estimates: a bound has no margin.
-        if result.estimates.set is not None:
-            others = ("people", "design_effect")
-            yield from (row for row in result.rows if row.quantity not in others)
-        return
-    for _, estimate, _ in result.estimates():
-        yield estimate
+    # Risks are no estimates: a bound has no margin.
+    if result.estimates.set is not None:
+        others = ("people", "design_effect")
+        yield from (row for row in result.rows if row.quantity not in others)
 
 
 FURTHER = {
@@ -216,10 +210,7 @@ FURTHER = {
 
 
 @pytest.mark.parametrize("keep", ["0.6", "0.9"])
-@pytest.mark.parametrize(
-    "name",
-    [n for n, each in ANALYSES.items() if each.layout or issubclass(each.result, EstimatesResult)],
-)
+@pytest.mark.parametrize("name", ANALYSES)
 def test_a_rows_verdict_is_that_of_its_own_margin(name, keep):
     schema = Schema([*SCHEMA.attributes, Attribute("age", ["20", "45", "70"], ordered=True)])
     mechanism = RandomizedResponse(dict.fromkeys(schema.names, keep))

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from halftruth_collector.estimation.estimates import estimates
+from halftruth_collector.estimation.estimates import columns
 from halftruth_collector.estimation.intervals import SHARE, fieller_sets
 from halftruth_shared.results import QUANTITIES
-from halftruth_shared.results.estimate import Estimate
+from mined import rows_of
 
 from .definitions import Z
 
@@ -24,7 +24,7 @@ def messages(*numbers, of=QUANTITIES["coefficient"]):
     """Sets of ratios as messages have them."""
     sets = fieller_sets(*numbers, quantile=Z)
     nothing = np.full(len(sets.kind), np.nan)
-    return [*estimates(Estimate, of, nothing, nothing, sets)]
+    return rows_of(columns(of, nothing, nothing, sets))
 
 
 def random_cases(count):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.estimates import estimates
+from halftruth_collector.estimation.estimates import columns
 from halftruth_collector.estimation.intervals import SHARE, table_intervals
 from halftruth_shared import Attribute, DistortionMatrices, RandomizedResponse, Schema, Survey
-from halftruth_shared.results.estimate import Estimate
+from mined import rows_of
 from scipy.stats import binomtest, multinomial
 
 from .definitions import survey_of, uneven_matrix
@@ -61,7 +61,7 @@ def coverage(survey, shares, reports):
             survey.schema.names
         )
         nothing = np.full(shares.size, np.nan)
-        found = estimates(Estimate, SHARE, table.support, nothing, table_intervals(table))
+        found = rows_of(columns(SHARE, table.support, nothing, table_intervals(table)))
         for cell, each in enumerate(found):
             lower, upper = each.interval or (np.inf, -np.inf)
             held[cell] += chance * (lower <= shares[cell] + 1e-12 and shares[cell] <= upper + 1e-12)

@@ -3,8 +3,8 @@
 import pytest
 from flask import Flask
 from halftruth_collector.analyses import ANALYSES, Grid
-from halftruth_collector.analyses.base import Rows
 from halftruth_collector.web.pages.tables import PARAMETER, ROWS, rows_of
+from halftruth_shared.results.layout import Lines
 from halftruth_shared.results.wording import percent, share_interval
 
 
@@ -48,9 +48,9 @@ def test_no_row_is_formatted_that_is_not_shown():
         formatted.append(i)
         return [i]
 
-    assert len(shown(Rows(row, range(ROWS + 2)))) == ROWS
+    assert len(shown(Lines(row, ROWS + 2))) == ROWS
     assert formatted == [*range(ROWS)]
-    assert len(shown(Rows(row, range(ROWS + 2)), "rows=all")) == ROWS + 2
+    assert len(shown(Lines(row, ROWS + 2), "rows=all")) == ROWS + 2
 
 
 def test_no_analysis_is_asked_by_the_same_names():
