@@ -210,10 +210,10 @@ def _fit_model(answers: LoglinearModel, query: RegressionQuery, model: Equation)
 def layout(result: Result[RegressionQuery]) -> list[Block]:
     """Arrange a line for each term, and the intercept by itself."""
     many = len(result.places("coefficient")) > 1
-    tested = ["standard_error", "statistic", "adjusted_p_value" if many else "p_value"]
+    tested = "adjusted_p_value" if many else "p_value"
     about = items(result.query.present) or result.query.outcome
     if result.query.model == "linear":
-        coefficient = Show(quantity="coefficient", parts=["against", "value", "interval", *tested])
+        coefficient = Show(quantity="coefficient", parts=["against", "value", "interval", tested])
         return [
             Block(
                 title=f"Differences in mean · {about}",
@@ -225,7 +225,7 @@ def layout(result: Result[RegressionQuery]) -> list[Block]:
         ]
     shows = [
         Show(quantity="odds_ratio", parts=["against", "value", "interval"]),
-        Show(quantity="coefficient", parts=["value", *tested], drawn=False),
+        Show(quantity="coefficient", parts=["value", tested], drawn=False),
         Show(quantity="marginal_effect", drawn=False),
     ]
     intercept = [Show(quantity="odds"), Show(quantity="intercept")]

@@ -28,6 +28,7 @@ from .wording import (
     number,
     p_value,
     percent,
+    quoted,
     value,
     with_interval,
 )
@@ -276,7 +277,8 @@ def set_in_words(row: Row, names: Mapping[str, str] | None = None) -> str:
     """Write the confidence set of an estimate, or the names of its ends."""
     of = quantity(row.quantity)
     if names and row.ends is not None:
-        return " to ".join(names[str(end)] for end in row.ends)
+        lower, upper = (names[str(end)] for end in row.ends)
+        return lower if lower == upper else f"{quoted(lower)} to {quoted(upper)}"
     if of.style == "count":
         return " to ".join(number(end, 0) for end in row.ends or ())
     return interval_in_words(scaled(row, of), as_share=of.style == "share")

@@ -136,7 +136,7 @@ def test_ordered_answers_count_as_ranks_or_scores():
     assert median.value == ranks.median()
     assert found.headline.endswith("of everybody, median middling.")
     [table] = [part.grid for part in present(found).parts if part.title == "Percentiles"]
-    assert [str(cell) for cell in table.rows[1]] == ["50", "middling", "middling to middling"]
+    assert [str(cell) for cell in table.rows[1]] == ["50", "middling", "middling"]
     scored = unperturbed(asked, attribute="content", scores={"content": "0,10,50"})
     assert caveat(scored, "scores")["scores"] == {"low": 0, "middling": 10, "high": 50}
     scores = ranks.map({1: 0.0, 2: 10.0, 3: 50.0})
