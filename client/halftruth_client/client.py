@@ -82,6 +82,9 @@ class Client:
         File in which reports wait that could not be sent, and in which the reports of known
         respondents are remembered with what they cost. Without it an error says that a report
         could not be sent, and what is remembered ends with the process.
+    token : str, optional
+        An operator's token, for programs that send the reports of many people: the collector then
+        takes any number of them from this address.
     retries, backoff, timeout, session
         See :class:`~halftruth_client.transport.Transport`.
 
@@ -101,6 +104,7 @@ class Client:
         operator_keys: Collection[str] = (),
         max_total_gamma: Rational | None = None,
         outbox: str | Path | None = None,
+        token: str | None = None,
         retries: int = 5,
         backoff: float = 0.5,
         timeout: float = 10.0,
@@ -109,7 +113,7 @@ class Client:
         limits = max_gamma, unprotected, digests, bool(operator_keys), max_total_gamma
         self._policy = PrivacyPolicy(*limits)
         self._transport = Transport(
-            url, retries=retries, backoff=backoff, timeout=timeout, session=session
+            url, token=token, retries=retries, backoff=backoff, timeout=timeout, session=session
         )
         self._catalog = Catalog(self._transport, operator_keys)
         self._outbox = _memory() if outbox is None else Outbox(outbox)
@@ -118,6 +122,8 @@ class Client:
         self._unsettled = _unsettled()
         #: Surveys, by id and digest, whose waiting reports could not be sent after another report.
         self._passed_over: set[tuple[str, str]] = set()
+        #: Whether it was logged that reports wait, which is said once until one is counted.
+        self._is_announced = False
 
     def survey(self, id: str, *, respondent: str | None = None) -> Survey:
         """Fetch a survey, verify digest and signature and hold it against the policy.
@@ -224,11 +230,11 @@ class Client:
         if isinstance(drawn, HalftruthError):
             raise _of_one(drawn)
         try:
-            reachable = self._check_invitations(survey, [invitation])
+            waits_for = self._check_invitations(survey, [invitation])
             report = replace(drawn[0].report, invitation=invitation)
             if self._keeps:
                 self._outbox.add(self._transport.url, [report])
-            return self._submitted(report, reachable)
+            return self._submitted(report, waits_for)
         except BaseException:
             self._unsettled.restore(drawn)
             raise
@@ -258,11 +264,11 @@ class Client:
                 field="respondent",
             )
         report = replace(report, invitation=invitation or report.invitation)
-        reachable = self._check_invitations(survey, [report.invitation])
+        waits_for = self._check_invitations(survey, [report.invitation])
         entry = LedgerEntry.of(survey, operator, report.values)
         limit = self._policy.max_total_gamma
         kept = self._outbox.add_once(self._transport.url, report, respondent, entry, limit)
-        return self._submitted(kept, reachable)
+        return self._submitted(kept, waits_for)
 
     def _check_ledger(self, survey: Survey, respondent: str) -> str:
         """Check that a respondent's ledger has room for a report, and return whose ledger it is."""
@@ -281,17 +287,27 @@ class Client:
                 field="respondent",
             )
 
-    def _submitted(self, report: StoredReport, reachable: bool) -> Submission:
+    def _submitted(self, report: StoredReport, waits_for: str | None) -> Submission:
         """Send one report, or say that it waits."""
         try:
-            if reachable:
+            if waits_for is None:
                 receipt = self._send([report])
                 self._flush_quietly()
                 return Submission(report.id, "accepted" if receipt.accepted else "duplicate")
-        except CollectorUnavailable:
+        except CollectorUnavailable as error:
             if not self._keeps:
                 raise
+            waits_for = str(error)
+        self._announce(report.survey, 1, waits_for)
         return Submission(report.id, "waiting")
+
+    def _announce(self, survey: str, reports: int, waits_for: str) -> None:
+        """Log that reports wait in the outbox, and for what."""
+        if not self._is_announced:
+            self._is_announced = True
+            plural = "" if reports == 1 else "s"
+            wait = f"survey '{survey}': {reports} report{plural} not counted, waiting in the outbox"
+            _log.warning("%s until flush() sends what is there: %s", wait, waits_for)
 
     def submit_many(
         self,
@@ -319,6 +335,12 @@ class Client:
             One for each record, in their order, where the survey asks for invitations.
         progress : callable, optional
             Called with the number of reports of each batch once it is settled.
+
+        Returns
+        -------
+        Delivery
+            With an outbox its ``waiting`` reports are not counted yet, and ``unsent`` says why;
+            without one every report is counted, or the call raises.
 
         Raises
         ------
@@ -354,7 +376,7 @@ class Client:
         settled = 0
         try:
             invited: Sequence[str | None] = codes or [None] * len(drawn)
-            reachable = self._check_invitations(survey, invited)
+            waits_for = self._check_invitations(survey, invited)
             reports = [replace(drawn[i].report, invitation=invited[i]) for i in order]
             if self._keeps:
                 self._outbox.add(self._transport.url, reports)
@@ -362,7 +384,7 @@ class Client:
             for start in range(0, len(reports), BATCH):
                 batch = reports[start : start + BATCH]
                 try:
-                    if reachable:
+                    if waits_for is None:
                         receipt = self._send(batch)
                         delivery += Delivery(receipt.accepted, receipt.duplicates)
                         settled += len(batch)
@@ -373,11 +395,14 @@ class Client:
                         raise CollectorUnavailable(
                             str(error), accepted=delivery.accepted, status=error.status
                         ) from None
-                    reachable = False
-                if not reachable:
-                    delivery += Delivery(waiting=len(batch))
+                    waits_for = str(error)
                 if progress is not None:
                     progress(len(batch))
+            if waits_for is not None:
+                left = len(reports) - settled
+                self._announce(survey.id, left, waits_for)
+                unsent = Unsent(survey.id, left, waits_for, is_waiting=True)
+                delivery += Delivery(waiting=left, unsent=(unsent,))
             return delivery
         except BaseException:
             # With an outbox the caller repeats at most what was refused, without one everything.
@@ -453,25 +478,25 @@ class Client:
             return
         self._passed_over.clear()
 
-    def _check_invitations(self, survey: Survey, invitations: Sequence[str | None]) -> bool:
+    def _check_invitations(self, survey: Survey, invitations: Sequence[str | None]) -> str | None:
         """Refuse invitations that the survey does not ask for, before any report is kept.
 
         Returns
         -------
-        bool
-            False where the collector cannot be reached, and reports have to wait for its terms.
+        str or None
+            Why reports have to wait for the survey's terms, if the collector cannot be asked.
         """
         try:
             check_wanted(self._catalog, survey.id, survey.digest, invitations)
-        except CollectorUnavailable:
+        except CollectorUnavailable as error:
             if not self._keeps:
                 raise
-            return False
+            return str(error)
         except RequestRefused as error:
             if error.status in FINAL_STATUSES:
                 raise
             # Sending will be refused too, but the report may be wanted later.
-        return True
+        return None
 
     def _send(self, reports: Sequence[StoredReport]) -> Receipt:
         """Send reports of one survey in one request, and settle them."""
@@ -482,6 +507,7 @@ class Client:
             raise
         self._outbox.settle(reports)
         self._unsettled.settle(reports)
+        self._is_announced = False
         return receipt
 
 

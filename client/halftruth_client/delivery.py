@@ -53,7 +53,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Unsent:
-    """Reports of one survey that :meth:`.Client.flush` could not deliver.
+    """Reports of one survey that could not be delivered.
 
     Attributes
     ----------
@@ -76,18 +76,36 @@ class Unsent:
 class Delivery:
     """Outcome of sending many reports.
 
+    As text it says how many reports were counted and, if not all of them, what became of the rest.
+
     Attributes
     ----------
     accepted, duplicates, waiting : int
         Reports counted now, counted before, and waiting in the outbox.
     unsent : tuple of Unsent
-        Of :meth:`.Client.flush`: what was not delivered, and why.
+        What was not delivered, and why: reports that wait, and those that were given up.
     """
 
     accepted: int = 0
     duplicates: int = 0
     waiting: int = 0
     unsent: tuple[Unsent, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every report was counted, now or before."""
+        return not self.waiting and not self.unsent
+
+    def __str__(self) -> str:
+        counted = self.accepted + self.duplicates
+        if self.is_complete:
+            return f"all {counted} reports are counted"
+        given_up = sum(each.reports for each in self.unsent if not each.is_waiting)
+        said = [f"{counted} of {counted + self.waiting + given_up} reports are counted"]
+        for each in self.unsent:
+            what = "waiting" if each.is_waiting else "given up"
+            said.append(f"survey '{each.survey}', {each.reports} {what}: {each.reason}")
+        return f"incomplete: {'; '.join(said)}"
 
     def __add__(self, other: "Delivery") -> "Delivery":
         return Delivery(

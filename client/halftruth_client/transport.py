@@ -1,8 +1,10 @@
 """HTTP with retries: one request, one decoded message or one clear error."""
 
 import logging
+import math
+from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -13,15 +15,18 @@ from halftruth_shared.protocol.base import Message, Request, decode
 from halftruth_shared.protocol.problems import Problem
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
+from urllib3.exceptions import MaxRetryError
 from urllib3.response import BaseHTTPResponse
 from urllib3.util.retry import Retry
 
 from .errors import CollectorUnavailable, RequestRefused
 
 _RETRIED = (429, 502, 503, 504)
+
+#: Longest pause before a request is tried again; who is asked to wait longer is told so instead.
 _MAX_PAUSE = 60
 
-#: A pause of so many seconds is logged.
+#: The first pause of so many seconds is logged.
 _WORTH_SAYING = 2
 
 _log = logging.getLogger(__name__)
@@ -37,6 +42,7 @@ class Transport:
 
     Every request may be repeated without harm, since each report carries its id; so a lost
     connection and the answers "busy" and "unavailable" are tried again, with exponential backoff.
+    An answer that asks to wait for more than a minute is not.
 
     Parameters
     ----------
@@ -120,8 +126,9 @@ class Transport:
                 f"collector {self.url} cannot be reached ({type(error).__name__})"
             ) from None
         if response.status_code in _RETRIED:
+            detail = _detail(response, content).detail
             raise CollectorUnavailable(
-                f"collector {self.url} is not available: {_detail(response, content).detail}",
+                f"collector {self.url} is not available: {detail}{_when(response)}",
                 status=response.status_code,
             )
         if not response.ok or response.is_redirect:
@@ -160,13 +167,36 @@ class _Bearer(AuthBase):
 
 
 class _Retry(Retry):
-    """Retries that say for how long they wait."""
+    """Retries that say once for what and for how long they wait, and never wait for long."""
+
+    is_announced = False
+
+    def new(self, **parameters: Any) -> Self:
+        made = super().new(**parameters)
+        made.is_announced = self.is_announced
+        return made
+
+    def increment(
+        self,
+        method: str | None = None,
+        url: str | None = None,
+        response: BaseHTTPResponse | None = None,
+        *others: Any,
+        **named: Any,
+    ) -> Self:
+        if response is not None and (self.get_retry_after(response) or 0) > _MAX_PAUSE:
+            raise MaxRetryError(named["_pool"], url or "")
+        return super().increment(method, url, response, *others, **named)
 
     def sleep(self, response: BaseHTTPResponse | None = None) -> None:
         asked = self.get_retry_after(response) if response else None
         seconds = asked or self.get_backoff_time()
-        if seconds >= _WORTH_SAYING:
-            answered = f"the collector answered {response.status}" if response else "no answer"
+        if seconds >= _WORTH_SAYING and not self.is_announced:
+            self.is_announced = True
+            answered = "no answer"
+            if response:
+                phrase = HTTPStatus(response.status).phrase
+                answered = f"the collector answered {response.status} {phrase}"
             _log.warning("%s: waiting for %.0f seconds", answered, seconds)
         super().sleep(response)
 
@@ -177,7 +207,6 @@ def _retrying_session(retries: int, backoff: float) -> requests.Session:
         backoff_factor=backoff,
         backoff_jitter=backoff,
         backoff_max=_MAX_PAUSE,
-        retry_after_max=_MAX_PAUSE,
         status_forcelist=_RETRIED,
         allowed_methods=None,
         raise_on_status=False,
@@ -200,6 +229,14 @@ def _read(response: requests.Response) -> bytearray:
                     status=response.status_code,
                 )
     return content
+
+
+def _when(response: requests.Response) -> str:
+    """Return the words for a time that was asked for and not waited for."""
+    seconds = response.headers.get("Retry-After", "")
+    if not (seconds.isascii() and seconds.isdigit()) or int(seconds) <= _MAX_PAUSE:
+        return ""
+    return f"; try again in {math.ceil(int(seconds) / 60)} minutes"
 
 
 def _detail(response: requests.Response, content: bytearray) -> Problem:

@@ -61,7 +61,8 @@ def create_app(config: Config | None = None) -> Flask:
     app = Flask("halftruth_collector", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = config.max_body
     metrics = Metrics()
-    limit = ReportLimit(config.rate_limit, config.rate_limit_storage)
+    proxied = config.proxies > 0
+    limit = ReportLimit(config.rate_limit, config.rate_limit_storage, proxied=proxied)
     keys = _key_file(config)
     # Opened last: nobody would close it if another setting were wrong.
     store = Store(config.database, observer=metrics, sealing_keys=lambda: collector.known_keys())
@@ -74,7 +75,7 @@ def create_app(config: Config | None = None) -> Flask:
         app.register_blueprint(blueprint)
     observation.observe(app, metrics)
     wsgi_app: WSGIApplication = Protected(app.wsgi_app)
-    if config.proxies:
+    if proxied:
         wsgi_app = ProxyFix(wsgi_app, x_for=config.proxies, x_proto=config.proxies)
     app.wsgi_app = wsgi_app  # type: ignore[assignment, method-assign]
     return app

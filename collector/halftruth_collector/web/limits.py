@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import cast
 
-from flask import request
+from flask import Request, request
 from halftruth_shared import HalftruthError
 from limits import RateLimitItem, parse
 from limits.errors import StorageError
@@ -24,6 +24,9 @@ _log = logging.getLogger(__name__)
 #: An address with the port that some proxies write behind it.
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d+)?|([^:]*):\d+")
 
+#: Headers with which proxies pass requests on, besides X-Forwarded-…, and browsers those of pages.
+_PASSED_ON = frozenset(["forwarded", "via", "x-real-ip", "origin", "sec-fetch-site"])
+
 
 class ReportLimit:
     """A number of reports in a window of time from one address, and as many that are refused.
@@ -37,30 +40,36 @@ class ReportLimit:
         Such as "1000 per hour"; None for no limit.
     storage : str
         ``memory://``, or the URI of a Redis.
+    proxied : bool
+        Whether requests come from trusted proxies, so that none is of a program of this machine.
     """
 
-    def __init__(self, rate: str | None, storage: str) -> None:
+    def __init__(self, rate: str | None, storage: str, *, proxied: bool = False) -> None:
         self._rate: RateLimitItem | None = None if rate is None else parse(rate)
+        self._proxied = proxied
         self._storage = storage_from_string(storage, **storage_options(storage))
         self._reports = SlidingWindowCounterRateLimiter(self._storage)
         self._failures = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     @contextmanager
-    def visit(self, uncharged: int) -> Iterator["Visit"]:
+    def visit(self, uncharged: int, *, exempt: bool = False) -> Iterator["Visit"]:
         """Check the address of a request before any work for it, and record what is refused.
 
         Parameters
         ----------
         uncharged : int
             How many reports a refusal of the request counts as, until it is known.
+        exempt : bool
+            Whether there is no limit, besides for programs of this machine.
 
         Raises
         ------
         TooManyReports
             If too many reports of this address were refused.
         """
-        visit = Visit(self, subscriber(request.remote_addr or ""), uncharged)
-        if self._rate is not None and not self._failures.test(self._rate, visit.address):
+        exempt = exempt or self._rate is None or (not self._proxied and is_local(request))
+        visit = Visit(None if exempt else self, subscriber(request.remote_addr or ""), uncharged)
+        if self._rate and visit.limit and not self._failures.test(self._rate, visit.address):
             raise TooManyReports(
                 f"reports: expected at most {self._rate} from one address that are not counted;"
                 " send yours again later",
@@ -71,11 +80,11 @@ class ReportLimit:
         except (StoreUnavailable, TooManyReports):
             raise
         except HalftruthError:
-            self._record_failures(visit.uncharged, visit.address)
+            visit.record_failures()
             raise
         if visit.accepted < max(1, visit.uncharged):
             # What was counted before, or is nothing at all, can be sent again and again.
-            self._record_failures(visit.uncharged - visit.accepted, visit.address)
+            visit.record_failures()
 
     def charge(self, reports: int, address: str) -> None:
         """Count reports against an address.
@@ -110,7 +119,7 @@ class ReportLimit:
             _log.warning("the storage of the rate limit does not answer: %s", kind)
             raise StoreUnavailable("the storage of the rate limit does not answer") from None
 
-    def _record_failures(self, reports: int, address: str) -> None:
+    def record_failures(self, reports: int, address: str) -> None:
         """Record reports that were refused, or a request that has none as one."""
         if self._rate is not None:
             left = self._failures.get_window_stats(self._rate, address).remaining
@@ -141,6 +150,8 @@ class Visit:
 
     Attributes
     ----------
+    limit : ReportLimit or None
+        None where there is no limit: for a program of this machine, or with an operator's token.
     address : str
     uncharged : int
         Reports that the address was not charged for when they were sent, and that count as refused
@@ -148,15 +159,52 @@ class Visit:
     accepted : int
     """
 
-    limit: ReportLimit
+    limit: ReportLimit | None
     address: str
     uncharged: int
     accepted: int = 0
 
     def charge(self, reports: int) -> None:
         """Count the reports of this request against its address; see `ReportLimit.charge`."""
-        self.limit.charge(reports, self.address)
+        if self.limit is not None:
+            self.limit.charge(reports, self.address)
         self.uncharged = 0
+
+    def record_failures(self) -> None:
+        """Record the reports that were neither charged nor accepted."""
+        if self.limit is not None:
+            self.limit.record_failures(self.uncharged - self.accepted, self.address)
+
+
+def is_local(request: Request) -> bool:
+    """Return whether a program sends a request directly from this machine to a loopback address.
+
+    A proxy on this machine connects from a loopback address, too, and so does a browser with what a
+    page of another site makes it send. Whatever shows one of them makes the answer False: headers
+    that proxies and browsers add, HTTP/1.0, as some proxies speak it, and any other host name.
+    """
+    sockets = request.environ.get("SERVER_NAME", ""), request.remote_addr or ""
+    headers = {name.lower() for name, _ in request.headers}
+    host = request.headers.get("Host", "")
+    return (
+        request.environ.get("SERVER_PROTOCOL") == "HTTP/1.1"
+        and all(map(_is_loopback, sockets))
+        and (_without_port(host) == "localhost" or _is_loopback(host))
+        and headers.isdisjoint(_PASSED_ON)
+        and not any(name.startswith("x-forwarded") for name in headers)
+    )
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(_without_port(address)).is_loopback
+    except ValueError:
+        return False
+
+
+def _without_port(address: str) -> str:
+    written = _WITH_PORT.fullmatch(address)
+    return (written[1] or written[2] or "") if written else address
 
 
 def subscriber(address: str) -> str:
@@ -167,9 +215,8 @@ def subscriber(address: str) -> str:
     >>> subscriber("192.0.2.1:8080"), subscriber("::ffff:192.0.2.1")
     ('192.0.2.1', '192.0.2.1')
     """
-    written = _WITH_PORT.fullmatch(address)
     try:
-        parsed = ip_address((written[1] or written[2] or "") if written else address)
+        parsed = ip_address(_without_port(address))
     except ValueError:
         # A socket's path, or whatever else a proxy says that is believed; all of it is one.
         return "elsewhere"

@@ -51,7 +51,7 @@ GET  /readyz                                        200 200 200 200  200 200 200
 GET  /metrics                                       401 401 401 401  403 403 403 200 200
 GET  /v1/surveys                                    200 200 200 200  200 200 200 200 200
 GET  /v1/surveys/<survey_id>                        200 200 200 200  200 200 200 200 200
-POST /v1/surveys/<survey_id>/reports                202 202 202 202  202 202 202 202 202
+POST /v1/surveys/<survey_id>/reports                202 202 401 401  403 403 403 403 202
 GET  /v1/surveys/<survey_id>/<analysis>             401 401 401 401  403 200 200 403 200
 POST /v1/plan                                       401 401 401 401  200 200 200 403 200
 POST /v1/surveys                                    401 401 401 401  403 403 403 403 201

@@ -220,6 +220,82 @@ def test_a_trusted_proxy_tells_the_address_and_nobody_before_it_does(limited, cl
     refused(send(http, batch([0, 0])))
 
 
+#: A request of a program on the machine of a collector that listens on a loopback address.
+LOCAL = {"SERVER_NAME": "127.0.0.1", "REMOTE_ADDR": "127.0.0.1", "HTTP_HOST": "localhost:8000"}
+
+
+@pytest.mark.parametrize(
+    ("told", "settings"),
+    [
+        ({"X-Forwarded-For": "198.51.100.1"}, {}),
+        ({"X-Forwarded-Host": "survey.example"}, {}),
+        ({"Forwarded": "for=198.51.100.1"}, {}),
+        ({"X-Real-IP": "127.0.0.1"}, {}),
+        ({"Via": "1.1 proxy"}, {}),
+        # A browser on this machine, asked by a page of anybody.
+        ({"Origin": "https://elsewhere.example"}, {}),
+        ({"Sec-Fetch-Site": "cross-site"}, {}),
+        ({}, {"HTTP_HOST": "survey.example"}),
+        ({}, {"HTTP_HOST": "localhost.example:8000"}),
+        ({}, {"HTTP_HOST": ""}),
+        ({}, {"SERVER_PROTOCOL": "HTTP/1.0"}),
+        ({}, {"SERVER_NAME": "0.0.0.0"}),
+        ({}, {"SERVER_NAME": "192.0.2.7"}),
+        ({}, {"REMOTE_ADDR": "192.0.2.1"}),
+        ({}, {"REMOTE_ADDR": ""}),
+    ],
+)
+def test_only_programs_of_the_same_machine_have_no_limit(limited, clock, batch, told, settings):
+    """Neither what came through a proxy or a browser, nor what is sent from elsewhere."""
+    http = limited()
+    for changed in ({}, {"SERVER_NAME": "::1", "REMOTE_ADDR": "::1", "HTTP_HOST": "[::1]:8000"}):
+        local = LOCAL | changed
+        sent = http.post(URL, json=batch(*[[0, 0]] * 50), environ_overrides=local)
+        assert sent.status_code == 202
+        assert http.post(URL, data="{", environ_overrides=local).status_code in (400, 422)
+    for _ in range(10):
+        sent = http.post(URL, json=batch([0, 0]), headers=told, environ_overrides=LOCAL | settings)
+        assert sent.status_code == 202
+    sent = http.post(URL, json=batch([0, 0]), headers=told, environ_overrides=LOCAL | settings)
+    assert sent.status_code == 429
+
+
+def test_with_trusted_proxies_even_this_machine_has_a_limit(limited, clock, batch):
+    """What comes without the proxy's headers may have come through a tunnel."""
+    http = limited(proxies=1)
+    for told in ({}, {"X-Forwarded-For": "127.0.0.1"}, {"X-Forwarded-For": "198.51.100.1"}):
+        many = batch(*[[0, 0]] * 11)
+        sent = http.post(URL, json=many, headers=told, environ_overrides=LOCAL)
+        assert sent.status_code == 413
+
+
+def test_whoever_may_operate_the_survey_has_no_limit(limited, clock, batch, store):
+    http = limited()
+    roles = {"operator": 202, "analyst": 403, "monitor": 403}
+    for number, (role, status) in enumerate(roles.items()):
+        token = operations.create_token(store, role)
+        bearer = {"Authorization": f"Bearer {token}"}
+        assert (
+            send(http, batch(*[[0, 0]] * 50), f"192.0.2.{number}", **bearer).status_code == status
+        )
+    assert send(http, batch([0, 0]), Authorization="Bearer nothing").status_code == 401
+    # What a proxy asks for itself is no token.
+    basic = {"Authorization": "Basic bWU6c2VjcmV0"}
+    assert send(http, batch([0, 0]), "192.0.2.10", **basic).status_code == 202
+    refused(send(http, batch(*[[0, 0]] * 10), "192.0.2.10", **basic))
+
+
+def test_a_collector_on_loopback_takes_all_that_its_own_machine_sends(
+    database, store, survey, batch, tmp_path
+):
+    operations.publish_survey(store, survey)
+    many, told = batch(*[[0, 0]] * 11), {"X-Forwarded-For": "127.0.0.1"}
+    with run_collector(database, tmp_path, RATE_LIMIT="10 per hour") as collector:
+        url = collector.url + URL
+        assert requests.post(url, json=many, timeout=PATIENCE).status_code == 202
+        assert requests.post(url, json=many, headers=told, timeout=PATIENCE).status_code == 413
+
+
 def test_a_port_behind_an_address_makes_it_no_other_one(limited, clock, batch, counted):
     """Every address has a limit of its own, and a network of version 6 has one."""
     http = limited(proxies=1)
