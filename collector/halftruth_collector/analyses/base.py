@@ -30,7 +30,7 @@ from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import Grid as Grid
 from halftruth_shared.results.layout import grid
 from halftruth_shared.results.long_table import NUMBERS
-from halftruth_shared.results.presentation import present
+from halftruth_shared.results.presentation import Presentation, present
 from halftruth_shared.results.showing import contradicted
 from halftruth_shared.results.wording import items
 
@@ -498,13 +498,17 @@ class Analysis(Generic[Q, R]):
         tests, claims = self.decide(result)
         return self.described(msgspec.structs.replace(result, tests=tests, claims=claims))
 
+    def present(self, result: Any) -> Presentation:
+        """Return the parts of a result, with names or labels."""
+        described: Any = self.described(result)
+        return present(described, self.title)
+
     def grid(self, result: Any) -> Grid:
         """Return the first table of a result for people."""
         return grid(result, self.layout(result)[0])
 
     def _chart(self, result: Any) -> Chart | None:
-        described: Any = self.described(result)
-        return present(described).chart
+        return self.present(result).chart
 
     def described(self, result: R) -> R:
         """Return a result, with names or labels, with its headline and its layout."""

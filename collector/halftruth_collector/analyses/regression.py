@@ -58,15 +58,13 @@ def compute(counted: Counted, query: RegressionQuery) -> Result[RegressionQuery]
     model = equation(schema, query)
     fitted = _fitted(counted, query, model)
     keys, parts, covariance = coefficient_rows(query, model, fitted.fit)
-    # The answer whose odds these are is named in the query, where that left it open, too.
-    named = msgspec.structs.replace(query, present=model.present)
     wanted = query.covariance and fitted.fit.undefined is None
     answers = {name: answers_of(schema.attributes[schema.position(name)]) for name in model.scores}
     result = counted.result(
-        named,
+        query,
         keys,
         parts,
-        caveats=[*caveats_of(named, model, fitted), *_scores(model, answers)],
+        caveats=[*caveats_of(query, model, fitted), *_scores(model, answers)],
         covariance=covariance_of(covariance) if wanted else None,
     )
     return msgspec.structs.replace(result, model_fit=fitted.model_fit)
@@ -81,7 +79,7 @@ def caveats_of(query: RegressionQuery, model: Equation, fitted: Fitted) -> Itera
         yield warning("no coefficients", reason=fit.undefined, terms=terms, by_model=by_model)
     else:
         yield from fitted.caveats
-    yield note("regression", method=fitted.method, question=query.outcome, answers=query.present)
+    yield note("regression", method=fitted.method, question=query.outcome, answers=model.present)
     if odds:
         yield note("odds ratios")
     yield note("held constant", interactions=bool(query.interactions))
@@ -211,7 +209,7 @@ def layout(result: Result[RegressionQuery]) -> list[Block]:
     """Arrange a line for each term, and the intercept by itself."""
     many = len(result.places("coefficient")) > 1
     tested = "adjusted_p_value" if many else "p_value"
-    about = items(result.query.present) or result.query.outcome
+    about = items(_present(result)) or result.query.outcome
     if result.query.model == "linear":
         coefficient = Show(quantity="coefficient", parts=["against", "value", "interval", tested])
         return [
@@ -235,6 +233,13 @@ def layout(result: Result[RegressionQuery]) -> list[Block]:
     ]
 
 
+def _present(result: Result[RegressionQuery]) -> Mapping[str, str]:
+    """Return the answer whose odds are explained; none of a linear regression."""
+    [said] = [each.values for each in result.caveats if each.code == "regression"]
+    answers: Mapping[str, str] = said["answers"]
+    return answers
+
+
 def _tested(result: Result[RegressionQuery]) -> str:
     """Name the quantity that is stated, and tested."""
     return "coefficient" if result.query.model == "linear" else "odds_ratio"
@@ -254,7 +259,7 @@ def decide(result: Result[RegressionQuery]) -> tuple[list[Test], list[Claim]]:
 
 def state(result: Result[RegressionQuery], claim: Claim) -> str:
     """State a coefficient with its effect, or that no predictor is significant."""
-    about = quoted_items(result.query.present) or sentences.quoted(result.query.outcome)
+    about = quoted_items(_present(result)) or sentences.quoted(result.query.outcome)
     if claim.kind == "untested":
         return f"No coefficient of {about} can be tested with these reports."
     if claim.by_rate:

@@ -116,7 +116,7 @@ def layout(result: Result[RulesQuery]) -> list[Block]:
     quantities = result.estimates.texts("quantity").levels
     if result.query.names_rule:
         shows = [Show(quantity=name) for name in quantities]
-        return [Block(title="Rule", shows=shows, stacked=True)]
+        return [Block(title="Rule", shows=shows, stacked=True, picture="dots")]
     measures = [Show(quantity=name, parts=["value"], drawn=False) for name in quantities[2:]]
     shows = [Show(quantity="confidence"), Show(quantity="support", drawn=False), *measures]
     sides = ["antecedent", "consequent"]
@@ -137,7 +137,6 @@ ANALYSIS = Analysis(
     layout=layout,
     decide=decide,
     state=state,
-    pictured=False,
     options={"antecedent": "if", "consequent": "then"},
     place="Explore",
     order=30,

@@ -10,7 +10,6 @@ from halftruth_shared import read_survey
 from halftruth_shared.analyses.reading import read
 
 from ..analyses import ANALYSES, Analysis
-from ..analyses.presentation import present
 from . import options
 from .output import show, table
 from .records import read_pilot
@@ -56,10 +55,10 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
 
 def _lines(analysis: Analysis[Any, Any], result: Any) -> Iterator[str]:
     """The parts of a result, as on its page."""
-    shown = present(analysis, result)
+    shown = analysis.present(result)
     yield from filter(None, (shown.title, shown.headline, *shown.basis, *shown.warnings))
     yield from ("", table(shown.grid.header, shown.grid.rows)) if shown.grid.rows else ()
-    for part in shown.parts:
+    for part in shown.parts[1:]:
         yield from ("", part.title, table(part.grid.header, part.grid.rows))
     yield from ("", *shown.notes) if shown.notes else ()
 

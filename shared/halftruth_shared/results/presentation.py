@@ -60,6 +60,16 @@ class Presentation(NamedTuple):
     notes: Sequence[str]
 
     @property
+    def grid(self) -> Grid:
+        """The first table."""
+        return self.parts[0].grid
+
+    @property
+    def sentences(self) -> frozenset[str]:
+        """Every sentence besides the title."""
+        return frozenset([self.headline, *self.basis, *self.warnings, *self.notes])
+
+    @property
     def chart(self) -> Chart | None:
         """The first chart, with its notes; None without any."""
         return next((part.chart for part in self.parts if part.chart is not None), None)

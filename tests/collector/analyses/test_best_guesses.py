@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.analyses.presentation import present
 from halftruth_collector.estimation import Estimator
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from sources import source_of
@@ -45,7 +44,7 @@ def test_no_interval_of_another_estimate_stands_beside_a_best_guess(name):
     assert "95" not in " ".join(map(str, analysis.chart(result).notes))
     drawn = analysis.chart(result)
     assert {(row.interval, row.inner) for row in drawn.rows} == {(None, None)}
-    parts = present(analysis, result)
+    parts = analysis.present(result)
     said = " ".join([*parts.warnings, *parts.notes])
     assert "typically off by" in said
     assert "have no intervals" in said
@@ -64,7 +63,7 @@ def test_where_too_little_is_known_it_is_said_that_nothing_about_associations_wa
     result = asked("table", counted(150, seed=3))
     guess = result.estimates.value.reshape(2, 2)
     np.testing.assert_allclose(guess, np.outer(guess.sum(1), guess.sum(0)), atol=1e-9)
-    [warning] = present(ANALYSES["table"], result).warnings
+    [warning] = ANALYSES["table"].present(result).warnings
     assert warning.startswith("Not usable: ")
     assert "nothing about associations was learned" in warning
     itemsets = asked("itemsets", counted(150, seed=3), max_length=2)

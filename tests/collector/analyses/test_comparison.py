@@ -6,7 +6,6 @@ from math import inf
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.analyses.presentation import present
 from halftruth_collector.estimation.contrasts import Groups, compare_groups, shares_of, trend_of
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.results import Texts
@@ -94,7 +93,7 @@ def test_an_open_end_is_null_and_said_in_words(study):
     assert COMPARISON.chart(opened).panels[1].rows[0].upper == inf
     few = source_of(SURVEYS[0], study.counted["study"].counts.cells[:300])
     ratios = replace(query, effect="odds_ratio")
-    said = present(COMPARISON, COMPARISON.compute(few, ratios)).notes
+    said = COMPARISON.present(COMPARISON.compute(few, ratios)).notes
     assert any("its ratio has no upper end" in note for note in said)
 
 
@@ -143,7 +142,7 @@ def test_what_cannot_be_compared_says_why_everywhere(study):
         assert (found.value, found.interval, found.reliability) == (None, None, "not usable")
         reason = f"{found['group']} is not significantly above zero"
         assert found.undefined == reason
-        warnings = " ".join(present(COMPARISON, result).warnings)
+        warnings = " ".join(COMPARISON.present(result).warnings)
         assert f"Undefined, as {reason}: share and odds ratio of {found['group']}" in warnings
         assert reason in {row.reason for row in COMPARISON.chart(result).rows}
     assert result.find("trend").undefined

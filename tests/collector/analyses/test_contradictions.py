@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.analyses.presentation import present
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.analyses.tabular import to_csv
 from halftruth_collector.estimation.measures import MEASURE_NAMES
@@ -215,7 +214,7 @@ def test_of_reports_that_nothing_explains_nothing_is_usable_and_everything_says_
             assert (estimate.standard_error, estimate.standard_error_log) == (None, None)
             if possible(estimate, path, result) == (0, 1):
                 assert estimate.value is None or -1e-9 <= estimate.value <= 1 + 1e-9
-        shown = present(analysis, result)
+        shown = analysis.present(result)
         assert shown.headline.startswith("No shares of answers explain the reports of cheats (p = ")
         assert "instructions were probably not followed" in shown.headline
         assert shown.headline in repr(result)
@@ -249,6 +248,6 @@ def test_a_share_of_nobody_is_no_contradiction():
     assert no.value > 1 == no.interval[1] > no.interval[0]
     assert yes.reliability == "usable"
     said = "some lie outside of what is possible; their intervals do not"
-    assert [said in note for note in present(ANALYSES["overview"], result).notes].count(True) == 1
+    assert [said in note for note in ANALYSES["overview"].present(result).notes].count(True) == 1
     inside = ANALYSES["overview"].compute(contradictory(yes=700), OverviewQuery())
-    assert not any(said in note for note in present(ANALYSES["overview"], inside).notes)
+    assert not any(said in note for note in ANALYSES["overview"].present(inside).notes)

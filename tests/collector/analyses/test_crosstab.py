@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.analyses.presentation import present
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.independence import Departures
 from halftruth_collector.web.pages.controls import controls
@@ -100,7 +99,7 @@ def test_of_two_questions_the_test_and_measures_stand_beside_it():
     of_presence = ["phi", "odds_ratio", "risk_difference"]
     assert [row.quantity for row in binary.rows][-6:] == [*of_presence, *measures]
     assert "sex and vote are associated: χ² = " in found.headline
-    [strength] = present(CROSSTAB, found).parts
+    _, strength = CROSSTAB.present(found).parts
     assert str(strength.grid.rows[0][0]) == "concentration"
     layered = CROSSTAB.compute(source, CrosstabQuery(attributes=["sex", "vote", "town"]))
     assert layered.tests[0].df == 2 * 2
@@ -175,7 +174,7 @@ def test_what_departs_from_independence_is_marked_on_both_sides():
         assert marks == ["▲" if departure > 0 else "▼" for departure in departures]
     # Both towns depart alike in each vote: named is where there are more.
     assert "occurs more often than under independence" in result(OPEN, "vote", "town").headline
-    notes = plain(" ".join(present(CROSSTAB, found).notes))
+    notes = plain(" ".join(CROSSTAB.present(found).notes))
     assert "under independence (false discovery rate 5 % among the cells)" in notes
     _, unrelated = table_of(result(OPEN, "vote", "town", asked=independent_people()))
     assert not any("▲" in text for line in unrelated for text in line)
@@ -193,7 +192,7 @@ def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be(
             assert cell.reliability == "not usable"
         else:
             assert cell.set == "interval"
-    [notice] = [said for said in present(CROSSTAB, found).warnings if "anybody" in said]
+    [notice] = [said for said in CROSSTAB.present(found).warnings if "anybody" in said]
     assert notice.endswith("that there is anybody in them: town=small.")
     assert found.tests[0].p_value is None
     assert " cannot be tested: a category of 'town'" in found.headline
@@ -205,7 +204,7 @@ def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be(
 def test_where_most_groups_are_open_the_verdict_says_so():
     survey = Survey("s", "S", SCHEMA, GammaDiagonal("1.05"))
     found = result(survey, "vote", "sex", asked=people(40))
-    said = present(CROSSTAB, found).warnings[0]
+    said = CROSSTAB.present(found).warnings[0]
     assert said.startswith("Not usable: most groups are not significantly above zero")
     asked = CrosstabQuery(attributes=["sex", "vote"])
     single = CROSSTAB.compute(source_of(survey, [[0, 0, 0]]), asked)

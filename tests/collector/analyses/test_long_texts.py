@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.analyses.labels import Labels, labelled
-from halftruth_collector.analyses.presentation import present
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Survey
@@ -154,7 +153,7 @@ def of_chart(chart):
 
 
 def said(analysis, result):
-    shown = present(analysis, result)
+    shown = analysis.present(result)
     yield from (shown.title, *shown.sentences, *map(str, shown.grid.header))
     yield from (str(cell) for row in shown.grid.rows for cell in row)
     if analysis.chart is not None and (drawn := analysis.chart(result)) is not None:

@@ -8,7 +8,6 @@ import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.labels import labelled
 from halftruth_collector.analyses.overview import NONE
-from halftruth_collector.analyses.presentation import present
 from halftruth_shared import (
     Attribute,
     GammaDiagonal,
@@ -168,7 +167,7 @@ def test_a_crosstab_has_the_cells_of_those_who_chose_each_option(attributes, per
     axes = [OPTIONS if name == "symptoms" else ("big", "small") for name in attributes]
     cells = [tuple(row.keys.values()) for row in found.rows if row.quantity == "share"]
     assert cells == [*product(*axes)]
-    shown = present(ANALYSES["crosstab"], labelled(found, UNPERTURBED))
+    shown = ANALYSES["crosstab"].present(labelled(found, UNPERTURBED))
     assert {"Cough", "big"} <= {*shown.grid.header, *(str(row[0]) for row in shown.grid.rows)}
     assert "several options may be chosen" in " ".join(shown.notes)
 

@@ -15,7 +15,6 @@ import pytest
 from halftruth_client import Analyst, RequestRefused
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES as REGISTRY
-from halftruth_collector.analyses.presentation import present
 from halftruth_collector.cli import main
 from halftruth_collector.web.openapi import document
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
@@ -349,7 +348,7 @@ def test_a_command_says_each_sentence_once_the_answer_first(study, halftruth, na
     query = analysis.start(SURVEYS[0])
     asked = asked_of(query)
     printed = halftruth(*command(name, "study", asked))[1]
-    shown = present(analysis, analysis.compute(study.counted["study"], query))
+    shown = analysis.present(analysis.compute(study.counted["study"], query))
     parts = [
         f"{analysis.title} · study · ",
         shown.headline,

@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.analyses.presentation import present
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.crosstab import CrosstabQuery
@@ -43,7 +42,7 @@ def many_reports():
 
 def shown(analysis, result):
     """What a page or a command shows of a result: sentences, and rows of a table."""
-    parts = present(analysis, result)
+    parts = analysis.present(result)
     return parts.warnings, parts.notes, [" | ".join(map(str, row)) for row in parts.grid.rows]
 
 

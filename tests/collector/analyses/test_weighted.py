@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.labels import labelled
-from halftruth_collector.analyses.presentation import present
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.report_model import report_probabilities
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
@@ -101,7 +100,7 @@ def test_what_cannot_be_weighted_has_no_number_and_says_why():
         assert row.undefined.startswith(reason)
     assert caveats(result, "weights") == []
     assert result.headline == "With these margins no share is defined."
-    [said] = [each for each in present(WEIGHTED, result).warnings if reason in each]
+    [said] = [each for each in WEIGHTED.present(result).warnings if reason in each]
     assert said.startswith(f"Undefined, as {reason}")
     assert all(str(row[2]).startswith(reason) for row in WEIGHTED.grid(result).rows)
 
@@ -113,7 +112,7 @@ def test_calibration_to_margins_of_other_people_is_warned_of():
     # It is one test, and said once.
     [unlikely] = caveats(far, "unlikely margins")
     assert unlikely == {"p_value": far.tests[0].p_value}
-    assert "hardly people with these margins" in " ".join(present(WEIGHTED, far).warnings)
+    assert "hardly people with these margins" in " ".join(WEIGHTED.present(far).warnings)
     near = weighted(CELLS, margins={"sex": {"female": 0.79, "male": 0.21}}, method="calibration")
     assert near.tests[0].p_value > 0.3
     assert caveats(near, "unlikely margins") == []
@@ -166,11 +165,11 @@ def test_each_question_has_the_weights_and_the_test_of_those_who_answered_it(met
         assert vote["design_effect"] == pytest.approx(0.25 * 1.5 + 0.25 * 3, rel=0.01)
         assert smoker["design_effect"] == pytest.approx(1, abs=0.01)
         assert [each["people"] for each in (vote, smoker)] == pytest.approx([2250, 3000], rel=0.01)
-        assert "design effect of 1.12" in " ".join(present(WEIGHTED, both).notes)
+        assert "design effect of 1.12" in " ".join(WEIGHTED.present(both).notes)
     else:
         vote, smoker = both.tests
         assert vote.p_value < 1e-9 < 0.5 < smoker.p_value
-        [said] = [said for said in present(WEIGHTED, both).warnings if "hardly" in said]
+        [said] = [said for said in WEIGHTED.present(both).warnings if "hardly" in said]
         assert said.startswith("vote: The respondents are hardly")
 
 
@@ -179,9 +178,9 @@ def test_margins_that_may_be_made_up_are_said_to_be():
         weighted(CELLS, margins={"sex": {"female": share, "male": 1 - share}})
         for share in (0.5, 0.52)
     )
-    assert present(WEIGHTED, even).warnings[0].startswith("These margins are even, as placeholders")
+    assert WEIGHTED.present(even).warnings[0].startswith("These margins are even, as placeholders")
     assert caveats(known, "even margins") == []
-    said = present(WEIGHTED, labelled(even, SURVEY)).notes[0].replace("\u202f", " ")
+    said = WEIGHTED.present(labelled(even, SURVEY)).notes[0].replace("\u202f", " ")
     assert said == "Margins: sex (female 50.0 %, male 50.0 %)."
 
 

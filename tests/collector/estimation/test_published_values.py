@@ -140,7 +140,7 @@ def test_bounds_from_the_perturbed_census_cover_the_published_itemsets(census, m
     for codes, share in true_itemsets(census, 0.02).items():
         frequent += 1
         names = [name for name, code in zip(survey.schema.names, codes, strict=True) if code >= 0]
-        lower, upper = table_intervals(estimator.table(names), 0.999, "respondents")
+        lower, upper = table_intervals(estimator.table(names).alone, 0.999)
         cell = tuple(code for code in codes if code >= 0)
         missed += not lower[cell] <= share <= upper[cell]
     assert frequent == sum(CENSUS_ITEMSETS[:2])

@@ -23,7 +23,6 @@ from ...analyses import ANALYSES, Analysis, Counted, Grid, identified
 from ...analyses.base import PLACES, clearest, middle_answer
 from ...analyses.labels import Labels, labelled
 from ...analyses.overview import period
-from ...analyses.presentation import present
 from ...analyses.survey_report import precision, survey_report
 from ...errors import TooFewReports
 from ...store.surveys import StoredSurvey
@@ -365,25 +364,24 @@ def _file(
 
 def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
     """Return the parts of a page that show a result."""
-    parts = present(analysis, result)
-    drawn = analysis.chart(result) if analysis.chart and parts.grid.rows else None
+    shown = analysis.present(result)
+    first, *parts = shown.parts
+    drawn = first.chart if first.grid.rows else None
     if drawn is not None:
         # What the page says besides is said once.
-        notes = tuple(note for note in drawn.notes if note not in parts.sentences)
+        notes = tuple(note for note in drawn.notes if note not in shown.sentences)
         drawn = replace(drawn, notes=notes)
     return {
         "result": result,
-        "headline": parts.headline,
-        "group": parts.basis,
-        "notices": parts.warnings,
-        "reading": parts.notes,
+        "headline": shown.headline,
+        "group": shown.basis,
+        "notices": shown.warnings,
+        "reading": shown.notes,
         "chart": charts.part_of_page(drawn),
         "undrawn": charts.undrawn(),
-        "grid": parts.grid,
-        "rows": rows_of(parts.grid),
-        "parts": [
-            (part, rows_of(part.grid), charts.part_of_page(part.chart)) for part in parts.parts
-        ],
+        "grid": first.grid,
+        "rows": rows_of(first.grid),
+        "parts": [(part, rows_of(part.grid), charts.part_of_page(part.chart)) for part in parts],
     }
 
 
