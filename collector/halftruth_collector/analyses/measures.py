@@ -139,6 +139,11 @@ def layout(result: Result[Any]) -> list[Block]:
                 picture="heat map",
             )
         ]
+    return by_scale(result)
+
+
+def by_scale(result: Result[Any]) -> list[Block]:
+    """Arrange the measures of a result by the scales on which they can be compared."""
     known = result.estimates.texts("quantity").levels
     blocks = []
     for title, (independent, names) in _SCALES.items():

@@ -14,6 +14,7 @@ from ..estimation.rules import Rules
 from . import sentences
 from .base import Analysis, Counted, asked
 from .itemsets import unexamined
+from .measures import by_scale
 from .work import check_lengths
 
 #: Most rules in a chart.
@@ -112,11 +113,12 @@ def _sides(keys: Mapping[str, Any]) -> str:
 
 
 def layout(result: Result[RulesQuery]) -> list[Block]:
-    """Arrange a line for each rule; of a single rule its quantities, one below the other."""
+    """Arrange a line for each rule; of a single rule its shares, and its measures by scale."""
     quantities = result.estimates.texts("quantity").levels
     if result.query.names_rule:
-        shows = [Show(quantity=name) for name in quantities]
-        return [Block(title="Rule", shows=shows, stacked=True, picture="dots")]
+        shares = [Show(quantity="confidence"), Show(quantity="support")]
+        rule = Block(title="Rule", shows=shares, stacked=True, picture="dots")
+        return [rule, *by_scale(result)]
     measures = [Show(quantity=name, parts=["value"], drawn=False) for name in quantities[2:]]
     shows = [Show(quantity="confidence"), Show(quantity="support", drawn=False), *measures]
     sides = ["antecedent", "consequent"]
