@@ -76,14 +76,19 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command, or say which of any group have a name nearly like it."""
+        """Find a command, or say which have a name nearly like it: of this group, or of any."""
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
             wanted, root = error.command_name, ctx.find_root()
-            paths = {path: path.split()[-1] for path in _paths(main, root)}
-            near = get_close_matches(wanted, paths.values(), cutoff=0.75)
-            likely = [f"'halftruth {path}'" for path, name in paths.items() if name in near]
+            here = "halftruth" + ctx.command_path.removeprefix(root.command_path)
+            likely = [
+                f"'{here} {name}'" for name in get_close_matches(wanted, self.list_commands(ctx))
+            ]
+            if not likely:
+                paths = {path: path.split()[-1] for path in _paths(main, root)}
+                near = get_close_matches(wanted, paths.values(), cutoff=0.75)
+                likely = [f"'halftruth {path}'" for path, name in paths.items() if name in near]
             way_out = (
                 f"did you mean {' or '.join(likely)}?"
                 if likely

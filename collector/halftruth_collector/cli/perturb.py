@@ -33,8 +33,9 @@ def perturb(survey_file: str, records: IO[str], output: IO[str]) -> None:
     """Perturb the RECORDS of a CSV file as SURVEY (a TOML file) says.
 
     The file has one column for each attribute and no other, since another one would have to be
-    dropped or sent unperturbed. What is optional or not asked of a person is left empty. Every
-    record is read before anything is written.
+    dropped or sent unperturbed. Categories go by name, or in a whole column by code. What is
+    optional or not asked of a person is left empty. Every record is read before anything is
+    written.
     """
     survey = read_survey(survey_file)
     reports = survey.perturbation.reports(_read(survey, records))
@@ -85,5 +86,6 @@ def _read(survey: Survey, records: IO[str]) -> NDArray[np.int64]:
         return survey.schema.encode({name: v for name, v in record.items() if v != ""})
 
     # Without a terminal there is no bar.
-    codes = list(tqdm(read_records(records, encode), desc="reading", unit=" records", disable=None))
+    read = read_records(records, survey.schema, encode)
+    codes = list(tqdm(read, desc="reading", unit=" records", disable=None))
     return np.array(codes, dtype=np.int64).reshape(-1, len(survey.schema.shape))

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,14 +15,58 @@ T = TypeVar("T")
 COUNT = "count"
 
 
+class _Answers:
+    """Names of answers, also where a whole column has their codes, as in files that are counted."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._attributes = [each for each in schema.attributes if each.number is None]
+        self._coded: dict[str, int] = {}
+        self._named: set[str] = set()
+
+    def named(self, record: dict[str, Any], line: int) -> dict[str, Any]:
+        """Return a record with the names of its answers.
+
+        Raises
+        ------
+        RecordError
+            If a column has names and codes; the message names it, and never an answer.
+        """
+        changed = {}
+        for attribute in self._attributes:
+            name, value = attribute.name, record.get(attribute.name)
+            if value in attribute.categories:
+                if value not in attribute.missing:
+                    self._named.add(name)
+            elif name not in self._named and value in _codes(len(attribute.categories)):
+                self._coded.setdefault(name, line)
+                changed[name] = attribute.categories[int(value)]
+            if name in self._named and name in self._coded:
+                raise RecordError(
+                    f"attribute '{name}': answers by name, and by code in line"
+                    f" {self._coded[name]}; expected one of them in the whole column",
+                    field=name,
+                )
+        return record | changed
+
+
+@cache
+def _codes(answers: int) -> frozenset[str]:
+    return frozenset(map(str, range(answers)))
+
+
 def read_records(
-    lines: Iterable[str], read: Callable[[dict[str, Any]], T], needed: Sequence[str] = ()
+    lines: Iterable[str],
+    schema: Schema,
+    read: Callable[[dict[str, Any]], T],
+    needed: Sequence[str] = (),
 ) -> Iterator[T]:
     """Read each record of a CSV file.
 
     Parameters
     ----------
     lines : iterable of str
+    schema : Schema
+        What the answers are. A column without any name of an answer has their codes, from 0.
     read : callable
         What to make of a record, by column.
     needed : sequence of str
@@ -33,12 +78,13 @@ def read_records(
         If it is no CSV, or what `read` raises; the message names the line, and never an answer.
     """
     reader = csv.DictReader(lines, restkey="(a value beyond the last column)")
+    answers = _Answers(schema)
     try:
         for name in needed:
             if name not in (reader.fieldnames or []):
                 raise RecordError(f"column '{name}' is missing", field=name)
         for record in reader:
-            yield read(record)
+            yield read(answers.named(record, reader.line_num))
     except RecordError as error:
         line = f"line {reader.line_num}: " if reader.line_num > 1 else ""
         raise RecordError(f"{line}{error}", field=error.field) from None
@@ -77,7 +123,7 @@ def read_pilot(path: str, schema: Schema, names: Sequence[str]) -> NDArray[np.fl
 
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            for _ in read_records(file, add, names):
+            for _ in read_records(file, schema, add, names):
                 pass
     except OSError as error:
         raise RecordError(f"pilot: cannot be read: {error.strerror}", field="pilot") from None

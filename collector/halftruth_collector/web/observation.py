@@ -35,9 +35,9 @@ class Availability:
             self._cause = cause
 
     def works(self) -> None:
-        """Log the first success after a failure, where ``--quiet`` shows it, too."""
+        """Log the first success after a failure."""
         if self._cause is not None:
-            _log.warning("available again after: %s", self._cause)
+            _log.info("available again after: %s", self._cause)
             self._cause = None
 
 

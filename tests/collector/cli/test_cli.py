@@ -12,6 +12,7 @@ from uuid import uuid4
 import click
 import pytest
 from halftruth_collector.cli import main
+from halftruth_collector.cli.records import read_pilot
 from halftruth_shared import Protection, Survey
 from halftruth_shared.protocol.reports import Report
 
@@ -76,9 +77,21 @@ def test_a_csv_file_is_perturbed(halftruth, survey_file, tmp_path):
     assert halftruth("reports", "perturb", survey_file, str(records))[1].count("\n") == 501
 
 
+def test_answers_are_read_by_code_as_by_name(survey_file, tmp_path):
+    schema, tables = Survey.from_toml(TOML).schema, []
+    for answers in (("no,never", "yes,daily", "yes,daily"), ("0,0", "1,2", "1,2")):
+        records = tmp_path / "records.csv"
+        records.write_text("\n".join(["smoker,drinks", *answers]), encoding="utf-8")
+        tables.append(read_pilot(str(records), schema, schema.names).tolist())
+    assert tables == [[[1, 0, 0], [0, 0, 2]]] * 2
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
+        ("smoker,drinks\n1,daily\nyes,daily\n", "line 3: attribute 'smoker': answers by name"),
+        ("smoker,drinks\nyes,daily\n1,daily\n", "line 3: attribute 'smoker': the answer is not"),
+        ("smoker,drinks\n2,daily\n", "line 2: attribute 'smoker': the answer is not"),
         ("smoker,drinks\nyes,daily\nhush-hush,daily\n", "line 3: attribute 'smoker'"),
         ("smoker,drinks\nyes\n", "line 2: attribute 'drinks'"),
         ("smoker\nyes\n", "line 2: attribute 'drinks' is missing"),
@@ -208,6 +221,8 @@ def paths():
         (["backup"], "there is no command 'backup'; did you mean 'halftruth admin backup'?"),
         (["tabel"], "there is no command 'tabel'; did you mean 'halftruth analyse table'?"),
         (["analyse", "overveiw"], "did you mean 'halftruth analyse overview'?"),
+        # Of the same group, however well one of another fits.
+        (["analyse", "compare"], "did you mean 'halftruth analyse comparison'?"),
         (["admin", "x"], "expected one of: audit-log, backup, "),
         (["tokens"], "did you mean 'halftruth admin token'?"),
     ],
@@ -229,10 +244,14 @@ def test_a_shell_completes_commands_of_a_group():
 
 def test_every_command_of_the_manual_is_there():
     known, written = paths(), 0
-    for file in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+    rules = ROOT / "docker" / "rules.yaml"
+    for file in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), rules]:
         if file.name == "protocol.md":  # Its labels begin with the name, too.
             continue
-        code = "".join(re.findall(r"```.*?```|`[^`]+`", file.read_text(), re.DOTALL))
+        text = file.read_text()
+        if file == rules:  # Its lines are folded.
+            text = re.sub(r"\s+", " ", text)
+        code = "".join(re.findall(r"```.*?```|`[^`]+`", text, re.DOTALL))
         for words in re.findall(r"(?<![\w/.-])halftruth((?: [a-z][a-z-]*)+)", code):
             path = ""
             for word in words.split():

@@ -1,6 +1,7 @@
 """The server as processes that start, stop, reload and end, and the settings that it reads."""
 
 import contextlib
+import logging
 import os
 import resource
 import signal
@@ -219,6 +220,7 @@ def test_whoever_asks_for_readiness_makes_the_database_write_once_in_ten_seconds
     def asked():
         return {http.get("/readyz").status_code for _ in range(50)}
 
+    caplog.set_level(logging.INFO)
     collector.store.database.probe = written
     collector.readiness.clock = lambda: now
     assert asked() == {200}
@@ -235,8 +237,11 @@ def test_whoever_asks_for_readiness_makes_the_database_write_once_in_ten_seconds
     assert asked() == {200}
     assert writes == [0, 10, 20]
     # What was remembered is no news.
-    said = [line.getMessage() for line in caplog.records if "available" in line.getMessage()]
-    assert [line.split(":")[0] for line in said] == ["unavailable", "available again after"]
+    said = [line for line in caplog.records if "available" in line.getMessage()]
+    assert [(line.levelname, line.getMessage().split(":")[0]) for line in said] == [
+        ("ERROR", "unavailable"),
+        ("INFO", "available again after"),
+    ]
 
 
 def test_callers_that_ask_for_readiness_at_one_moment_share_one_check():
