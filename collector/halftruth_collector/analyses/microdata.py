@@ -20,6 +20,7 @@ from ..estimation.estimates import columns
 from ..estimation.model.records import raked, weighted_records
 from ..estimation.reliability import USABLE
 from .base import Analysis, Counted
+from .work import check_model
 
 #: Names that Python or R do not take for a variable, or that records have already.
 _RESERVED = {word.lower() for word in keyword.kwlist} | {"record", "weight"}
@@ -143,6 +144,7 @@ ANALYSIS = Analysis(
     layout=layout,
     decide=decide,
     state=state,
+    check_work=check_model,
     pictured=False,
     offer="A row for each combination of answers with its weight and replicate weights, for R"
     " and for Python. Show makes them: the model behind them takes some seconds.",

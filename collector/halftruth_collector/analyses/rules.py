@@ -94,11 +94,12 @@ def state(result: Result[RulesQuery], claim: Claim) -> str:
     if claim.kind == "none found":
         return "No matching rules."
     if claim.kind == "counted":
-        usable = len(claim.rows)
-        return (
-            f"{number(claim.count or 0, 0)} rule{'' if claim.count == 1 else 's'},"
-            f" {number(usable, 0) if usable else 'none'} of them usable."
-        )
+        usable = number(len(claim.rows), 0) if claim.rows else "none"
+        rules = f"{number(claim.count or 0, 0)} rule{'' if claim.count == 1 else 's'}"
+        listed = len(result.places("confidence"))
+        if listed < (claim.count or 0):
+            return f"{rules}; of the first {number(listed, 0)}, {usable} are usable."
+        return f"{rules}, {usable} of them usable."
     rule = result.rows[claim.rows[0]]
     if claim.kind == "estimate":
         return f"{_sides(rule.keys)}, {in_words(rule)}."
@@ -134,7 +135,7 @@ ANALYSIS = Analysis(
     query=RulesQuery,
     title="Rules",
     compute=compute,
-    start=lambda _: RulesQuery(measures=["lift"], limit=100),
+    start=lambda _: RulesQuery(measures=["lift"]),
     check_work=_check_work,
     layout=layout,
     decide=decide,

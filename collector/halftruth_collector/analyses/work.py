@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from math import comb
 from typing import Any
 
@@ -9,8 +10,11 @@ from halftruth_shared import DomainTooLarge, Survey
 from halftruth_shared.analyses.base import MiningQuery
 
 from ..estimation.itemsets import MAX_SUBSETS, itemsets_by_length
+from ..estimation.model.design import Design
+from ..estimation.model.fit import axes_of, schema_of
 from ..estimation.reconstruction import reconstruction
 from ..estimation.tables import TABLE_CELLS
+from .base import errors_naming
 
 #: Most itemsets that an answer may list, some 17 MB of JSON, and most rules that may be examined.
 MOST_ITEMSETS, MOST_RULES = 100_000, 5_000_000
@@ -33,6 +37,25 @@ def check_cells(survey: Survey, attributes: Sequence[str]) -> None:
             " attributes",
             field="attributes",
         )
+
+
+def check_model(survey: Survey, query: Any) -> None:
+    """Refuse a model of too many answers or interactions, before it is fitted.
+
+    Parameters
+    ----------
+    survey : Survey
+    query : Query
+        With `modelled` and `interactions`.
+
+    Raises
+    ------
+    DomainTooLarge, SchemaError
+    """
+    with errors_naming("modelled"), errors_naming("interactions", "terms"):
+        schema = schema_of(survey.schema, query.modelled)
+        terms = [*combinations(schema.names, 2), *query.interactions]
+        Design(schema.shape, axes_of(schema, terms))
 
 
 def check_lengths(survey: Survey, query: MiningQuery[Any], *, rules: bool = False) -> None:

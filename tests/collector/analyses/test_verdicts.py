@@ -3,6 +3,7 @@
 import math
 import re
 
+import msgspec
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
@@ -127,6 +128,17 @@ def test_the_headline_of_rules_names_the_largest_lower_bound(many_reports):
     assert f"{len(result.places('confidence'))} rules, " in said
     [(answer, consequent)] = surest["consequent"].items()
     assert f"→ {answer}={consequent}, at least " in said
+
+
+def test_the_headline_of_rules_says_how_many_of_them_are_listed(many_reports):
+    """As many as a page and a command list: all of them, unless fewer are asked for."""
+    analysis = ANALYSES["rules"]
+    assert analysis.start(many_reports.survey).limit is None
+    every = analysis.compute(many_reports, QUESTIONS["rules"])
+    some = analysis.compute(many_reports, msgspec.structs.replace(QUESTIONS["rules"], limit=2))
+    count = len(every.places("confidence"))
+    assert analysis.headline(every).startswith(f"{count} rules, ")
+    assert analysis.headline(some).startswith(f"{count} rules; of the first 2, ")
 
 
 def test_measures_say_what_presence_is_and_what_is_no_test(many_reports):

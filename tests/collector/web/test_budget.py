@@ -46,6 +46,11 @@ def compute_for_ever(started=None):
             "attributes",
             "attributes: a table of 262144 cells; expected at most 65536, so fewer attributes",
         ),
+        (
+            "microdata?attributes=q0,q1",
+            "modelled",
+            "modelled: a model of 1048576 cells; expected at most 262144, so fewer attributes",
+        ),
     ],
 )
 def test_what_takes_too_long_is_refused_before_reports_are_read(

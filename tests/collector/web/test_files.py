@@ -5,11 +5,15 @@ import json
 import re
 import zipfile
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
 import pytest
+from halftruth_collector import operations
 from halftruth_collector.web import formats
+from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
+from halftruth_shared.protocol.reports import Report
 
 from .test_pages import Page, signed_in
 
@@ -60,6 +64,22 @@ def test_every_file_that_is_offered_is_there_by_its_kind_and_name(signed_in, fil
         name = answer.headers["Content-Disposition"].removeprefix("attachment; filename=")
         assert name.startswith("health-")
         assert name.endswith(TYPES[answer.mimetype]), address
+
+
+def test_records_that_no_model_holds_are_not_offered(signed_in, store):
+    schema = Schema([Attribute(f"q{j}", ["no", "yes"]) for j in range(20)])
+    survey = Survey("wide", "Wide", schema, RandomizedResponse(dict.fromkeys(schema.names, "0.9")))
+    operations.publish_survey(store, survey)
+    reports = [Report(id=uuid4(), values=[0] * 20) for _ in range(50)]
+    store.reports.add("wide", survey.digest, reports)
+    page = signed_in.get("/results/wide/export")
+    assert page.status_code == 200
+    assert len(links(page.text, "csv")) == 3
+    assert "modelled: a model of 1048576 cells; expected at most 262144" in page.text
+    records = [tag["href"] for tag in Page(page.text).all("a") if "microdata" in tag["href"]]
+    assert set(records) == {"/results/wide/microdata"}
+    some = signed_in.get("/results/wide/microdata?modelled=q0,q1&format=csv")
+    assert (some.status_code, some.mimetype) == (200, "text/csv")
 
 
 def test_the_table_and_its_covariance_are_those_of_the_command(signed_in, filled, done):

@@ -59,9 +59,10 @@ def weighted_records(
 ) -> WeightedRecords:
     """Return the combinations of answers to some questions by a model, with replicate weights.
 
-    Where there are more combinations than `most`, the commonest and a systematic sample of the
-    others stand for all, with weights that give every table of the model's interactions exactly,
-    and replicate weights that give their errors.
+    Where there are more combinations than `most`, or than `MAX_NUMBERS` replicate weights are
+    enough for, the commonest and a systematic sample of the others stand for all, with weights that
+    give every table of the model's interactions exactly, and replicate weights that give their
+    errors.
 
     Parameters
     ----------
@@ -75,33 +76,31 @@ def weighted_records(
     Raises
     ------
     DomainTooLarge
-        If these are too many numbers, or `most` rows too few to stand for all.
+        If the rows are too few to stand for all.
     """
     sizes = [model.schema.shape[axis] for axis in model.schema.positions(attributes)]
     drawn = np.prod(sizes, dtype=float) > most
-    if drawn:
-        codes, weights, by_root = _drawn(model, attributes, most)
-    else:
+    if not drawn:
         table = shares(model, attributes)
         inside = np.flatnonzero(table.support)
         codes = np.stack(np.unravel_index(inside, sizes), axis=1)
         weights = table.support.ravel()[inside]
-        by_root = table.gradient[inside] @ _root(model.covariance)
-    # Columns by how much they move the weights; what moves none needs no replicate.
-    _, sizes_of_moves, directions = np.linalg.svd(
-        np.sqrt(weights)[:, None] * by_root, full_matrices=False
-    )
-    moving = sizes_of_moves > 1e-9 * sizes_of_moves.max(initial=0.0)
-    moves = STEP * by_root @ directions[moving].T
-    if 2 * moves.size > MAX_NUMBERS:
-        raise DomainTooLarge(
-            f"max_rows: {2 * moves.size} replicate weights; expected at most {MAX_NUMBERS}, so"
-            " fewer rows or attributes",
-            field="max_rows",
-        )
+        moves = _moves(weights, table.gradient[inside] @ _root(model.covariance))
+        drawn = 2 * moves.size > MAX_NUMBERS
+    if drawn:
+        rows = min(most, MAX_NUMBERS // (2 * model.design.parameters))
+        codes, weights, by_root = _drawn(model, attributes, rows)
+        moves = _moves(weights, by_root)
     replicates = weights[:, None] * np.exp(np.hstack([moves, -moves]))
     replicates *= people / replicates.sum(axis=0)
     return WeightedRecords(codes, people / weights.sum() * weights, replicates, bool(drawn))
+
+
+def _moves(weights: Array, by_root: Array) -> Array:
+    """Changes of ln π, a column for each pair of replicates; what moves no weight needs none."""
+    _, sizes, directions = np.linalg.svd(np.sqrt(weights)[:, None] * by_root, full_matrices=False)
+    moving = sizes > 1e-9 * sizes.max(initial=0.0)
+    return np.asarray(STEP * by_root @ directions[moving].T)
 
 
 def raked(

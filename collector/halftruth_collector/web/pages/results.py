@@ -133,7 +133,12 @@ def export(survey_id: str) -> tuple[str, int]:
             link = _link(ANALYSES[name], survey, every)
         return f"{link}{'&' if '?' in link else '?'}{urlencode({formats.PARAMETER: format})}"
 
-    query, problem, status = None, None, 200
+    query, problem, status, no_records = None, None, 200, None
+    records = ANALYSES["microdata"]
+    try:
+        records.check_work(survey, records.start(survey))
+    except HalftruthError as error:
+        no_records = str(error)
     try:
         query = read(table.query, texts)
         survey.schema.positions(query.attributes)
@@ -148,7 +153,8 @@ def export(survey_id: str) -> tuple[str, int]:
         problem=problem,
         query=query,
         labels=Labels.of(survey),
-        records=ANALYSES["microdata"] in identified(survey),
+        records=_link(records, survey, every) if records in identified(survey) else "",
+        no_records=no_records,
         address=address,
         items=items,
         lacking=formats.lacking,

@@ -127,11 +127,16 @@ def test_records_of_some_questions_have_their_table_and_as_few_replicates_as_it_
     np.testing.assert_allclose(error, expected.standard_error().ravel(), rtol=1e-3)
 
 
-def test_a_sample_of_rows_has_the_tables_of_pairs_and_their_errors():
+@pytest.mark.parametrize("many", [False, True])
+def test_a_sample_of_rows_has_the_tables_of_pairs_and_their_errors(many, monkeypatch):
+    """Where more rows are not wanted, or would have too many replicate weights."""
     survey = survey_of((3, 4, 2, 3, 2, 3))
     model = fit_model(survey, simulated(survey))
     names = list(survey.schema.names)
-    records = weighted_records(model, names, PEOPLE, 250)
+    if many:
+        numbers = 2 * model.design.parameters * 250
+        monkeypatch.setattr("halftruth_collector.estimation.model.records.MAX_NUMBERS", numbers)
+    records = weighted_records(model, names, PEOPLE, 1_000 if many else 250)
     assert records.drawn
     assert len(records.codes) <= 250 < model.table.size
     assert (records.weights > 0).all()
