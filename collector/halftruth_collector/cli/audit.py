@@ -11,7 +11,6 @@ from ..disclosure.audit import DELTA
 from ..disclosure.audit import audit as make_audit
 from ..disclosure.sections import Section, Statement
 from ..disclosure.statement import statement
-from ..web.standalone import standalone
 from . import options
 from .output import json_text, table, write
 from .records import read_pilot
@@ -43,6 +42,9 @@ def as_text(statement: Statement) -> str:
 
 def as_html(statement: Statement) -> bytes:
     """Return a page that needs nothing else, to be read and printed."""
+    # Imported here: with it comes the whole of the web.
+    from ..web.standalone import standalone
+
     return standalone("audit.html", ["print.css"], statement=statement).encode()
 
 

@@ -171,6 +171,7 @@ def test_the_program_runs_as_a_module():
 def test_the_program_starts_without_what_takes_long_to_load():
     slow = {"flask", "matplotlib", "pandas", "pyarrow", "requests", "scipy.special"}
     for words, more in (
+        (["--help"], {"halftruth_collector.analyses"}),
         (["survey", "list", "--help"], {"halftruth_collector.analyses"}),
         (["analyse", "overview", "--help"], set()),
     ):
