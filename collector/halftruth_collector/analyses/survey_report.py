@@ -13,7 +13,7 @@ from halftruth_shared.results import Caveat, Result
 from halftruth_shared.results.charts import Chart, EstimateChart
 from halftruth_shared.results.claims import Claim
 from halftruth_shared.results.estimate import Interval, Reliability
-from halftruth_shared.results.layout import chart
+from halftruth_shared.results.layout import Cell, chart
 from halftruth_shared.results.presentation import Part, present
 from halftruth_shared.results.showing import contradicted
 from halftruth_shared.results.wording import half_width, items, number, share, share_interval
@@ -235,11 +235,11 @@ def _associations(pairs: _Pairs, labels: Labels) -> Grid:
         ],
         [
             [
-                items(labels.items(pair.answers)),
-                share(pair.share, pair.interval),
-                share_interval(pair.interval),
-                share(pair.expected, pair.interval),
-                number(pair.residual, 1),
+                Cell(items(labels.items(pair.answers))),
+                Cell(share(pair.share, pair.interval), pair.share),
+                Cell(share_interval(pair.interval), pair.interval[0]),
+                Cell(share(pair.expected, pair.interval), pair.expected),
+                Cell(number(pair.residual, 1), pair.residual),
             ]
             for pair in pairs.departures[:_SHOWN]
         ],

@@ -55,11 +55,19 @@ class Cell:
         The number that it shows, for sorting; None where there is none, or none to be relied on.
     above : str
         What an empty first cell stands for.
+    address : str
+        Where it leads to on a page; empty where it is no link.
     """
 
     text: str
     number: float | None = None
     above: str = ""
+    address: str = ""
+
+    @property
+    def value(self) -> str:
+        """The number as scripts read it, empty where there is none."""
+        return "" if self.number is None else f"{self.number:.12g}".replace("inf", "Infinity")
 
     def __str__(self) -> str:
         return self.text
@@ -87,7 +95,7 @@ class Grid:
     """A table for people: a header, and rows of as many cells."""
 
     header: Sequence[str]
-    rows: Sequence[Sequence[Any]]
+    rows: Sequence[list[Cell]]
 
 
 #: What stands before the value of a key in the name of a line, other than a comma.

@@ -7,7 +7,6 @@ outside says how uncertain it is, and its verdict says so in words.
 """
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from .estimate import Estimate, Interval, Reliability
@@ -23,13 +22,6 @@ UNDEFINED = "undefined"
 
 _MINUS = "\N{MINUS SIGN}"
 _MOST_PLACES = 2
-
-#: A number as formatted here, perhaps with words before it.
-_NUMBER = re.compile(
-    r"(?:below |from |up to |±)*"
-    rf"({_MINUS}?(?:∞|\d+(?:{GAP}\d+)*(?:\.\d+)?(?:e[+{_MINUS}]\d+)?))"
-    r"(?![^\s%,;:)])"
-)
 
 
 def items(answers: Mapping[str, str | Sequence[str]]) -> str:
@@ -247,20 +239,6 @@ def number(quantity: float, places: int | None = None) -> str:
     whole = abs(quantity) < 1e9 and quantity == round(quantity)
     text = f"{quantity:z,.{places if plain else 0}f}" if plain or whole else f"{quantity:,.6g}"
     return text.replace(",", GAP).replace("-", _MINUS).replace("inf", "∞")
-
-
-def said_number(text: str) -> float | None:
-    r"""Parse the number that a usable estimate, interval or count in words begins with.
-
-    >>> said_number("−1\u202f234.5\u202f%"), said_number("not usable (976\u202f%)")
-    (-1234.5, None)
-    >>> said_number("36 to 55"), said_number("below 0.0001"), said_number("White")
-    (36.0, 0.0001, None)
-    """
-    match = _NUMBER.match(text)
-    if match is None:
-        return None
-    return float(match[1].replace(GAP, "").replace(_MINUS, "-").replace("∞", "inf"))
 
 
 def places(widths: Iterable[float], digits: int) -> int:

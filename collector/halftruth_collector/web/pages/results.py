@@ -14,7 +14,7 @@ from halftruth_shared import HalftruthError, Protection, Survey
 from halftruth_shared.analyses import Query, Result, name_of
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.results import Result as LongResult
-from halftruth_shared.results.layout import Arranged
+from halftruth_shared.results.layout import Arranged, Cell
 from halftruth_shared.results.wording import items, number
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -33,7 +33,7 @@ from ..errors import status_of
 from .controls import controls
 from .session import guarded
 from .survey_report import as_file, shown
-from .tables import PARAMETER, Cell, rows_of
+from .tables import PARAMETER, rows_of
 
 blueprint = guarded("results", "/results", "analyst")
 
