@@ -36,7 +36,8 @@ def counted(people, *, associated=True):
 
 def test_the_one_association_that_there_is_is_the_one_that_is_told():
     report = survey_report(counted(20_000))
-    [row] = report.associations.rows
+    [cells] = report.associations.rows
+    row = [cell.text for cell in cells]
     assert row[0].startswith("Do you smoke? ")
     assert "Do you <b>cough</b>?" in row[0]
     # Of all people 0.25 + 0.3/4 give both answers alike, and 0.25 if they were independent.
