@@ -71,18 +71,19 @@ class _Alike:
     positions: NDArray[np.int64]
     cells: Array
 
-    def sums(self, positions: tuple[int, ...], weights: Array) -> Array | float:
-        """Sum the margins over some attributes, with the weights of all views.
+    def sums(
+        self, positions: tuple[int, ...], asked: NDArray[np.bool_], weights: Array
+    ) -> Array | float:
+        """Sum the margins over some attributes of the views that ask about all of them.
 
         Views that have these attributes in the same places are added up before their margin is
-        taken; 0 if no view has them all.
+        taken; 0 if there is none.
         """
+        asking = np.flatnonzero(asked[self.numbers])
         wanted = np.zeros(self.positions.max() + 1, dtype=bool)
         wanted[[j for j in positions if j < len(wanted)]] = True
-        places = wanted[self.positions]
-        asking = np.flatnonzero(places.sum(axis=1) == len(positions))
-        axes = np.arange(places.shape[1])
-        patterns = places[asking] @ 2**axes
+        axes = np.arange(self.positions.shape[1])
+        patterns = wanted[self.positions[asking]] @ 2**axes
         total: Array | float = 0.0
         for pattern in np.flatnonzero(np.bincount(patterns)).tolist():
             chosen = asking[patterns == pattern]
@@ -146,8 +147,8 @@ class Decoded:
         weights = np.where(asked, columns.strength / columns.scale, 0.0)
         total: Array | float = 0.0
         for alike in [] if public else self._alike:
+            total = total + alike.sums(positions, asked, weights)
             asked[alike.numbers] = False
-            total = total + alike.sums(positions, weights)
         for number in np.flatnonzero(asked).tolist():
             axes = enumerate(self._views[number].positions)
             others = tuple(axis for axis, position in axes if position not in positions)

@@ -97,7 +97,6 @@ class Views:
         self.strength = strength[of_view]
         self.scale = np.array([m.scale for m in moments])[of_view]
         self._sums = np.stack([strength, constant * strength**2, slope * strength**2, strength**2])
-        self._sums = self._sums[:, of_view]
 
     def overlaps(
         self, positions: Sequence[int], sizes: Sequence[int], reports: Array
@@ -112,10 +111,10 @@ class Views:
         overlap = np.zeros(len(self.asked), dtype=np.int64)
         for position in positions:
             overlap = 2 * overlap + self.asked[:, position]
-        pooled, *sums = (
-            np.bincount(overlap, column * reports, 2 ** len(positions)).astype(np.float64)
-            for column in self._sums
-        )
+        # Views of one kind have the same sums for each report: only their reports are counted.
+        kinds, cells = len(self.responses), 2 ** len(positions)
+        counts = np.bincount(self.kind * cells + overlap, reports, kinds * cells)
+        pooled, *sums = self._sums @ counts.reshape(kinds, cells)
         return Overlaps(tuple(sizes), agreement.superset_sums(pooled), *sums)
 
 
