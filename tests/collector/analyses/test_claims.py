@@ -3,18 +3,12 @@
 import json
 
 import msgspec
-import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.labels import labelled
-from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses import result_of
 from halftruth_shared.analyses.comparison import ComparisonQuery
-from halftruth_shared.analyses.measures import MeasuresQuery
-from halftruth_shared.analyses.regression import RegressionQuery
-from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.protocol.base import decode, encode
-from sources import source_of
 
 NOTHING = "Nothing is claimed of these estimates."
 
@@ -85,39 +79,3 @@ def test_a_claim_of_one_among_many_rests_on_a_test_of_all(study):
     assert (effect.quantity, effect["group"], effect["against"]) == ("difference", "young", "old")
     assert effect.p_value == min(p_values)
     assert (claim.direction == "more") == (effect.value > 0)
-
-
-#: Analyses with a test, and one question of each.
-QUERIES = [
-    ComparisonQuery(answer={"a": "0"}, groups="b"),
-    MeasuresQuery(),
-    RegressionQuery(outcome="c", predictors=["a", "b"], present={"c": "1"}),
-    TableQuery(attributes=["a", "b"]),
-]
-
-
-def null_rates(number):
-    """For each query, the share of surveys of 600 people with a claim, of independent answers."""
-    names = {"a": 3, "b": 3, "c": 2}
-    schema = Schema([Attribute(n, list(map(str, range(size)))) for n, size in names.items()])
-    survey = Survey("even", "Even", schema, RandomizedResponse(dict.fromkeys(names, "7/10")))
-    rng = np.random.default_rng(35)
-    claimed = np.zeros(len(QUERIES))
-    for _ in range(number):
-        answers = [rng.integers(0, size, 600) for size in names.values()]
-        counted = source_of(survey, np.stack(answers, axis=1), rng)
-        for i, query in enumerate(QUERIES):
-            result = ANALYSES[query_name(query)].compute(counted, query)
-            claimed[i] += any(claim.rate > 0 for claim in result.claims)
-    return claimed / number
-
-
-def query_name(query):
-    return type(query).__module__.rpartition(".")[2]
-
-
-@pytest.mark.parametrize("number", [60, pytest.param(1500, marks=pytest.mark.nightly)])
-def test_headlines_find_nothing_where_nothing_is(number):
-    most = 0.05 + 3 * np.sqrt(0.05 * 0.95 / number)
-    rates = null_rates(number)
-    assert (rates <= most).all(), rates
