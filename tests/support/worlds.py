@@ -33,7 +33,7 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.analyses import Query
-from halftruth_shared.results import LongTable, quantity
+from halftruth_shared.results import Result, quantity
 from halftruth_shared.results.claims import Claim
 from scipy.stats import binom, norm
 from scipy.stats import t as student
@@ -520,7 +520,7 @@ def read(result: Any) -> dict[tuple[str, ...], Line]:
     return {**_long(result), **_group(result)}
 
 
-def _long(result: LongTable[Any]) -> dict[tuple[str, ...], Line]:
+def _long(result: Result[Any]) -> dict[tuple[str, ...], Line]:
     lines = {}
     for row in result.rows:
         without = row.interval is None and row.set != "empty"

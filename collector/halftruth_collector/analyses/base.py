@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypeVar, cast, get_args
 import msgspec
 import numpy as np
 from halftruth_shared import Attribute, EstimateError, ParameterError, Survey
-from halftruth_shared.analyses import Query, Result, name_of, result_of
+from halftruth_shared.analyses import Query, name_of, result_of
 from halftruth_shared.analyses.base import (
     Answers,
     Contradiction,
@@ -23,8 +23,7 @@ from halftruth_shared.analyses.base import (
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.reading import Field, fields
 from halftruth_shared.analyses.waves import WavesQuery
-from halftruth_shared.results import AnswerSets, Block, Estimates, Key, Texts
-from halftruth_shared.results import Result as LongResult
+from halftruth_shared.results import AnswerSets, Block, Estimates, Key, Result, Texts
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import Grid as Grid
@@ -45,7 +44,7 @@ from ..estimation.model import LoglinearModel, cached_model, described
 _OF_COUNTED = ("where", "missing", "interactions", "modelled", "population", "target")
 
 Q = TypeVar("Q", bound=Query[Any])
-R = TypeVar("R", bound=Result)
+R = TypeVar("R", bound=Result[Any])
 
 #: Parts of the results of a survey, by what is asked of them, in the order of their pages.
 PlaceName = Literal["Overview", "Compare", "Relate", "Explore", "Quality", "Export"]
@@ -137,8 +136,6 @@ class Counted:
         for question, options in self.survey.schema.options.items():
             if any(option.name in names for option in options):
                 names.add(question)
-        if not isinstance(result, LongResult):
-            return result
         # What a query names beside the questions that it lists, each of its rows rests on.
         said = msgspec.to_builtins(self.question)
         shared = {*_texts([said[field] for field in said if field != "attributes"])} & names
@@ -150,7 +147,7 @@ class Counted:
         keys: Sequence[Key],
         estimates: Estimates | Sequence[Estimates],
         **more: Any,
-    ) -> LongResult[Q]:
+    ) -> Result[Q]:
         """Return the result of a query: its provenance with keys and columns of estimates.
 
         Parameters
@@ -164,9 +161,7 @@ class Counted:
         """
         if not isinstance(estimates, Estimates):
             estimates = Estimates.concatenate(estimates)
-        return LongResult(
-            **self.origin(), query=query, keys=list(keys), estimates=estimates, **more
-        )
+        return Result(**self.origin(), query=query, keys=list(keys), estimates=estimates, **more)
 
     def model(
         self,
@@ -324,8 +319,8 @@ _OF_ERRORS = ("precision", "effective reports", "open groups")
 
 
 def without_errors_of(
-    result: LongResult[Any], names: Collection[str], *, possible: bool, whole: bool
-) -> LongResult[Any]:
+    result: Result[Any], names: Collection[str], *, possible: bool, whole: bool
+) -> Result[Any]:
     """Return a result without what rests on questions whose reports no shares explain.
 
     Parameters

@@ -3,9 +3,7 @@
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from halftruth_shared.analyses.base import Result
-from halftruth_shared.results import Result as LongResult
-from halftruth_shared.results import quantity
+from halftruth_shared.results import Result, quantity
 from halftruth_shared.results.claims import Claim, ClaimKind, Test
 from halftruth_shared.results.estimate import Estimate
 from halftruth_shared.results.wording import number, percent
@@ -63,7 +61,7 @@ def as_selected(estimate: E, claim: Claim) -> E:
 
 
 def decide_rows(
-    result: LongResult[Any],
+    result: Result[Any],
     kind: ClaimKind,
     places: ArrayLike,
     *,
@@ -137,7 +135,7 @@ def sign(value: float | None, none: float = 0.0) -> Direction | None:
     return "more" if value > none else "less"
 
 
-def tested_by(result: Result, claim: Claim) -> Test:
+def tested_by(result: Result[Any], claim: Claim) -> Test:
     """Return the test that a claim rests on."""
     return Test(name="", undefined="none") if claim.test is None else result.tests[claim.test]
 

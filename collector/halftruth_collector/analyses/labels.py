@@ -13,13 +13,11 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 from halftruth_shared import Attribute, Survey
-from halftruth_shared.analyses import Result
 from halftruth_shared.analyses.base import Answers
-from halftruth_shared.results import AnswerSets, Caveat, Key, Texts
-from halftruth_shared.results import Result as LongResult
+from halftruth_shared.results import AnswerSets, Caveat, Key, Result, Texts
 from msgspec import inspect
 
-R = TypeVar("R", bound=Result)
+R = TypeVar("R", bound=Result[Any])
 
 
 @dataclass(frozen=True)
@@ -96,17 +94,16 @@ def labelled(result: R, survey: Survey, *languages: str) -> R:
     """
     labels = Labels.of(survey, *languages)
     replaced: R = _of_struct(result, labels)
-    if isinstance(result, LongResult):
-        replaced = msgspec.structs.replace(
-            replaced,
-            query=_of_struct(result.query, labels),
-            keys=[_key(key, result, labels) for key in result.keys],
-            caveats=[_caveat(caveat, labels) for caveat in result.caveats],
-        )
-    return msgspec.structs.replace(replaced, survey=survey.title_in(*languages))
+    return msgspec.structs.replace(
+        replaced,
+        survey=survey.title_in(*languages),
+        query=_of_struct(result.query, labels),
+        keys=[_key(key, result, labels) for key in result.keys],
+        caveats=[_caveat(caveat, labels) for caveat in result.caveats],
+    )
 
 
-def _key(key: Key, result: LongResult[Any], labels: Labels) -> Key:
+def _key(key: Key, result: Result[Any], labels: Labels) -> Key:
     """Return a key with labels: of a question, of its answers, or of sets of answers."""
     values, title = key.values, labels.questions.get(key.label or key.name, key.label)
     if isinstance(values, AnswerSets):

@@ -5,9 +5,8 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from halftruth_shared.analyses import Result
-from halftruth_shared.analyses.base import Columns, Tabular, numbers, texts
-from halftruth_shared.results import Result as LongResult
+from halftruth_shared.analyses.base import Columnar, Columns, Tabular, numbers, texts
+from halftruth_shared.results import Result
 from halftruth_shared.results.showing import assumptions
 from halftruth_shared.results.wording import items
 
@@ -28,7 +27,7 @@ BESIDE: Columns = [
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def to_csv(result: Tabular) -> str:
+def to_csv(result: Tabular | Columnar) -> str:
     """Format a result as CSV, with undefined numbers empty.
 
     The last columns of a result are the same in all rows: a file goes further than its name, and
@@ -47,7 +46,7 @@ def to_csv(result: Tabular) -> str:
     return text.getvalue()
 
 
-def to_parquet(result: Tabular) -> bytes:
+def to_parquet(result: Tabular | Columnar) -> bytes:
     """Format a result as Parquet with typed columns, undefined numbers null.
 
     Raises
@@ -87,17 +86,17 @@ def arrow() -> Any:
     return pyarrow
 
 
-def _columns(result: Tabular) -> Columns:
+def _columns(result: Tabular | Columnar) -> Columns:
     """Return the columns of a result, and of the collector's own also provenance."""
     if not isinstance(result, Result):
         return result.columns
     return [*result.columns, *BESIDE]
 
 
-def _cells(result: Tabular) -> list[Sequence[Any]]:
+def _cells(result: Tabular | Columnar) -> list[Sequence[Any]]:
     """Return the cells of each column."""
     columns: list[Sequence[Any]]
-    if isinstance(result, LongResult):
+    if isinstance(result, Columnar):
         columns = result.column_lists()
     else:
         columns = [*zip(*result.rows(), strict=True)] or [()] * len(result.columns)

@@ -19,7 +19,7 @@ class Covariance:
         If these estimates have none.
     """
 
-    result: Any
+    result: Result[Any]
 
     def __post_init__(self) -> None:
         if self.result.covariance is None:
@@ -42,6 +42,4 @@ class Covariance:
             yield (*names, *line)
 
     def _names(self) -> Iterator[tuple[Any, ...]]:
-        if isinstance(self.result, Result):
-            return zip(*self.result.column_lists()[: self.result.index], strict=True)
-        return (row[: self.result.index] for row in self.result.rows())
+        return zip(*self.result.column_lists()[: self.result.index], strict=True)

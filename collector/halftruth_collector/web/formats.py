@@ -108,7 +108,7 @@ def wanted() -> Format:
     return types[best]
 
 
-def encode(result: Result, format: Format) -> bytes:
+def encode(result: Result[Any], format: Format) -> bytes:
     """A result in a format.
 
     Raises

@@ -6,7 +6,7 @@ command line, the pages and the methods of ``Analyst`` are derived from it.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -14,13 +14,13 @@ from msgspec import Meta
 from ..protocol.base import Request
 from ..results.base import AttributeName as AttributeName
 from ..results.base import CategoryName as CategoryName
+from ..results.base import Columnar as Columnar
 from ..results.base import Contradiction as Contradiction
 from ..results.base import Group as Group
 from ..results.base import Items as Items
 from ..results.base import MeasureName as MeasureName
 from ..results.base import ModelFit as ModelFit
 from ..results.base import QuestionName as QuestionName
-from ..results.base import Result as Result
 from ..results.base import Tabular as Tabular
 from ..results.base import TestedInteraction as TestedInteraction
 from ..results.base import TypicalError as TypicalError
@@ -29,6 +29,7 @@ from ..results.base import numbers as numbers
 from ..results.base import texts as texts
 from ..results.estimate import Columns as Columns
 from ..results.estimate import Interval as Interval
+from ..results.result import Result as Result
 
 Decision = Literal["frequent", "undecided"]
 
@@ -151,7 +152,7 @@ CovarianceOf = Annotated[
 ]
 
 
-R = TypeVar("R", bound=Result)
+R = TypeVar("R", bound=Result[Any])
 
 
 class Query(Request, Generic[R], frozen=True, kw_only=True):

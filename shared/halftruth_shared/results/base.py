@@ -1,21 +1,17 @@
 """Provenance of results: what they are of, and what their estimates rest on."""
 
-from collections.abc import Iterator
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 
-import msgspec
 from msgspec import Meta
 
 from ..errors import ParameterError
 from ..protocol.base import Message
-from .claims import Claim, Test
 from .estimate import (
     Columns,
     Interval,
 )
 from .showing import name_of_result
-from .wording import items as words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,6 +105,16 @@ class Tabular(Protocol):
     def rows(self) -> Iterator[tuple[Any, ...]]: ...
 
 
+@runtime_checkable
+class Columnar(Protocol):
+    """Object whose table is at hand column by column."""
+
+    @property
+    def columns(self) -> Columns: ...
+
+    def column_lists(self) -> list[Sequence[Any]]: ...
+
+
 class Group(Message, frozen=True, kw_only=True):
     """Domain: the people that a filter selects.
 
@@ -122,63 +128,6 @@ class Group(Message, frozen=True, kw_only=True):
     interval: Interval | None
     people: float
     people_interval: Interval | None
-
-
-class Result(Message, frozen=True, kw_only=True):
-    """Result of an analysis: its provenance, and a table of estimates."""
-
-    survey: Annotated[str, Meta(description="Id of the survey.")]
-    digest: Annotated[
-        str,
-        Meta(description="Digest of the survey.", extra_json_schema={"pattern": "^[0-9a-f]{64}$"}),
-    ]
-    reports: Annotated[int, Meta(ge=0, description="Reports counted by then.")]
-    as_of: Annotated[datetime, Meta(description="When the counts were read.")]
-    group: Group | None = None
-    model_fit: ModelFit | None = None
-    contradictions: Annotated[
-        list[Contradiction],
-        Meta(description="Questions of this result whose reports no shares of answers explain."),
-    ] = msgspec.field(default_factory=list)
-    tests: Annotated[
-        list[Test], Meta(description="Tests that the claims of this result rest on.")
-    ] = msgspec.field(default_factory=list)
-    claims: Annotated[
-        list[Claim], Meta(description="What the headline of this result states, in its order.")
-    ] = msgspec.field(default_factory=list)
-
-    @property
-    def columns(self) -> Columns:
-        """Name and type of each column of its table."""
-        raise NotImplementedError
-
-    @property
-    def index(self) -> int:
-        """Number of leading columns that identify a row."""
-        raise NotImplementedError
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Iterate over the rows of its table; None where a number is undefined."""
-        raise NotImplementedError
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """Return its table as a data frame, indexed by the columns that identify a row.
-
-        The frame's ``attrs`` hold their provenance: `survey`, `reports`, `as_of`, `filter`.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        frame = data_frame(self, self.index)
-        frame.attrs = {
-            "survey": self.survey,
-            "reports": self.reports,
-            "as_of": self.as_of.isoformat(),
-            "filter": "" if self.group is None else words(self.group.items),
-        }
-        return frame
 
 
 def draw_chart(result: Any, chart: "Chart | None") -> "Figure":
@@ -201,23 +150,7 @@ def draw_chart(result: Any, chart: "Chart | None") -> "Figure":
     return draw(chart)
 
 
-def covariance_frame(result: Any) -> "pd.DataFrame":
-    """Return the covariance of a result's estimates as a data frame, labelled like its rows.
-
-    Raises
-    ------
-    ParameterError
-        If the query did not ask for it, or there is none.
-    ImportError
-        If pandas is not installed.
-    """
-    if result.covariance is None:
-        raise ParameterError("covariance: there is none; expected a query with covariance=True")
-    frame: pd.DataFrame = result.to_pandas()
-    return type(frame)(result.covariance, index=frame.index, columns=frame.index, dtype=float)
-
-
-def data_frame(result: Tabular, index: int) -> "pd.DataFrame":
+def data_frame(result: Tabular | Columnar, index: int) -> "pd.DataFrame":
     """Return the table of a result as a data frame, indexed by its first columns."""
     try:
         import pandas as pd
@@ -225,8 +158,10 @@ def data_frame(result: Tabular, index: int) -> "pd.DataFrame":
         raise _missing("to_pandas", "pandas", "pandas") from None
 
     # Columns of the index may have the names of other columns.
-    cells = getattr(result, "column_lists", None)
-    rows = list(zip(*cells(), strict=True)) if cells else list(result.rows())
+    if isinstance(result, Columnar):
+        rows = list(zip(*result.column_lists(), strict=True))
+    else:
+        rows = list(result.rows())
     names = [name for name, _ in result.columns]
     frame = pd.DataFrame([row[index:] for row in rows], columns=names[index:])
     # A column without any number is one of numbers all the same.

@@ -6,6 +6,7 @@ charts and pages are made of them in one place.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
@@ -13,10 +14,12 @@ import numpy as np
 from msgspec import Meta
 
 from ..columns import Column, Numbers, Texts, nulls
+from ..errors import ParameterError
 from ..protocol.base import Message
-from .base import Result, covariance_frame
+from .base import Contradiction, Group, ModelFit, data_frame
 from .blocks import Block
 from .caveats import Caveat
+from .claims import Claim, Test
 from .estimate import Estimate
 from .wording import items
 
@@ -231,13 +234,32 @@ def _row(result: Tidy, place: int) -> Row:
     )
 
 
-class LongTable(Result, Generic[Q], frozen=True, kw_only=True):
+class LongTable(Message, Generic[Q], frozen=True, kw_only=True):
     """Result of an analysis: its query, where it comes from, and a long table of estimates.
 
     `keys` are the columns that identify a row, and `estimates` the columns of the numbers.
     `covariance` is that of the estimates in the order of the rows, null if it was not asked for.
     """
 
+    survey: Annotated[str, Meta(description="Id of the survey.")]
+    digest: Annotated[
+        str,
+        Meta(description="Digest of the survey.", extra_json_schema={"pattern": "^[0-9a-f]{64}$"}),
+    ]
+    reports: Annotated[int, Meta(ge=0, description="Reports counted by then.")]
+    as_of: Annotated[datetime, Meta(description="When the counts were read.")]
+    group: Group | None = None
+    model_fit: ModelFit | None = None
+    contradictions: Annotated[
+        list[Contradiction],
+        Meta(description="Questions of this result whose reports no shares of answers explain."),
+    ] = msgspec.field(default_factory=list)
+    tests: Annotated[
+        list[Test], Meta(description="Tests that the claims of this result rest on.")
+    ] = msgspec.field(default_factory=list)
+    claims: Annotated[
+        list[Claim], Meta(description="What the headline of this result states, in its order.")
+    ] = msgspec.field(default_factory=list)
     query: Q
     keys: list[Key] = msgspec.field(default_factory=list)
     estimates: Estimates
@@ -252,7 +274,7 @@ class LongTable(Result, Generic[Q], frozen=True, kw_only=True):
     ] = msgspec.field(default_factory=list)
 
     @property
-    def rows(self) -> Rows:  # type: ignore[override]
+    def rows(self) -> Rows:
         """Its rows, each made when it is read."""
         return Rows(self)
 
@@ -303,6 +325,25 @@ class LongTable(Result, Generic[Q], frozen=True, kw_only=True):
             ),
         ]
 
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return its table as a data frame, indexed by the columns that identify a row.
+
+        The frame's ``attrs`` hold their provenance: `survey`, `reports`, `as_of`, `filter`.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        frame = data_frame(self, self.index)
+        frame.attrs = {
+            "survey": self.survey,
+            "reports": self.reports,
+            "as_of": self.as_of.isoformat(),
+            "filter": "" if self.group is None else items(self.group.items),
+        }
+        return frame
+
     def covariance_to_pandas(self) -> "pd.DataFrame":
         """Return the covariance of its estimates as a data frame, rows and columns like its rows.
 
@@ -313,4 +354,7 @@ class LongTable(Result, Generic[Q], frozen=True, kw_only=True):
         ImportError
             If pandas is not installed.
         """
-        return covariance_frame(self)
+        if self.covariance is None:
+            raise ParameterError("covariance: there is none; expected a query with covariance=True")
+        frame = self.to_pandas()
+        return type(frame)(self.covariance, index=frame.index, columns=frame.index, dtype=float)

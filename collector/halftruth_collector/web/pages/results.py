@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 
 from flask import g, render_template, request, url_for
 from halftruth_shared import HalftruthError, Protection, Survey
-from halftruth_shared.analyses import Query, Result, name_of
+from halftruth_shared.analyses import Query, name_of
 from halftruth_shared.analyses.reading import read, write
-from halftruth_shared.results import Result as LongResult
+from halftruth_shared.results import Result
 from halftruth_shared.results.layout import Arranged, Cell
 from halftruth_shared.results.wording import items, number
 from werkzeug.wrappers import Response as AnyResponse
@@ -222,10 +222,10 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
 
 
 def _link_questions(
-    rows: Sequence[list[Cell]], survey: Survey, result: Result, given: Texts
+    rows: Sequence[list[Cell]], survey: Survey, result: Result[Any], given: Texts
 ) -> None:
     """Let the questions of a table lead to their answers by groups, and pairs to their table."""
-    if not isinstance(result, LongResult) or not result.layout:
+    if not result.layout:
         return
     arranged = Arranged(result, result.layout[0])
     places = [i for i, key in enumerate(arranged.lines) if key.kind == "question"]
