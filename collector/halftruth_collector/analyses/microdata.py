@@ -42,7 +42,8 @@ def compute(counted: Counted, query: MicrodataQuery) -> MicrodataResult:
     # It fits the model, and refuses what it cannot be about.
     schema, origin = counted.survey.schema, counted.origin()
     names = query.attributes or query.modelled or list(schema.names)
-    attributes = [schema.attributes[j] for j in schema.positions(names)]
+    field = "attributes" if query.attributes else "modelled"
+    attributes = [schema.attributes[j] for j in schema.positions(names, field)]
     margins, people = known_margins(schema, query.margins or {})
     missing = [m.attribute.name for m in margins if m.attribute.name not in names]
     if missing:

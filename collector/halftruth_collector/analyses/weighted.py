@@ -244,7 +244,8 @@ def decide(result: Result[WeightedQuery]) -> tuple[list[Test], list[Claim]]:
     change = np.abs(result.estimates.value[shares] - result.estimates.value[without])
     if np.isnan(change).all():
         return result.tests, [Claim(kind="untested")]
-    most = int(np.nanargmax(change))
+    # Both answers to a yes/no question change alike but for rounding: the first one is named.
+    most = int(np.nanargmax(np.round(change, 12)))
     row, many = int(shares[most]), int(np.isfinite(change).sum())
     interval = interval_of_selected(result.rows[row], 1 - result.query.confidence, many)
     rows = [row, int(without[most])]

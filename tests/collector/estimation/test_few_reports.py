@@ -95,7 +95,7 @@ def test_an_association_among_few_reports_is_named():
     people = even_people(survey, respondents, rng)
     people[:, 3] = np.where(rng.random(respondents) < 0.7, people[:, 1], people[:, 3])
     [row, *_] = survey_report(source_of(survey, people, rng)).associations.rows
-    assert re.fullmatch(r"b=c\d, d=c\d", row[0])
+    assert re.fullmatch(r"b=c\d, d=c\d", row[0].text)
 
 
 @pytest.mark.parametrize("names", [["b", "d"], ["d", "a", "c"]])
