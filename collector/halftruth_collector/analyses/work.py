@@ -52,6 +52,10 @@ def check_model(survey: Survey, query: Any) -> None:
     ------
     DomainTooLarge, SchemaError
     """
+    for names in query.interactions:
+        survey.schema.positions(names, "interactions")
+    if query.modelled is not None:
+        survey.schema.positions(query.modelled, "modelled")
     with errors_naming("modelled"), errors_naming("interactions", "terms"):
         schema = schema_of(survey.schema, query.modelled)
         terms = [*combinations(schema.names, 2), *query.interactions]
