@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, softmax
 from scipy.stats import chi2
 from weights_of_views import Definition
-from worlds import ALPHA, World, compute, keep, read, split, whole
+from worlds import ALPHA, World, compute, keep, split, whole
 
 Array = np.ndarray
 
@@ -100,13 +100,13 @@ def logistic(shape: tuple[int, ...]) -> tuple[Any, tuple[int, int]]:
 class Setting(NamedTuple):
     """An effect, the world that it is in, what asks for it, and the models that it separates.
 
-    It is the row with this number that has the test, or the table where there is none.
+    The first row of a quantity has the test, or the table where none is named.
     """
 
     effect: str
     world: World
     query: dict[str, Any]
-    row: int | None
+    quantity: str | None
     models: Callable[[tuple[int, ...]], tuple[Any, tuple[int, int]]]
 
 
@@ -117,13 +117,13 @@ _LINEAR = {**_ON_TWO, "model": "linear", "present": {}, "scores": {"q0": "ranks"
 
 #: Effects of which a likelihood-ratio test finds about half.
 SETTINGS = tuple(
-    Setting(effect, World(name, shape, mechanism, reports, strength), query, row, models)
-    for effect, query, row, models, shape in (
+    Setting(effect, World(name, shape, mechanism, reports, strength), query, quantity, models)
+    for effect, query, quantity, models, shape in (
         ("crosstab", _PAIR, None, association, (2, 3)),
         ("crosstab", _PAIR, None, association, (3, 4)),
-        ("comparison", _GROUPS, 2, association, (2, 2, 2)),
-        ("regression", _ON_TWO, 1, logistic, (2, 2, 2)),
-        ("regression", _LINEAR, 1, logistic, (2, 2, 2)),
+        ("comparison", _GROUPS, "difference", association, (2, 2, 2)),
+        ("regression", _ON_TWO, "coefficient", logistic, (2, 2, 2)),
+        ("regression", _LINEAR, "coefficient", logistic, (2, 2, 2)),
     )
     for name, mechanism, reports, strength in (
         ("kept with 0.8", keep("0.8"), 1_000, 0.3),
@@ -144,7 +144,7 @@ def power(setting: Setting, surveys: int) -> tuple[Any, ...]:
         reports = world.reported(people, rng)
         p_values = [
             *(
-                _p_value(compute(of, query), setting.row)
+                _p_value(compute(of, query), setting.quantity)
                 for of in (world.answered(people), reports)
             ),
             ratio_test(tables, sizes, matrix, number_of_reports(reports.counts)),
@@ -158,6 +158,6 @@ def power(setting: Setting, surveys: int) -> tuple[Any, ...]:
     )
 
 
-def _p_value(result: Any, row: int | None) -> float:
-    found = result.tests[0].p_value if row is None else [*read(result).values()][row].p_value
+def _p_value(result: Any, quantity: str | None) -> float:
+    found = result.tests[0].p_value if quantity is None else result.find(quantity).p_value
     return 1.0 if found is None else found
