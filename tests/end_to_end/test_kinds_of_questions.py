@@ -54,7 +54,7 @@ def test_true_shares_are_in_their_intervals_as_often_as_they_should_be():
         for length, rates in within.items():
             inside = []
             for names in combinations(every_kind.CATEGORIES, length):
-                lower, upper = table_intervals(estimator.table(names), 0.95, "respondents")
+                lower, upper = table_intervals(estimator.table(names).alone, 0.95)
                 true = true_shares(people, names)
                 inside.extend((lower.ravel() <= true) & (true <= upper.ravel()))
             rates.append(np.mean(inside))

@@ -143,7 +143,13 @@ class MeasureColumn:
             Level of the margins that the reliability follows from; by default that of the
             intervals.
         """
-        margins = margin(*self.interval(judged_at or confidence), ratio=self.measure.ratio)
+        judged_at = judged_at or confidence
+        margins = margin(*self.interval(judged_at), ratio=self.measure.ratio)
+        if self.measure.to_expected:
+            # The ratio to the expected share is 1 there, and has this error.
+            error = self.standard_error * self.value
+            with np.errstate(over="ignore"):
+                margins = np.exp(normal_quantile(1 - judged_at) * error)
         return columns(
             replace(self.quantity, name=self.name),
             self.value,

@@ -171,6 +171,10 @@ class Measure:
         What it divides by; None for the share of every category.
     logarithms : bool
         Whether it has logarithms of cells, which say nothing of a cell that may be 0.
+    to_expected : bool
+        Whether it is the ratio of a share to that of independent answers. Its margin is that of the
+        share against the expected one: the error of the ratio itself is small where the share
+        came out large, so that a rule that looks at it selects what is too large.
     """
 
     name: str
@@ -182,6 +186,7 @@ class Measure:
     slopes: Callable[[Cells, float], Jet] | None = None
     denominators: Callable[[Cells], Sequence[Jet]] | None = None
     logarithms: bool = False
+    to_expected: bool = False
 
     def quantity(self, cells: Cells, n: float) -> Quantity:
         """Kind of quantity that it is in a table of N respondents."""
@@ -341,7 +346,7 @@ MEASURES = (
         denominators=lambda t: [1 - t.none],
     ),
     Measure("cosine", "itemset", lambda t, n: t.every / t.every_expected**0.5, _cosine_limits),
-    _ratio("interest", "itemset", lambda t: ([t.every], t.present)),
+    replace(_ratio("interest", "itemset", lambda t: ([t.every], t.present)), to_expected=True),
     Measure(
         "piatetsky_shapiro",
         "itemset",

@@ -13,6 +13,8 @@ of what answers count as
 ratio, and measure that grows with N, as a factor         up to 1.5  up to 2
 ========================================================= ========== =============
 
+The margin of a lift is that of the joint share, against the share of independent answers.
+
 More is not usable, nor is what has no interval. Nothing else counts: not the estimate itself (the
 noisier it is, the larger it can come out), nor whether it is significant (an effect that is shown
 only where it is significant is too large, and often has the wrong sign), not the number of cells,

@@ -251,17 +251,22 @@ def test_intervals_of_simulated_surveys_hold_the_truth_as_often_as_they_say(kind
     """Of 400 surveys, the standard error of a coverage is 1.1 points."""
     survey, codes, rng = SURVEYS[kind], people(), np.random.default_rng(5)
     expected = truths(codes)
-    held = {key: [] for key in expected}
+    held, contradicted = {key: [] for key in expected}, 0
     for _ in range(400):
         sample = rng.choice(codes, len(codes))
         counts = counts_of(survey, sample, rng)
         found = asked("overview", survey, counts, attributes=["symptoms"], missing="exclude")
+        if found.contradictions:
+            # There are no intervals. That test has a level of 1 %.
+            contradicted += 1
+            continue
         shares = [found.rows[place] for place in found.places("share")]
         for estimate in (*shares, found.find("mean_number")):
             lower, upper = estimate.ends
             name = estimate["answer"] or "mean"
             held[name].append(lower <= expected[name] <= upper)
     coverage = {key: np.mean(found) for key, found in held.items()}
-    assert all(len(found) == 400 for found in held.values())
+    assert contradicted <= 10
+    assert all(len(found) == 400 - contradicted for found in held.values())
     assert min(coverage.values()) > 0.915
     assert 0.93 <= np.mean([*coverage.values()]) <= 0.97
