@@ -237,7 +237,8 @@ def nulls(column: Numbers) -> list[float | None]:
     """
     numbers = column.astype(object)
     numbers[~np.isfinite(column)] = None
-    return numbers.tolist()  # type: ignore[no-any-return]
+    found: list[float | None] = numbers.tolist()
+    return found
 
 
 def encode_column(value: object) -> object:

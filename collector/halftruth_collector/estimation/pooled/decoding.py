@@ -80,10 +80,8 @@ class _Alike:
         taken; 0 if there is none.
         """
         asking = np.flatnonzero(asked[self.numbers])
-        wanted = np.zeros(self.positions.max() + 1, dtype=bool)
-        wanted[[j for j in positions if j < len(wanted)]] = True
         axes = np.arange(self.positions.shape[1])
-        patterns = wanted[self.positions[asking]] @ 2**axes
+        patterns = np.isin(self.positions[asking], positions) @ 2**axes
         total: Array | float = 0.0
         for pattern in np.flatnonzero(np.bincount(patterns)).tolist():
             chosen = asking[patterns == pattern]
