@@ -20,6 +20,7 @@ exclude_patterns = ["_build", "examples"]
 html_theme = "furo"
 # Links to headings are those of the files themselves.
 html_show_copyright = html_show_sphinx = False
+myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 4
 # Classes list their methods once.
 numpydoc_show_class_members = False

@@ -1,5 +1,6 @@
 """The house keeps to what its documents say of it."""
 
+import importlib
 import re
 import tomllib
 from itertools import chain
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["CONTRIBUTING.md", "CHANGELOG.md", "README.md", "client/PYTHON.md"]
+DOCUMENTS = ["CONTRIBUTING.md", "CHANGELOG.md", "README.md", "SECURITY.md", "client/PYTHON.md"]
 DOCUMENTS += [str(file.relative_to(ROOT)) for file in ROOT.glob("docs/*.md")]
 DOCUMENTS += [f"{room}/README.md" for room in ("shared", "client", "collector", "docs/studies")]
 
@@ -79,3 +80,10 @@ def test_what_is_installed_for_developing_has_exact_versions():
     for name in chain.from_iterable(groups.values()):
         plain = re.split(r"[ ;\[<>=]", name)[0]
         assert re.sub(r"[-_.]+", "-", plain).lower() in names
+
+
+@pytest.mark.parametrize("package", ["halftruth_shared", "halftruth_client", "halftruth_collector"])
+def test_the_page_of_stable_names_lists_what_a_package_exports(package):
+    text = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    [listed] = re.findall(rf"^`{package}`\n: (.*)$", text, re.M)
+    assert re.findall(r"`(\w+)`", listed) == sorted(importlib.import_module(package).__all__)
