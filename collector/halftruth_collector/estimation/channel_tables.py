@@ -113,6 +113,12 @@ class RecordReconstruction(Reconstruction):
             names, self.channel(names), self.randomized(counts, names), counts.reports
         )
 
+    def expected_table(
+        self, attributes: Sequence[str], shares: Array, reports: int
+    ) -> ChannelTable:
+        channel = self.channel(tuple(attributes))
+        return ChannelTable(tuple(attributes), channel, channel.forward(shares), reports)
+
     def contributions(
         self, counts: Counts, forms: Mapping[tuple[str, ...], Array]
     ) -> Iterator[tuple[Array, Array]]:

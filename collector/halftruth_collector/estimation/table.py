@@ -27,15 +27,15 @@ class Sample:
 
     Attributes
     ----------
-    reports : int
-        Their number.
+    reports : float
+        Their number, or how many of them are expected.
     chances : ndarray, shape (K,)
         Probability of each of K distinct reports.
     weights : ndarray, shape (K, cells)
         Contribution of a report to each estimated share, cells in row-major order.
     """
 
-    reports: int
+    reports: float
     chances: Array
     weights: Array
 
@@ -340,6 +340,22 @@ class Reconstruction(TableSource):
     def __init__(self, perturbation: Perturbation) -> None:
         super().__init__(perturbation.schema)
         self.perturbation = perturbation
+
+    @abstractmethod
+    def expected_table(self, attributes: Sequence[str], shares: Array, reports: int) -> Table:
+        """Return the table that so many reports would give if each came out as often as expected.
+
+        Its supports are the shares assumed, and its errors those of a survey of these people.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+            For which `check` has to pass.
+        shares : ndarray
+            Assumed share of each cell, an axis for each attribute; they add up to 1.
+        reports : int
+            N.
+        """
 
     @abstractmethod
     def contributions(

@@ -120,13 +120,13 @@ class UnitVariance(NamedTuple):
         return cls(*(np.concatenate([cells.ravel() for cells in column]) for column in columns))
 
 
-def effective_reports(reports: int, share: Array, among: int = 1) -> Array:
+def effective_reports(reports: float, share: Array, among: int = 1) -> Array:
     """N·(E φ²)²/E φ⁴, where φ counts how many of `among` independent marks a report has.
 
     Parameters
     ----------
-    reports : int
-        N.
+    reports : float
+        N, or the number of reports expected.
     share : ndarray
         Probability of each mark.
 

@@ -21,6 +21,9 @@ _MOST_WEIGHTS = 2**24
 #: Numbers of kernels and symbols that are held at once.
 _AT_ONCE = 2**22
 
+#: Part of all reports that is nothing but rounding of their expected numbers.
+_ROUNDING = 1e-9
+
 #: Response and shape of a view, and the axis of the table for each of its attributes, −1 for none.
 _Kind = tuple[Response, tuple[int, ...], tuple[int, ...]]
 
@@ -55,14 +58,14 @@ class ReportInfluence:
         taken to share symbols as by chance; of k-ary randomized response none have one in common.
         """
         if not self.positions:
-            return effective_reports(int(self.by_view.sum()), table)
+            return effective_reports(float(self.by_view.sum()), table)
         free = tuple(range(table.ndim - len(self.positions), table.ndim))
         known, inside = table.sum(axis=free, keepdims=True), np.maximum(table, 0.0)
         total = np.zeros_like(table)
         asked = self.columns.asked[:, self.positions].all(axis=1) & (self.by_view > 0)
         reports = np.bincount(self.columns.kind[asked], self.by_view[asked])
         for kind in np.flatnonzero(reports).tolist():
-            response, count = self.columns.responses[kind], int(reports[kind])
+            response, count = self.columns.responses[kind], float(reports[kind])
             among = response.cells // prod(self.overlaps.sizes)
             share, more = float(response.share), float(response.gamma) - 1
             mark = share * (response.inside + more * response.common) * known
@@ -80,7 +83,7 @@ class ReportInfluence:
         ----------
         table : ndarray, shape (*public, *free)
         """
-        sizes, reports = self.overlaps.sizes, int(self.by_view.sum())
+        sizes, reports = self.overlaps.sizes, float(self.by_view.sum())
         cells = prod(sizes)
         arranged = table.reshape(-1, *sizes)
         known = arranged.reshape(-1, cells).sum(axis=1)
@@ -106,7 +109,7 @@ class ReportInfluence:
             weights = _blocks(len(known), strength / cells * sums + even)
             yield Sample(count, chances.ravel(), weights)
             reports -= count
-        if reports and len(known) > 1:
+        if reports > _ROUNDING * self.by_view.sum() and len(known) > 1:
             yield Sample(reports, known, _blocks(len(known), np.full((1, cells), even)))
 
     def largest_weight(self) -> float:
@@ -126,12 +129,12 @@ class ReportInfluence:
         last = len(self.overlaps.sizes) - 1
         return self.overlaps.kernel_matrix(sum(1 << (last - axis) for axis in within))
 
-    def _kinds(self) -> dict[_Kind, tuple[int, float]]:
+    def _kinds(self) -> dict[_Kind, tuple[float, float]]:
         """Count the reports of each kind of view, with the strength of one.
 
         Views of one kind cut the table in the same way.
         """
-        columns, kinds = self.columns, dict[_Kind, tuple[int, float]]()
+        columns, kinds = self.columns, dict[_Kind, tuple[float, float]]()
         asked = columns.asked[:, self.positions].any(axis=1) & (self.by_view > 0)
         for number in np.flatnonzero(asked).tolist():
             view = self.views[number]
@@ -140,9 +143,9 @@ class ReportInfluence:
             if not response.prime:
                 axes = [axis for axis in axes if axis >= 0]
             kind = (response, view.shape if response.prime else (), tuple(axes))
-            count, _ = kinds.get(kind, (0, 0.0))
+            count, _ = kinds.get(kind, (0.0, 0.0))
             strength = float(columns.strength[number] / columns.scale[number])
-            kinds[kind] = (count + int(self.by_view[number]), strength)
+            kinds[kind] = (count + float(self.by_view[number]), strength)
         return kinds
 
 
