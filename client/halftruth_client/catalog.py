@@ -69,11 +69,13 @@ class Catalog:
             except SignatureError as error:
                 raise SurveyRefused(f"survey '{id}': {error}", field="operator_keys") from None
             operator = published.signature.key if published.signature else ""
-        if terms.sealing_key is not None:
-            try:
+        try:
+            if survey.relay is not None:
+                survey.relay.check_terms(terms)
+            if terms.sealing_key is not None:
                 check_hexadecimal("sealing_key", terms.sealing_key)
-            except ParameterError as error:
-                raise SurveyRefused(f"survey '{id}': {error}", field="sealing_key") from None
+        except ParameterError as error:
+            raise SurveyRefused(f"survey '{id}': {error}", field=error.field) from None
         return Entry(survey, terms, operator)
 
     @property

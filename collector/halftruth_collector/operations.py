@@ -150,6 +150,7 @@ def publish_survey(
             field="mechanism.randomized_by",
         )
     _check_sealing_key(store, _named(terms).get("sealing_key"))
+    _check_relay_key(store, survey)
     document = {
         "digest": survey.digest,
         "document": survey.canonical_json.decode(),
@@ -159,7 +160,7 @@ def publish_survey(
     listing: dict[str, object] = {} if listed is None else {"unlisted": not listed}
     with store.database.writing() as connection:
         _lock_keys(connection, signature)
-        values, messages = _change_terms(connection, survey.digest, Terms(), None, terms, signature)
+        values, messages = _change_terms(connection, survey, Terms(), None, terms, signature)
         first = document | term_columns(Terms(), None) | values | listing
         added = connection.execute(
             insert(connection, surveys)
@@ -175,7 +176,7 @@ def publish_survey(
             is_other = known.digest != survey.digest
             by = None if is_other and signature is UNSET else signature
             values, messages = _change_terms(
-                connection, survey.digest, known.terms, known.signature, terms, by
+                connection, survey, known.terms, known.signature, terms, by
             )
             if is_other:
                 counted = has_reports(connection, known.number)
@@ -218,7 +219,7 @@ def set_terms(
         _lock_keys(connection, signature)
         stored = find(connection, id, lock=True)
         values, messages = _change_terms(
-            connection, stored.digest, stored.terms, stored.signature, terms, signature
+            connection, stored.survey(), stored.terms, stored.signature, terms, signature
         )
         if values:
             update_survey(connection, stored, **values)
@@ -255,6 +256,7 @@ def reopen_survey(store: Store, id: str) -> None:
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
         _check_sealing_key(store, stored.terms.sealing_key)
+        _check_relay_key(store, stored.survey())
         if _move(connection, stored, "reopen"):
             store.audit.record(connection, "survey reopen", id)
 
@@ -517,7 +519,11 @@ def retire_sealing_key(store: Store, file: Path, key: str) -> None:
 
     for state in store.surveys.states():
         has_ended = state.closed_at is not None and state.reports > 0
-        if state.terms.sealing_key == key and not has_ended:
+        used = state.terms.sealing_key
+        if (relay := store.surveys.get(state.id).survey().relay) is not None:
+            # A relay passes reports on after a survey was closed.
+            used, has_ended = relay.sealing_key, state.purged_at is not None
+        if used == key and not has_ended:
             raise ParameterError(
                 f"key: the reports of '{state.id}' are sealed to it; expected one that no survey"
                 " uses which is open or has no report yet",
@@ -667,14 +673,19 @@ def _named(changes: Changes) -> Mapping[str, Any]:
     return msgspec.structs.asdict(changes) if isinstance(changes, Terms) else changes
 
 
-def _check_sealing_key(store: Store, key: str | None) -> None:
+def _check_sealing_key(store: Store, key: str | None, field: str = "sealing_key") -> None:
     """Raise unless this collector has the private key that reports would be sealed to."""
     if key is not None and store.sealing_keys is not None and key not in store.sealing_keys():
         raise ParameterError(
-            "sealing_key: its private key is not here; expected one of the file that"
+            f"{field}: its private key is not here; expected one of the file that"
             " HALFTRUTH_SEALING_KEYS names",
-            field="sealing_key",
+            field=field,
         )
+
+
+def _check_relay_key(store: Store, survey: Survey) -> None:
+    if survey.relay is not None:
+        _check_sealing_key(store, survey.relay.sealing_key, "relay.sealing_key")
 
 
 def _lock_keys(connection: Connection, signature: Signature | UnsetType | None) -> None:
@@ -685,7 +696,7 @@ def _lock_keys(connection: Connection, signature: Signature | UnsetType | None) 
 
 def _change_terms(
     connection: Connection,
-    digest: str,
+    survey: Survey,
     terms: Terms,
     signed: Signature | None,
     changes: Changes,
@@ -693,6 +704,8 @@ def _change_terms(
 ) -> tuple[dict[str, object], list[str]]:
     """Return the columns of a survey that change, and each term with its old and new value."""
     new = msgspec.structs.replace(terms, **_named(changes))
+    if survey.relay is not None:
+        survey.relay.check_terms(new)
     if signature is UNSET:
         signature = signed
         if signed is not None and new != terms:
@@ -702,7 +715,7 @@ def _change_terms(
                 field="signature",
             )
     elif signature is not None:
-        _check_signature(connection, digest, new, signature)
+        _check_signature(connection, survey.digest, new, signature)
     old = term_columns(terms, signed)
     row = {
         name: value for name, value in term_columns(new, signature).items() if value != old[name]

@@ -32,6 +32,7 @@ from .privacy import (
     worst_case_posterior,
 )
 from .protection import Protection
+from .protocol.relay import Relay
 from .schema import Schema
 from .series import Series
 from .survey import Survey, read_survey
@@ -55,6 +56,7 @@ __all__ = [
     "RandomizedGammaDiagonal",
     "RandomizedResponse",
     "RecordError",
+    "Relay",
     "ReportError",
     "ReportSpace",
     "Schema",

@@ -28,6 +28,7 @@ from .mechanisms import (
     ReportSpace,
 )
 from .protocol.base import prepare
+from .protocol.relay import Relay
 from .schema import Schema
 from .series import Series
 from .texts import Text, expected_text, frozen_text, in_language, is_language, languages_of
@@ -56,6 +57,7 @@ class SurveyDocument(
     languages: list[str] = []
     form: Framing | None = None
     series: Series | None = None
+    relay: Relay | None = None
 
 
 prepare(SurveyDocument)
@@ -78,6 +80,8 @@ class Survey:
         Institution, purpose, consent, thanks and redirect.
     series : Series, optional
         Where people are asked again: the series, which wave of it this is, and its total.
+    relay : Relay, optional
+        Who passes reports on in a shuffled batch, where not the respondents' devices send them.
     unconfirmed : tuple of str
         What somebody has to check before it is published: the texts of `unconfirmed` in its file,
         which an import wrote. No part of what is published.
@@ -101,6 +105,7 @@ class Survey:
     languages: tuple[str, ...] = ()
     framing: Framing = field(default=Framing(), hash=False)
     series: Series | None = None
+    relay: Relay | None = None
     unconfirmed: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
@@ -130,6 +135,8 @@ class Survey:
         self.mechanism.parameters()
         if self.series is not None:
             self.series.check(self.perturbation)
+        if self.relay is not None:
+            self.relay.check(self.perturbation)
 
     @classmethod
     def from_toml(cls, text: str) -> "Survey":
@@ -194,6 +201,7 @@ class Survey:
             languages,
             (document.form or Framing()).arranged(languages),
             document.series,
+            document.relay,
         )
 
     def document(self) -> SurveyDocument:
@@ -207,6 +215,7 @@ class Survey:
             attributes=[document_of(question) for question in self.schema.questions],
             form=None if self.framing == Framing() else self.framing,
             series=self.series,
+            relay=self.relay,
         )
 
     def title_in(self, *languages: str) -> str:
@@ -374,7 +383,12 @@ _WORDS = {
 
 def _members(message: str, content: dict[str, Any]) -> list[str]:
     """Names of the members that the table with an unknown one may have, if it is one of these."""
-    kinds: dict[str, Any] = {"attributes": AttributeDocument, "form": Framing, "series": Series}
+    kinds: dict[str, Any] = {
+        "attributes": AttributeDocument,
+        "form": Framing,
+        "series": Series,
+        "relay": Relay,
+    }
     at = re.search(r" - at `\$\.(\w+)(?:\[\d+\])?`$", message)
     if at is not None and at[1] == "mechanism":
         kind = content["mechanism"]["kind"]

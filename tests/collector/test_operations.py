@@ -1,5 +1,6 @@
 """Rules of operators' actions: transitions, refusals, terms, secrets, and the audit log of each."""
 
+import dataclasses
 import hashlib
 import re
 from contextvars import copy_context
@@ -27,6 +28,7 @@ from halftruth_shared import (
     GammaDiagonal,
     HalftruthError,
     ParameterError,
+    Relay,
     Schema,
     Survey,
 )
@@ -119,6 +121,12 @@ def another(survey, id="health"):
     return Survey(id, "Another", survey.schema, survey.mechanism)
 
 
+def relayed(survey, id="new", sealing_key="6" * 64):
+    keys = {"key": "5" * 64, "sealing_key": sealing_key}
+    relay = Relay(url="https://relay.example.edu", batch=1_000, **keys)
+    return dataclasses.replace(another(survey, id), relay=relay)
+
+
 @pytest.fixture(scope="module")
 def exported(sqlite_template, tmp_path_factory, survey):
     """Four reports of another collector to a third survey."""
@@ -147,6 +155,7 @@ def it(store, survey, exported, tmp_path):
     operations.set_terms(store, "ended", Terms(closes_at=PAST))
     token = store.tokens.bearer(operations.create_token(store, "analyst", "health")).id
     sealing_key = create_sealing_key(sealing_file)
+    operations.publish_survey(store, relayed(survey, "relayed"))
     return SimpleNamespace(
         store=store,
         survey=survey,
@@ -440,6 +449,26 @@ REFUSED = [
         "sealing_key: its private key is not here",
     ),
     (
+        lambda it: operations.publish_survey(opening(it), relayed(it.survey)),
+        ParameterError,
+        "relay.sealing_key: its private key is not here",
+    ),
+    *(
+        (
+            lambda it, terms=terms, act=act: act(it, terms),
+            ParameterError,
+            f"{next(iter(terms))}: the survey has a relay",
+        )
+        for terms in ({"invitations": True}, {"max_reports": 9}, {"sealing_key": "0" * 64})
+        for act in (
+            lambda it, terms: operations.publish_survey(it.store, relayed(it.survey), terms),
+            lambda it, terms: operations.publish_survey(
+                it.store, relayed(it.survey, "empty"), terms
+            ),
+            lambda it, terms: operations.set_terms(it.store, "relayed", terms),
+        )
+    ),
+    (
         lambda it: operations.set_terms(it.store, "signed", {"max_reports": 9}),
         ParameterError,
         "signature: the terms are signed by ",
@@ -487,6 +516,17 @@ def test_a_key_that_a_survey_may_still_need_is_not_retired(it):
     operations.close_survey(it.store, "health")
     retire()
     assert SealingKeys.read(it.sealing_file).public == (new,)
+
+
+def test_the_key_of_a_survey_with_a_relay_is_kept_until_it_was_purged(it):
+    create_sealing_key(it.sealing_file)
+    operations.publish_survey(it.store, relayed(it.survey, "new", it.sealing_key))
+    for change in (lambda: None, lambda: operations.close_survey(it.store, "new")):
+        change()
+        with pytest.raises(ParameterError, match="key: the reports of 'new' are sealed to it"):
+            operations.retire_sealing_key(it.store, it.sealing_file, it.sealing_key)
+    operations.purge(it.store, 0)
+    operations.retire_sealing_key(it.store, it.sealing_file, it.sealing_key)
 
 
 EVERY = Terms(

@@ -13,11 +13,26 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from halftruth_shared import RecordError, ReportError, ReportSpace, SignatureError, Survey
+from halftruth_shared import (
+    RecordError,
+    Relay,
+    ReportError,
+    ReportSpace,
+    SignatureError,
+    Survey,
+    SurveyError,
+)
 from halftruth_shared.mechanisms import MECHANISMS
 from halftruth_shared.number import NumberRange
 from halftruth_shared.protection import Protection
-from halftruth_shared.protocol.sealing import SealingKeys, open_sealed, seal
+from halftruth_shared.protocol.sealing import (
+    SealingKeys,
+    open_envelope,
+    open_relayed,
+    open_sealed,
+    seal,
+    seal_for_relay,
+)
 from halftruth_shared.protocol.signing import OperatorKey, sign, statement, verify
 from halftruth_shared.protocol.terms import Signature, Terms
 
@@ -134,8 +149,8 @@ def test_what_only_looks_like_a_signature_is_refused(vector):
         verify(signature, vector["digest"], terms, vector["pins"])
 
 
-def sealing_keys(vector):
-    private = X25519PrivateKey.from_private_bytes(bytes.fromhex(vector["recipient_private"]))
+def sealing_keys(vector, member="recipient_private"):
+    private = X25519PrivateKey.from_private_bytes(bytes.fromhex(vector[member]))
     return SealingKeys((private,))
 
 
@@ -173,6 +188,54 @@ def test_what_only_looks_like_a_sealed_report_is_not_opened(vector):
             shape.packed_size,
             vector["invitations"],
         )
+
+
+@pytest.mark.parametrize("vector", vectors("relayed"))
+def test_a_relay_opens_the_envelope_and_the_collector_the_report(vector):
+    collector, relay = (sealing_keys(vector, f"{who}_private") for who in ("collector", "relay"))
+    ids = report_id, relay_id = UUID(vector["id"]), UUID(vector["relay_id"])
+    shape, digest = report_space(vector), vector["digest"]
+    packed, size = shape.pack(vector["values"]), shape.packed_size
+    keys = Relay(url="https://relay", key=relay.public[0], sealing_key=collector.public[0], batch=2)
+    for sealed in (
+        base64.b64decode(vector["sealed"], validate=True),
+        seal_for_relay(keys, digest, *ids, packed),
+    ):
+        inner = open_envelope(relay, digest, relay_id, sealed, size)
+        assert open_relayed(collector, digest, inner, size) == (report_id, packed)
+    inner = open_envelope(relay, digest, relay_id, base64.b64decode(vector["sealed"]), size)
+    assert inner == base64.b64decode(vector["relayed"], validate=True)
+    # Neither opens what is for the other, of another survey, under another id, or altered.
+    other = "d1" * 32
+    for attempt in (
+        lambda: open_envelope(collector, digest, relay_id, sealed, size),
+        lambda: open_envelope(relay, other, relay_id, sealed, size),
+        lambda: open_envelope(relay, digest, report_id, sealed, size),
+        lambda: open_envelope(relay, digest, relay_id, sealed[:-1], size),
+        lambda: open_envelope(relay, digest, relay_id, bytes([sealed[0] ^ 1]) + sealed[1:], size),
+        lambda: open_envelope(relay, digest, relay_id, inner, size),
+        lambda: open_relayed(relay, digest, inner, size),
+        lambda: open_relayed(collector, other, inner, size),
+        lambda: open_relayed(collector, digest, inner + b"\0", size),
+        lambda: open_relayed(collector, digest, inner[:-1] + bytes([inner[-1] ^ 1]), size),
+        lambda: open_relayed(collector, digest, sealed, size),
+    ):
+        with pytest.raises(ReportError, match="cannot be opened"):
+            attempt()
+
+
+@pytest.mark.parametrize("made", vectors("relayed", "accepted"))
+def test_a_survey_with_a_relay_is_read_and_published(made):
+    survey = Survey.from_json(json.dumps(made))
+    assert json.loads(survey.canonical_json)["relay"] == made["relay"]
+
+
+@pytest.mark.parametrize("vector", vectors("relayed", "refused"))
+def test_a_relay_that_cannot_be_is_one_line_and_the_field(vector):
+    with pytest.raises(SurveyError) as refused:
+        Survey.from_json(json.dumps(vector["survey"]))
+    assert refused.value.field == vector["field"]
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("vector", vectors("protection"), ids=lambda vector: vector["survey"]["id"])

@@ -573,7 +573,7 @@ def canonical_vectors():
             "canonical": canonical(made),
             "digest": digest(made),
         }
-        for made in (plain, worded, ordered, ASKED, FRAMED, WAVE)
+        for made in (plain, worded, ordered, ASKED, FRAMED, WAVE, RELAYED)
         for how in ({}, {"indent": 2}, {"ensure_ascii": False})
     ]
     about = "A survey as text that may be received, its canonical JSON, and the digest."
@@ -695,6 +695,55 @@ WAVE = {
     "mechanism": {"kind": "gamma-diagonal", "gamma": "19/2"},
     "series": {"id": "panel", "wave": 2, "total_gamma": "361/4"},
 }
+
+RELAYED = {
+    "id": "relayed",
+    "title": "Health",
+    "attributes": [{"name": "smoker", "categories": ["no", "yes"]}],
+    "mechanism": {"kind": "gamma-diagonal", "gamma": "100"},
+    "relay": {
+        "url": "https://relay.example.edu/surveys",
+        "key": hashlib.sha256(b"relay").hexdigest(),
+        "sealing_key": hashlib.sha256(b"collector").hexdigest(),
+        "batch": 1000,
+        "release": "batches",
+    },
+}
+
+#: Addresses of relays, and what is none.
+URLS = [
+    "https://a",
+    "https://relay.example.edu:8443/a/b~c",
+    "https://192.0.2.255",
+    "https://a1-b.c",
+]
+URLS += ["http://localhost:8000", "http://127.1.2.3/x", "http://[::1]:65535"]
+NO_URLS = ["", "relay.example.edu", "http://relay.example.edu", "http://128.0.0.1", "ftp://a"]
+NO_URLS += [
+    "https://a/",
+    "https://a/x/",
+    "https://a//x",
+    "https://a/../x",
+    "https://a/?x",
+    "https://a#",
+]
+NO_URLS += [
+    "https://u@a",
+    "https://A",
+    "https://a:0",
+    "https://a:65536",
+    "https://a:",
+    "https://a_b",
+]
+NO_URLS += [
+    "https://1.2.3",
+    "https://256.1.1.1",
+    "https://-a",
+    "https://a.",
+    "https://a\n",
+    " https://a",
+]
+NO_URLS += ["https://" + "a/" * 1_000 + "a", "https://é"]
 
 #: What follows from these questions: name, categories, and those that are no answer.
 ATTRIBUTES = [
@@ -1122,6 +1171,90 @@ def sealed_vectors():
     }
 
 
+def relayed_vectors():
+    """Relays that a survey can have, those that it cannot, and reports sealed for one twice."""
+    a, b = RELAYED["relay"]["key"], RELAYED["relay"]["sealing_key"]
+
+    def having(**members):
+        return RELAYED | {"relay": RELAYED["relay"] | members}
+
+    def asking(mechanism, sensitive=True, answers=("no", "yes")):
+        asked = [{"name": "smoker", "categories": list(answers), "sensitive": sensitive}]
+        asked.append({"name": "age", "categories": ["young", "old"]})
+        return RELAYED | {"attributes": asked, "mechanism": mechanism}
+
+    proving = {"design": "mangat", "p": "2/3", "answer": "yes", "not_sensitive": "no"}
+    warner = {"design": "warner", "p": "3/4", "answer": "old"}
+    by_design = {"kind": "distortion-matrices", "designs": {"smoker": proving, "age": warner}}
+    by_matrix = {
+        "kind": "distortion-matrices",
+        "matrices": {"smoker": ZEROS, "age": WARNER},
+    }
+    views = [{"attributes": [["age"]], "weight": 1}]
+    public = split("100", 5, 4, *views) | {"public": ["smoker"]}
+    kept = {"kind": "randomized-response", "keep": {"smoker": "1", "age": "3/4"}}
+    accepted = [having(url=url) for url in URLS]
+    accepted += [having(batch=n) for n in (2, 10**9)]
+    accepted.append(
+        asking({"kind": "randomized-response", "keep": {"smoker": "0.9", "age": "0.8"}}, False)
+    )
+    refused = [("relay.url", having(url=url)) for url in NO_URLS]
+    refused += [("relay.key", having(key=key)) for key in ("", a.upper(), a[1:], a + "0", b)]
+    refused += [("relay.sealing_key", having(sealing_key=key)) for key in ("", b[1:], b + "\n")]
+    refused += [("relay.batch", having(batch=n)) for n in (-1, 0, 1, 10**9 + 1)]
+    refused += [("relay", asking(by_design)), ("relay", asking(by_matrix, answers="abc"))]
+    refused += [("relay", asking(mechanism, sensitive=False)) for mechanism in (public, kept)]
+    vectors = []
+    for i, (sizes, values) in enumerate(REPORTS):
+        ours, theirs = recipient(f"relayed/{i}"), recipient(f"relay/{i}")
+        inner, outer = (
+            X25519PrivateKey.from_private_bytes(known_bytes(f"ephemeral/{layer}/{i}", 32))
+            for layer in ("inner", "outer")
+        )
+        digest = hashlib.sha256(f"digest/relayed/{i}".encode()).digest()
+        report, relay = (
+            uuid.UUID(bytes=known_bytes(f"id/{name}/{i}", 16), version=4)
+            for name in ("relayed", "relay")
+        )
+        public_keys = [key.public_key().public_bytes_raw() for key in (ours, theirs)]
+        plaintext = report.bytes + packed(sizes, values)
+        relayed = hpke.seal(
+            public_keys[0],
+            b"halftruth relayed report 1\n" + digest,
+            plaintext,
+            ephemeral=inner,
+        )
+        sealed = hpke.seal(
+            public_keys[1],
+            b"halftruth relay envelope 1\n" + digest + relay.bytes,
+            relayed,
+            ephemeral=outer,
+        )
+        vectors.append(
+            {
+                "collector_private": ours.private_bytes_raw().hex(),
+                "relay_private": theirs.private_bytes_raw().hex(),
+                "sealing_key": public_keys[0].hex(),
+                "key": public_keys[1].hex(),
+                "ephemeral_private": [key.private_bytes_raw().hex() for key in (inner, outer)],
+                "digest": digest.hex(),
+                "id": str(report),
+                "relay_id": str(relay),
+                "shape": sizes,
+                "values": values,
+                "relayed": base64.b64encode(relayed).decode(),
+                "sealed": base64.b64encode(sealed).decode(),
+            }
+        )
+    return {
+        "about": "Reports sealed for a relay with known ephemeral keys, inside and outside; surveys"
+        " with relays, and such as are refused, with the field; see Relay in docs/protocol.md.",
+        "vectors": vectors,
+        "accepted": accepted,
+        "refused": [{"field": field, "survey": made} for field, made in refused],
+    }
+
+
 def sealed_but_refused():
     """What a collector must not open, though it has the private key."""
     ours, sizes, values = recipient("refused"), [2, 3], [1, 2]
@@ -1179,6 +1312,7 @@ def files():
     made |= {"canonical": canonical_vectors(), "integers": integer_vectors()}
     made |= {"protection": promise_vectors(), "questions": question_vectors()}
     made |= {"signed": signed_vectors(), "sealed": sealed_vectors()}
+    made["relayed"] = relayed_vectors()
     return {f"{name}.json": text_of(vectors) for name, vectors in made.items()}
 
 

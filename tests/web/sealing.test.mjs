@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { checkSealing, pack, seal, sealBase } from "../../client/halftruth_client/js/sealing.js";
+import { checkSealing, pack, seal, sealBase, sealForRelay } from "../../client/halftruth_client/js/sealing.js";
 import { readVectors } from "./helpers.mjs";
 import { newKey, open, openReport, pairOf } from "./hpke.mjs";
 
@@ -56,6 +56,18 @@ vectors.forEach((vector, i) => {
     const sealed = await seal(vector.recipient_public, digest, report);
     assert.notEqual(sealed, vector.sealed);
     assert.equal(hex(openReport(sealed, vector.recipient_private, digest, id)), vector.plaintext);
+  });
+});
+
+readVectors("relayed").vectors.forEach((vector, i) => {
+  const { shape, values, digest, id, relay_id: relayId, ephemeral_private: [inner, outer] } = vector;
+
+  test(`a report for a relay is sealed twice as known: ${i}`, async ({ mock }) => {
+    const relay = { key: vector.key, sealingKey: vector.sealing_key };
+    const pairs = [await pairOf(inner), await pairOf(outer)];
+    mock.method(crypto.subtle, "generateKey", async () => pairs.shift(), { times: 2 });
+    const report = { id, relayId, packed: pack(values, shape.map(BigInt)) };
+    assert.equal(await sealForRelay(relay, digest, report), vector.sealed);
   });
 });
 

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { RecordError, Survey, SurveyError } from "../../client/halftruth_client/js/index.js";
 import { Rational } from "../../client/halftruth_client/js/rational.js";
 import { Schema } from "../../client/halftruth_client/js/schema.js";
-import { byName, surveyOf } from "./helpers.mjs";
+import { byName, readVectors, surveyOf } from "./helpers.mjs";
 
 const read = (text) => Rational.parse(text, "x");
 
@@ -272,6 +272,26 @@ for (const [what, document] of Object.entries(NO_SURVEYS)) {
     });
   });
 }
+
+const { accepted, refused } = readVectors("relayed");
+
+test("a survey with a relay is read", () => {
+  for (const document of accepted) {
+    const { relay } = new Survey(document);
+    const { url, key, sealing_key: sealingKey, batch, release } = document.relay;
+    assert.deepEqual({ ...relay }, { url, key, sealingKey, batch, release });
+  }
+});
+
+test("a relay that cannot be is refused in one line that names the field", () => {
+  for (const { field, survey } of refused) {
+    assert.throws(() => new Survey(survey), (error) => {
+      assert.ok(error instanceof SurveyError, `${error.name}: ${error.message}`);
+      assert.equal(error.field, field, error.message);
+      return !error.message.includes("\n");
+    });
+  }
+});
 
 test("the limits themselves are allowed", () => {
   for (const document of [

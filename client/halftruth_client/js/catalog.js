@@ -4,7 +4,7 @@ import { CollectorUnavailable, ParameterError, SurveyRefused } from "./errors.js
 import { checkAmplification } from "./protection.js";
 import { ONE, Rational } from "./rational.js";
 import { Survey } from "./survey.js";
-import { readPins, readTerms } from "./terms.js";
+import { checkRelayTerms, readPins, readTerms } from "./terms.js";
 import { loaded } from "./transport.js";
 
 /**
@@ -87,6 +87,7 @@ export class Catalog {
     const { closed_because: why } = published;
     survey.closedBecause = why === "deadline" || why === "quota" ? why : "operator";
     survey.terms = readTerms(published.terms);
+    checkRelayTerms(survey);
     survey.isPublished = true;
     const { terms } = survey;
     if (this.#operatorKeys !== null) {

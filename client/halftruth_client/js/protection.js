@@ -159,6 +159,21 @@ export function checkConditions(schema, mechanism) {
 }
 
 /**
+ * Make sure that reports can hide among each other in a relay's batch: what a report can prove, or
+ * rule out, splits a batch into groups that can be told apart.
+ *
+ * @param {Schema} schema
+ * @param {Mechanism} mechanism
+ */
+export function checkHidden(schema, mechanism) {
+  const provable = mechanism.provable?.();
+  const name = schema.names.find((each) => provable?.has(each) || reveals(schema, mechanism, each));
+  if (name === undefined && mechanism.amplification(new Set()) !== null) return;
+  const what = name === undefined ? "rule out a record" : `reveal the answer to '${name}'`;
+  throw new SurveyError(`relay: a report can ${what}; expected every question perturbed, or none`, "relay");
+}
+
+/**
  * A bound in figures: the amplification as text, its logarithm, and how likely a report can at most
  * make what someone thought 5 % likely, in tenths of a percent.
  *

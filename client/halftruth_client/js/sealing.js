@@ -22,8 +22,10 @@ const EMPTY = new Uint8Array(0);
 const MODE_BASE = Uint8Array.of(0);
 const FIRST_BLOCK = Uint8Array.of(1);
 
-/** First bytes of what a report is bound to, so that nothing else opens as a report. */
+/** First bytes of what a report, or its envelope, is bound to, so that nothing else opens as one. */
 const PURPOSE = utf8("halftruth sealed report 1\n");
+const RELAYED = utf8("halftruth relayed report 1\n");
+const ENVELOPE = utf8("halftruth relay envelope 1\n");
 
 /**
  * Make sure that this browser can seal reports to a key, before anyone is asked for one.
@@ -56,10 +58,35 @@ export async function checkSealing(sealingKey) {
  * @returns {Promise<string>} In base64.
  */
 export async function seal(sealingKey, digest, { id, packed, invitation = "" }) {
-  const info = concat(PURPOSE, fromHex(digest), fromHex(id.replaceAll("-", "")));
+  const info = concat(PURPOSE, fromHex(digest), idBytes(id));
   const plaintext = concat(packed, fromHex(invitation));
-  const sealed = await sealBase(fromHex(sealingKey), info, EMPTY, plaintext);
-  return btoa(Array.from(sealed, (byte) => String.fromCharCode(byte)).join(""));
+  return base64(await sealBase(fromHex(sealingKey), info, EMPTY, plaintext));
+}
+
+/**
+ * Encrypt a report, with its id, to the collector of a survey, and that to its relay, which knows it
+ * by another id: so neither can connect the two.
+ *
+ * @param {import("./survey.js").Relay} relay
+ * @param {string} digest Of the survey.
+ * @param {{id: string, relayId: string, packed: Uint8Array}} report
+ * @returns {Promise<string>} In base64.
+ */
+export async function sealForRelay({ key, sealingKey }, digest, { id, relayId, packed }) {
+  const named = concat(idBytes(id), packed);
+  const inner = await sealBase(fromHex(sealingKey), concat(RELAYED, fromHex(digest)), EMPTY, named);
+  const info = concat(ENVELOPE, fromHex(digest), idBytes(relayId));
+  return base64(await sealBase(fromHex(key), info, EMPTY, inner));
+}
+
+/** @param {string} id */
+function idBytes(id) {
+  return fromHex(id.replaceAll("-", ""));
+}
+
+/** @param {Uint8Array} bytes */
+function base64(bytes) {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
 /**

@@ -4,14 +4,14 @@ import { toHex, utf8 } from "./bytes.js";
 import { isLanguage, membersOf, readText } from "./documents.js";
 import { ParameterError, SurveyError } from "./errors.js";
 import { readMechanism } from "./mechanisms/index.js";
-import { checkConditions } from "./protection.js";
+import { checkConditions, checkHidden } from "./protection.js";
 import { Rational } from "./rational.js";
 import { randomBelow } from "./sampling.js";
 import { Schema } from "./schema.js";
-import { readTerms } from "./terms.js";
+import { isKey, readTerms } from "./terms.js";
 
 const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
-const MEMBERS = ["id", "title", "description", "languages", "attributes", "mechanism", "form", "series"];
+const MEMBERS = ["id", "title", "description", "languages", "attributes", "mechanism", "form", "series", "relay"];
 
 const FRAMING_MEMBERS = [
   "asked_by", "purpose", "contact", "privacy_notice", "consent", "thanks", "redirect", "redirect_after",
@@ -21,6 +21,20 @@ const FRAMING_MEMBERS = [
 const MAIL = /^[\w.+-]+@[\w-]+(\.[\w-]+)+$/;
 const MOST_CHARACTERS = 2_000;
 const MOST_WAVES = 1_000;
+
+const RELAY_MEMBERS = ["url", "key", "sealing_key", "batch", "release"];
+const LEAST_BATCH = 2;
+const MOST_BATCH = 10 ** 9;
+
+/** An address without what programs normalize; `Relay` of Python has the same pattern. */
+const OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
+const RELAY_URL = new RegExp(
+  `^(?:https://(?:(?:${LABEL}\\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?|${OCTET}(?:\\.${OCTET}){3})` +
+    `|http://(?:localhost|127(?:\\.${OCTET}){3}|\\[::1\\]))` +
+    "(?<port>:[1-9][0-9]{0,4})?(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$",
+);
+const LAST_PORT = 65_535;
 
 /**
  * @import { RandomBelow } from "./sampling.js"
@@ -44,6 +58,15 @@ const MOST_WAVES = 1_000;
  * @property {string} id
  * @property {number} wave Number of this survey in the series, from 1.
  * @property {Rational} totalGamma Largest amplification of all reports of one person together.
+ *
+ * Who passes reports on in a shuffled batch, so that the collector cannot know who sent which.
+ *
+ * @typedef {object} Relay
+ * @property {string} url Its address: https, or http on this machine.
+ * @property {string} key Public key of the relay, in hexadecimal.
+ * @property {string} sealingKey Public key of the collector, which the reports inside are sealed to.
+ * @property {number} batch Least number of reports that it passes on.
+ * @property {"closing" | "batches"} release Whether all at the end, or batches in the meantime too.
  */
 
 /** A questionnaire with its mechanism. */
@@ -66,6 +89,7 @@ export class Survey {
     this.framing = readFraming(members.form, this.languages);
     try {
       this.series = readSeries(members.series);
+      this.relay = readRelay(members.relay);
       this.schema = new Schema(members.attributes, this.languages);
       this.mechanism = readMechanism(members.mechanism, this.schema);
     } catch (error) {
@@ -74,6 +98,7 @@ export class Survey {
       throw new SurveyError(error.message, error.field);
     }
     checkConditions(this.schema, this.mechanism);
+    if (this.relay !== null) checkHidden(this.schema, this.mechanism);
     this.canonical = canonicalJson(document);
     /** True if the collector accepts no more reports. */
     this.isClosed = false;
@@ -237,10 +262,36 @@ function readSeries(written) {
 }
 
 /**
+ * @param {unknown} [written] As the survey has it.
+ * @returns {Readonly<Relay> | null}
+ */
+function readRelay(written) {
+  if (written === undefined) return null;
+  const members = membersOf(written, RELAY_MEMBERS, "relay");
+  const { url, key, sealing_key: sealingKey, batch, release = "closing" } = members;
+  const match = typeof url === "string" && url.length <= MOST_CHARACTERS ? RELAY_URL.exec(url) : null;
+  if (match === null || Number(match.groups?.port?.slice(1) ?? 0) > LAST_PORT) {
+    throw fault("url", "an address with https:// and no slash at its end", "relay");
+  }
+  const digits = "64 lower-case hexadecimal digits";
+  if (!isKey(key)) throw fault("key", digits, "relay");
+  if (!isKey(sealingKey)) throw fault("sealing_key", digits, "relay");
+  if (key === sealingKey) throw fault("key", "another key than sealing_key", "relay");
+  const isBatch = typeof batch === "number" && Number.isInteger(batch);
+  if (!isBatch || batch < LEAST_BATCH || batch > MOST_BATCH) {
+    throw fault("batch", `a whole number from ${LEAST_BATCH} to ${MOST_BATCH}`, "relay");
+  }
+  if (release !== "closing" && release !== "batches") {
+    throw fault("release", '"closing" or "batches"', "relay");
+  }
+  return Object.freeze({ url: match[0], key, sealingKey, batch, release });
+}
+
+/**
  * @param {string} member
  * @param {string} expected
  */
-function fault(member, expected) {
-  const field = `series.${member}`;
+function fault(member, expected, table = "series") {
+  const field = `${table}.${member}`;
   return new SurveyError(`${field}: expected ${expected}`, field);
 }

@@ -1,7 +1,7 @@
 /** Terms on which a collector accepts reports; pins and invitations of the caller. */
 
 import { membersOf } from "./documents.js";
-import { ParameterError, SurveyError } from "./errors.js";
+import { ParameterError, SurveyError, SurveyRefused } from "./errors.js";
 
 const KEY = /^[0-9a-f]{64}$/;
 const INVITATION = /^[0-9a-f]{32}$/;
@@ -78,7 +78,21 @@ export function checkInvitation(survey, invitation) {
   }
 }
 
+/**
+ * Refuse terms that tell the reports of a relay's batch apart, or limit their number.
+ *
+ * @param {import("./survey.js").Survey} survey
+ * @throws {SurveyRefused}
+ */
+export function checkRelayTerms({ relay, terms }) {
+  if (relay === null) return;
+  const { invitations, sealingKey, maxReports } = terms;
+  const field = sealingKey !== null ? "sealing_key" : invitations ? "invitations" : "max_reports";
+  if (sealingKey === null && !invitations && maxReports === null) return;
+  throw new SurveyRefused(`${field}: expected none, since the survey has a relay`, field);
+}
+
 /** @type {(value: unknown) => value is string} */
-function isKey(value) {
+export function isKey(value) {
   return typeof value === "string" && KEY.test(value);
 }

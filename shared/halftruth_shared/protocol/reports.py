@@ -54,6 +54,25 @@ class SealedBatch(Request, frozen=True, kw_only=True):
     reports: Annotated[list[SealedReport], Meta(extra_json_schema={"minItems": 1})]
 
 
+class RelayedBatch(Request, frozen=True, kw_only=True):
+    """Reports that a relay passes on, in random order and without the ids that it knows them by."""
+
+    digest: Digest
+    relayed: Annotated[
+        list[
+            Annotated[
+                bytes,
+                Meta(
+                    description="The report with its id, encrypted to the survey's sealing key,"
+                    " base64 with padding.",
+                    extra_json_schema={"pattern": "^[A-Za-z0-9+/]*={0,2}$"},
+                ),
+            ]
+        ],
+        Meta(extra_json_schema={"minItems": 1, "maxItems": 1000}),
+    ]
+
+
 class Receipt(Message, frozen=True, kw_only=True):
     """Numbers of the reports of a batch that were counted now, and before."""
 

@@ -2,6 +2,10 @@
 
 A report is encrypted to the collector's key with HPKE (RFC 9180), bound to the survey's digest
 and the report's id. All reports of a survey have one length, which thus reveals nothing.
+
+A report of a survey with a relay is sealed twice: inside, with its id, to the collector's key, and
+around that to the relay's key, bound to another id. So the relay cannot read a report or its id,
+and the collector sees nothing that the relay or anybody before it has seen.
 """
 
 import re
@@ -22,15 +26,18 @@ from .key_files import (
     parse_private_key,
     read_key_file,
 )
+from .relay import Relay
 
-#: Prefix of the associated data of a report, for domain separation.
+#: Prefixes of what a report and its envelope are bound to, for domain separation.
 _PURPOSE = b"halftruth sealed report 1\n"
+_RELAYED = b"halftruth relayed report 1\n"
+_ENVELOPE = b"halftruth relay envelope 1\n"
 
 #: Bytes of the ephemeral public key and of the tag, by which sealed bytes are longer.
 _ENC, _TAG = 32, 16
 
-#: Bytes of an invitation.
-_INVITATION = 16
+#: Bytes of an invitation, and of an id.
+_INVITATION, _ID = 16, 16
 
 _SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
 _PEM_BLOCK = re.compile(rb"-----BEGIN [^-]*-----[^-]*-----END [^-]*-----\n?")
@@ -169,16 +176,8 @@ def seal(
     ParameterError
         If the key is none that can be encrypted to.
     """
-    try:
-        key = X25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
-        plaintext = packed + bytes.fromhex(invitation or "")
-        return _SUITE.encrypt(plaintext, key, info=_info(digest, report_id))
-    except ValueError:
-        # From here, for what the library says of bytes could quote them.
-        raise ParameterError(
-            "sealing_key: expected an X25519 public key of 64 hexadecimal digits",
-            field="sealing_key",
-        ) from None
+    plaintext = packed + bytes.fromhex(invitation or "")
+    return _encrypt("sealing_key", public_key, _info(digest, report_id), plaintext)
 
 
 def open_sealed(
@@ -220,6 +219,117 @@ def open_sealed(
         )
     packed, invitation = plaintext[:packed_size], plaintext[packed_size:]
     return packed, invitation.hex() if with_invitation else None
+
+
+def seal_for_relay(
+    relay: Relay, digest: str, report_id: UUID, relay_id: UUID, packed: bytes
+) -> bytes:
+    """Encrypt a report to the collector of a survey, and that to its relay.
+
+    Parameters
+    ----------
+    relay : Relay
+        Of the survey.
+    digest : str
+        Of the survey.
+    report_id : UUID
+        By which the collector counts the report once; the relay never sees it.
+    relay_id : UUID
+        By which the relay keeps the report once; the collector never sees it.
+    packed : bytes
+        See :meth:`~halftruth_shared.ReportSpace.pack`.
+
+    Raises
+    ------
+    ParameterError
+        If one of the keys is none that can be encrypted to.
+    """
+    inner = _encrypt(
+        "relay.sealing_key",
+        relay.sealing_key,
+        _RELAYED + bytes.fromhex(digest),
+        report_id.bytes + packed,
+    )
+    return _encrypt("relay.key", relay.key, _envelope_info(digest, relay_id), inner)
+
+
+def relayed_size(packed_size: int) -> int:
+    """Return the bytes of a sealed report as a relay passes it on."""
+    return _ENC + _ID + packed_size + _TAG
+
+
+def open_envelope(
+    keys: SealingKeys, digest: str, relay_id: UUID, sealed: bytes, packed_size: int
+) -> bytes:
+    """Decrypt what a client sent to a relay: the report, still sealed to the collector.
+
+    Parameters
+    ----------
+    keys : SealingKeys
+        Of the relay.
+
+    Raises
+    ------
+    ReportError
+        If it was sealed to another key, for another survey or id, has been altered, or is not of
+        the length of this survey's reports.
+    """
+    info, size = _envelope_info(digest, relay_id), _ENC + relayed_size(packed_size) + _TAG
+    inner = keys.decrypt(sealed, info) if len(sealed) == size else None
+    if inner is None:
+        raise ReportError(
+            "cannot be opened; expected a report sealed to the relay's key with this survey's"
+            " digest and the relay's id",
+            field="sealed",
+        )
+    return inner
+
+
+def open_relayed(
+    keys: SealingKeys, digest: str, sealed: bytes, packed_size: int
+) -> tuple[UUID, bytes]:
+    """Decrypt a report that a relay passed on.
+
+    Parameters
+    ----------
+    keys : SealingKeys
+        Of the collector.
+
+    Returns
+    -------
+    report_id : UUID
+    packed : bytes
+
+    Raises
+    ------
+    ReportError
+        If it was sealed to another key or for another survey, or has been altered.
+    """
+    is_sized = len(sealed) == relayed_size(packed_size)
+    plaintext = keys.decrypt(sealed, _RELAYED + bytes.fromhex(digest)) if is_sized else None
+    if plaintext is None:
+        raise ReportError(
+            "cannot be opened; expected a report sealed to this survey's key with its digest",
+            field="relayed",
+        )
+    return UUID(bytes=plaintext[:_ID]), plaintext[_ID:]
+
+
+def _encrypt(field: str, public_key: str, info: bytes, plaintext: bytes) -> bytes:
+    """Encrypt to a public key that a field holds."""
+    try:
+        key = X25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
+        return _SUITE.encrypt(plaintext, key, info=info)
+    except ValueError:
+        # From here, for what the library says of bytes could quote them.
+        raise ParameterError(
+            f"{field}: expected an X25519 public key of 64 hexadecimal digits", field=field
+        ) from None
+
+
+def _envelope_info(digest: str, relay_id: UUID) -> bytes:
+    """Return the HPKE info that an envelope is bound to."""
+    return _ENVELOPE + bytes.fromhex(digest) + relay_id.bytes
 
 
 def _info(digest: str, report_id: UUID) -> bytes:

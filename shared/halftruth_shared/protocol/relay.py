@@ -1,0 +1,138 @@
+"""Relays: another party that passes reports on in one shuffled batch.
+
+The relay's address and key, the collector's sealing key and the size of a batch are part of the
+survey and of its digest, so that a collector cannot change any of them between two visits.
+"""
+
+import math
+import re
+from typing import Literal
+
+import msgspec
+
+from ..errors import ParameterError, SurveyError
+from ..mechanisms import Perturbation
+from .base import check_hexadecimal
+from .terms import Terms
+
+_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+#: An address without what programs normalize. The JavaScript client has the same pattern.
+_URL = re.compile(
+    rf"(?:https://(?:(?:{_LABEL}\.)*[a-z](?:[a-z0-9-]{{0,61}}[a-z0-9])?|{_OCTET}(?:\.{_OCTET}){{3}})"
+    rf"|http://(?:localhost|127(?:\.{_OCTET}){{3}}|\[::1\]))"
+    r"(?P<port>:[1-9][0-9]{0,4})?(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*"
+)
+_MOST_CHARACTERS, _LAST_PORT = 2_000, 65_535
+
+#: Sizes of a batch.
+_LEAST_BATCH, _MOST_BATCH = 2, 10**9
+
+
+class Relay(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """The relay of a survey, as in files and messages.
+
+    Attributes
+    ----------
+    url : str
+        Address of the relay: https, or http on this machine.
+    key : str
+        X25519 public key of the relay, 64 hexadecimal digits.
+    sealing_key : str
+        X25519 public key of the collector, which the reports inside are sealed to.
+    batch : int
+        Least number of reports that the relay passes on.
+    release : {"closing", "batches"}
+        Whether it passes on all reports once the survey is closed, or batches in the meantime too.
+
+    Raises
+    ------
+    SurveyError
+    """
+
+    url: str
+    key: str
+    sealing_key: str
+    batch: int
+    release: Literal["closing", "batches"] = "closing"
+
+    def __post_init__(self) -> None:
+        match = _URL.fullmatch(self.url) if len(self.url) <= _MOST_CHARACTERS else None
+        if match is None or int((match["port"] or ":0")[1:]) > _LAST_PORT:
+            raise _fault(
+                "url", "an address with https:// (http:// on this machine) and no slash at its end"
+            )
+        for name in ("key", "sealing_key"):
+            try:
+                check_hexadecimal(f"relay.{name}", getattr(self, name))
+            except ParameterError as error:
+                raise SurveyError(str(error), field=error.field) from None
+        if self.key == self.sealing_key:
+            raise _fault("key", "another key than sealing_key, held by another party")
+        if type(self.batch) is not int or not _LEAST_BATCH <= self.batch <= _MOST_BATCH:
+            raise _fault("batch", f"a whole number from {_LEAST_BATCH} to {_MOST_BATCH}")
+        if self.release not in ("closing", "batches"):
+            raise _fault("release", '"closing" or "batches"')
+
+    def check(self, perturbation: Perturbation) -> None:
+        """Check that the reports of a survey can hide among each other.
+
+        Unprotected answers and answers that a report can prove split a batch into groups that can
+        be told apart.
+
+        Raises
+        ------
+        SurveyError
+        """
+        if perturbation.mechanism.randomized_by != "device":
+            raise SurveyError(
+                "relay: respondents randomize their answers themselves; expected a mechanism of the"
+                " device, or no relay",
+                field="relay",
+            )
+        for name in perturbation.schema.names:
+            if name in perturbation.provable or perturbation.reveals(name):
+                raise SurveyError(
+                    f"relay: a report can reveal the answer to '{name}', which tells reports of a"
+                    " batch apart; expected every question perturbed and none provable, or no"
+                    " relay",
+                    field="relay",
+                )
+        if perturbation.amplification() == math.inf:
+            raise SurveyError(
+                "relay: a report can rule out a record, which tells reports of a batch apart;"
+                " expected a finite amplification, or no relay",
+                field="relay",
+            )
+
+    def check_terms(self, terms: Terms) -> None:
+        """Check that terms do not tell the reports of a batch apart, or limit their number.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if terms.sealing_key is not None:
+            raise ParameterError(
+                "sealing_key: the survey has a relay and says itself which key its reports are"
+                " sealed to; expected none",
+                field="sealing_key",
+            )
+        if terms.invitations:
+            raise ParameterError(
+                "invitations: the survey has a relay, and an invitation would say who sent a"
+                " report; expected false",
+                field="invitations",
+            )
+        if terms.max_reports is not None:
+            raise ParameterError(
+                "max_reports: the survey has a relay, which alone knows how many reports there"
+                " are; expected none",
+                field="max_reports",
+            )
+
+
+def _fault(name: str, expected: str) -> SurveyError:
+    return SurveyError(f"relay.{name}: expected {expected}", field=f"relay.{name}")
