@@ -1,4 +1,4 @@
-# install · demo · serve · test · nightly · check · docs · bench · soak · studies · dist — each sets up what it needs in .venv.
+# install · demo · serve · test · nightly · check · docs · pictures · bench · soak · studies · dist — each sets up what it needs in .venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export PYTHONDONTWRITEBYTECODE :=
 PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,shared client collector docs/studies)
 
-.PHONY: install demo test nightly check docs bench soak studies serve dist wheels npm clean
+.PHONY: install demo test nightly check docs pictures bench soak studies serve dist wheels npm clean
 
 install: .venv/.installed
 
@@ -59,6 +59,10 @@ soak: .venv/.benched client/node_modules/.installed
 	$(BIN)/python tests/soak/campaign.py
 	$(BIN)/python tests/bench/honesty.py
 	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest -n 4 --dist worksteal -m nightly
+
+# The manual's pictures of pages, taken anew with Chromium.
+pictures: .venv/.developed
+	$(BIN)/python docs/pictures.py
 
 # Tables and figures of docs/studies/.
 studies: .venv/.installed

@@ -195,7 +195,9 @@ def _draw_group(axes: Axes, chart: EstimateChart, group: Sequence[Panel]) -> flo
         if row is None:
             tick.set_fontweight("bold")
     _set_axis(axes, "x", axis, limits)
-    axes.set_xlabel("\n".join(textwrap.wrap(axis.label, _LETTERS - _LABEL)))
+    titled = axes.get_title(loc="left").replace("\n", " ").casefold()
+    if axis.label.casefold() != titled:
+        axes.set_xlabel("\n".join(textwrap.wrap(axis.label, _LETTERS - _LABEL)))
     axes.grid(axis="x")
     if chart.bars or axis.shares:
         axes.axvline(0, color=INK if chart.bars else QUIET, linewidth=0.8, zorder=3)
