@@ -36,7 +36,7 @@ def aimed(estimator, target):
     return Estimator(
         estimator.survey,
         estimator.counts,
-        estimator.tables.restriction.where,
+        estimator.domain.where,
         estimator.missing,
         estimator.model,
         estimator.population,

@@ -233,7 +233,7 @@ class Counted:
             every = np.array(float(self.counts.reports))
             return every, every, every
         quantile, reports = normal_quantile(1 - confidence), self.counts.reports
-        share, lower, upper = self.estimator.tables.people(names, answering, quantile)
+        share, lower, upper = self.estimator.people(names, answering, quantile)
         return share * reports, lower * reports, upper * reports
 
     @cached_property

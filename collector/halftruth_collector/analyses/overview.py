@@ -142,7 +142,7 @@ def _none(counted: Counted, query: OverviewQuery, options: Sequence[Attribute]) 
     names, shape = [o.name for o in options], [len(o.categories) for o in options]
     cell = np.ravel_multi_index([o.categories.index(OPTION[0]) for o in options], shape)
     try:
-        counted.estimator.tables.check(names, MAX_CELLS)
+        counted.estimator.check(names, MAX_CELLS)
         shares, _ = share_columns(counted.estimator, names, query)
     except HalftruthError:
         return []

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -16,6 +17,7 @@ from halftruth_shared.results.wording import items, quoted_items
 
 from ..estimation.answers import answers_of, nothing_missing, presence
 from ..estimation.bounds import Array
+from ..estimation.domain import Domain
 from ..estimation.equation import Equation, equation
 from ..estimation.estimates import covariance_of
 from ..estimation.linear import fit_linear_pairs, fit_linear_table
@@ -28,7 +30,7 @@ from ..estimation.model import (
     perturbed_outcome_regression,
     shares,
 )
-from ..estimation.regression import Joint, Regression, fit_regression, fit_table
+from ..estimation.regression import Regression, fit_table
 from ..estimation.reliability import WELL_FILLED
 from ..estimation.table import COVARIANCE_CELLS
 from . import sentences
@@ -170,7 +172,7 @@ def _from_table(counted: Counted, query: RegressionQuery, model: Equation) -> Fi
 def _from_pairs(counted: Counted, model: Equation) -> Fitted:
     """The linear regression from the unbiased tables of all pairs of its answers."""
     with errors_naming("predictors"):
-        return Fitted(fit_linear_pairs(counted.estimator.tables, model), "moment")
+        return Fitted(fit_linear_pairs(counted.estimator, model), "moment")
 
 
 def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> Fitted:
@@ -199,10 +201,8 @@ def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> Fi
 
 def _fit_model(answers: LoglinearModel, query: RegressionQuery, model: Equation) -> Regression:
     """Fit the equation to the table of a model of all answers."""
-    table = shares(answers, model.names, query.where, "exclude")
-    support = table.support.reshape(-1, len(model.outcome.scores))
-    joint = Joint(support, table.parameters, table.slopes)
-    return fit_regression(joint, model.predictors.everywhere(), model.outcome)
+    domain = Domain(answers.schema, query.where, answered=True)
+    return fit_table(domain.table(partial(shares, answers), model.names), model)
 
 
 def layout(result: Result[RegressionQuery]) -> list[Block]:

@@ -39,10 +39,6 @@ class ChannelTable(Table):
     reports: int
     fraction: float = 0.0
 
-    @property
-    def condition_number(self) -> float:
-        return self.channel.condition_number
-
     @cached_property
     def support(self) -> Array:
         return self.channel.solve(self.observed)

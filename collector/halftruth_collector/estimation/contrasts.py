@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 
 from .association import known_covariance
 from .bounds import Array, normal_quantile
-from .domain import SOMEBODY
 from .gradients import Jet
 from .intervals import share_interval
 from .ratios import Linear, Ratios, conditional_shares
-from .table import Table
+from .table import SOMEBODY, Table
 
 #: A variance is nothing but rounding if it is so small against that without any perturbation.
 _ROUNDING = 1e-12

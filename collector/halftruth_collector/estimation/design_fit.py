@@ -28,7 +28,6 @@ from .intervals import SHARE, intervals_at
 from .reconstruction import reconstruction
 from .report_model import ReportPart, report_parts
 from .table import Sample, Table, TableSource
-from .variances import UnitVariance
 
 #: Level at which reports contradict the design, over all tables that a result looks at.
 LEVEL = 0.01
@@ -283,47 +282,18 @@ def parts_of(survey: Survey, counts: Counts, names: Sequence[str]) -> list[_Part
     return [_Part(part, shape) for part in parts]
 
 
-class RestrictedTables(TableSource):
-    """Tables of most likely shares, none below 0, of reports that contradict the design.
+def most_likely_table(survey: Survey, counts: Counts, unbiased: Table) -> Table:
+    """Return the table of most likely shares, none below 0, of reports that contradict the design.
 
-    Their errors are those of the unbiased tables, and mean nothing.
-
-    Parameters
-    ----------
-    survey : Survey
+    Its errors are those of the unbiased table, and mean nothing.
     """
-
-    def __init__(self, survey: Survey) -> None:
-        super().__init__(survey.schema)
-        self._survey = survey
-        self._unbiased = reconstruction(survey)
-
-    @property
-    def max_order(self) -> int:
-        return self._unbiased.max_order
-
-    @property
-    def unperturbed(self) -> frozenset[str]:
-        return self._unbiased.unperturbed
-
-    def check(self, attributes: Sequence[str]) -> None:
-        self._unbiased.check(attributes)
-
-    def complete(self, counts: Counts) -> bool:
-        return False
-
-    def table(self, counts: Counts, attributes: Sequence[str]) -> Table:
-        unbiased = self._unbiased.table(counts, attributes)
-        names = [name for name in self.schema.names if name in attributes]
-        parts = parts_of(self._survey, counts, names)
-        if not parts or unbiased.support.size > _CELLS:
-            return unbiased
-        shares, _ = likeliest_shares(parts, [part.part.counts[None] for part in parts])
-        order = [names.index(name) for name in attributes]
-        return _RestrictedTable(unbiased, shares[0].transpose(order))
-
-    def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
-        return self._unbiased.unit_variance(attributes, target)
+    names = [name for name in survey.schema.names if name in unbiased.attributes]
+    parts = parts_of(survey, counts, names)
+    if not parts or unbiased.support.size > _CELLS:
+        return unbiased
+    shares, _ = likeliest_shares(parts, [part.part.counts[None] for part in parts])
+    order = [names.index(name) for name in unbiased.attributes]
+    return _RestrictedTable(unbiased, shares[0].transpose(order))
 
 
 class _RestrictedTable(Table):

@@ -8,7 +8,6 @@ from halftruth_shared import EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import (
     AnsweredQuery,
     Answers,
-    Group,
     Items,
     Method,
     Missing,
@@ -23,7 +22,6 @@ from msgspec.structs import replace
 from .association import estimate_associations, measure_columns
 from .bounds import Array, check_confidence, check_field, check_target, checked
 from .counts import Counts
-from .design_fit import RestrictedTables
 from .independence import Departures, JointTest
 from .itemsets import Itemsets, mine_itemsets
 from .likelihood import WholeTable
@@ -31,11 +29,10 @@ from .measures import MEASURE_NAMES
 from .model.fit import LoglinearModel
 from .model.tables import ModelTables
 from .rules import RuleMargins, Rules, arrange, check_order, mine_rules, sides_of_rule
-from .table import Table, TableSource
 from .tables import Tables, sampled_fraction
 
 
-class Estimator:
+class Estimator(Tables):
     """Reconstructs what the respondents answered, from counts of perturbed reports.
 
     Every method raises SchemaError for an attribute that is unknown or named twice, ParameterError
@@ -67,8 +64,6 @@ class Estimator:
     schema : Schema
         The attributes that can be asked about, all but those of `where`, with the categories that
         count.
-    tables : Tables
-        Unbiased tables of all kinds, which the estimates are made from.
 
     Raises
     ------
@@ -116,39 +111,22 @@ class Estimator:
         counts.check(survey)
         check_target(target)
         check_field(AnsweredQuery, "missing", missing)
-        self.survey = survey
-        self.counts = counts
         self.missing: Missing = missing
         self.model = model
         self.population = population
         self.target: Target = target
-        self.possible = possible
-        source: TableSource | None = None
         if model is not None and population is not None:
             raise ParameterError(
                 "population: a model is of a large one; expected none, or unbiased estimates",
                 field="population",
             )
-        if model is not None:
-            source = ModelTables(model)
-        elif possible:
-            source = RestrictedTables(survey)
+        source = None if model is None else ModelTables(model)
         fraction = 0.0 if population is None else sampled_fraction(counts.reports, population)
         if target == "respondents":
             fraction = 1.0
-        self.tables = Tables(survey, counts, where, missing == "exclude", source, fraction)
-        self.schema = self.tables.schema
-        self._whole = WholeTable(self.tables)
-
-    @property
-    def reports(self) -> int:
-        """About how many of the reports are of those whom the estimates are about."""
-        return self.tables.reports
-
-    @property
-    def max_order(self) -> int:
-        """Most attributes of a table that the reports tell of."""
-        return self.tables.max_order
+        exclude = missing == "exclude"
+        super().__init__(survey, counts, where, exclude, source, fraction, possible)
+        self._whole = WholeTable(self)
 
     def where(self, answers: Answers) -> "Estimator":
         """Estimates about those alone who give some answers; errors are as of `Estimator`."""
@@ -162,17 +140,6 @@ class Estimator:
             target=self.target,
             possible=self.possible,
         )
-
-    def group(self, confidence: float = 0.95) -> Group | None:
-        """Size of the group that all estimates are about; None if it is everybody."""
-        return self.tables.group(confidence)
-
-    def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
-        """Reconstructed table of some attributes, one axis for each in the order given.
-
-        If missing answers are excluded, of those who answered the ones in `answering`, too.
-        """
-        return self.tables.table(attributes, answering)
 
     def support(self, attributes: Sequence[str], estimate: Method = "moment") -> Array:
         """Support of each cell of a table, shape as of :meth:`table`.
@@ -229,7 +196,7 @@ class Estimator:
             )
         )
         self._check_keeping()
-        return mine_itemsets(self.tables, self._whole, query, estimate)
+        return mine_itemsets(self, self._whole, query, estimate)
 
     def rules(
         self,
@@ -265,7 +232,7 @@ class Estimator:
         )
         check_order(query)
         self._check_keeping()
-        return mine_rules(self.tables, query)
+        return mine_rules(self, query)
 
     def rule(
         self,
@@ -301,14 +268,14 @@ class Estimator:
         check_order(query)
         codes, sides = sides_of_rule(self.schema, antecedent, consequent)
         positions = tuple(np.flatnonzero(codes[0] >= 0).tolist())
-        margins = RuleMargins.of(*self.tables.with_margins(positions))
+        margins = RuleMargins.of(*self.with_margins(positions))
         supports = margins.supports(codes, sides)
         if not supports.support[1, 0] > 0:
             raise EstimateError(
                 "antecedent: its estimated share is not above 0, so the rule has no confidence",
                 field="antecedent",
             )
-        reports = self.tables.reports
+        reports = self.reports
         return arrange(
             self.schema,
             codes,

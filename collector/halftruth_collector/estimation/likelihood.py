@@ -104,7 +104,7 @@ class WholeTable:
                 f" {CONSTRAINED_CELLS}, or estimate = moment",
                 field="estimate",
             )
-        return self._tables.restriction.slice(self._best_guess.table)
+        return self._tables.domain.slice(self._best_guess.table)
 
     def table(self, attributes: Sequence[str]) -> Array:
         """The table of some attributes, one axis for each in the order given."""
@@ -161,9 +161,9 @@ class WholeTable:
         self, part: Counts, guess: Array, subsets: Sequence[tuple[int, ...]]
     ) -> float:
         """Of a guess of the whole table, by the unbiased estimates from other reports."""
-        restriction = self._tables.restriction
-        tables = Tables(self._tables.survey, part, restriction.where, restriction.answered)
-        guess = restriction.slice(guess)
+        domain = self._tables.domain
+        tables = Tables(self._tables.survey, part, domain.where, domain.answered)
+        guess = domain.slice(guess)
         squares = []
         for positions in subsets:
             names = tables.names(positions)
@@ -177,9 +177,9 @@ def _part_of(whole: Array, tables: Tables, attributes: Sequence[str]) -> Array:
     """Table of some attributes within the table of all; without missing answers if so asked."""
     tables.check(attributes)
     table = margin(whole, tables.schema.positions(attributes))
-    if not tables.restriction.leaves_out(attributes):
+    if not tables.domain.leaves_out(attributes):
         return table
-    kept = table[np.ix_(*tables.restriction.kept(attributes))]
+    kept = table[np.ix_(*tables.domain.kept(attributes))]
     return np.asarray(kept / kept.sum())
 
 

@@ -140,7 +140,7 @@ def fit_linear_pairs(tables: Tables, model: Equation) -> Regression:
 
 def _parts(tables: Tables, model: Equation) -> Iterator[Part]:
     """Yield the table of each pair of predictors, or of one and the outcome."""
-    schema, restriction = tables.survey.schema, tables.restriction
+    schema, domain = tables.survey.schema, tables.domain
     for name in model.names:
         if schema.attributes[schema.position(name)].missing:
             raise ParameterError(
@@ -164,7 +164,7 @@ def _parts(tables: Tables, model: Equation) -> Iterator[Part]:
         table = tables.reconstruction.table(tables.counts, _checked(tables, names))
         cells = np.indices(table.support.shape).reshape(table.support.ndim, -1)
         kept = np.ones(table.support.size, dtype=bool)
-        for answers, codes in zip(cells[len(names) :], restriction.codes, strict=True):
+        for answers, codes in zip(cells[len(names) :], domain.codes, strict=True):
             kept &= np.isin(answers, codes)
         inside = sorted({number for pair in of_table for number in pair})
         columns = []
@@ -180,7 +180,7 @@ def _parts(tables: Tables, model: Equation) -> Iterator[Part]:
 def _checked(tables: Tables, names: Sequence[str]) -> list[str]:
     """Names of a table, with those that it is restricted by, of which reports have to tell."""
     tables.check(names)
-    return [*names, *tables.restriction.where]
+    return [*names, *tables.domain.where]
 
 
 def _products(first: Array, second: Array) -> Array:

@@ -18,33 +18,10 @@ import numpy as np
 from .bounds import Array, normal_quantile, significantly_positive
 from .gradients import Jet
 from .intervals import INTERVAL, UNDEFINED, ConfidenceSets, fieller_sets, share_interval
+from .variances import ratio_covariance
 
 #: Against the largest variance of a cell, one of a base that is nothing but rounding.
 _ROUNDING = 1e-12
-
-
-def ratio_covariance(
-    product: Array,
-    first: Array,
-    second: Array,
-    first_base: Array,
-    second_base: Array,
-    bases: Array | float,
-) -> Array:
-    """Covariance of ratios r = a/x and q = c/y, times xy (delta method); elementwise.
-
-    Parameters
-    ----------
-    product : ndarray
-        cov(a, c).
-    first, second : ndarray
-        r and q.
-    first_base, second_base : ndarray
-        cov(x, c) and cov(a, y).
-    bases : ndarray or float
-        cov(x, y).
-    """
-    return np.asarray(product - first * first_base - second * second_base + first * second * bases)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ estimates a weak penalty keeps finite, tests are of β̂ over its standard error
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from halftruth_shared import DomainTooLarge
@@ -63,31 +64,37 @@ class NotIdentified(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """Estimated shares of combinations of predictors and outcome, with their covariance J V J'.
+    """Estimated shares of combinations of predictors and outcome, some of the cells of a table.
 
     Attributes
     ----------
-    support : ndarray, shape (combinations, answers)
-    covariance : ndarray, shape (p, p)
-        V.
-    slopes : ndarray, shape (cells, p), optional
-        J; by default the identity.
-    modelled : bool
-        Whether it is the table of a fitted model.
+    table : Table
+        Of the predictors and then the outcome.
+    cells : ndarray of int
+        Those that the equation is about, in row-major order.
+    answers : int
+        Number of answers to the outcome among them.
     """
 
-    support: Array
-    covariance: Array
-    slopes: Array | None = None
+    table: Table
+    cells: NDArray[np.int64]
+    answers: int
+
+    @cached_property
+    def support(self) -> Array:
+        """Shares, shape (combinations, answers)."""
+        return np.asarray(self.table.support.ravel()[self.cells].reshape(-1, self.answers))
 
     @property
     def modelled(self) -> bool:
-        return self.slopes is not None
+        """Whether it is the table of a fitted model."""
+        return self.table.logit
 
     def covariance_of(self, influence: Array) -> Array:
         """Covariance of functions of the shares, from their derivatives in rows."""
-        through = influence if self.slopes is None else influence @ self.slopes
-        return np.asarray(through @ self.covariance @ through.T)
+        forms = np.zeros((len(influence), self.table.support.size))
+        forms[:, self.cells] = influence
+        return self.table.covariance_of(forms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +141,7 @@ def fit_table(
     model: Equation,
     kept: NDArray[np.bool_] | None = None,
 ) -> Regression:
-    """Fit an equation to a reconstructed table.
+    """Fit an equation to a reconstructed table, or to that of a model.
 
     Parameters
     ----------
@@ -150,15 +157,14 @@ def fit_table(
         If the table is too large for its covariance.
     """
     coefficients = len(model.predictors.terms)
-    if table.reports < 2:
-        return without_numbers(coefficients, "one report shows no error")
-    covariance = table.covariance()
-    if not np.isfinite(covariance).all():
-        reason = "the reports do not determine the errors of these answers together"
-        return without_numbers(coefficients, reason)
+    if not table.logit:
+        if table.reports < 2:
+            return without_numbers(coefficients, "one report shows no error")
+        if not np.isfinite(table.covariance()).all():
+            reason = "the reports do not determine the errors of these answers together"
+            return without_numbers(coefficients, reason)
     cells = np.arange(table.support.size) if kept is None else np.flatnonzero(kept)
-    support = table.support.ravel()[cells].reshape(-1, len(model.outcome.scores))
-    joint = Joint(support, covariance[np.ix_(cells, cells)])
+    joint = Joint(table, cells, len(model.outcome.scores))
     return fit_regression(joint, model.predictors.everywhere(), model.outcome)
 
 

@@ -2,19 +2,21 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
-from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
+from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Schema, Survey
 from halftruth_shared.analyses.base import Answers, Group, Interval
 from halftruth_shared.results.wording import half_width, items, percent
 
 from .bounds import NEARLY_LINEAR, TOO_SMALL, Array, check_confidence, normal_quantile
 from .counts import Counts
-from .domain import DomainTable, Restriction
+from .design_fit import most_likely_table
+from .domain import Domain
 from .intervals import SHARE, intervals_at
 from .reconstruction import reconstruction
-from .table import Table, TableSource
+from .table import DomainTable, Table, TableSource
 from .variances import UnitVariance
 
 #: Largest table that is handed out: as a message, each of its cells takes about a kilobyte.
@@ -37,16 +39,20 @@ class Tables:
     Parameters
     ----------
     where, answered
-        As of `Restriction`.
+        As of `Domain`.
     source : TableSource, optional
         Where tables come from; by default from the reports, without bias.
     fraction : float
         Sampled share of the population: see `Table`.
+    possible : bool
+        Whether tables are the most likely ones without negative shares, of reports that contradict
+        the design, instead of unbiased ones.
 
     Attributes
     ----------
     schema : Schema
         The attributes that can be asked about, all but those of `where`.
+    domain : Domain
 
     Raises
     ------
@@ -63,20 +69,18 @@ class Tables:
         answered: bool = False,
         source: TableSource | None = None,
         fraction: float = 0.0,
+        possible: bool = False,
     ) -> None:
         self.survey, self.counts, self.fraction = survey, counts, fraction
+        self.possible = possible
         self.reconstruction = source or reconstruction(survey)
-        self.restriction = Restriction(self.reconstruction.schema, where or {}, answered)
-        self.schema = self.restriction.schema
-        self._where = list(self.restriction.where)
+        whole = self.reconstruction.schema
+        self.domain = Domain(whole, where or {}, answered)
+        self.schema: Schema = self.domain if self.domain.restricted else whole
+        self._where = list(self.domain.where)
         if where:
-            self.restriction.check_cells(())
+            self.domain.check_cells(())
             self._check_domain()
-
-    @property
-    def restricted(self) -> bool:
-        """True where the tables are within a domain."""
-        return bool(self._where) or self.restriction.answered
 
     @cached_property
     def max_order(self) -> int:
@@ -87,15 +91,16 @@ class Tables:
     @property
     def reports(self) -> int:
         """About how many of the reports are of these people, at least 1."""
-        return self._domain.reports if self._domain else self.counts.reports
+        return self._group.reports if self._group else self.counts.reports
 
     @cached_property
     def at_once(self) -> bool:
         """True where all margins of all attributes are few enough to be estimated at once."""
         cells = math.prod(size + 1 for size in self.reconstruction.schema.shape)
         return (
-            self.restriction.is_slice(self.schema.names)
+            self.domain.is_slice(self.schema.names)
             and cells <= _AT_ONCE
+            and not self.possible
             and self.reconstruction.complete(self.counts)
         )
 
@@ -118,7 +123,7 @@ class Tables:
         """Share of everybody of each of its cells, with its interval for these respondents."""
         table = self.table(attributes, answering)
         if isinstance(table, DomainTable):
-            return table.cells, *table.sampled(1.0).cells_interval(quantile)
+            return table.cells, *_interval_of_cells(table.sampled(1.0), quantile)
         return table.support, *intervals_at(table.alone, quantile)
 
     def subsets(self, positions: Iterable[tuple[int, ...]]) -> Iterator[Table]:
@@ -156,30 +161,30 @@ class Tables:
                 " attributes",
                 field="attributes",
             )
-        if self.restricted:
+        if self.domain.restricted:
             self._check_margins(positions)
-            self.restriction.check_cells(attributes)
+            self.domain.check_cells(attributes)
         self.reconstruction.check([*attributes, *self._where])
 
-    def group(self, confidence: float) -> Group | None:
+    def group(self, confidence: float = 0.95) -> Group | None:
         """Size of the group that gives the answers of `where`; None where that is everybody."""
-        domain = self._domain
-        if domain is None:
+        whole = self._group
+        if whole is None:
             return None
         check_confidence(confidence)
         quantile, reports = normal_quantile(1 - confidence), self.counts.reports
 
         def interval(table: DomainTable, times: int) -> Interval | None:
-            ends = np.array(table.cells_interval(quantile))
+            ends = np.array(_interval_of_cells(table, quantile))
             lower, upper = (np.clip(ends, SHARE.lower, SHARE.upper) * times).tolist()
             return None if math.isnan(lower) else (lower, upper)
 
         return Group(
-            items=_one_or_several(self.restriction.where),
-            share=domain.base,
-            interval=interval(domain, 1),
-            people=domain.base * reports,
-            people_interval=interval(domain.sampled(1.0), reports),
+            items=_one_or_several(self.domain.where),
+            share=whole.base,
+            interval=interval(whole, 1),
+            people=whole.base * reports,
+            people_interval=interval(whole.sampled(1.0), reports),
         )
 
     def names(self, positions: Iterable[int]) -> list[str]:
@@ -187,8 +192,8 @@ class Tables:
         return [self.schema.names[j] for j in positions]
 
     def _check_margins(self, positions: Iterable[int]) -> None:
-        shape = self.restriction.whole.shape
-        filtered = math.prod(shape[j] + 1 for j in self.restriction.positions)
+        shape = self.domain.whole.shape
+        filtered = math.prod(shape[j] + 1 for j in self.domain.filtered)
         cells = filtered * math.prod(self.schema.shape[j] + 1 for j in positions)
         if cells > INNER_CELLS:
             raise DomainTooLarge(
@@ -198,23 +203,21 @@ class Tables:
             )
 
     def _estimate(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
-        restriction = self.restriction
-        others = list(answering) if restriction.leaves_out(answering) else []
-        names = [*attributes, *others]
-        joint = self._joint([*names, *self._where])
-        kept = (*restriction.kept(names), *restriction.codes)
-        design = None if joint.logit else partial(self._design, attributes)
-        if restriction.leaves_out(names):
-            within = DomainTable(tuple(attributes), joint, kept, design=design)
-            return self._clear(within.counted())
-        if not self._where:
-            return joint
-        is_slice = restriction.is_slice(attributes)
-        return DomainTable(tuple(attributes), joint, kept, self.reports, is_slice, design)
+        table = self.domain.table(self._joint, attributes, answering)
+        if not isinstance(table, DomainTable):
+            return table
+        if not table.logit:
+            table = replace(table, design=partial(self._design, attributes))
+        if self.domain.leaves_out([*attributes, *answering]):
+            return self._clear(table)
+        # As many in every table of the group, however the sum of this one was rounded.
+        return replace(table, reports=self.reports)
 
     def _joint(self, names: Sequence[str]) -> Table:
         """The table of everybody."""
         table = self.reconstruction.table(self.counts, names)
+        if self.possible:
+            table = most_likely_table(self.survey, self.counts, table)
         return table.sampled(self.fraction) if self.fraction else table
 
     def _design(self, attributes: Sequence[str], fraction: float) -> UnitVariance:
@@ -238,7 +241,7 @@ class Tables:
         return table
 
     @cached_property
-    def _domain(self) -> DomainTable | None:
+    def _group(self) -> DomainTable | None:
         """Table without attributes whose base is the share of those who give the answers."""
         if not self._where:
             return None
@@ -248,15 +251,15 @@ class Tables:
         except (ParameterError, EstimateError) as error:
             message = str(error).replace("attributes:", "where:", 1)
             raise type(error)(message, field="where") from None
-        return DomainTable((), joint, self.restriction.codes).counted()
+        return joint.given(0, self.domain.codes)
 
     def _check_domain(self) -> None:
-        domain = self._domain
-        share, error = (domain.base, self._error_of_base(domain)) if domain else (1.0, 0.0)
+        group = self._group
+        share, error = (group.base, self._error_of_base(group)) if group else (1.0, 0.0)
         if not share > NEARLY_LINEAR * error:
             known = "" if math.isnan(error) else f" {half_width(normal_quantile(0.05) * error)}"
             raise EstimateError(
-                f"where: those with {items(self.restriction.where)} are {percent(share, 1)}{known}"
+                f"where: those with {items(self.domain.where)} are {percent(share, 1)}{known}"
                 f" of everybody, {TOO_SMALL}; expected a larger group, or more reports",
                 field="where",
             )
@@ -282,6 +285,18 @@ def sampled_fraction(reports: int, people: int) -> float:
             field="population",
         )
     return reports / people
+
+
+def _interval_of_cells(table: DomainTable, quantile: float) -> tuple[Array, Array]:
+    """Ends of the intervals of the shares of everybody of each cell of a table of a domain.
+
+    Normal where these are sums of several shares.
+    """
+    if table.cells_are_single:
+        lower, upper = intervals_at(table.joint, quantile)
+        return table.summed(lower), table.summed(upper)
+    half_width = quantile * np.sqrt(table.cells_variance())
+    return table.cells - half_width, table.cells + half_width
 
 
 def _one_or_several(where: Answers) -> dict[str, str | list[str]]:

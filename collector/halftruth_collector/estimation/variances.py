@@ -139,6 +139,30 @@ def effective_reports(reports: float, share: Array, among: int = 1) -> Array:
     return np.asarray(reports * among * variance / (1 + 3 * (among - 2) * variance))
 
 
+def ratio_covariance(
+    product: Array,
+    first: Array,
+    second: Array,
+    first_base: Array,
+    second_base: Array,
+    bases: Array | float,
+) -> Array:
+    """Covariance of ratios r = a/x and q = c/y, times xy (delta method); elementwise.
+
+    Parameters
+    ----------
+    product : ndarray
+        cov(a, c).
+    first, second : ndarray
+        r and q.
+    first_base, second_base : ndarray
+        cov(x, c) and cov(a, y).
+    bases : ndarray or float
+        cov(x, y).
+    """
+    return np.asarray(product - first * first_base - second * second_base + first * second * bases)
+
+
 def covariance(
     product: Array, first: Array, second: Array, common: Array, reports: int, target: Target
 ) -> Array:

@@ -27,10 +27,9 @@ from .association import known_covariance
 from .bounds import Array, normal_quantile
 from .contrasts import Groups, compare_groups
 from .distribution import Scale, distributions, mean_differences, scale_of
-from .domain import SOMEBODY
 from .estimator import Estimator
 from .intervals import SHARE, mean_of, table_intervals
-from .table import Table
+from .table import SOMEBODY, Table
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,7 +74,7 @@ def fitted(survey, counts, pairs=True, **asked):
     estimator = Estimator(survey, counts, where, target=query.target)
     model = equation(estimator.schema, query)
     if pairs:
-        return fit_linear_pairs(estimator.tables, model)
+        return fit_linear_pairs(estimator, model)
     table = estimator.table(model.names)
     kept = np.ones(table.support.shape, dtype=bool)
     return fit_linear_table(table, model, kept)

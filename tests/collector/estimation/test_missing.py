@@ -69,7 +69,7 @@ def test_a_table_is_of_those_who_answered_all_of_it(reports, oracle, where, targ
     margin = table.support.sum(axis=(*range(table.support.ndim - 2), -1))
     others = [name for name in names if name != "b"]
     np.testing.assert_allclose(estimator.table(["b"], answering=others).support, margin)
-    share, lower, upper = estimator.tables.people(["b"], others, quantile=2.0)
+    share, lower, upper = estimator.people(["b"], others, quantile=2.0)
     np.testing.assert_allclose(share, margin * base.sum())
     kept = np.zeros((2, *SHAPE))
     for code in range(2):

@@ -77,7 +77,13 @@ def counted(survey, shares, count, seed):
 def exactly(shares, covariance=None, reports=1_000_000):
     """A table of known shares."""
     whole = np.zeros((shares.size,) * 2) if covariance is None else covariance
-    return SimpleNamespace(support=shares, reports=reports, covariance=lambda: whole)
+    return SimpleNamespace(
+        support=shares,
+        reports=reports,
+        logit=False,
+        covariance=lambda: whole,
+        covariance_of=lambda forms: forms @ whole @ forms.T,
+    )
 
 
 def records_and_predictors(seed=3, count=700):

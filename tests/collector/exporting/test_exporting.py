@@ -3,6 +3,7 @@
 import csv
 import runpy
 import subprocess
+from functools import partial
 from uuid import UUID
 
 import numpy as np
@@ -12,6 +13,7 @@ from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
+from halftruth_collector.estimation.domain import Domain
 from halftruth_collector.estimation.model import fit_model, shares
 from halftruth_collector.exporting import write_records
 from halftruth_collector.exporting.records import codebook, scripts
@@ -134,7 +136,10 @@ def test_svymean_has_the_mean_of_a_number(r, model):
 
 
 def test_svyby_has_the_shares_of_groups(r, model):
-    groups = [shares(model, ["leaving.soon"], {"change": group}) for group in ("-1", "+1")]
+    groups = [
+        Domain(model.schema, {"change": group}).table(partial(shares, model), ["leaving.soon"])
+        for group in ("-1", "+1")
+    ]
     support = np.stack([group.support for group in groups], axis=-1)
     errors = np.stack([group.standard_error() for group in groups], axis=-1)
     same(r["by"], support[:2].ravel(), errors[:2].ravel())
@@ -148,7 +153,8 @@ def test_svytable_has_the_numbers_of_people(r, model, result):
 
 
 def test_a_subset_of_the_design_is_those_who_answered(r, model):
-    table = shares(model, ["next"], missing="exclude")
+    answered = Domain(model.schema, {}, answered=True)
+    table = answered.table(partial(shares, model), ["next"])
     same(r["answered"], table.support, table.standard_error())
 
 

@@ -6,25 +6,22 @@ difference of two means of the design. All is said of the population that the re
 sample of. Intervals are on the logit scale.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
-from halftruth_shared import EstimateError
-from halftruth_shared.analyses.base import Answers, Missing, Target
+from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Places
-from halftruth_shared.results.wording import items as in_words
 
 from ..bounds import Array
 from ..counts import Counts
-from ..domain import Restriction
 from ..table import Sample, Table, TableSource, with_sums
 from ..variances import UnitVariance
 from .fit import LoglinearModel
 
 
 class ModelTable(Table):
-    """Shares of the cells of a table by a model, among everybody or a domain.
+    """Shares of the cells of a table by a model.
 
     Parameters
     ----------
@@ -80,6 +77,10 @@ class ModelTable(Table):
         squares = np.einsum("cp,cp->c", self.slopes @ self.parameters, self.slopes)
         return self.or_nan(np.maximum(squares, 0.0).reshape(self.support.shape), target)
 
+    def covariance_of(self, forms: Array) -> Array:
+        through = forms @ self.slopes
+        return np.asarray(through @ self.parameters @ through.T)
+
     def _covariance(self, target: Target) -> Array:
         return self.or_nan(self.slopes @ self.parameters @ self.slopes.T, target)
 
@@ -100,84 +101,21 @@ class ModelTable(Table):
         return self.or_nan(np.einsum("rp,rp->r", one @ self.parameters, other), target)
 
 
-def shares(
-    model: LoglinearModel,
-    attributes: Sequence[str],
-    where: Answers | None = None,
-    missing: Missing = "keep",
-    answering: Sequence[str] = (),
-) -> ModelTable:
+def shares(model: LoglinearModel, attributes: Sequence[str]) -> ModelTable:
     """Return the table of some attributes by a model, of any length.
-
-    Parameters
-    ----------
-    model : LoglinearModel
-    attributes : sequence of str
-        An axis for each, in this order.
-    where : mapping of str to str or sequence of str, optional
-        Answers of those whom the shares are among.
-    missing : {"keep", "exclude"}
-        Whether the table is of those alone who answered all of `attributes` and `answering`, with
-        answers alone on its axes.
-    answering : sequence of str
 
     Raises
     ------
-    SchemaError, ParameterError
-        For an unknown attribute or answer.
-    DomainTooLarge
-        If the table has too many cells.
-    EstimateError
-        If nobody can give the answers of `where`.
+    SchemaError
+        For an unknown attribute.
     """
-    restriction = _restriction(model, where, missing)
-    restriction.schema.positions([*attributes, *answering])
     axes = model.schema.positions(attributes)
-    if not where and not restriction.leaves_out([*attributes, *answering]):
-        cube, mass, mean = model.fitted.cube, 1.0, model.fitted.means
-    else:
-        weights = _within(model, restriction, [*attributes, *answering])
-        cube, (mass, mean) = model.design.cube(weights), _moments(model, weights, where)
-    columns = model.design.margin(cube, axes)
-    kept = np.ix_(*restriction.kept(attributes))
-    table = columns.reshape(*(model.schema.shape[axis] for axis in axes), -1)[kept]
-    sizes, table = table.shape[:-1], table.reshape(-1, table.shape[-1])
-    own = table[:, :1]
+    table = model.design.margin(model.fitted.cube, axes)
+    own, mean = table[:, :1], model.fitted.means
     means = np.divide(table[:, 1:], own, out=np.tile(mean, (len(own), 1)), where=own > 0)
     gradient = (means - mean) @ model.design.corner
-    support = np.clip(own[:, 0] / mass, 0.0, 1.0).reshape(sizes)
+    support = np.clip(own[:, 0], 0.0, 1.0).reshape([model.schema.shape[j] for j in axes])
     return ModelTable(tuple(attributes), support, gradient, model.covariance, model.reports)
-
-
-def _restriction(model: LoglinearModel, where: Answers | None, missing: Missing) -> Restriction:
-    return Restriction(model.schema, where or {}, missing == "exclude")
-
-
-def _within(model: LoglinearModel, restriction: Restriction, attributes: Sequence[str]) -> Array:
-    """The model's table with 0 in all cells outside of a domain."""
-    kept = [set(range(size)) for size in model.schema.shape]
-    for axis, codes in zip(restriction.positions, restriction.codes, strict=True):
-        kept[axis] &= set(codes)
-    axes = model.schema.positions(attributes) if attributes else ()
-    for axis, codes in zip(axes, restriction.kept(attributes), strict=True):
-        kept[axis] &= set(codes)
-    cells = np.ix_(*map(sorted, kept))
-    inside = np.zeros_like(model.table)
-    inside[cells] = model.table[cells]
-    return inside
-
-
-def _moments(
-    model: LoglinearModel, weights: Array, answers: Mapping[str, str | Sequence[str]] | None
-) -> tuple[float, Array]:
-    """Sum of weights, and mean of the design by these."""
-    mass = float(weights.sum())
-    if not mass > 0:
-        raise EstimateError(
-            f"where: nobody can give {in_words(answers or {})}; expected other answers",
-            field="where",
-        )
-    return mass, model.design.cube(weights)[model.design.place] / mass
 
 
 #: Most numbers in the derivatives of all margins of a table.

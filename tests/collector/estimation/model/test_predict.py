@@ -1,9 +1,11 @@
 """Shares by a model, against sums of its table and differences of these."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 import pytest
+from halftruth_collector.estimation.domain import Domain
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_collector.estimation.model import fit_model, shares
 from halftruth_collector.estimation.model.information import Fitted
@@ -35,6 +37,11 @@ def model():
     drawn = rng.choice(24, 3_000, p=rng.dirichlet(np.ones(24)))
     records = np.stack(np.unravel_index(drawn, (3, 2, 4)), axis=1)
     return fit_model(survey, counts_of(survey, records, rng))
+
+
+def within(model, where, *asked, answered=False):
+    """A table of those who give some answers, or any."""
+    return Domain(model.schema, where, answered).table(partial(shares, model), *asked)
 
 
 def slopes(model, function, step=1e-6):
@@ -77,7 +84,7 @@ def test_shares_within_a_domain_are_among_it_alone(model):
         inside = table[[0, 2]].sum(axis=0)
         return (inside / inside.sum()).T
 
-    found = shares(model, ["c", "b"], where={"a": ["x", "z"]})
+    found = within(model, {"a": ["x", "z"]}, ["c", "b"])
     np.testing.assert_allclose(found.support, conditional(model.table))
     by_parameter = slopes(model, conditional)
     np.testing.assert_allclose(
@@ -90,13 +97,13 @@ def test_missing_answers_are_left_out_where_asked(model):
         inside = table[1, :, :3]
         return inside / inside.sum()
 
-    found = shares(model, ["b", "c"], where={"a": "y"}, missing="exclude")
+    found = within(model, {"a": "y"}, ["b", "c"], answered=True)
     np.testing.assert_allclose(found.support, answered(model.table))
     by_parameter = slopes(model, answered)
     np.testing.assert_allclose(
         found.covariance(), by_parameter @ model.covariance @ by_parameter.T, atol=1e-11
     )
-    others = shares(model, ["b"], missing="exclude", answering=["c"])
+    others = within(model, {}, ["b"], ["c"], answered=True)
     inside = model.table[:, :, :3].sum(axis=(0, 2))
     np.testing.assert_allclose(others.support, inside / inside.sum())
     assert shares(model, ["c"]).support.shape == (4,)
@@ -105,9 +112,7 @@ def test_missing_answers_are_left_out_where_asked(model):
 def test_questions_that_cannot_be_answered_are_refused(model):
     with pytest.raises(SchemaError, match=r"^attributes: 'd'|'d'"):
         shares(model, ["d"])
-    with pytest.raises(ParameterError, match=r"^attributes: 'a' is filtered on by where"):
-        shares(model, ["a"], where={"a": "x"})
     with pytest.raises(ParameterError, match=r"^where: 'a' has no category 'w'"):
-        shares(model, ["b"], where={"a": "w"})
+        within(model, {"a": "w"}, ["b"])
     with pytest.raises(ParameterError, match=r"^confidence: expected"):
         table_intervals(shares(model, ["a"]), 1.5)
