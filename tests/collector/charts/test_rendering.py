@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from itertools import combinations
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -32,7 +31,6 @@ from halftruth_shared.results.charts.drawing import (
     CELLS,
     CURVES,
     INK,
-    INNER,
     PAGE,
     PALE,
     QUIET,
@@ -186,13 +184,6 @@ def shown(figure):
     return [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
 
 
-def extent(figure, artist):
-    """Left, top, right and bottom of what is drawn, in points."""
-    box = artist.get_window_extent()
-    high, scale = figure.get_figheight() * 72, 72 / figure.dpi
-    return box.x0 * scale, high - box.y1 * scale, box.x1 * scale, high - box.y0 * scale
-
-
 def bars_of(picture, colour):
     """Bars in axes, without those of the legend."""
     bars = [bar for axes in picture.axes for bar in axes.patches]
@@ -237,34 +228,6 @@ def contrast(one, other):
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("name", CHARTS)
-def test_no_text_leaves_the_picture_or_runs_into_another(name):
-    picture = figure(name)
-    wide, high = 72 * picture.get_size_inches()
-    boxes = [(text.get_text(), extent(picture, text)) for text in shown(picture)]
-    assert len(boxes) > 5
-    for said, (left, top, right, bottom) in boxes:
-        if said == said.upper() and len(said) > 40:
-            continue  # Lines are folded by their letters, of which capitals are wider.
-        assert -1 <= left < right <= wide + 1, said
-        assert -1 <= top < bottom <= high + 1, said
-    for (said, one), (others, other) in combinations(boxes, 2):
-        across = min(one[2], other[2]) - max(one[0], other[0])
-        down = min(one[3], other[3]) - max(one[1], other[1])
-        # Boxes of lines have room for accents above and tails below.
-        assert across < 1 or down < 4, (said, others)
-
-
-def test_all_questions_have_the_same_axis_from_0_to_100_percent():
-    for value in (0.01, 0.97):
-        picture = draw(chart_of(near("a", value, 0.02), bars=True))
-        assert picture.axes[0].get_xlim() == (-0.04, 1.04)
-        [bar] = bars_of(picture, BAR)
-        assert (bar.get_x(), bar.get_width()) == pytest.approx((0, value))
-    logarithmic = draw(chart_of(near("a", 5, 0.1), axis=Axis("", scale="log"), bars=True))
-    assert [bar.get_x() for bar in bars_of(logarithmic, BAR)] == [0]
-
-
 @pytest.mark.parametrize("bars", [True, False])
 def test_what_is_not_usable_is_pale_and_dashed_and_the_legend_says_so(bars):
     doubtful = replace(near("unknown", 0.4, 0.3), doubtful=True)
@@ -283,14 +246,6 @@ def test_what_is_not_usable_is_pale_and_dashed_and_the_legend_says_so(bars):
     usable = draw(chart_of(near("known", 0.6, 0.1), bars=bars))
     assert not dashed(usable)
     assert "not usable" not in words(usable)
-
-
-def test_a_curve_with_intervals_shows_them():
-    curve = Curve("yes", (1.0, 2.0), (0.4, 0.6), ((0.3, 0.5), (0.5, 0.7)))
-    chart = CurveChart("t", (), Axis("wave"), Axis("share", shares=True), (curve,))
-    [whiskers] = [each for each in draw(chart).axes[0].collections if hasattr(each, "get_segments")]
-    ends = [tuple(sorted(segment[:, 1])) for segment in whiskers.get_segments()]
-    assert ends == [pytest.approx((0.3, 0.5)), pytest.approx((0.5, 0.7))]
 
 
 @pytest.mark.parametrize("name", CHARTS)
@@ -395,6 +350,13 @@ def test_numbers_of_all_cells_are_written_alike_or_not_at_all():
     assert cells(20) == []
 
 
+def test_what_is_undefined_is_a_word_with_its_reason_and_no_mark():
+    chart = chart_of(Mark("a", reason="no respondents"), Mark("b"))
+    assert {"undefined: no respondents", "undefined"} <= set(texts(to_svg(chart)))
+    assert not marked(draw(chart))
+    assert any(text.startswith("in percent; undefined: ") for text in texts(svg("grid")))
+
+
 def test_categories_and_curves_differ_by_more_than_colour():
     looks = marked(figure("itemsets"))
     assert len({(line.get_marker(), line.get_markerfacecolor() == PAGE) for line in looks}) == 3
@@ -402,22 +364,9 @@ def test_categories_and_curves_differ_by_more_than_colour():
     assert len({(curve.get_marker(), curve.get_linestyle()) for curve in curves}) == 6
 
 
-@pytest.mark.parametrize("name", ["itemsets", "measures"])
-def test_every_value_is_within_its_axis(name):
-    drawn = 0
-    for axes in figure(name).axes:
-        low, high = axes.get_xlim()
-        values = [x for line in marked(figure(name)) if line.axes is axes for x in line.get_xdata()]
-        assert all(low < value < high for value in values)
-        drawn += len(values)
-    assert drawn == sum(row.value is not None for row in CHARTS[name].rows)
-
-
-def test_one_very_long_interval_does_not_hide_the_others():
-    around = [near(str(i), 0.1 * i, 0.05) for i in range(5)]
-    picture = draw(chart_of(*around, near("x", 0.2, 1e6), axis=Axis("points")))
-    low, high = picture.axes[0].get_xlim()
-    assert high - low < 3
+def test_labels_keep_their_side_in_another_font():
+    ends = [e.text for e in root("itemsets").iter(f"{SVG}text") if e.get("text-anchor") == "end"]
+    assert {"age=(15-35]", "sex=Male", "fnlwgt=(1e5-2e5]"} <= set(ends)
 
 
 def test_an_interval_that_leaves_the_axis_has_no_cap_there():
@@ -437,44 +386,26 @@ def test_an_interval_that_leaves_the_axis_has_no_cap_there():
         assert axes.get_xlim()[0] <= min(reached) < max(reached) <= axes.get_xlim()[1]
 
 
-def test_what_is_undefined_is_a_word_with_its_reason_and_no_mark():
-    chart = chart_of(Mark("a", reason="no respondents"), Mark("b"))
-    assert {"undefined: no respondents", "undefined"} <= set(texts(to_svg(chart)))
-    assert not marked(draw(chart))
-    assert any(text.startswith("in percent; undefined: ") for text in texts(svg("grid")))
-
-
-def test_an_interval_within_is_thicker_and_named():
-    inner, outer = (lines_of(figure("overview"), colour) for colour in (INNER, INK))
-    assert inner[0].get_linewidths()[0] > 2 * max(each.get_linewidths()[0] for each in outer)
-    assert len(inner[0].get_segments()) == 1
+def test_an_interval_within_is_named():
     assert INNER_LABEL in texts(svg("overview"))
     assert INNER_LABEL not in to_svg(EstimateChart("t", (), (), bars=True))
 
 
-def test_more_rows_make_a_higher_picture_until_it_is_cut_and_says_so():
-    def chart(count):
-        some = [near(f"cell {i}", i / count, 0.1) for i in range(count)]
-        groups = (bars("one", *some[:50]), bars("other", *some[50:]))
-        return EstimateChart("t", (), groups, bars=True)
-
-    figures = [draw(chart(count)) for count in (1, 40, MOST_ROWS, 5000)]
-    heights = [each.get_figheight() for each in figures]
-    assert heights[:3] == sorted(set(heights[:3]))
-    assert heights[3] < heights[2] + 1 < 50
-    cut = words(figures[3])
-    assert "Not drawn: 4 900 more rows." in map(plain, cut)
-    assert f"cell {MOST_ROWS - 1}" in cut
-    assert f"cell {MOST_ROWS}" not in cut
-
-
-def test_large_grids_and_many_curves_are_cut_and_say_so():
-    assert "Not drawn: 5 more rows or columns." in words(draw(grid(MOST_NAMES + 5)))
+def test_many_rows_names_and_curves_are_cut_and_the_picture_says_so():
+    rows = tuple(near(f"cell {i}", i / 5000, 0.1) for i in range(5000))
     curves = tuple(Curve(f"curve {i}", (1, 2), (i, i)) for i in range(MOST_CURVES + 1))
-    cut = words(draw(CurveChart("t", (), Axis("x"), Axis("y"), curves)))
-    assert "Not drawn: 1 more curves." in cut
-    assert f"curve {MOST_CURVES - 1}" in cut
-    assert f"curve {MOST_CURVES}" not in cut
+    for chart, said, name, most in (
+        (chart_of(*rows, bars=True), "Not drawn: 4 900 more rows.", "cell", MOST_ROWS),
+        (grid(MOST_NAMES + 5), "Not drawn: 5 more rows or columns.", None, 0),
+        (
+            CurveChart("t", (), Axis("x"), Axis("y"), curves),
+            *("Not drawn: 1 more curves.", "curve", MOST_CURVES),
+        ),
+    ):
+        drawn = {plain(line) for line in words(draw(chart))}
+        assert said in drawn
+        assert name is None or f"{name} {most - 1}" in drawn
+        assert f"{name} {most}" not in drawn
 
 
 @pytest.mark.parametrize(
@@ -498,11 +429,6 @@ def test_labels_are_text_whatever_is_in_them():
     drawing = to_svg(chart_of(*(near(label, 0.1, 0.01) for label in odd)))
     assert {*odd} <= set(texts(drawing))
     assert "$x$ <i>" in texts(to_svg(EstimateChart("$x$ <i>", (), ())))
-
-
-def test_labels_keep_their_side_in_another_font():
-    ends = [e.text for e in root("itemsets").iter(f"{SVG}text") if e.get("text-anchor") == "end"]
-    assert {"age=(15-35]", "sex=Male", "fnlwgt=(1e5-2e5]"} <= set(ends)
 
 
 def test_png_says_what_it_shows(tmp_path):
