@@ -26,9 +26,10 @@ pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indir
 
 @pytest.fixture
 def impatient(database, monkeypatch) -> str:
-    """The database with a limit of one second instead of ten."""
-    monkeypatch.setattr(module, "_LOCK_TIMEOUT", 1)
-    shorter = module._POSTGRESQL["options"].replace("lock_timeout=10s", "lock_timeout=1s")
+    """The database with limits of a fraction of a second instead of seconds."""
+    for name in ("_LOCK_TIMEOUT", "_PROBE_TIMEOUT", "_COMPACTION_TIMEOUT"):
+        monkeypatch.setattr(module, name, 0.3)
+    shorter = module._POSTGRESQL["options"].replace("lock_timeout=10s", "lock_timeout=0.3s")
     monkeypatch.setitem(module._POSTGRESQL, "options", shorter)
     return database
 

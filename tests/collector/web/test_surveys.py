@@ -1,14 +1,9 @@
-"""Publishing, listing, fetching and closing surveys over HTTP."""
+"""Publishing and fetching surveys over HTTP; what may be replaced is in `test_operations.py`."""
 
 import json
 
 import pytest
-from databases import on_both
-from halftruth_collector import operations
-from halftruth_collector.errors import SurveyExists
-from halftruth_shared import GammaDiagonal, Survey
-
-pytestmark = on_both
+from halftruth_shared import Survey
 
 DOCUMENT = {
     "id": "new",
@@ -25,23 +20,6 @@ def test_a_survey_is_published_with_its_digest(http, survey):
     assert document["digest"] == survey.digest
     assert document["status"] == "open"
     assert Survey.from_json(json.dumps(document["survey"])).digest == survey.digest
-
-
-def test_publishing_the_same_survey_again_changes_nothing(http, batch, operator, survey, counted):
-    http.post("/v1/surveys/health/reports", json=batch([0, 0]))
-    response = http.post("/v1/surveys", data=survey.canonical_json, headers=operator)
-    assert response.status_code == 201
-    assert counted() == 1
-
-
-def test_a_survey_with_reports_cannot_be_replaced(http, batch, store, survey, operator):
-    http.post("/v1/surveys/health/reports", json=batch([0, 0]))
-    other = Survey("health", "Better", survey.schema, GammaDiagonal("9"))
-    with pytest.raises(SurveyExists, match="'health' has reports already"):
-        operations.publish_survey(store, other)
-    response = http.post("/v1/surveys", data=other.canonical_json, headers=operator)
-    assert response.status_code == 409
-    assert http.get("/v1/surveys/health").get_json()["digest"] == survey.digest
 
 
 @pytest.mark.parametrize(
