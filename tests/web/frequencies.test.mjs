@@ -72,12 +72,31 @@ function read(figure, base) {
 const within = (share, [low, high], what) =>
   assert.ok(low - 1e-12 <= share.toNumber() && share.toNumber() <= high + 1e-12, `${what}: ${share} in ${low}–${high}`);
 
+/** Numbers of some lines, without names of categories and questions. */
+const numbers = (lines) =>
+  lines.flatMap(({ label, value }) =>
+    (`${label} ${value}`.replace(/[ac]\d/g, "").match(/\d[\d.,\u202f\u00a0]*/g) ?? []).map((number) => Number(number.replace(/\D/g, ""))),
+  );
+
+/** Largest share in hundredths of a secret that 5 of 100 have, among those who send one of some reports. */
+function largestPosterior(rows, records, reports, bare) {
+  const after = reports.map((report) => {
+    const alike = rows.filter((_, i) => bare.every((j) => records[i][j] === Number(report.split(",")[j])));
+    const { least, most } = extremes(alike.map((row) => row.get(report)));
+    const [some, none] = [most.times(new Rational(5n)), least.times(new Rational(95n))];
+    return some.over(some.plus(none)).toNumber() * 100;
+  });
+  return Math.ceil(Math.max(...after) - 1e-9);
+}
+
 for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object.entries(SURVEYS)) {
   test(`how many people send the same is what its draws give: ${name}`, async () => {
-    const words = await loadWording("en");
+    const wordings = await Promise.all(LANGUAGES.map((language) => loadWording(language)));
+    const [words, ...translations] = wordings;
     for (const first of views) {
       const { survey, records, rows, reports } = walk(document, first);
       const { mechanism } = survey;
+      const learnt = largestPosterior(rows, records, reports, bare);
       for (const report of reports) {
         const values = report.split(",").map(Number);
         const shares = rows.map((row) => row.get(report) ?? new Rational(0n));
@@ -93,14 +112,29 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
           const truth = { own: shares[i], others: others.length > 0 ? extremes(others) : null };
           assert.equal(text(said), text(truth), `${report} of ${codes}`);
           const record = byName(codes.map((code) => `c${code}`));
-          const { label, value } = receipt(survey, { values, sent: true }, words, record).at(-1);
+          const lines = receipt(survey, { values, sent: true }, words, record);
+          // Nobody reads a number in one language that another does not say.
+          for (const other of translations) {
+            assert.deepEqual(numbers(receipt(survey, { values, sent: true }, other, record)), numbers(lines), other.locale);
+          }
+          const [{ label, value }] = lines;
+          assert.equal(label.startsWith("Chance makes the same of other answers"), truth.others.most.sign() > 0);
           const base = Number(label.match(/\d[\d,]*/)[0].replaceAll(",", ""));
-          const [yours, other] = value.split("\n").map((line) => line.split(": ")[1]);
+          const [other, yours] = value.split("\n").map((line) => line.split(": ")[1]);
           within(truth.own, read(yours, base), value);
           const figures = other.replace(/^from /, "").split(" to ");
           within(truth.others.least, read(figures[0], base), value);
           within(truth.others.most, read(figures.at(-1), base), value);
           assert.equal(value.includes("protected"), bare.length > 0);
+          assert.deepEqual(numbers(lines.slice(-1)), [100, learnt, 5, 100]);
+        }
+        const lines = receipt(survey, { values, sent: true }, words);
+        const [any] = lines[0].value.split(": ").slice(1);
+        const [low, high = low] = any.replace(/^from /, "").split(" to ");
+        const [base] = numbers([{ label: lines[0].label, value: "" }]);
+        for (const share of shares.filter((each) => each.sign() > 0)) {
+          const range = [read(low, base)[0], read(high, base)[1]];
+          within(share, range, lines[0].value);
         }
       }
     }
@@ -125,16 +159,10 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
       within(extremes(kept).least, read(low, Number(base)), sentence);
       within(extremes(kept).most, read(high, Number(base)), sentence);
       // Whatever 5 of 100 have, it is at most so many of those who send the same.
-      const after = reports.map((report) => {
-        const alike = rows.filter((_, i) => bare.every((j) => records[i][j] === Number(report.split(",")[j])));
-        const { least, most } = extremes(alike.map((row) => row.get(report)));
-        const [some, none] = [most.times(new Rational(5n)), least.times(new Rational(95n))];
-        return some.over(some.plus(none)).toNumber() * 100;
-      });
       const lines = outlook(promised, words);
       assert.deepEqual([lines[0].count, lines.at(-1).count], [5, 100]);
       const said = Number(lines[1].value.match(/\d+/)[0]);
-      assert.equal(said, Math.ceil(Math.max(...after) - 1e-9), name);
+      assert.equal(said, largestPosterior(rows, records, reports, bare), name);
     }
   });
 
@@ -155,6 +183,41 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
     }
   });
 }
+
+test("no answer is shown without how often another one is reported so, and none that a code is likelier with", async () => {
+  const words = await loadWording("en");
+  for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object.entries(SURVEYS)) {
+    for (const first of views) {
+      const { survey, records, rows, reports } = walk(document, first);
+      const fewest = extremes(rows.flatMap((row) => [...row.values()])).least;
+      for (const report of reports) {
+        const values = report.split(",").map(Number);
+        const about = survey.mechanism.contents(values).symbol?.positions ?? [];
+        for (const { label, value } of receipt(survey, { values, sent: true }, words)) {
+          const j = survey.schema.names.indexOf(label);
+          const [, said, of] = value.match(/also sent with another answer: (.*) of ([\d,]+)$/) ?? [];
+          assert.equal(said !== undefined, j >= 0 && !bare.includes(j), `${name}, ${label}: ${value}`);
+          assert.equal(/\bc\d/.test(value), j >= 0);
+          if (said !== undefined) {
+            const alike = rows.filter((_, i) => records[i][j] !== values[j]).map((row) =>
+              sum([...row].filter(([each]) => Number(each.split(",")[j]) === values[j]).map(([, share]) => share)),
+            );
+            const [least, most = least] = said.replace(/^from /, "").split(" to ");
+            const number = Number(of.replaceAll(",", ""));
+            within(extremes(alike).least, read(least, number), value);
+            within(extremes(alike).most, read(most, number), value);
+          }
+          if (label !== words.say("code")) continue;
+          const shares = new Map(
+            rows.flatMap((row, i) => (row.has(report) ? [[about.map((j) => records[i][j]).join(), row.get(report)]] : [])),
+          );
+          const likelier = [...shares.values()].filter((share) => share.compare(fewest) > 0);
+          assert.deepEqual(numbers([{ label: "", value: value.split("\n")[1] }]), [likelier.length, shares.size]);
+        }
+      }
+    }
+  }
+});
 
 test("a single answer that is protected better than all together has a line of its own", async () => {
   const words = await loadWording("en");
@@ -183,22 +246,13 @@ for (const [shares, base, figures] of ROUNDED) {
   });
 }
 
-test("the receipt has the same numbers in every language", async () => {
-  const [document] = SURVEYS["split, two views"];
-  const survey = new Survey(document);
-  const numbers = (lines) => lines.map(({ label, value }) => `${label} ${value}`.replace(/c\d/g, "").match(/\d+/g));
-  const told = async (language) =>
-    numbers(receipt(survey, { values: [4], sent: true }, await loadWording(language), byName(["c0", "c1"])));
-  for (const language of LANGUAGES) assert.deepEqual(await told(language), await told("en"), language);
-});
-
 test("questions that are asked for the sake of others alone are named as such", async () => {
   const document = surveyOf([2, 2, 2], split({ views: [{ attributes: [["a1"]], weight: 1 }, { attributes: [["a0", "a2"]], weight: 1 }] }));
   document.attributes[1].ask_if = { a0: ["c1"] };
   const survey = new Survey(document);
   assert.deepEqual(filterQuestions(survey.schema, survey.mechanism.asked(0)).map(({ name }) => name), ["a0"]);
   const lines = receipt(survey, { values: [1], sent: true }, await loadWording("en"), { a0: "c1", a1: "c0" });
-  assert.deepEqual(lines.slice(0, 2), [
+  assert.deepEqual(lines.slice(1, 3), [
     { label: "Of 3 questions, your device reported on this one", value: "a1" },
     { label: "Asked only to decide what else is asked", value: "a0" },
   ]);

@@ -132,7 +132,8 @@ test("categories that no survey names are in the words of the form", async () =>
     "a3.x": ["nein", "ja", "Keine Antwort"],
   });
   const lines = receipt(survey, { values: [2, 0, 1, 1], sent: true }, words);
-  assert.deepEqual(lines.map(({ value }) => value), ["Keine Antwort", "0 bis unter 2,5", "2 bis 3", "ja"]);
+  const shown = lines.slice(1, -1).map(({ value }) => value.split("\n")[0]);
+  assert.deepEqual(shown, ["Keine Antwort", "0 bis unter 2,5", "2 bis 3", "ja"]);
 });
 
 const CASES = JSON.parse(

@@ -1,13 +1,14 @@
 """The way through the form: one screen before it begins, numbers, the Back key, and leaving."""
 
 import pytest
+from halftruth_collector import operations
 from halftruth_shared import Attribute, Schema, SplitQuestionnaire, Survey
 from halftruth_shared.framing import Framing
 from halftruth_shared.mechanisms.split_questionnaire.views import ViewClass
 from halftruth_shared.number import NumberRange
 from playwright.sync_api import expect
 
-from .conftest import begin, element, heading, posted, press, script, send
+from .conftest import anyone_can_use, begin, element, heading, posted, press, script, send
 
 SCREEN = {"width": 390, "height": 844}
 NARROW = {"width": 320, "height": 700}
@@ -42,13 +43,29 @@ def answer_first(page):
     expect(heading(page, "Work (2 of 2)")).to_be_visible()
 
 
+@pytest.fixture
+def conditional():
+    """The same with a question that is asked after another one."""
+    quit_ = Attribute("quit", ["no-hush", "yes-hush"], ask_if={"sleep": ["yes-hush"]})
+    schema = Schema([*SCHEMA.attributes[:2], quit_])
+    view = ViewClass(attributes=(schema.names,), choose=(3,), weight=1)
+    return Survey("after", "Nights", schema, SplitQuestionnaire(19, [view]), framing=FRAMING)
+
+
 @pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
-def test_all_that_is_said_before_the_first_question_is_on_one_screen(live, visit, language):
-    found = visit(f"{live.url}/s/work?lang={language}", viewport=SCREEN)
+def test_all_that_is_said_around_the_questions_fits_a_phone(live, visit, conditional, language):
+    operations.publish_survey(live.store, conditional)
+    found = visit(f"{live.url}/s/after?lang={language}", viewport=SCREEN)
     page = found.page
-    main = page.locator("halftruth-form button.main")
-    expect(main).to_be_visible()
-    assert main.bounding_box()["y"] + main.bounding_box()["height"] <= SCREEN["height"]
+    for survey in ("after", "work"):
+        page.goto(f"{live.url}/s/{survey}?lang={language}")
+        main = page.locator("halftruth-form button.main")
+        expect(main).to_be_visible()
+        # All before the first question is on one screen; the exact wording is folded.
+        assert main.bounding_box()["y"] + main.bounding_box()["height"] <= SCREEN["height"], survey
+        assert page.locator("details[open]").count() == 0
+        anyone_can_use(found, f"opening-{survey}-{language}")
+    assert page.locator(".happens li").count() == 3
     links = page.locator(".links a")
     addresses = [link.get_attribute("href") for link in links.all()]
     assert addresses == ["mailto:council@nordstadt.example", "https://nordstadt.example/privacy"]
@@ -56,6 +73,15 @@ def test_all_that_is_said_before_the_first_question_is_on_one_screen(live, visit
     figures = page.locator(".figures strong").all_text_contents()
     assert [figures[0], figures[1].split()[-1], figures[2]] == ["5", "50", "100"]
     assert page.locator("footer").inner_text() == ""
+    main.click()
+    page.get_by_label("yes-hush").check()
+    page.locator("input.number").fill("7")
+    main.click()
+    page.get_by_label("no-hush").check()
+    main.click()
+    main.click()
+    expect(page.locator(".card.sent")).to_be_visible()
+    anyone_can_use(found, f"receipt-{language}")
 
 
 def test_everyone_can_use_each_step_on_the_narrowest_screen_and_by_keyboard(live, visit):
@@ -87,8 +113,8 @@ def test_everyone_can_use_each_step_on_the_narrowest_screen_and_by_keyboard(live
     send(page)
     expect(heading(page, "Thank you")).to_be_focused()
     # 16 cells: 19/34 and 1/34.
-    how_often = page.locator(".card.sent dd").last.text_content()
-    assert how_often.startswith("with your answers: about ")
+    how_often = page.locator(".card.sent dd").first.text_content()
+    assert "with your answers: about " in how_often
     assert {*how_often.replace("\n", " ").split()} & {"56", "3"}
     looks_right("receipt")
     assert found.said == []

@@ -47,8 +47,12 @@ def survey():
 def test_people_read_how_reports_are_drawn_and_what_one_can_prove(live, visit, survey):
     found = visit(f"{live.url}/s/work", viewport=PHONE)
     page = found.page
+    # What a report can prove is read without opening anything.
+    [proof] = [each for each in Protection.of(survey).sentences() if "can prove" in each]
+    expect(page.get_by_text(proof, exact=True).first).to_be_visible()
+    page.get_by_text("The same in exact words").click()
     for sentence in Protection.of(survey).sentences():
-        expect(page.get_by_text(sentence, exact=True)).to_be_visible()
+        expect(page.get_by_text(sentence, exact=True).last).to_be_visible()
     # Not so here, of an answer "Never".
     expect(page.get_by_text("But for what is named here, nobody")).to_be_visible()
     anyone_can_use(found, "designs")
@@ -72,8 +76,9 @@ def test_people_read_how_reports_are_drawn_and_what_one_can_prove(live, visit, s
 @pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
 def test_designs_are_told_in_the_words_of_answers_in_every_language(live, visit, language):
     page = visit(f"{live.url}/s/work?lang={language}").page
+    page.locator("summary").click()
     for label in LABELS.values():
-        told = page.locator("li, p").filter(has_text=label[language])
+        told = page.locator("details p").filter(has_text=label[language])
         expect(told.first).to_contain_text(ANSWERS["y1"][language])
         expect(told.first).to_contain_text(ANSWERS["n0"][language])
     shown = page.locator("halftruth-form").inner_text()

@@ -173,9 +173,10 @@ def test_everyone_can_use_every_step_in_every_language(live, visit, survey):
         "ja, schon", "gar nicht", "Nie", "weekly", "daily", "Keine Antwort", "ja", "nein",
         "0 bis unter 3,5", "3,5 bis unter 7", "7 bis unter 10,5", "10,5 bis 14",
     }  # fmt: skip
-    *report, how_often = page.locator(".card.sent dd").all_text_contents()
-    assert set(report) <= answers
-    assert how_often.startswith("mit Ihren Antworten: etwa ")
+    how_often, *report, learnt = page.locator(".card.sent dd").all_text_contents()
+    assert {text.split("\n")[0] for text in report} <= answers
+    assert "mit Ihren Antworten: etwa " in how_often
+    assert learnt.startswith("Von 100 Menschen, die dasselbe senden, haben höchstens ")
     check("thanks")
     assert len(posted(found)) == 1
     page.reload()

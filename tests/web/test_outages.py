@@ -159,7 +159,7 @@ def test_no_more_is_promised_than_holds_where_an_answer_is_hardly_changed(live, 
     assert page.get_by_text("can be certain which").count() == (kept != "1")
     send(page)
     expect(heading(page, "Thank you")).to_be_visible()
-    promise = page.get_by_text("can guess what you answered, but not be certain")
+    promise = page.get_by_text("Nobody who sees the report can be certain what you answered")
     assert promise.count() == (kept != "1")
 
 

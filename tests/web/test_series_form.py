@@ -1,6 +1,7 @@
 """Four waves in browsers: what each counts, what it refuses, and what people read of that."""
 
 import json
+import re
 
 import pytest
 from halftruth_collector import operations
@@ -97,18 +98,45 @@ def test_waves_are_counted_until_the_total_is_spent_and_the_count_can_be_forgott
     expect(page.get_by_text("So nothing was asked or sent.")).to_be_visible()
     page.get_by_text(COUNT).click()
     expect(page.locator(".counted")).to_contain_text("All answers together, in 2 reports")
-    expect(page.locator(".counted")).to_contain_text("resets the protection")
     anyone_can_use(found, "series-refused")
     assert page.locator("input, select:not([name=language])").count() == 0
     assert len(posted(found)) == before
 
+    # What that costs is read before: 19² was sent, and 19² is promised again.
     press(page, "Forget the count")
+    expect(heading(page, "Forget the count?")).to_be_visible()
+    assert len(ledger(found)) == 2
+    for language, said in FORGET.items():
+        page.goto(f"{live.url}/s/work-3?lang={language}")
+        page.locator(".counted summary").click()
+        page.locator(".counted button").click()
+        cost = page.locator("section p").first
+        expect(cost).to_contain_text(said)
+        numbers = re.findall(r"\d+", cost.inner_text().replace("\u202f", ""))
+        assert numbers == ["5", "95", "361", "5", "100", "130321"]
+        anyone_can_use(found, f"series-forget-{language}")
+    page.goto(f"{live.url}/s/work-3")
+    page.get_by_text(COUNT).click()
+    press(page, "Forget the count")
+    press(page, "Back")
+    expect(heading(page, "Enough was told already")).to_be_visible()
+    page.get_by_text(COUNT).click()
+    press(page, "Forget the count")
+    press(page, "Yes, forget it")
     expect(heading(page, "Before you begin")).to_be_visible()
     assert ledger(found) == []
     # What was answered stays answered.
     page.goto(f"{live.url}/s/work-1")
     expect(heading(page, "Answered in this browser already")).to_be_visible()
 
+
+#: What is read before the count is forgotten, in each language.
+FORGET = {
+    "en": "From what was sent so far, others can learn: from 5\u202f% to at most 95\u202f%",
+    "de": "können andere erfahren: von 5\u202f% auf höchstens 95\u202f%",
+    "es": "otros pueden saber: de 5\u202f% a 95\u202f% como mucho",
+    "fr": "on peut apprendre\u202f: de 5\u202f% à 95\u202f% au maximum",
+}
 
 #: What is read in the place of the first question, in each language.
 NOT_COUNTED = {

@@ -133,11 +133,14 @@ def test_what_is_drawn_is_asked_and_one_report_about_it_is_sent(live, visit, sur
     assert asked_about(survey, symbol) == asked
     expect(heading(page, "This is what was sent")).to_be_visible()
     shown = page.locator(".card.sent dd").all_text_contents()
-    assert shown[:3] == ["40 or older", "\n".join(asked[1:]), str(symbol)]
+    assert shown[1:3] == ["40 or older", "\n".join(asked[1:])]
+    # The code, and no answer that it is likelier with.
+    assert shown[3].split("\n")[0] == str(symbol)
+    assert not any(answer in text for text in shown for answer in (NO, YES))
     words = page.locator(".card.sent dt").all_text_contents()
     number = {3: 2, 7: 6}[len(asked)]
-    assert words[1] == f"Of 10 questions, your device reported on these {number}"
-    assert words[-1].endswith("people who report on the same questions, so many send just this")
+    assert words[2] == f"Of 10 questions, your device reported on these {number}"
+    assert words[0].endswith("people who report on the same questions, so many send just this")
     assert "hush" not in found.traffic()
     assert found.said == []
 

@@ -6,6 +6,7 @@ import {
   AnsweredBefore, CollectorUnavailable, HalftruthError, ParameterError, RequestRefused, SurveyRefused,
 } from "./errors.js";
 import { entryOf } from "./ledger.js";
+import { least } from "./mechanisms/base.js";
 import { browserStorage, isCounted, Memory, once } from "./memory.js";
 import { checkInvitation } from "./terms.js";
 import { loaded, notACollector, Transport } from "./transport.js";
@@ -80,6 +81,17 @@ export class Client {
   }
 
   /**
+   * Amplification that is allowed of all reports together, of the survey's series and of this page's
+   * limit; null where neither bounds it.
+   *
+   * @param {Survey} survey
+   */
+  allowedTotal({ series }) {
+    const totals = [series?.totalGamma, this.#catalog.maxTotalGamma].filter((total) => total != null);
+    return totals.length > 0 ? least(totals) : null;
+  }
+
+  /**
    * Fetch a survey, verify its digest and signature and hold it against the largest amplification, of
    * all reports together, too, unless it was answered.
    *
@@ -95,7 +107,7 @@ export class Client {
     if (!this.#memory.has(id)) {
       this.#checkStorage(survey);
       const entry = entryOf(survey, await survey.digest());
-      (await this.#ledger(survey)).check(survey, entry, this.#catalog.maxTotalGamma);
+      (await this.operatorLedger(survey)).check(survey, entry, this.#catalog.maxTotalGamma);
     }
     return survey;
   }
@@ -116,8 +128,12 @@ export class Client {
     );
   }
 
-  /** @param {Survey} survey */
-  async #ledger(survey) {
+  /**
+   * What the reports cost that were drawn here for all surveys of the same operator.
+   *
+   * @param {Survey} survey
+   */
+  async operatorLedger(survey) {
     return this.#memory.ledger(await this.#catalog.operator(survey));
   }
 
@@ -128,7 +144,7 @@ export class Client {
    * @param {Survey} survey
    */
   async ledger(survey) {
-    const ledger = await this.#ledger(survey);
+    const ledger = await this.operatorLedger(survey);
     return survey.series === null ? ledger : ledger.ofSeries(survey.series.id);
   }
 

@@ -62,7 +62,7 @@ export function entryOf(survey, digest, values) {
  * @param {readonly number[]} values
  */
 function reportedNames({ schema, mechanism }, values) {
-  const { codes, symbol } = mechanism.contents(values, 0);
+  const { codes, symbol } = mechanism.contents(values);
   return [...codes.map(([j]) => j), ...(symbol?.positions ?? [])].map((j) => schema.names[j]);
 }
 

@@ -271,6 +271,15 @@ function tenths({ numerator, denominator }) {
 }
 
 /**
+ * A share that may be held for more than it is, never for less: nothing is promised that does not hold.
+ *
+ * @param {number} tenths Of a percent.
+ */
+export function inHundred(tenths) {
+  return Math.ceil(tenths / 10);
+}
+
+/**
  * An amplification: whole numbers as they are, others with three digits, rounded up.
  *
  * @param {Rational} gamma At least 1.

@@ -29,7 +29,9 @@
  */
 
 import { Client } from "./client.js";
-import { HalftruthError, ParameterError, RecordError, RequestRefused, SurveyRefused } from "./errors.js";
+import {
+  HalftruthError, LedgerRefused, ParameterError, RecordError, RequestRefused, SurveyRefused,
+} from "./errors.js";
 import { Questionnaire } from "./questionnaire.js";
 import { checkInvitation } from "./terms.js";
 
@@ -204,6 +206,16 @@ export class Session extends Target {
    */
   async resend() {
     return this.#send(() => this.client.resend(this.survey, { invitation: this.invitation }));
+  }
+
+  /**
+   * What `forgetLedger` would forget, for whoever is to be asked before: what earlier reports cost, and
+   * what reports may cost from then on.
+   */
+  async ledgerToForget() {
+    const survey = this.error instanceof LedgerRefused ? this.error.survey : this.survey;
+    const ledger = await this.client.operatorLedger(survey);
+    return { survey, ledger, allowed: this.client.allowedTotal(survey) };
   }
 
   /** Leave nothing of whoever answered: whoever comes next is a stranger. */

@@ -4,7 +4,7 @@ import { inLanguage } from "../documents.js";
 import {
   AnsweredBefore, CollectorUnavailable, HalftruthError, LedgerRefused, ParameterError, SurveyRefused,
 } from "../errors.js";
-import { hidesAll } from "../protection.js";
+import { bound, hidesAll, PRIOR_TENTHS } from "../protection.js";
 import { ledgerDetails } from "./opening.js";
 import { receipt } from "./receipt.js";
 import { button, buttons, card, element, surveyText, view } from "./views.js";
@@ -25,7 +25,7 @@ import { button, buttons, card, element, surveyText, view } from "./views.js";
  * @property {(() => void) | null} [again] Sends the same report once more.
  * @property {(() => void) | null} [another] Lets another person answer.
  * @property {(() => void) | null} [retry] Tries once more what failed.
- * @property {((survey: Survey) => void) | null} [forget] Forgets what earlier reports cost.
+ * @property {(() => void) | null} [forget] Asks whether to forget what earlier reports cost.
  */
 
 /** @type {Record<"counted" | "before" | "shared" | "waiting" | "open", [heading: Key, text: Key]>} */
@@ -85,7 +85,7 @@ export function outcome(session, { onward, again, another, forget }, words) {
     onward && onwardLink(onward, words),
     again && buttons(button(words.say("again"), again)),
     another && buttons(button(words.say("another"), another)),
-    isOwn ? ledgerDetails(session.ledger, survey, forget ? () => forget(survey) : null, words) : null,
+    isOwn ? ledgerDetails(session.ledger, survey, forget ?? null, words) : null,
   );
 }
 
@@ -113,8 +113,7 @@ export function failure(session, { retry = null, forget }, words) {
   const isSpent = error instanceof LedgerRefused;
   const text = reasonOf(error, session.mayHaveLeft, words);
   const made = problem(words.say(isSpent ? "enough" : "notAsked"), text, null, words);
-  const forgetIt = isSpent && forget ? () => forget(error.survey) : null;
-  made.append((isSpent && ledgerDetails(error.ledger, error.survey, forgetIt, words)) || "");
+  made.append((isSpent && ledgerDetails(error.ledger, error.survey, forget ?? null, words)) || "");
   return made;
 }
 
@@ -214,6 +213,29 @@ export function anotherPerson({ back, go }, words) {
     words.say("anotherHeading"),
     element("p", {}, words.say("anotherText")),
     buttons(button(words.say("back"), back), button(words.say("anotherYes"), go, "main")),
+  );
+}
+
+/**
+ * Ask whether to forget what earlier reports cost, and say what that costs.
+ *
+ * @param {object} step
+ * @param {import("../ledger.js").Ledger} step.ledger
+ * @param {import("../rational.js").Rational | null} step.allowed
+ *   Amplification that is allowed of all reports together; null without a bound.
+ * @param {() => void} step.back
+ * @param {() => void} step.go
+ * @param {Wording} words
+ */
+export function askToForget({ ledger, allowed, back, go }, words) {
+  const { gamma } = ledger;
+  const boundOf = (/** @type {typeof gamma} */ of) => words.bound(PRIOR_TENTHS, bound(of));
+  const cost = { spent: boundOf(gamma), total: boundOf(gamma && allowed && gamma.times(allowed)) };
+  return view(
+    words.say("forgetHeading"),
+    element("p", {}, words.say("forgetCost", cost)),
+    element("p", {}, words.say("ledgerNote")),
+    buttons(button(words.say("back"), back, "main"), button(words.say("forgetYes"), go)),
   );
 }
 

@@ -5,7 +5,7 @@ import { CollectorUnavailable } from "../errors.js";
 import { hidesAll } from "../protection.js";
 import { Session } from "../session.js";
 import { ATTRIBUTES, Reflecting, settingsOf } from "./attributes.js";
-import { anotherPerson, failure, loading, onwardOf, outcome, refusal } from "./closing.js";
+import { anotherPerson, askToForget, failure, loading, onwardOf, outcome, refusal } from "./closing.js";
 import { PageHistory } from "./history.js";
 import { chooseLanguage, languageChooser, loadWording, wantedLanguages } from "./languages.js";
 import { opening } from "./opening.js";
@@ -190,7 +190,7 @@ export class HalftruthForm extends Reflecting {
         if (survey.framing.consent && !this.#agreed) this.#open(session, true);
         else this.#history.go(() => this.#askGroup(session));
       },
-      forget: () => void session.forgetLedger(),
+      forget: () => void this.#askToForget(session, () => this.#open(session)),
     };
     this.show((words) => opening(session, { ...step, agreed: this.#agreed }, words));
     if (missing) {
@@ -249,7 +249,7 @@ export class HalftruthForm extends Reflecting {
    */
   #end(session) {
     const { state, survey } = session;
-    const forget = (/** @type {import("../survey.js").Survey} */ of) => void session.forgetLedger(of);
+    const forget = () => void this.#askToForget(session, () => this.#end(session));
     const again = session.canResend ? () => void session.resend() : null;
     if (state === "failed") {
       const isEntered = (session.questionnaire?.answers.size ?? 0) > 0;
@@ -282,6 +282,19 @@ export class HalftruthForm extends Reflecting {
     clearTimeout(this.#timer);
     const step = { back: () => this.#end(session), go: () => void session.forgetReport() };
     this.show((words) => anotherPerson(step, words));
+  }
+
+  /**
+   * Forget what earlier reports cost, once a person read what that costs.
+   *
+   * @param {Session} session
+   * @param {() => void} back
+   */
+  async #askToForget(session, back) {
+    clearTimeout(this.#timer);
+    const { survey, ledger, allowed } = await session.ledgerToForget();
+    const go = () => void session.forgetLedger(survey);
+    if (session === this.session) this.show((words) => askToForget({ ledger, allowed, back, go }, words));
   }
 
   /** Use the language that is wanted now, where it was another one before. */

@@ -1,7 +1,7 @@
 /** The promise before the first question: who asks, what others can learn, and what happens. */
 
 import { inLanguage } from "../documents.js";
-import { bound, PRIOR_TENTHS, protection } from "../protection.js";
+import { bound, inHundred, PRIOR_TENTHS, protection } from "../protection.js";
 import { filterQuestions } from "./receipt.js";
 import { button, buttons, card, element, surveyText } from "./views.js";
 
@@ -22,7 +22,7 @@ import { button, buttons, card, element, surveyText } from "./views.js";
  * @property {(agreed: boolean) => void} agree
  * @property {(() => void) | null} practise
  * @property {() => void} begin
- * @property {(() => void) | null} forget Forgets what earlier reports cost.
+ * @property {(() => void) | null} forget Asks whether to forget what earlier reports cost.
  */
 
 /**
@@ -39,11 +39,6 @@ export function opening(session, step, words) {
   const agreement = inLanguage(framing.consent, words.language);
   const exact = words.promises(promise, survey.schema).map((text) => element("p", {}, text));
   const isBounded = promise.hidden > 0 && promise.whole !== null;
-  // What a report can prove, and what no bound covers, is said where nobody has to open anything.
-  const isOpen = promise.provable.length > 0 || promise.timed;
-  const details =
-    isBounded &&
-    element("details", { open: isOpen }, element("summary", {}, words.say("exactly")), ...exact);
   const notes = [
     selection(session, words).join(" "),
     terms.closesAt && words.say("closesAt", { moment: words.moment(terms.closesAt) }),
@@ -59,9 +54,8 @@ export function opening(session, step, words) {
     element("h2", { tabindex: "-1" }, words.say("opening")),
     asker(framing, words),
     ...(isBounded
-      ? consequences(promise, mechanism.fit(view), words)
+      ? consequences(promise, survey.schema, mechanism.fit(view), words)
       : [element("h3", {}, words.say("protection")), ...exact]),
-    isOpen ? details : null,
     client.remembers ? null : element("p", {}, words.say("forgetful")),
     ...notes,
     agreement ? consent(agreement, step, words) : null,
@@ -69,7 +63,7 @@ export function opening(session, step, words) {
       element("button", { class: "main" }, words.say("begin")),
       step.practise && isBounded && button(words.say("practise"), step.practise),
     ),
-    isOpen ? null : details,
+    isBounded && element("details", {}, element("summary", {}, words.say("exactly")), ...exact),
     ledgerDetails(ledger, survey, step.forget, words),
   );
 }
@@ -102,13 +96,16 @@ function asker({ askedBy, purpose, contact, privacyNotice }, words) {
 /**
  * What others can learn, in natural frequencies, and what can and cannot happen.
  *
- * @type {(protection: Protection, fit: Fit, words: Wording) => (HTMLElement | null)[]}
+ * @param {Protection} protection
+ * @param {import("../schema.js").Schema} schema
+ * @param {Fit} fit
+ * @param {Wording} words
  */
-function consequences(protection, fit, words) {
-  const { unperturbed, prior } = protection;
+function consequences(protection, schema, fit, words) {
+  const { prior } = protection;
   return [
-    // What is not protected is said first.
-    unperturbed.length > 0 ? element("p", {}, words.unperturbed(unperturbed)) : null,
+    // What is not protected is said first, where nobody has to open anything.
+    ...words.exceptions(protection, schema).map((text) => element("p", {}, text)),
     element("h3", {}, words.say("learn")),
     element("p", {}, words.say("suppose", { count: inHundred(prior) })),
     figures(protection, words),
@@ -168,15 +165,6 @@ function consent(text, { agreed, missing, agree }, words) {
 }
 
 /**
- * A share that may be held for more than it is, never for less: nothing is promised that does not hold.
- *
- * @param {number} tenths Of a percent.
- */
-export function inHundred(tenths) {
-  return Math.ceil(tenths / 10);
-}
-
-/**
  * Of 100 people, how many have a secret that 5 of 100 have: before anything was sent, after what this
  * survey sends, and after answers that are sent unperturbed.
  *
@@ -206,12 +194,13 @@ export function outlook({ prior, whole, single, series }, words) {
 }
 
 /** @type {(protection: Protection, fit: Fit, words: Wording) => string[]} */
-export function happening({ unperturbed, provable, series }, fit, words) {
+export function happening({ unperturbed, provable, series, timed }, fit, words) {
   const isAll = unperturbed.length + provable.length === 0;
   return [
     words.say(isAll ? "chance" : "chanceOthers", { figure: words.frequency(fit) }),
     words.say(isAll ? "certain" : "certainMostly"),
     words.say("lasting"),
+    ...(timed ? [words.say("pace")] : []),
     ...(series ? [words.say("series", { wave: series.wave })] : []),
   ];
 }
@@ -221,12 +210,13 @@ function selection({ survey: { schema, mechanism }, questionnaire, view }, words
   const [some, all] = [questionnaire?.all.length ?? 0, schema.questions.length];
   if (some === all) return [];
   const { length: count } = filterQuestions(schema, mechanism.asked?.(view ?? 0) ?? schema.names);
-  const drawn = words.say("drawn", { some, all });
+  const drawn = words.say("drawn", { some, all, count: some });
   return count > 0 ? [drawn, words.say("decides", { count })] : [drawn];
 }
 
 /**
- * What reports before tell together, of whole records and of each question, and a way to forget it.
+ * What reports before tell together, of whole records and of each question, and a way to be asked
+ * whether to forget it.
  *
  * @param {Ledger | null} ledger
  * @param {Survey} survey
@@ -248,7 +238,6 @@ export function ledgerDetails(ledger, { schema }, forget, words) {
     { class: "counted" },
     element("summary", {}, words.say("ledger")),
     card(words.say("ledgerTells"), [whole, ...lines], "card", words),
-    forget && element("p", {}, words.say("ledgerNote")),
     forget && buttons(button(words.say("forgetLedger"), forget)),
   );
 }

@@ -1,10 +1,8 @@
 /** A report in words, for the person whose it is. */
 
 import { isCounted } from "../memory.js";
-import { unperturbed } from "../protection.js";
-
-/** Combinations of answers that are shown at most. */
-const EXAMPLES = 3;
+import { least, most } from "../mechanisms/base.js";
+import { inHundred, protection, unperturbed } from "../protection.js";
 
 /**
  * @import { Survey } from "../survey.js"
@@ -15,28 +13,34 @@ const EXAMPLES = 3;
 /**
  * A line of a value for each thing that the report holds, once the collector has it; null before.
  *
- * What someone could still keep from being sent is not shown, lest people choose their draws.
+ * What someone could still keep from being sent is not shown, lest people choose their draws. The first
+ * line says how often people who answered otherwise send the same, the last one what others can learn of
+ * it; no answer is shown without saying how often another one is reported so.
  *
  * @param {Survey} survey
  * @param {import("../memory.js").Remembered | null} report
  * @param {Wording} words
  * @param {import("../schema.js").PersonRecord | null} [record]
- *   The answers that it was made of: how often they and others make the same report, if they are there.
+ *   The answers that it was made of: how often these make the same report, if they are there.
  * @returns {Line[] | null}
  */
 export function receipt(survey, report, words, record = null) {
   if (report === null || !isCounted(report)) return null;
-  const { attributes } = survey.schema;
+  const { schema, mechanism } = survey;
+  const { attributes } = schema;
   const answers = attributes.map((attribute) => words.answers(attribute));
   const labelOf = (/** @type {number} */ j) => words.label(attributes[j]);
-  const { codes, symbol } = survey.mechanism.contents(report.values, EXAMPLES + 1);
-  const lines = codes.map(([j, code]) => ({ label: labelOf(j), value: answers[j][code] }));
+  const { codes, symbol } = mechanism.contents(report.values);
+  const lines = codes.map(([j, code, others]) => {
+    const also = others ? `\n${words.say("alsoOthers", { figure: words.frequency(others) })}` : "";
+    return { label: labelOf(j), value: `${answers[j][code]}${also}` };
+  });
   // Options of one question are one, as on the first page.
   const count = (/** @type {readonly number[]} */ places) =>
     new Set(places.map((j) => attributes[j].question ?? attributes[j])).size;
   let isDrawn = false;
   if (symbol !== undefined) {
-    const { code, positions, likelier } = symbol;
+    const { code, positions, likelier, combinations } = symbol;
     const apart = new Set(codes.map(([j]) => j));
     const some = count(positions);
     const all = count(attributes.map((_, j) => j).filter((j) => !apart.has(j)));
@@ -45,49 +49,63 @@ export function receipt(survey, report, words, record = null) {
       label: isDrawn ? words.say("picked", { some, all, count: some }) : words.say("reportedOn"),
       value: positions.map(labelOf).join("\n"),
     });
-    const reported = [...positions, ...apart].map((j) => survey.schema.names[j]);
-    const decided = filterQuestions(survey.schema, reported).map((question) => question.labelIn(words.language));
+    const reported = [...positions, ...apart].map((j) => schema.names[j]);
+    const decided = filterQuestions(schema, reported).map((question) => question.labelIn(words.language));
     if (decided.length > 0) lines.push({ label: words.say("decided"), value: decided.join("\n") });
-    lines.push({ label: words.say("code"), value: String(code) });
-    if (likelier.length > 0) {
-      const shown = likelier
-        .slice(0, EXAMPLES)
-        .map((cell) => cell.map((own, i) => answers[positions[i]][own]).join(", "));
-      const key = likelier.length > EXAMPLES ? "fitsSome" : "fits";
-      lines.push({ label: words.say(key), value: shown.join("\n") });
-    }
+    const number = words.say("likelier", { some: likelier, all: combinations });
+    lines.push({ label: words.say("code"), value: `${code}\n${number}` });
   }
-  const meaning = record && frequencies(survey, report.values, record, isDrawn, words);
-  return meaning ? [...lines, meaning] : lines;
+  const chances = frequencies(survey, report.values, record, isDrawn, words);
+  const learnt = learnable(survey, words);
+  return [...(chances ? [chances] : []), ...lines, ...(learnt ? [learnt] : [])];
 }
 
 /**
- * Of how many people with these and with other answers the same would be sent.
+ * Of how many people with other answers, and with these, the same would be sent.
  *
  * @param {Survey} survey
  * @param {readonly number[]} values
- * @param {import("../schema.js").PersonRecord} record
+ * @param {import("../schema.js").PersonRecord | null} record
  * @param {boolean} isDrawn Whether others may report on other questions.
  * @param {Wording} words
  * @returns {Line | null} Null where nothing is perturbed.
  */
 function frequencies(survey, values, record, isDrawn, words) {
   const { schema, mechanism } = survey;
-  const { codes, symbol } = mechanism.contents(values, 0);
+  const { codes, symbol } = mechanism.contents(values);
   const positions = symbol ? symbol.positions : codes.map(([j]) => j);
   const reported = positions.map((j) => schema.names[j]);
-  const { own, others } = mechanism.likelihoods(values, schema.encode(record, reported));
+  const sent = symbol ? schema.names.map(() => 0) : values;
+  const { own, others } = mechanism.likelihoods(values, record ? schema.encode(record, reported) : sent);
   if (others === null) return null;
-  const { base, figures } = words.frequencies([own, others.least, others.most]);
-  const [yours, ...rest] = figures;
+  const any = { least: least([own, others.least]), most: most([own, others.most]) };
+  const shown = record ? others : any;
+  const { base, figures } = words.frequencies([shown.least, shown.most, own]);
+  const [fewest, greatest, yours] = figures;
+  const figure = words.between([fewest, greatest]);
   const isAll = unperturbed(survey, new Set(schema.names)).length === 0;
+  const same = others.most.sign() > 0 ? `${words.say("sameOfOthers")} ` : "";
+  const withAny = words.say(isAll ? "withAny" : "withAnyProtected", { figure });
+  const withOthers = words.say(isAll ? "withOthers" : "withOthersProtected", { figure });
   return {
-    label: words.say(isDrawn ? "sendThisDrawn" : "sendThis", { base }),
-    value: [
-      words.say("withYours", { figure: yours }),
-      words.say(isAll ? "withOthers" : "withOthersProtected", { figure: words.between(rest) }),
-    ].join("\n"),
+    label: `${same}${words.say(isDrawn ? "sendThisDrawn" : "sendThis", { base })}`,
+    value: record ? `${withOthers}\n${words.say("withYours", { figure: yours })}` : withAny,
   };
+}
+
+/**
+ * What others can learn at most of a report, in the promise's number.
+ *
+ * @param {Survey} survey
+ * @param {Wording} words
+ * @returns {Line | null} Null where there is no bound.
+ */
+function learnable(survey, words) {
+  const { prior, unperturbed, provable, hidden, whole } = protection(survey, new Set(survey.schema.names));
+  if (hidden === 0 || whole === null) return null;
+  const counts = { before: inHundred(prior), after: inHundred(whole.posterior) };
+  const isAll = unperturbed.length + provable.length === 0;
+  return { label: words.say(isAll ? "learnt" : "learntProtected"), value: words.say("learntSame", counts) };
 }
 
 /**

@@ -1,9 +1,9 @@
 /** What the form says of a survey, of answers and of a report, for pages that ask by themselves. */
 
-import { protection } from "../protection.js";
+import { inHundred, protection } from "../protection.js";
 import { Questionnaire } from "../questionnaire.js";
 import { chooseLanguage, loadWording } from "./languages.js";
-import { happening, inHundred, outlook } from "./opening.js";
+import { happening, outlook } from "./opening.js";
 import { receipt } from "./receipt.js";
 
 /**

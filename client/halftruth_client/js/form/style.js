@@ -103,9 +103,9 @@ h3 { margin-block-start: 1.5em; }
 .happens li { margin: 0 0 0.25em; }
 .tries { margin: 0 0 1em; padding-inline-start: 2.4em; max-inline-size: 60ch; }
 .figures { list-style: none; margin: 0 0 0.6em; padding: 0; max-inline-size: 40rem; }
-.figures li { display: flex; flex-wrap: wrap; justify-content: space-between; column-gap: 0.5em; margin: 0 0 0.3em; }
-.figures strong { margin-inline-start: auto; font-variant-numeric: tabular-nums; }
-.bar { flex-basis: 100%; block-size: 0.4rem; border-radius: 0.25rem; background: var(--quiet); border: 1px solid var(--line); overflow: hidden; }
+.figures li { display: grid; grid-template-columns: 1fr auto; align-items: end; column-gap: 0.5em; margin: 0 0 0.3em; }
+.figures strong { font-variant-numeric: tabular-nums; }
+.bar { grid-column: 1 / -1; block-size: 0.4rem; border-radius: 0.25rem; background: var(--quiet); border: 1px solid var(--line); overflow: hidden; }
 .bar span { display: block; block-size: 100%; background: var(--accent); }
 details { margin: 0 0 1.25em; }
 summary { cursor: pointer; padding: 0.6em 0; color: var(--accent); }
@@ -117,7 +117,8 @@ summary { cursor: pointer; padding: 0.6em 0; color: var(--accent); }
 a { color: var(--accent); overflow-wrap: anywhere; }
 dl { margin: 0; }
 dt { color: var(--muted); font-size: 0.9em; }
-dd { margin: 0 0 0.7em; font-weight: 600; overflow-wrap: anywhere; white-space: pre-line; }
+dd { margin: 0 0 0.7em; font-weight: 600; overflow-wrap: anywhere; white-space: pre-line; text-wrap: pretty; }
+.sent dt:first-child { color: var(--text); font-size: 1em; }
 dd:last-child { margin-block-end: 0; }
 @media (prefers-reduced-motion: no-preference) { button { transition: filter 0.15s; } button:hover { filter: brightness(1.1); } }
 `;

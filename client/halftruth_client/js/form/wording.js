@@ -198,16 +198,9 @@ export class Wording {
    * @param {import("../protection.js").Protection} protection
    * @param {import("../schema.js").Schema} schema
    */
-  promises({ prior, designs, unperturbed, provable, hidden, whole, single, series, timed }, schema) {
-    const attributes = new Map(schema.attributes.map((attribute) => [attribute.name, attribute]));
-    const sentences = this.designs(designs, attributes);
-    if (unperturbed.length > 0) sentences.push(this.unperturbed(unperturbed));
-    for (const { name, answer, other, bound } of provable) {
-      const attribute = /** @type {Attribute} */ (attributes.get(name));
-      const answers = { answer: this.answer(attribute, answer), other: this.answer(attribute, other) };
-      const values = { label: this.label(attribute), ...answers, bound: this.bound(prior, bound) };
-      sentences.push(this.say("provable", values));
-    }
+  promises(protection, schema) {
+    const { prior, designs, unperturbed, provable, hidden, whole, single, series, timed } = protection;
+    const sentences = [...this.designs(designs, attributesOf(schema)), ...this.exceptions(protection, schema)];
     if (hidden === 0) return sentences;
     if (whole === null) return [...sentences, this.say("unbounded")];
     const whose = this.say(unperturbed.length + provable.length > 0 ? "others" : "whole");
@@ -217,6 +210,23 @@ export class Wording {
     if (series) sentences.push(this.say("promiseSeries", { whose, bound: this.bound(prior, series.bound) }));
     if (timed) sentences.push(this.say("timed"));
     return sentences;
+  }
+
+  /**
+   * Sentences about what is not protected: answers that are sent unperturbed, or can be proved.
+   *
+   * @param {import("../protection.js").Protection} protection
+   * @param {import("../schema.js").Schema} schema
+   */
+  exceptions({ prior, unperturbed, provable }, schema) {
+    const attributes = attributesOf(schema);
+    const proofs = provable.map(({ name, answer, other, bound }) => {
+      const attribute = /** @type {Attribute} */ (attributes.get(name));
+      const answers = { answer: this.answer(attribute, answer), other: this.answer(attribute, other) };
+      const values = { label: this.label(attribute), ...answers, bound: this.bound(prior, bound) };
+      return this.say("provable", values);
+    });
+    return unperturbed.length > 0 ? [this.unperturbed(unperturbed), ...proofs] : proofs;
   }
 
   /**
@@ -277,4 +287,9 @@ export class Wording {
       gamma: this.point(gamma),
     };
   }
+}
+
+/** @param {import("../schema.js").Schema} schema */
+function attributesOf({ attributes }) {
+  return new Map(attributes.map((attribute) => [attribute.name, attribute]));
 }

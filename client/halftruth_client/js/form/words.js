@@ -34,14 +34,17 @@ export const ENGLISH = {
     other: "{count} of those that you answer are only there to decide what else is asked.",
   },
   decided: "Asked only to decide what else is asked",
+  sameOfOthers: "Chance makes the same of other answers, too.",
   code: "It sent this code",
-  fits: "The code fits these answers",
-  fitsSome: "The code fits these answers and some more",
+  likelier: "likelier with {some} of the {all} possible combinations of answers",
   sendThis: "Of {base} people, so many send just this",
   sendThisDrawn: "Of {base} people who report on the same questions, so many send just this",
   withYours: "with your answers: {figure}",
   withOthers: "with any other answers: {figure}",
+  withAny: "with any answers: {figure}",
   withOthersProtected: "with any other protected answers: {figure}",
+  withAnyProtected: "with any protected answers: {figure}",
+  alsoOthers: "also sent with another answer: {figure}",
   about: "about {count}",
   fewerThan: "fewer than {count}",
   moreThan: "more than {count}",
@@ -75,6 +78,7 @@ export const ENGLISH = {
     "But for what is named here, nobody who collects, steals or demands the data can tell from it" +
     " for certain what you answered.",
   lasting: "What is sent cannot be taken back. That you take part is not hidden.",
+  pace: "How long you take can show which questions you were asked.",
   series:
     "You may be asked again: this is wave {wave} of a series. This browser counts what its reports" +
     " tell, and refuses a wave that would exceed what is promised here for all waves together. In" +
@@ -91,17 +95,22 @@ export const ENGLISH = {
     other: "{label} (in {count} reports, to someone who already knows the other answers)",
   },
   ledgerNote:
-    "Each survey counts once, whoever answered it in this browser. Forgetting the count resets the" +
-    " protection: what was sent stays with the survey’s server, and is not counted any more. Please do" +
-    " so only if somebody else answered before.",
+    "Each survey counts once, whoever answered it in this browser. What was sent stays with the" +
+    " survey’s server and is not counted any more. Please forget the count only if somebody else" +
+    " answered before.",
   forgetLedger: "Forget the count",
+  forgetHeading: "Forget the count?",
+  forgetCost:
+    "From what was sent so far, others can learn: {spent}. Once the count is forgotten, this" +
+    " browser allows again all that was promised. Together, others could then learn: {total}.",
+  forgetYes: "Yes, forget it",
   learn: "What can others learn about you?",
   suppose: "Suppose that {count} of 100 people have a secret. How many of 100 have it …",
   atMost: "at most {count}",
   before: "before anybody answers",
-  after: "if they send the same as you",
+  after: "if they send the same as you, and it fits the secret",
   afterSingle: "the same about a single answer, if others already know all the rest",
-  afterSeries: "if they send the same as you in all waves",
+  afterSeries: "if they send the same as you in all waves, and all of it fits",
   ordinary: "if they admit it in an ordinary survey",
   exactly: "The same in exact words",
   unperturbed: "Sent as answered, without protection: {labels}.",
@@ -165,9 +174,14 @@ export const ENGLISH = {
   // The questions.
   answers: "Your answers",
   place: "{title} ({number} of {count})",
-  drawn:
-    "You answer {some} of the {all} questions, drawn on this device; nothing is sent about the" +
-    " others.",
+  drawn: {
+    one:
+      "You answer one of the {all} questions, drawn on this device; nothing is sent about the" +
+      " others.",
+    other:
+      "You answer {some} of the {all} questions, drawn on this device; nothing is sent about the" +
+      " others.",
+  },
   optional: "(you may leave this out)",
   takeBack: "Take my answer back",
   choose: "Choose …",
@@ -212,8 +226,12 @@ export const ENGLISH = {
   nothingElse: "Of your answers, nothing but the report left this device.",
   sent: "This is what was sent",
   receipt:
-    "Whoever sees the report can guess what you answered, but not be certain. This page shows it" +
-    " only now.",
+    "Nobody who sees the report can be certain what you answered. This page shows it only now.",
+  learnt: "What others can learn from it",
+  learntProtected: "What others can learn from it about your protected answers",
+  learntSame:
+    "Of 100 people who send the same, at most {after} have a secret that {before} of 100 people" +
+    " have.",
   receiptProving: "This page shows it only now.",
   again: "Send the same report again",
   another: "Answer as another person",

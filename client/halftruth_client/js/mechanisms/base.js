@@ -10,13 +10,14 @@ import { ONE } from "../rational.js";
  *
  * @typedef {{readonly names: readonly string[], readonly shape: readonly bigint[]}} ReportSpace
  *
- * Contents of a report: codes by position of their attributes and, where it is about all others
- * together, a symbol of so many of these, which is γ times as likely for some combinations of codes.
+ * Contents of a report: codes by position of their attributes, each with the chance that it is reported
+ * of another answer, and, where the report is about all others together, a symbol of so many of these,
+ * which is γ times as likely for some of their combinations.
  *
  * @typedef {object} Contents
- * @property {readonly (readonly [position: number, code: number])[]} codes
- * @property {{code: number, gamma: Rational, positions: readonly number[],
- *   likelier: readonly (readonly number[])[]}} [symbol]
+ * @property {readonly (readonly [position: number, code: number, others: Fit | null])[]} codes
+ *   With null where no other answer is reported so.
+ * @property {{code: number, positions: readonly number[], likelier: number, combinations: number}} [symbol]
  *
  * Chances of a report: under some answers, and at least and at most under any others that agree with
  * these in what is sent as it is; null where there are no others.
@@ -48,8 +49,7 @@ import { ONE } from "../rational.js";
  * @property {(codes: readonly number[], below: RandomBelow, view?: number) => number[]} perturb
  *   Perturbs one record, exactly; with a view that was drawn before, codes of what it does not ask
  *   for may be missing.
- * @property {(values: readonly number[], most: number) => Contents} contents
- *   What a report holds, with at most so many of the combinations that its symbol is likelier for.
+ * @property {(values: readonly number[]) => Contents} contents
  * @property {() => ReadonlyMap<string, import("./designs.js").Provable>} [provable]
  *   Answers that a report can prove where it never proves the other, by attribute; none without it.
  * @property {ReadonlyMap<string, import("./designs.js").Design>} [designs]
@@ -76,7 +76,18 @@ export class RecordMechanism {
 
   /** @type {Mechanism["contents"]} */
   contents(values) {
-    return { codes: values.map((code, j) => [j, code]) };
+    return { codes: values.map((code, j) => [j, code, this.chanceOfOthers(j, code)]) };
+  }
+
+  /**
+   * Chance that a code is reported of another answer to the attribute; null where it never is.
+   *
+   * @param {number} j
+   * @param {number} code
+   * @returns {Fit | null}
+   */
+  chanceOfOthers(j, code) {
+    throw new TypeError(`attribute ${j}: expected a mechanism that says how often others report ${code}`);
   }
 }
 

@@ -39,6 +39,12 @@ export class GammaDiagonal extends RecordMechanism {
     return twoLikelihoods(fits, kinds, this.gamma, this.#chance);
   }
 
+  /** @param {number} j */
+  chanceOfOthers(j) {
+    const share = this.#chance.times(new Rational(this.schema.size / this.schema.shape[j]));
+    return { least: share, most: share };
+  }
+
   fit() {
     const kept = this.gamma.times(this.#chance);
     return { least: kept, most: kept };

@@ -67,6 +67,14 @@ export class AttributeMechanism extends RecordMechanism {
     return { own, others: { least: extreme(least), most: extreme(most) } };
   }
 
+  /** @type {RecordMechanism["chanceOfOthers"]} */
+  chanceOfOthers(j, code) {
+    const chances = this.schema.attributes[j].categories.map((_, u) => this.chance(j, code, u));
+    const others = chances.filter((_, u) => u !== code);
+    const greatest = most(others);
+    return greatest.sign() > 0 ? { least: least(others), most: greatest } : null;
+  }
+
   /** @type {import("./base.js").Mechanism["fit"]} */
   fit() {
     const kept = this.#perturbed().map((j) =>

@@ -158,18 +158,3 @@ function inverse(entry, prime) {
   }
   return x < 0 ? x + prime : x;
 }
-
-/**
- * The answers of a cell, of which the last changes fastest.
- *
- * @param {number} cell
- * @param {readonly number[]} shape
- */
-export function codesOf(cell, shape) {
-  let rest = cell;
-  return shape.reduceRight((/** @type {number[]} */ codes, size) => {
-    codes.unshift(rest % size);
-    rest = Math.floor(rest / size);
-    return codes;
-  }, []);
-}

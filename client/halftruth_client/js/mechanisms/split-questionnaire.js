@@ -8,7 +8,7 @@ import { ONE, Rational } from "../rational.js";
 import { least, most, twoLikelihoods } from "./base.js";
 import { otherValue } from "./columns.js";
 import {
-  codesOf, coordinates, digits, isPrime, pointOf, pointOfCell, scalar, solveCoordinate,
+  coordinates, digits, isPrime, pointOf, pointOfCell, scalar, solveCoordinate,
 } from "./projective.js";
 import { expand, isWithin, positionsOf, readClasses } from "./views.js";
 
@@ -182,31 +182,15 @@ export class SplitQuestionnaire {
   }
 
   /** @type {Mechanism["contents"]} */
-  contents(values, most) {
+  contents(values) {
     const code = values[values.length - 1];
-    const view = this.#viewWith(code);
-    const { positions, shape, first } = view;
-    const likelier = this.#cellsOf(code - first, view, most).map((cell) => codesOf(cell, shape));
+    const { positions, first, response } = this.#viewWith(code);
+    const cells = Array.from({ length: response.cells }, (_, cell) => cell);
+    const likelier = cells.filter((cell) => this.#isOwn(code - first, cell, response)).length;
     return {
-      codes: this.public.map((j, i) => [j, values[i]]),
-      symbol: { code, gamma: this.gamma, positions, likelier },
+      codes: this.public.map((j, i) => [j, values[i], null]),
+      symbol: { code, positions, likelier, combinations: response.cells },
     };
-  }
-
-  /**
-   * Cells that a symbol is likelier for.
-   *
-   * @param {number} symbol
-   * @param {View} view
-   * @param {number} most How many at most.
-   */
-  #cellsOf(symbol, { response }, most) {
-    if (response.dimension === 0) return [symbol];
-    const likelier = [];
-    for (let cell = 0; cell < response.cells && likelier.length < most; cell += 1) {
-      if (this.#isOwn(symbol, cell, response)) likelier.push(cell);
-    }
-    return likelier;
   }
 
   /** @type {(symbol: number, cell: number, response: Response) => boolean} */

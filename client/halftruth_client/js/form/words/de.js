@@ -19,15 +19,18 @@ export default {
     other: "{count} der gestellten Fragen entscheiden nur, was sonst gefragt wird.",
   },
   decided: "Nur gefragt, um zu entscheiden, was sonst gefragt wird",
+  sameOfOthers: "Der Zufall macht dasselbe auch aus anderen Antworten.",
   code: "Gesendeter Code",
-  fits: "Der Code passt zu diesen Antworten",
-  fitsSome: "Der Code passt zu diesen und einigen weiteren Antworten",
+  likelier: "wahrscheinlicher bei {some} der {all} möglichen Kombinationen von Antworten",
   sendThis: "Von {base} Menschen senden so viele genau das",
   sendThisDrawn:
     "Von {base} Menschen, deren Bericht dieselben Fragen betrifft, senden so viele genau das",
   withYours: "mit Ihren Antworten: {figure}",
   withOthers: "mit anderen Antworten: {figure}",
+  withAny: "mit beliebigen Antworten: {figure}",
   withOthersProtected: "mit anderen geschützten Antworten: {figure}",
+  withAnyProtected: "mit beliebigen geschützten Antworten: {figure}",
+  alsoOthers: "auch bei anderer Antwort gesendet: {figure}",
   about: "etwa {count}",
   fewerThan: "weniger als {count}",
   moreThan: "mehr als {count}",
@@ -61,6 +64,7 @@ export default {
     "Außer dem, was hier genannt ist, kann niemand, der die Daten sammelt, stiehlt oder verlangt," +
     " daraus sicher erkennen, was Sie geantwortet haben.",
   lasting: "Gesendetes lässt sich nicht zurücknehmen. Dass Sie teilnehmen, wird nicht verborgen.",
+  pace: "Wie lange Sie brauchen, kann zeigen, welche Fragen Ihnen gestellt wurden.",
   series:
     "Sie werden vielleicht wieder gefragt: Das ist Welle {wave} einer Reihe. Dieser Browser zählt, was" +
     " seine Berichte verraten, und lehnt eine Welle ab, die mehr verraten würde, als hier für alle" +
@@ -77,17 +81,23 @@ export default {
     other: "{label} (in {count} Berichten, für jemanden, der die anderen Antworten schon kennt)",
   },
   ledgerNote:
-    "Jede Umfrage zählt einmal, wer auch immer sie in diesem Browser beantwortet hat. Wer die Zählung" +
-    " löscht, setzt den Schutz zurück: Was gesendet wurde, bleibt beim Server der Umfrage und wird" +
-    " nicht mehr mitgezählt. Bitte tun Sie das nur, wenn vorher jemand anderes geantwortet hat.",
+    "Jede Umfrage zählt einmal, wer auch immer sie in diesem Browser beantwortet hat. Was" +
+    " gesendet wurde, bleibt beim Server der Umfrage und wird nicht mehr mitgezählt. Bitte" +
+    " löschen Sie die Zählung nur, wenn vorher jemand anderes geantwortet hat.",
   forgetLedger: "Zählung löschen",
+  forgetHeading: "Zählung löschen?",
+  forgetCost:
+    "Aus dem, was bisher gesendet wurde, können andere erfahren: {spent}. Ist die Zählung" +
+    " gelöscht, lässt dieser Browser alles Versprochene noch einmal zu. Zusammen könnten andere" +
+    " dann erfahren: {total}.",
+  forgetYes: "Ja, löschen",
   learn: "Was erfahren andere über Sie?",
   suppose: "Angenommen, {count} von 100 Menschen haben ein Geheimnis. Von 100 haben es …",
   atMost: "höchstens {count}",
   before: "bevor jemand antwortet",
-  after: "wenn sie dasselbe senden wie Sie",
+  after: "wenn sie dasselbe senden wie Sie und es zum Geheimnis passt",
   afterSingle: "ebenso für eine einzelne Antwort, wenn andere alle übrigen schon kennen",
-  afterSeries: "wenn sie in allen Wellen dasselbe senden wie Sie",
+  afterSeries: "wenn sie in allen Wellen dasselbe senden wie Sie und alles passt",
   ordinary: "wenn sie es in gewöhnlichen Umfragen zugeben",
   exactly: "Dasselbe genau gesagt",
   unperturbed: "Wird ohne Schutz so gesendet, wie Sie antworten: {labels}.",
@@ -155,9 +165,14 @@ export default {
   // The questions.
   answers: "Ihre Antworten",
   place: "{title} ({number} von {count})",
-  drawn:
-    "Sie beantworten {some} der {all} Fragen, auf diesem Gerät ausgelost; über die anderen wird" +
-    " nichts gesendet.",
+  drawn: {
+    one:
+      "Sie beantworten eine der {all} Fragen, auf diesem Gerät ausgelost; über die anderen wird" +
+      " nichts gesendet.",
+    other:
+      "Sie beantworten {some} der {all} Fragen, auf diesem Gerät ausgelost; über die anderen wird" +
+      " nichts gesendet.",
+  },
   optional: "(Sie können das auslassen)",
   takeBack: "Meine Antwort zurücknehmen",
   choose: "Bitte wählen …",
@@ -206,8 +221,13 @@ export default {
   nothingElse: "Von Ihren Antworten hat nichts außer dem Bericht dieses Gerät verlassen.",
   sent: "Das wurde gesendet",
   receipt:
-    "Wer den Bericht sieht, kann vermuten, was Sie geantwortet haben, es aber nicht sicher" +
-    " wissen. Diese Seite zeigt ihn nur jetzt.",
+    "Niemand, der den Bericht sieht, kann sicher wissen, was Sie geantwortet haben. Diese Seite" +
+    " zeigt ihn nur jetzt.",
+  learnt: "Was andere daraus erfahren können",
+  learntProtected: "Was andere daraus über Ihre geschützten Antworten erfahren können",
+  learntSame:
+    "Von 100 Menschen, die dasselbe senden, haben höchstens {after} ein Geheimnis, das {before}" +
+    " von 100 Menschen haben.",
   receiptProving: "Diese Seite zeigt das nur jetzt.",
   again: "Denselben Bericht noch einmal senden",
   another: "Als andere Person antworten",

@@ -19,16 +19,19 @@ export default {
     other: "{count} de las preguntas que se le hacen solo sirven para decidir qué más se pregunta.",
   },
   decided: "Preguntado solo para decidir qué más se pregunta",
+  sameOfOthers: "El azar hace lo mismo también de otras respuestas.",
   code: "Código enviado",
-  fits: "El código corresponde a estas respuestas",
-  fitsSome: "El código corresponde a estas respuestas y a algunas más",
+  likelier: "más probable con {some} de las {all} combinaciones posibles de respuestas",
   sendThis: "De {base} personas, cuántas envían exactamente esto",
   sendThisDrawn:
     "De {base} personas cuyo informe trata de las mismas preguntas, cuántas envían exactamente" +
     " esto",
   withYours: "con sus respuestas: {figure}",
   withOthers: "con otras respuestas: {figure}",
+  withAny: "con cualesquiera respuestas: {figure}",
   withOthersProtected: "con otras respuestas protegidas: {figure}",
+  withAnyProtected: "con cualesquiera respuestas protegidas: {figure}",
+  alsoOthers: "enviado también con otra respuesta: {figure}",
   about: "aproximadamente {count}",
   fewerThan: "menos de {count}",
   moreThan: "más de {count}",
@@ -50,10 +53,10 @@ export default {
   privacyNotice: "Aviso de privacidad",
   protection: "Cómo se protegen sus respuestas",
   chance:
-    "En este dispositivo, el azar hace un informe con sus respuestas. Solo se envía ese informe." +
+    "Este dispositivo sortea su informe a partir de sus respuestas. Solo se envía ese informe." +
     " Informes que corresponden a sus respuestas: {figure}.",
   chanceOthers:
-    "En este dispositivo, el azar hace un informe con sus demás respuestas. Informes que" +
+    "Este dispositivo sortea su informe a partir de sus demás respuestas. Informes que" +
     " corresponden a ellas: {figure}.",
   certain:
     "Nadie que recoja, robe o reclame los datos puede deducir de ellos con certeza qué respondió" +
@@ -62,6 +65,7 @@ export default {
     "Salvo lo que aquí se indica, nadie que recoja, robe o reclame los datos puede deducir de" +
     " ellos con certeza qué respondió usted.",
   lasting: "Lo que se envía no se puede retirar. Que usted participa no se oculta.",
+  pace: "El tiempo que usted tarda puede mostrar qué preguntas se le hicieron.",
   series:
     "Puede que se le pregunte otra vez: esta es la oleada {wave} de una serie. Este navegador cuenta lo" +
     " que dicen sus informes y rechaza una oleada que supere lo que aquí se promete para todas" +
@@ -78,18 +82,24 @@ export default {
     other: "{label} (en {count} informes, para quien ya conoce las demás respuestas)",
   },
   ledgerNote:
-    "Cada encuesta cuenta una vez, quienquiera que la haya respondido en este navegador. Olvidar la" +
-    " cuenta reinicia la protección: lo enviado sigue en el servidor de la encuesta y ya no se cuenta." +
-    " Hágalo solo si antes respondió otra persona.",
+    "Cada encuesta cuenta una vez, quienquiera que la haya respondido en este navegador. Lo" +
+    " enviado sigue en el servidor de la encuesta y ya no se cuenta. Olvide la cuenta solo si" +
+    " antes respondió otra persona.",
   forgetLedger: "Olvidar la cuenta",
+  forgetHeading: "¿Olvidar la cuenta?",
+  forgetCost:
+    "Por lo enviado hasta ahora, otros pueden saber: {spent}. Una vez olvidada la cuenta, este" +
+    " navegador permite de nuevo todo lo prometido. En conjunto, otros podrían saber entonces:" +
+    " {total}.",
+  forgetYes: "Sí, olvidarla",
   learn: "¿Qué pueden saber otros de usted?",
   suppose:
     "Supongamos que {count} de cada 100 personas tienen un secreto. Cuántas de 100 lo tienen…",
   atMost: "como mucho {count}",
   before: "antes de que nadie responda",
-  after: "si envían lo mismo que usted",
+  after: "si envían lo mismo que usted y corresponde al secreto",
   afterSingle: "lo mismo sobre una sola respuesta, si otros ya conocen todas las demás",
-  afterSeries: "si envían lo mismo que usted en todas las oleadas",
+  afterSeries: "si envían lo mismo que usted en todas las oleadas y todo corresponde",
   ordinary: "si lo admiten en una encuesta corriente",
   exactly: "Lo mismo con palabras exactas",
   unperturbed: "Se envía tal como usted responde, sin protección: {labels}.",
@@ -153,9 +163,14 @@ export default {
   // The questions.
   answers: "Sus respuestas",
   place: "{title} ({number} de {count})",
-  drawn:
-    "Usted responde a {some} de las {all} preguntas, sorteadas en este dispositivo; de las demás" +
-    " no se envía nada.",
+  drawn: {
+    one:
+      "Usted responde a una de las {all} preguntas, sorteada en este dispositivo; de las demás no" +
+      " se envía nada.",
+    other:
+      "Usted responde a {some} de las {all} preguntas, sorteadas en este dispositivo; de las" +
+      " demás no se envía nada.",
+  },
   optional: "(puede dejarla sin responder)",
   takeBack: "Retirar mi respuesta",
   choose: "Elija…",
@@ -172,12 +187,12 @@ export default {
   // Before sending.
   review: "Todavía no se ha enviado nada",
   draw:
-    "Al enviar, el azar hace en este dispositivo un informe a partir de sus respuestas. Puede" +
-    " corresponder a ellas o no, y nadie que lo vea puede saberlo con certeza. Solo se envía el" +
-    " informe, y usted lo verá.",
+    "Al enviar, este dispositivo sortea un informe a partir de sus respuestas. Puede corresponder" +
+    " a ellas o no, y nadie que lo vea puede saberlo con certeza. Solo se envía el informe, y" +
+    " usted lo verá.",
   drawProving:
-    "Al enviar, el azar hace en este dispositivo un informe a partir de sus respuestas. Solo se" +
-    " envía el informe, y usted lo verá.",
+    "Al enviar, este dispositivo sortea un informe a partir de sus respuestas. Solo se envía el" +
+    " informe, y usted lo verá.",
   send: "Enviar",
 
   // After sending.
@@ -203,8 +218,13 @@ export default {
   nothingElse: "De sus respuestas, de este dispositivo no salió nada más que el informe.",
   sent: "Esto es lo que se envió",
   receipt:
-    "Quien vea el informe puede suponer qué respondió usted, pero no saberlo con certeza. Esta" +
-    " página lo muestra solo ahora.",
+    "Nadie que vea el informe puede saber con certeza qué respondió usted. Esta página lo muestra" +
+    " solo ahora.",
+  learnt: "Lo que otros pueden saber por él",
+  learntProtected: "Lo que otros pueden saber por él de sus respuestas protegidas",
+  learntSame:
+    "De 100 personas que envían lo mismo, como mucho {after} tienen un secreto que tienen" +
+    " {before} de cada 100 personas.",
   receiptProving: "Esta página lo muestra solo ahora.",
   again: "Enviar otra vez el mismo informe",
   another: "Responder como otra persona",

@@ -19,16 +19,19 @@ export default {
     other: "{count} des questions posées servent seulement à décider de la suite.",
   },
   decided: "Demandé seulement pour décider de la suite",
+  sameOfOthers: "D’autres réponses peuvent donner par hasard le même envoi.",
   code: "Code envoyé",
-  fits: "Le code correspond à ces réponses",
-  fitsSome: "Le code correspond à ces réponses et à quelques autres",
+  likelier: "plus probable avec {some} des {all} combinaisons de réponses possibles",
   sendThis: "Combien de personnes sur {base} envoient exactement cela",
   sendThisDrawn:
     "Combien de personnes sur {base} dont le rapport porte sur les mêmes questions envoient" +
     " exactement cela",
   withYours: "avec vos réponses : {figure}",
   withOthers: "avec d’autres réponses : {figure}",
+  withAny: "avec n’importe quelles réponses : {figure}",
   withOthersProtected: "avec d’autres réponses protégées : {figure}",
+  withAnyProtected: "avec n’importe quelles réponses protégées : {figure}",
+  alsoOthers: "envoyé aussi avec une autre réponse : {figure}",
   about: "environ {count}",
   fewerThan: "moins de {count}",
   moreThan: "plus de {count}",
@@ -50,11 +53,11 @@ export default {
   privacyNotice: "Protection des données",
   protection: "Comment vos réponses sont protégées",
   chance:
-    "Sur cet appareil, le hasard fait un rapport de vos réponses. Lui seul est envoyé. Rapports" +
-    " qui correspondent à vos réponses : {figure}.",
+    "Cet appareil tire votre rapport au hasard, à partir de vos réponses. Lui seul est envoyé." +
+    " Rapports qui correspondent à vos réponses : {figure}.",
   chanceOthers:
-    "Sur cet appareil, le hasard fait un rapport de vos autres réponses. Rapports qui leur" +
-    " correspondent : {figure}.",
+    "Cet appareil tire votre rapport au hasard, à partir de vos autres réponses. Rapports qui" +
+    " leur correspondent : {figure}.",
   certain:
     "Nul ne peut, en recueillant, volant ou exigeant les données, en déduire vos réponses avec" +
     " certitude.",
@@ -62,6 +65,7 @@ export default {
     "Sauf pour ce qui est indiqué ici, nul ne peut, en recueillant, volant ou exigeant les" +
     " données, en déduire vos réponses avec certitude.",
   lasting: "Ce qui est envoyé ne peut pas être repris. Votre participation n’est pas cachée.",
+  pace: "Le temps que vous prenez peut montrer quelles questions vous ont été posées.",
   series:
     "On vous interrogera peut-être de nouveau : c’est la vague {wave} d’une série. Ce navigateur compte" +
     " ce que disent ses rapports, et refuse une vague qui dépasserait ce qui est promis ici pour toutes" +
@@ -78,17 +82,23 @@ export default {
     other: "{label} (en {count} rapports, pour quelqu’un qui connaît déjà les autres réponses)",
   },
   ledgerNote:
-    "Chaque enquête compte une fois, quelle que soit la personne qui y a répondu dans ce navigateur." +
-    " Oublier le compte remet la protection à zéro : ce qui a été envoyé reste sur le serveur de" +
-    " l’enquête et n’est plus compté. Ne le faites que si quelqu’un d’autre a répondu avant vous.",
+    "Chaque enquête compte une fois, quelle que soit la personne qui y a répondu dans ce" +
+    " navigateur. Ce qui a été envoyé reste sur le serveur de l’enquête et n’est plus compté." +
+    " N’oubliez le compte que si quelqu’un d’autre a répondu avant vous.",
   forgetLedger: "Oublier le compte",
+  forgetHeading: "Oublier le compte ?",
+  forgetCost:
+    "De ce qui a été envoyé jusqu’ici, on peut apprendre : {spent}. Une fois le compte oublié, ce" +
+    " navigateur permet de nouveau tout ce qui a été promis. Ensemble, on pourrait alors" +
+    " apprendre : {total}.",
+  forgetYes: "Oui, l’oublier",
   learn: "Que peut-on apprendre sur vous ?",
   suppose: "Supposons que {count} personnes sur 100 aient un secret. Sur 100, combien l’ont…",
   atMost: "au plus {count}",
   before: "avant toute réponse",
-  after: "si elles envoient la même chose que vous",
+  after: "si elles envoient la même chose que vous et que cela correspond au secret",
   afterSingle: "de même pour une seule réponse, si d’autres connaissent déjà toutes les autres",
-  afterSeries: "si elles envoient la même chose que vous à toutes les vagues",
+  afterSeries: "si elles envoient la même chose que vous à toutes les vagues et que tout correspond",
   ordinary: "si elles l’avouent dans une enquête ordinaire",
   exactly: "La même chose en termes exacts",
   unperturbed: "Envoyé tel que vous répondez, sans protection : {labels}.",
@@ -156,9 +166,14 @@ export default {
   // The questions.
   answers: "Vos réponses",
   place: "{title} ({number} sur {count})",
-  drawn:
-    "Vous répondez à {some} des {all} questions, tirées au sort sur cet appareil ; rien n’est" +
-    " envoyé sur les autres.",
+  drawn: {
+    one:
+      "Vous répondez à une des {all} questions, tirée au sort sur cet appareil ; rien n’est" +
+      " envoyé sur les autres.",
+    other:
+      "Vous répondez à {some} des {all} questions, tirées au sort sur cet appareil ; rien n’est" +
+      " envoyé sur les autres.",
+  },
   optional: "(vous pouvez laisser vide)",
   takeBack: "Retirer ma réponse",
   choose: "Choisir…",
@@ -175,12 +190,12 @@ export default {
   // Before sending.
   review: "Rien n’a encore été envoyé",
   draw:
-    "Au moment de l’envoi, le hasard fait sur cet appareil un rapport de vos réponses. Il peut" +
-    " leur correspondre ou non, et personne ne peut en être certain en le voyant. Seul le rapport" +
-    " est envoyé, et vous le verrez.",
-  drawProving:
-    "Au moment de l’envoi, le hasard fait sur cet appareil un rapport de vos réponses. Seul le" +
+    "Au moment de l’envoi, cet appareil tire un rapport au hasard, à partir de vos réponses. Il" +
+    " peut leur correspondre ou non, et personne ne peut en être certain en le voyant. Seul le" +
     " rapport est envoyé, et vous le verrez.",
+  drawProving:
+    "Au moment de l’envoi, cet appareil tire un rapport au hasard, à partir de vos réponses. Seul" +
+    " le rapport est envoyé, et vous le verrez.",
   send: "Envoyer",
 
   // After sending.
@@ -207,8 +222,13 @@ export default {
   nothingElse: "De vos réponses, rien d’autre que le rapport n’a quitté cet appareil.",
   sent: "Voici ce qui a été envoyé",
   receipt:
-    "Quand on voit ce rapport, on peut deviner vos réponses, sans en être certain. Cette page ne" +
-    " le montre que maintenant.",
+    "Personne ne peut, en voyant ce rapport, être certain de vos réponses. Cette page ne le" +
+    " montre que maintenant.",
+  learnt: "Ce que l’on peut en apprendre",
+  learntProtected: "Ce que l’on peut en apprendre sur vos réponses protégées",
+  learntSame:
+    "Sur 100 personnes qui envoient la même chose, au plus {after} ont un secret que {before}" +
+    " personnes sur 100 ont.",
   receiptProving: "Cette page ne le montre que maintenant.",
   again: "Envoyer de nouveau le même rapport",
   another: "Répondre pour une autre personne",
