@@ -12,7 +12,7 @@ from halftruth_shared.results import QUANTITIES, AnswerSets, Estimates, Key
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.equation import Equation
 from ..estimation.estimates import columns
-from ..estimation.intervals import ConfidenceSets, fieller_sets
+from ..estimation.intervals import ConfidenceSets
 from ..estimation.predictors import Factor
 from ..estimation.regression import Regression
 from ..estimation.reliability import NOT, grades
@@ -52,7 +52,7 @@ def coefficient_rows(
     ends = fit.coefficients - half_widths, fit.coefficients + half_widths
     sets = ConfidenceSets.intervals(*ends)
     if fit.ratio is not None:
-        sets = fieller_sets(*fit.ratio, quantile=quantile)
+        sets = fit.ratio.sets(quantile)
     p_values = 2 * scipy.special.ndtr(-np.abs(fit.z))
     adjusted = adjusted_p_values(p_values[1:], int(np.isfinite(p_values[1:]).sum()) or 1)
     terms = model.predictors.terms

@@ -27,8 +27,8 @@ from halftruth_shared.results.wording import number, quoted, quoted_items, value
 from msgspec.structs import replace
 
 from ..estimation.answers import present_items
-from ..estimation.association import in_order, known_covariance, measure_columns
-from ..estimation.bounds import Array
+from ..estimation.association import in_order, measure_columns
+from ..estimation.bounds import Array, normal_quantile
 from ..estimation.estimates import columns, covariance_of
 from ..estimation.independence import Departures, IndependenceTest
 from ..estimation.intervals import SHARE, table_intervals
@@ -187,8 +187,9 @@ def _cross(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> _Cro
     """Cross attributes: their cells in row-major order, and then the bases."""
     table = counted.estimator.table(names)
     given = _given(query)
-    known = known_covariance(table)
-    shares = conditional_shares(table.support, known, given, query.confidence)
+    known = table.known_covariance()
+    shares = conditional_shares(table.support, known, given)
+    sets = shares.sets(normal_quantile(1 - query.confidence))
     unknown = np.isnan(shares.variance.ravel())
     # By the delta method it is linear in the covariance, as are both parts of that.
     of_these = conditional_covariance(table.support, table.alone.covariance(), given)
@@ -198,14 +199,14 @@ def _cross(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> _Cro
     reason = "the estimated share of its group is not above zero"
     of_cells = columns(
         SHARE,
-        shares.share,
+        shares.value,
         np.sqrt(shares.variance),
-        shares.sets,
+        sets,
         errors=parts,
         statistic=departures.residuals,
         p_value=p_values,
         adjusted=adjusted_p_values(p_values),
-        undefined=[reason if none else None for none in np.isnan(shares.share.ravel())],
+        undefined=[reason if none else None for none in np.isnan(shares.value.ravel())],
     )
     covariance = conditional_covariance(table.support, known, given)
     covariance[unknown], covariance[:, unknown] = np.nan, np.nan
@@ -215,7 +216,7 @@ def _cross(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> _Cro
         np.vstack([codes, of_bases]),
         Estimates.concatenate([of_cells, *bases]),
         np.arange(len(codes)),
-        shares.sets.half_width,
+        sets.half_width,
         np.ravel(table.effective_reports),
         covariance,
         departures.test(),

@@ -27,7 +27,6 @@ from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
 from ..estimation.answers import answered, answers_of
-from ..estimation.association import known_covariance
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.distribution import (
     Distribution,
@@ -231,7 +230,7 @@ def _table(counted: Counted, query: DistributionQuery, names: list[str]) -> tupl
     """Return support and covariance; errors about both attributes name the groups."""
     with errors_naming("attribute" if len(names) == 1 else "groups"):
         table = counted.estimator.table(names)
-        covariance = known_covariance(table)
+        covariance = table.known_covariance()
         return answered(counted.estimator.schema, table.support, covariance, names)
 
 

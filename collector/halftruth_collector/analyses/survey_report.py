@@ -18,7 +18,6 @@ from halftruth_shared.results.presentation import Part, present
 from halftruth_shared.results.showing import contradicted
 from halftruth_shared.results.wording import half_width, items, number, share, share_interval
 
-from ..estimation.association import known_covariance
 from ..estimation.bounds import normal_quantile
 from ..estimation.independence import Departures, JointTest
 from ..estimation.intervals import table_intervals
@@ -208,10 +207,10 @@ def _departure(counted: Counted, departures: Departures, alpha: float) -> _Depar
 def _judged(table: Table) -> Reliability:
     """Judge the differences between the shares within two groups, of either question."""
     quantile = normal_quantile(1 - _CONFIDENCE)
-    known = known_covariance(table)
+    known = table.known_covariance()
     worst = 0.0
     for axis in (0, 1):
-        groups = conditional_shares(table.support, known, [axis], _CONFIDENCE)
+        groups = conditional_shares(table.support, known, [axis])
         spread = conditional_covariance(table.support, known, [axis])
         # NaN where the base of a group is not significantly above zero.
         spread[np.isnan(groups.variance.ravel())] = np.nan

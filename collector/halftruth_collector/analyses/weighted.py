@@ -24,7 +24,6 @@ from halftruth_shared.results.layout import in_words, value_in_words
 from halftruth_shared.results.wording import quoted
 from msgspec.structs import replace
 
-from ..estimation.association import known_covariance
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake
 from ..estimation.estimates import columns, covariance_of
@@ -110,7 +109,7 @@ def _weighted(
     others = [margin.attribute.name for margin in margins]
     table = counted.estimator.table([name, *others])
     method = {"raking": rake, "calibration": calibrate}[query.method]
-    estimate = method(table.support, known_covariance(table), margins)
+    estimate = method(table.support, table.known_covariance(), margins)
     by_itself = counted.estimator.table([name], answering=others)
     before = by_itself.variance()
     variance = np.diag(estimate.covariance)

@@ -257,7 +257,7 @@ def measure_columns(
         chosen = {name: measure for name, measure in chosen.items() if lacking[name] is None}
     elif first := next(filter(None, lacking.values()), None):
         raise ParameterError(f"measures: {first}", field="measures")
-    covariance = known_covariance(table)
+    covariance = table.known_covariance()
     tables = {"categories": Batch.single(table.support, covariance, table.reports)}
     if None not in codes:
         binary = Batch.single(*collapse(table.support, covariance, codes), table.reports)
@@ -341,16 +341,6 @@ def _lack_of_order(measure: str, about: Sequence[Attribute]) -> str | None:
                 f" '{attribute.name}'"
             )
     return None
-
-
-def known_covariance(table: Table) -> Array:
-    """Covariance of a table; NaN where the reports determine no variance at all.
-
-    Reports that all weigh the same show none, which does not mean that there is none.
-    """
-    covariance = table.covariance()
-    unknown = np.isnan(table.variance()).all()
-    return np.full_like(covariance, np.nan) if unknown else covariance
 
 
 def collapse(support: Array, covariance: Array, codes: Sequence[int | None]) -> tuple[Array, Array]:

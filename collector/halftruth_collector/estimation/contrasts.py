@@ -20,7 +20,6 @@ import scipy
 from halftruth_shared.analyses.comparison import Effect
 from numpy.typing import NDArray
 
-from .association import known_covariance
 from .bounds import Array, normal_quantile
 from .gradients import Jet
 from .intervals import share_interval
@@ -92,7 +91,7 @@ class Groups:
             return table.null_covariance(shares / shares.sum(), merge)
 
         support = (merge @ table.support.ravel()).reshape(-1, 2)
-        covariance = merge @ known_covariance(table) @ merge.T
+        covariance = merge @ table.known_covariance() @ merge.T
         if table.logit:
             # The covariance behind the interval is that of the test, too (Wald).
             both = covariance, covariance
@@ -144,15 +143,14 @@ def shares_of(groups: Groups, confidence: float = 0.95) -> Contrasts:
     """Share of the answer in each group, with Fieller's intervals."""
     cells = Jet.variables(groups.support)
     undefined = tuple(_lacking(groups, cells, groups.names, normal_quantile(1 - confidence)))
-    shares = conditional_shares(
-        groups.support, groups.covariance, [0], confidence, logit=groups.logit
-    )
+    shares = conditional_shares(groups.support, groups.covariance, [0])
+    sets = shares.sets(normal_quantile(1 - confidence), logit=groups.logit)
     bounded = np.where([not reason for reason in undefined], 0.0, np.nan)
     return Contrasts(
-        shares.share[:, 1] + bounded,
+        shares.value[:, 1] + bounded,
         np.sqrt(shares.variance[:, 1]) + bounded,
-        shares.sets.lower[1::2] + bounded,
-        shares.sets.upper[1::2] + bounded,
+        sets.lower[1::2] + bounded,
+        sets.upper[1::2] + bounded,
         np.full(len(undefined), np.nan),
         undefined,
         _share(cells).gradient + bounded[:, None],

@@ -105,50 +105,6 @@ class ConfidenceSets:
         )
 
 
-def fieller_sets(
-    numerator: Array,
-    denominator: Array,
-    var_numerator: Array,
-    var_denominator: Array,
-    cov: Array,
-    *,
-    quantile: float,
-) -> ConfidenceSets:
-    """Every ratio c for which numerator − c · denominator is within z standard errors of 0.
-
-    That is (a − c·x)² ≤ z²(v_a − 2c·cov + c²·v_x), a quadratic inequality in c. Where x is not
-    significantly above 0 its solutions are unbounded: all but a gap, or everything.
-
-    Parameters
-    ----------
-    numerator, denominator : ndarray, shape (R,)
-        Estimates a and x.
-    var_numerator, var_denominator, cov : ndarray, shape (R,)
-        Their variances and covariance.
-    quantile : float
-        z.
-    """
-    z2 = quantile * quantile
-    leading = denominator**2 - z2 * var_denominator
-    middle = numerator * denominator - z2 * cov
-    constant = numerator**2 - z2 * var_numerator
-    discriminant = middle**2 - leading * constant
-    with np.errstate(divide="ignore", invalid="ignore"):
-        root = np.sqrt(np.maximum(discriminant, 0.0))
-        ends = np.stack([(middle - root) / leading, (middle + root) / leading])
-    # Where the discriminant is not positive, no c is left out (or, at a/x, rounding says so).
-    kind = np.where(leading > 0, INTERVAL, np.where(discriminant > 0, OUTSIDE, EVERYTHING))
-    kind = np.where(leading == 0, EVERYTHING, kind)
-    known = np.isfinite(discriminant) & (var_numerator > 0) & (var_denominator >= 0)
-    kind = np.where(known, kind, UNDEFINED)
-    bounded = kind < EVERYTHING
-    return ConfidenceSets(
-        kind,
-        np.where(bounded, ends.min(axis=0), np.nan),
-        np.where(bounded, ends.max(axis=0), np.nan),
-    )
-
-
 def share_interval(
     share: Array, error: Array, quantile: float, *, logit: bool
 ) -> tuple[Array, Array]:

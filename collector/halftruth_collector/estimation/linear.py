@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from .bounds import SIGNIFICANT, Array
 from .equation import Equation
+from .ratios import Quotients
 from .reconstruction import reconstruction
 from .regression import Regression, without_numbers
 from .table import Table
@@ -226,5 +227,5 @@ def _fit(
         beta,
         change @ spread @ change.T,
         z,
-        ratio=(numerator, left, of_rest, of_left, np.diag(spread, len(beta))),
+        ratio=Quotients(numerator, left, of_rest, of_left, np.diag(spread, len(beta))),
     )

@@ -15,7 +15,6 @@ import numpy as np
 from halftruth_shared import Attribute
 from halftruth_shared.attribute import OPTION
 
-from .association import known_covariance
 from .bounds import NEARLY_LINEAR, Array
 from .estimator import Estimator
 
@@ -78,7 +77,7 @@ def _error_of_sum(estimator: Estimator, gradients: Mapping[str, Array]) -> float
         return np.nan
 
     def covariance(*names: str) -> Array:
-        return known_covariance(estimator.table(names))
+        return estimator.table(names).known_covariance()
 
     variance = sum(float(g @ covariance(name) @ g) for name, g in gradients.items())
     for one, other in combinations(gradients, 2):

@@ -15,146 +15,132 @@ from operator import add
 
 import numpy as np
 
-from .bounds import Array, normal_quantile, significantly_positive
+from .bounds import Array, significantly_positive
 from .gradients import Jet
-from .intervals import INTERVAL, UNDEFINED, ConfidenceSets, fieller_sets, share_interval
+from .intervals import (
+    EVERYTHING,
+    INTERVAL,
+    OUTSIDE,
+    UNDEFINED,
+    ConfidenceSets,
+    share_interval,
+)
 from .variances import ratio_covariance
 
 #: Against the largest variance of a cell, one of a base that is nothing but rounding.
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class ConfidenceMoments:
-    """Estimated confidence and its variance, elementwise."""
-
-    estimate: Array
-    variance: Array
-
-
-def confidence_moments(
-    both: Array, left: Array, var_both: Array, var_left: Array, cov: Array
-) -> ConfidenceMoments:
-    """Estimate and variance of ĉ = a/(a+b), the confidence of X ⇒ Y (Guo Result 3).
-
-    Parameters
-    ----------
-    both : ndarray
-        a, the estimated support of X and Y together.
-    left : ndarray
-        a + b, the estimated support of X.
-    var_both, var_left, cov : ndarray
-        Variances of these two estimates and their covariance.
-
-    Returns
-    -------
-    ConfidenceMoments
-        The estimate is NaN where the support of X is not above 0, so that no confidence is
-        defined. The variance is NaN where it is not significantly above zero.
-    """
-    left = np.where(left > 0, left, np.nan)
-    # A variance of 0 says that all reports weigh the same, and nothing of its true size.
-    clear = significantly_positive(left, np.sqrt(np.maximum(var_left, 0.0))) & (var_left >= 0)
-    ratio = both / left
-    variance = ratio_covariance(var_both, ratio, ratio, cov, cov, var_left) / left**2
-    return ConfidenceMoments(
-        ratio,
-        np.where(clear & (var_both > 0) & (variance >= 0), variance, np.nan),
-    )
-
-
-def logit_sets(
-    numerator: Array,
-    denominator: Array,
-    var_numerator: Array,
-    var_denominator: Array,
-    cov: Array,
-    *,
-    quantile: float,
-) -> ConfidenceSets:
-    """Intervals of ratios that never leave 0 to 1, normal on the logit scale (delta method).
-
-    Parameters are as of `fieller_sets`.
-    """
-    share = np.clip(numerator / np.where(denominator > 0, denominator, np.nan), 0.0, 1.0)
-    spread = ratio_covariance(var_numerator, share, share, cov, cov, var_denominator)
-    error = np.sqrt(np.maximum(spread, 0.0)) / denominator
-    kind = np.where(np.isfinite(error), INTERVAL, UNDEFINED)
-    return ConfidenceSets(kind, *share_interval(share, error, quantile, logit=True))
-
-
 @dataclass(frozen=True, eq=False)
-class ConditionalShares:
-    """Share of every cell of a table among those in its group; arrays have the table's shape.
+class Quotients:
+    """Ratios a/x of two estimates each, such as confidences of rules (Guo Result 3), elementwise.
 
     Attributes
     ----------
-    share : ndarray
-        a/x; NaN where the base is not above 0.
-    variance : ndarray
-        Of the share, by the delta method; NaN where the base is not significantly above zero, and
-        where the reports determine none.
-    sets : ConfidenceSets
-        Of the cells in row-major order.
-    base, base_variance : ndarray
-        x, with its variance, the same for all cells of a group.
+    numerator, denominator : ndarray
+        Estimates a and x.
+    var_numerator, var_denominator, cov : ndarray
+        Their variances and covariance.
     """
 
-    share: Array
-    variance: Array
-    sets: ConfidenceSets
-    base: Array
-    base_variance: Array
+    numerator: Array
+    denominator: Array
+    var_numerator: Array
+    var_denominator: Array
+    cov: Array
+
+    @cached_property
+    def value(self) -> Array:
+        """a/x; NaN where x is not above 0."""
+        return np.asarray(self.numerator / np.where(self.denominator > 0, self.denominator, np.nan))
+
+    @cached_property
+    def variance(self) -> Array:
+        """By the delta method; NaN where x is not significantly above zero, and where unknown."""
+        left, of_left = self.denominator, self.var_denominator
+        # A variance of 0 says that all reports weigh the same, and nothing of its true size.
+        clear = significantly_positive(left, np.sqrt(np.maximum(of_left, 0.0))) & (of_left >= 0)
+        variance = self._spread(self.value) / np.where(left > 0, left, np.nan) ** 2
+        return np.where(clear & (self.var_numerator > 0) & (variance >= 0), variance, np.nan)
+
+    def _spread(self, ratio: Array) -> Array:
+        cov, of_left = self.cov, self.var_denominator
+        return ratio_covariance(self.var_numerator, ratio, ratio, cov, cov, of_left)
+
+    def sets(self, quantile: float, *, logit: bool = False) -> ConfidenceSets:
+        """Return confidence sets of so many standard errors, in row-major order.
+
+        Parameters
+        ----------
+        logit : bool
+            Whether they are intervals on the logit scale (delta method), of ratios that never leave
+            0 to 1; else they are Fieller's.
+        """
+        if not logit:
+            return self._fieller(quantile)
+        ratio = np.clip(self.value, 0.0, 1.0)
+        error = np.sqrt(np.maximum(self._spread(ratio), 0.0)) / self.denominator
+        kind = np.where(np.isfinite(error), INTERVAL, UNDEFINED).ravel()
+        return ConfidenceSets(
+            kind, *map(np.ravel, share_interval(ratio, error, quantile, logit=True))
+        )
+
+    def _fieller(self, quantile: float) -> ConfidenceSets:
+        """Every ratio c for which a − c·x is within z standard errors of 0.
+
+        That is (a − c·x)² ≤ z²(v_a − 2c·cov + c²·v_x), a quadratic inequality in c. Where x is not
+        significantly above 0 its solutions are unbounded: all but a gap, or everything.
+        """
+        z2, of_left = quantile * quantile, np.ravel(self.var_denominator)
+        above, left, of_above, cov = map(
+            np.ravel, (self.numerator, self.denominator, self.var_numerator, self.cov)
+        )
+        leading, middle = left**2 - z2 * of_left, above * left - z2 * cov
+        discriminant = middle**2 - leading * (above**2 - z2 * of_above)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            root = np.sqrt(np.maximum(discriminant, 0.0))
+            ends = np.stack([(middle - root) / leading, (middle + root) / leading])
+        # Where the discriminant is not positive, no c is left out (or, at a/x, rounding says so).
+        kind = np.where(leading > 0, INTERVAL, np.where(discriminant > 0, OUTSIDE, EVERYTHING))
+        kind = np.where(leading == 0, EVERYTHING, kind)
+        known = np.isfinite(discriminant) & (of_above > 0) & (of_left >= 0)
+        kind = np.where(known, kind, UNDEFINED)
+        lower, upper = (
+            np.where(kind < EVERYTHING, each, np.nan) for each in (ends.min(0), ends.max(0))
+        )
+        return ConfidenceSets(kind, lower, upper)
 
 
-def conditional_shares(
-    support: Array,
-    covariance: Array,
-    given: Sequence[int],
-    confidence: float = 0.95,
-    *,
-    logit: bool = False,
-) -> ConditionalShares:
-    """Distribution of the other attributes within each group.
+def conditional_shares(support: Array, covariance: Array, given: Sequence[int]) -> Quotients:
+    """Return the distribution of the other attributes within each group, in the table's shape.
 
     Parameters
     ----------
     support : ndarray
         π̂, an axis for each attribute: ``Table.support``, or what was made of it linearly.
     covariance : ndarray, shape (cells, cells)
-        Of the supports in row-major order, as ``association.known_covariance`` gives it for
-        either target: NaN where the reports determine none.
+        Of the supports in row-major order, as ``Table.known_covariance`` gives it: NaN where the
+        reports determine none.
     given : sequence of int
         Axes of the attributes whose categories make the groups. Without any everybody is one
         group, and shares and sets are the supports with their normal intervals.
-    confidence : float
-        Level of each single set.
-    logit : bool
-        Whether sets are intervals on the logit scale, of estimates that never leave 0 to 1.
 
     Examples
     --------
     >>> table = np.array([[0.3, 0.1], [0.2, 0.4]])
     >>> covariance = (np.diag(table.ravel()) - np.outer(table, table)) / 999
     >>> shares = conditional_shares(table, covariance, [0])
-    >>> shares.share.round(2).tolist(), shares.base.round(2).tolist()
+    >>> shares.value.round(2).tolist(), shares.denominator.round(2).tolist()
     ([[0.75, 0.25], [0.33, 0.67]], [[0.4, 0.4], [0.6, 0.6]])
     >>> np.sqrt(shares.variance).round(4).tolist()
     [[0.0217, 0.0217], [0.0193, 0.0193]]
     """
     base, with_base, of_bases = _bases(support, covariance, given)
-    variance, var_base = np.diag(covariance), np.diag(of_bases)
+    variance, of_base = np.diag(covariance), np.diag(of_bases)
     # A base that is known exactly, such as that of everybody, is so but for rounding.
-    var_base = np.where(np.abs(var_base) <= _ROUNDING * variance.max(), 0.0, var_base)
-    columns = (support.ravel(), base, variance, var_base, np.diag(with_base))
-    moments = confidence_moments(*columns)
-    return ConditionalShares(
-        moments.estimate.reshape(support.shape),
-        moments.variance.reshape(support.shape),
-        (logit_sets if logit else fieller_sets)(*columns, quantile=normal_quantile(1 - confidence)),
-        base.reshape(support.shape),
-        var_base.reshape(support.shape),
-    )
+    of_base = np.where(np.abs(of_base) <= _ROUNDING * variance.max(), 0.0, of_base)
+    columns = (support, base, variance, of_base, np.diag(with_base))
+    return Quotients(*(column.reshape(support.shape) for column in columns))
 
 
 def conditional_covariance(support: Array, covariance: Array, given: Sequence[int]) -> Array:

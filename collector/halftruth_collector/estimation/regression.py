@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from .bounds import SIGNIFICANT, Array
 from .equation import Equation
 from .predictors import Predictors
+from .ratios import Quotients
 from .responses import Outcome, Response
 from .table import Table
 
@@ -116,9 +117,8 @@ class Regression:
         Why there are no coefficients.
     least_known : tuple of int
         Coefficients of which the reports tell least, where they cannot carry the model.
-    ratio : tuple of ndarray, optional
-        Numerator and denominator of each coefficient, their variances and covariance, where
-        intervals are Fieller's.
+    ratio : Quotients, optional
+        Whose values the coefficients are, where intervals are Fieller's.
     """
 
     coefficients: Array
@@ -128,7 +128,7 @@ class Regression:
     effect_errors: Array = field(default_factory=lambda: np.zeros(0))
     undefined: str | None = None
     least_known: tuple[int, ...] = ()
-    ratio: tuple[Array, Array, Array, Array, Array] | None = None
+    ratio: Quotients | None = None
 
     @property
     def standard_error(self) -> Array:

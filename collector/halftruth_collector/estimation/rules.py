@@ -24,7 +24,7 @@ from .association import Batch, MeasureColumn, evaluate
 from .bounds import Array, check_field, normal_quantile, significantly_positive
 from .estimates import columns
 from .gradients import Jet
-from .intervals import ConfidenceSets, fieller_sets, share_interval
+from .intervals import ConfidenceSets, share_interval
 from .itemsets import (
     Examined,
     Itemsets,
@@ -37,7 +37,7 @@ from .itemsets import (
     select_itemsets,
 )
 from .measures import NAMES, Cells, check_measures, find_measure
-from .ratios import ConfidenceMoments, confidence_moments, logit_sets
+from .ratios import Quotients
 from .reliability import Grades, grades, margin
 from .selection import listed_alpha
 from .table import Table
@@ -91,17 +91,18 @@ class RuleSupports:
 
     def sets(self, quantile: float) -> ConfidenceSets:
         """Intervals of the confidences, or Fieller's sets."""
-        return (logit_sets if self.logit else fieller_sets)(*self.ratio(), quantile=quantile)
+        return self.confidence.sets(quantile, logit=self.logit)
 
     def interval(self, quantile: float) -> tuple[Array, Array]:
         """Intervals of the supports of X and Y together."""
         error = np.sqrt(self.covariance[0, 0])
         return share_interval(self.support[0], error, quantile, logit=self.logit)
 
-    def ratio(self) -> tuple[Array, Array, Array, Array, Array]:
-        """Numerator and denominator of the confidence, their variances and covariance."""
+    @cached_property
+    def confidence(self) -> Quotients:
+        """Confidences ĉ = a/(a+b), of the supports of X and Y together and of X."""
         (both, left, _), cov = self.support, self.covariance
-        return both, left, cov[0, 0], cov[1, 1], cov[0, 1]
+        return Quotients(both, left, cov[0, 0], cov[1, 1], cov[0, 1])
 
     def measures(self, names: Sequence[str], reports: int) -> tuple[MeasureColumn, ...]:
         """Measures of the tables of presence and absence of X and Y."""
@@ -132,8 +133,6 @@ class Rules:
     in_antecedent : ndarray of bool, shape (R, M)
         Which attributes stand in X; the others that have a code stand in Y.
     supports : RuleSupports
-    confidence : ConfidenceMoments
-        Arrays of shape (R,).
     fieller : ConfidenceSets
         Of the confidences.
     measures : tuple of MeasureColumn
@@ -161,7 +160,6 @@ class Rules:
     codes: Codes
     in_antecedent: Sides
     supports: RuleSupports
-    confidence: ConfidenceMoments
     fieller: ConfidenceSets
     measures: tuple[MeasureColumn, ...]
     grade: Grades
@@ -196,14 +194,13 @@ class Rules:
         """Confidences, then supports, then each measure, as columns of a result."""
         error = np.sqrt(self.supports.covariance[0, 0])
         ordinary = margin(*self.supports.interval(normal_quantile(1 - self.judged_at)))
-        moments, at = self.confidence, 1 - self.alpha
-        spread = np.sqrt(moments.variance)
+        confidence, at = self.supports.confidence, 1 - self.alpha
         return Estimates.concatenate(
             [
                 columns(
                     QUANTITIES["confidence"],
-                    moments.estimate,
-                    spread,
+                    confidence.value,
+                    np.sqrt(confidence.variance),
                     self.fieller,
                     grade=self.grade,
                 ),
@@ -434,18 +431,17 @@ def arrange(
     if candidates is not None:
         alpha = listed_alpha(query.confidence, listed, candidates)
     half_width = quantile * np.sqrt(supports.covariance[0, 0])
-    moments = confidence_moments(*supports.ratio())
     sets = supports.sets(quantile)
     # The wider of the margins of its two shares.
     margins = np.maximum(half_width, sets.half_width)
     if query.sort == "confidence":
-        by = moments.estimate
+        by = supports.confidence.value
     elif query.sort == "support":
         by = supports.support[0]
     else:
         by = completed(np.arange(listed)).measures([query.sort], reports)[0].value
     # Those without bounds come late, whatever the order; the last key counts most.
-    unknown = np.isnan(moments.variance)
+    unknown = np.isnan(supports.confidence.variance)
     order = np.lexsort((-supports.support[0], -by, unknown, grades(margins)))[: query.limit]
     chosen = completed(order) if query.measures else supports[order]
     return Rules(
@@ -453,7 +449,6 @@ def arrange(
         codes[order],
         in_antecedent[order],
         chosen,
-        confidence_moments(*chosen.ratio()),
         chosen.sets(normal_quantile(alpha)),
         chosen.measures(query.measures or (), reports),
         grades(margins[order]),

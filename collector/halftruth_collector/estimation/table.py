@@ -205,6 +205,15 @@ class Table(ABC):
             return np.full((cells, cells), np.nan)
         return self._known_covariance
 
+    def known_covariance(self) -> Array:
+        """Return `covariance`, NaN where the reports determine no variance at all.
+
+        Reports that all weigh the same show none, which does not mean that there is none.
+        """
+        covariance = self.covariance()
+        unknown = np.isnan(self.variance()).all()
+        return np.full_like(covariance, np.nan) if unknown else covariance
+
     def covariance_of(self, forms: Array) -> Array:
         """Return the covariance of K linear forms of the supports, shape (K, K).
 

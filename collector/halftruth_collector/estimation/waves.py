@@ -23,7 +23,6 @@ from halftruth_shared import Attribute
 from halftruth_shared.results import QUANTITIES, Quantity
 
 from .answers import answer_codes, answered
-from .association import known_covariance
 from .bounds import Array, normal_quantile
 from .contrasts import Groups, compare_groups
 from .distribution import Scale, distributions, mean_differences, scale_of
@@ -145,7 +144,7 @@ def _of_everybody(
     parts = table.error_parts()
     yield rows, Levels(table.support, error, *ends, *parts, tables=tables)
     if scale is not None:
-        covariance = known_covariance(table)
+        covariance = table.known_covariance()
         cells = answered(estimator.schema, table.support, covariance, [attribute.name])
         [within] = distributions(cells[0][None], cells[1])
         mean = within.mean(scale.values, normal_quantile(1 - confidence))
@@ -176,7 +175,7 @@ def _differences(
     # Groups that are no answer have no mean.
     kept = answer_codes(grouping)
     if scale is not None and reference in kept:
-        covariance, pair = known_covariance(table), [grouping.name, attribute.name]
+        covariance, pair = table.known_covariance(), [grouping.name, attribute.name]
         support, covariance = answered(estimator.schema, table.support, covariance, pair)
         at = kept.index(reference)
         chosen = [place for place in range(len(kept)) if place != at]

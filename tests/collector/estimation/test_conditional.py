@@ -38,45 +38,47 @@ def test_shares_and_covariance_are_those_of_the_dense_gradient(given):
     gradient = differences(lambda cells: share_of(cells, given), support.ravel())
     expected = gradient @ covariance @ gradient.T
     found = conditional_shares(support, covariance, given)
-    assert found.share.ravel() == pytest.approx(share_of(support, given))
+    assert found.value.ravel() == pytest.approx(share_of(support, given))
     spread = conditional_covariance(support, covariance, given)
     assert spread == pytest.approx(expected, rel=1e-5, abs=1e-12)
     assert found.variance.ravel() == pytest.approx(np.diag(expected), rel=1e-5, abs=1e-12)
-    assert share_of(found.base, ()) * found.base.sum() == pytest.approx(found.base.ravel())
+    assert share_of(found.denominator, ()) * found.denominator.sum() == pytest.approx(
+        found.denominator.ravel()
+    )
 
 
 def test_without_groups_sets_are_the_normal_intervals_of_the_table():
     support, covariance = an_estimate()
     found = conditional_shares(support, covariance, ())
     error = np.sqrt(np.diag(covariance))
-    assert found.base == pytest.approx(np.ones(SHAPE))
-    assert (found.base_variance == 0).all()
-    assert found.sets.kind.tolist() == [0] * 12
-    assert found.sets.lower == pytest.approx(support.ravel() - Z * error)
-    assert found.sets.upper == pytest.approx(support.ravel() + Z * error)
+    assert found.denominator == pytest.approx(np.ones(SHAPE))
+    assert (found.var_denominator == 0).all()
+    assert found.sets(Z).kind.tolist() == [0] * 12
+    assert found.sets(Z).lower == pytest.approx(support.ravel() - Z * error)
+    assert found.sets(Z).upper == pytest.approx(support.ravel() + Z * error)
 
 
 def test_a_base_that_cannot_be_told_from_zero_has_open_sets_and_no_variance():
     support, covariance = an_estimate(scale=0.0005)
     support[0] *= 0.01
     found = conditional_shares(support, covariance, [0])
-    base = found.base[0, 0, 0]
+    base = found.denominator[0, 0, 0]
     # As weak as one standard error, and less than nothing.
-    weak = covariance * base**2 / found.base_variance[0, 0, 0]
+    weak = covariance * base**2 / found.var_denominator[0, 0, 0]
     found = conditional_shares(support, weak, [0])
     assert np.isnan(found.variance[0]).all()
-    assert set(found.sets.kind[:6].tolist()) <= {1, 2}
+    assert set(found.sets(Z).kind[:6].tolist()) <= {1, 2}
     negative = support.copy()
     negative[0] *= -1
     found = conditional_shares(negative, weak, [0])
-    assert np.isnan(found.share[0]).all()
-    assert np.isfinite(found.share[1]).all()
+    assert np.isnan(found.value[0]).all()
+    assert np.isfinite(found.value[1]).all()
     assert np.isnan(conditional_covariance(negative, weak, [0])[:6]).all()
 
 
 def test_what_reports_do_not_determine_is_undefined():
     support, covariance = an_estimate()
     found = conditional_shares(support, np.full_like(covariance, np.nan), [1])
-    assert found.share.ravel() == pytest.approx(share_of(support, [1]))
+    assert found.value.ravel() == pytest.approx(share_of(support, [1]))
     assert np.isnan(found.variance).all()
-    assert found.sets.kind.tolist() == [UNDEFINED] * 12
+    assert found.sets(Z).kind.tolist() == [UNDEFINED] * 12

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from halftruth_collector.estimation.estimates import columns
-from halftruth_collector.estimation.intervals import SHARE, fieller_sets
+from halftruth_collector.estimation.intervals import SHARE
+from halftruth_collector.estimation.ratios import Quotients
 from halftruth_shared.results import QUANTITIES
 from mined import rows_of
 
@@ -22,7 +23,7 @@ def holds(found, ratio):
 
 def messages(*numbers, of=QUANTITIES["coefficient"]):
     """Sets of ratios as messages have them."""
-    sets = fieller_sets(*numbers, quantile=Z)
+    sets = Quotients(*numbers).sets(Z)
     nothing = np.full(len(sets.kind), np.nan)
     return rows_of(columns(of, nothing, nothing, sets))
 

@@ -164,7 +164,7 @@ def test_a_certain_consequence_of_public_answers_has_confidence_one(public_surve
     rules = Estimator(survey, counts).rules(0.1, 0.9, max_length=2)
     sides = [(rule.antecedent, rule.consequent) for rule in rules_of(rules)]
     assert sides == [({"a": "c0"}, {"b": "c0"}), ({"b": "c1"}, {"a": "c1"})]
-    np.testing.assert_allclose(rules.confidence.estimate, 1)
+    np.testing.assert_allclose(rules.supports.confidence.value, 1)
 
 
 def test_too_many_rules_are_refused_before_any_is_worked_out(

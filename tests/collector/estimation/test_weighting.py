@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
-from halftruth_collector.estimation.association import known_covariance
 from halftruth_collector.estimation.calibration import Margin, calibrate, known_margins, rake
 from halftruth_shared import Attribute, HalftruthError, RandomizedResponse, Schema, Survey
 from respondents import SCHEMA, SURVEYS, codes_of, estimators, people
@@ -197,7 +196,7 @@ def test_intervals_cover_what_pandas_counts_among_all_people(kind):
     raked, unweighted, calibrated, rejected = [], [], [], []
     for estimator in estimators(SURVEYS[kind], reached):
         table = estimator.table(["vote", "sex", "town"])
-        covariance = known_covariance(table)
+        covariance = table.known_covariance()
         weighted = rake(table.support, covariance, both)
         raked.append(covered(weighted.share, weighted.covariance, truth))
         of_votes = covariance.reshape(3, 4, 3, 4).sum(axis=(1, 3))
@@ -316,7 +315,7 @@ def test_a_margin_of_one_question_post_stratifies():
     )
     table = Estimator(survey, counts).table(["armed", "region"])
     margins, _ = known_margins(schema, {"region": {"north": 0.7, "south": 0.3}})
-    weighted = rake(table.support, known_covariance(table), margins)
+    weighted = rake(table.support, table.known_covariance(), margins)
     reported = yes / reports
     assert weighted.share[1] == pytest.approx(known @ (reported - 0.3) / 0.4)
     variance = known**2 @ (reported * (1 - reported) / reports) / 0.4**2
