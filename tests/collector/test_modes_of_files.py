@@ -12,22 +12,9 @@ from halftruth_client import Client
 from halftruth_collector import operations
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
-from halftruth_shared import Survey
+from halftruth_collector.survey_file import of_survey
 from halftruth_shared.protocol.report_files import write_reports
 from halftruth_shared.protocol.reports import Report, ReportBatch
-
-TOML = """
-id = "health"
-title = "Health at work"
-
-[mechanism]
-kind = "gamma-diagonal"
-gamma = "19"
-
-[[attributes]]
-name = "smoker"
-categories = ["no", "yes"]
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -57,10 +44,10 @@ def run(*arguments):
 
 
 def reports(number):
-    return [Report(id=UUID(int=k), values=[k % 2]) for k in range(number)]
+    return [Report(id=UUID(int=k), values=[k % 2, k % 3]) for k in range(number)]
 
 
-def test_the_database_and_its_log_are_private_from_the_first_byte(tmp_path):
+def test_the_database_and_its_log_are_private_from_the_first_byte(tmp_path, survey):
     made = []
     connect = sqlite3.connect
 
@@ -72,7 +59,6 @@ def test_the_database_and_its_log_are_private_from_the_first_byte(tmp_path):
         patch.setattr(sqlite3, "connect", seen)
         patch.setattr(sqlite3.dbapi2, "connect", seen)
         with Store("sqlite:///new.db") as store:
-            survey = Survey.from_toml(TOML)
             operations.publish_survey(store, survey)
             store.reports.add("health", survey.digest, reports(6))
             assert {"new.db", "new.db-wal", "new.db-shm"} <= modes(tmp_path).keys()
@@ -81,8 +67,7 @@ def test_the_database_and_its_log_are_private_from_the_first_byte(tmp_path):
     assert all(each == {"there": True} for each in made)
 
 
-def test_a_database_that_others_could_read_is_tightened(tmp_path):
-    survey = Survey.from_toml(TOML)
+def test_a_database_that_others_could_read_is_tightened(tmp_path, survey):
     with Store("sqlite:///old.db") as first:
         operations.publish_survey(first, survey)
         first.reports.add("health", survey.digest, reports(6))
@@ -113,12 +98,12 @@ def test_an_outbox_is_private_also_one_that_was_not(live, tmp_path, survey, reco
     assert modes(tmp_path)["outbox.db"] == "0o600"
 
 
-def test_whatever_commands_write_is_private(tmp_path):
-    sent = ReportBatch(digest=Survey.from_toml(TOML).digest, reports=reports(60))
+def test_whatever_commands_write_is_private(tmp_path, survey):
+    sent = ReportBatch(digest=survey.digest, reports=reports(60))
     for name, content in (
-        ("health.toml", TOML.encode()),
+        ("health.toml", of_survey(survey).encode()),
         ("batches.ndjson", msgspec.json.encode(sent)),
-        ("records.csv", b"smoker\nno\nyes\n"),
+        ("records.csv", b"smoker,drinks\nno,never\nyes,daily\n"),
     ):
         (tmp_path / name).write_bytes(content)
         (tmp_path / name).chmod(0o600)

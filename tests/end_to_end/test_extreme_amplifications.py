@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from halftruth_client import Client
 from halftruth_collector import operations
-from halftruth_collector.cli import main
 from halftruth_collector.estimation.planning.planner import plan
 from halftruth_shared import (
     Attribute,
@@ -27,7 +26,6 @@ from halftruth_shared import (
 )
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.protocol.reports import Report
-from halftruth_shared.rational import approximately, as_float
 
 HUGE = 10**899 + 7
 ALMOST_ONE = Fraction(10**400 - 1, 10**400)
@@ -88,43 +86,8 @@ def test_it_is_planned_and_promised(survey):
     assert Protection.of(survey).record.gamma == gamma
 
 
-def test_commands_plan_and_publish_it(survey, tmp_path, capsys):
-    file = tmp_path / "extreme.toml"
-    attributes = "".join(
-        f'[[attributes]]\nname = "{a.name}"\ncategories = {list(a.categories)}\n'
-        for a in SCHEMA.attributes
-    )
-    kept = f'a = "{ALMOST_ONE}"\nb = "{ALMOST_ONE}"\n'
-    file.write_text(
-        f'id = "extreme"\ntitle = "Extreme"\n{attributes}[mechanism]\n'
-        f'kind = "randomized-response"\n[mechanism.keep]\n{kept}',
-        encoding="utf-8",
-    )
-    main(["plan", str(file), "--respondents", "100"], standalone_mode=False)
-    database = f"sqlite:///{tmp_path / 'extreme.db'}"
-    main(["survey", "publish", str(file), "--database", database], standalone_mode=False)
-    assert "extreme" in capsys.readouterr().out
-
-
 def test_a_client_refuses_it_in_one_line(live):
     with pytest.raises(HalftruthError, match="max_gamma") as caught:
         Client(live.url, max_gamma="19").survey("extreme")
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
-
-
-@pytest.mark.parametrize(
-    ("value", "number", "words"),
-    [
-        (HUGE, np.inf, "about 10^899"),
-        (-HUGE, -np.inf, None),
-        (Fraction(1, HUGE), 0.0, "0"),
-        (Fraction(57, 7), 57 / 7, "8.14286"),
-        (19, 19.0, "19"),
-        (np.inf, np.inf, "infinite"),
-    ],
-)
-def test_every_fraction_is_a_number_and_words(value, number, words):
-    assert as_float(value) == number
-    if words is not None:
-        assert approximately(value) == words

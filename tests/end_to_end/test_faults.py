@@ -7,8 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -92,29 +90,6 @@ def test_a_suite_that_is_told_to_stop_leaves_nothing(tmp_path, number):
     assert process.returncode != 0
     assert not Path(f"/proc/{collector}").exists()
     assert list(tmp_path.iterdir()) == []
-
-
-class Sender:
-    """A client that sends nothing; the first one of all may have the suite stopped as it runs."""
-
-    def __init__(self, *, interrupts: bool) -> None:
-        self.interrupts = interrupts
-
-    def run(self, stop: threading.Event) -> None:
-        if self.interrupts:
-            signal.raise_signal(signal.SIGINT)
-        stop.wait()
-
-
-def test_clients_end_even_if_the_suite_is_told_to_stop_while_they_start(suite):
-    # A process that a shell started in the background ignores it.
-    earlier = signal.signal(signal.SIGINT, signal.default_int_handler)
-    before = threading.active_count()
-    senders = [Sender(interrupts=number == 0) for number in range(20)]
-    with pytest.raises(KeyboardInterrupt), suite.sending(senders):
-        time.sleep(PATIENCE)
-    signal.signal(signal.SIGINT, earlier)
-    wait_until(lambda: threading.active_count() == before)
 
 
 def texts_below(folder: Path) -> list[str]:

@@ -6,8 +6,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 from uuid import uuid4
@@ -17,6 +15,7 @@ import numpy as np
 import pytest
 from halftruth_collector import operations
 from halftruth_collector.cli import main
+from halftruth_collector.cli.serve import serve
 from halftruth_collector.collector_store import Store
 from halftruth_shared import Survey, read_survey
 from halftruth_shared.protocol.reports import Report
@@ -80,13 +79,14 @@ ELSEWHERE = {
 MEANT = {
     "/etc/halftruth/": "",
     "postgresql://halftruth@db.example.org/halftruth": "{postgresql}",
-    "--host 0.0.0.0 --port 8000": "--port 0",
     "survey publish --unlisted": "survey publish health.toml --unlisted",
     "survey delete ID": "survey delete health --confirm health",
     "retire FILE OLD --database URL": "retire sealing.keys {key} --database {postgresql}",
     "--sealed-to PUBLIC": "--sealed-to {key}",
     "--sealed-to NEW": "--sealed-to {new}",
     "revoke PUBLIC": "revoke {key}",
+    # Cards of hundreds take seconds.
+    "invite create health 500": "invite create health 5",
     " ID": " health",
     " FILE": " habits.toml",
     " SURVEY": " survey.toml",
@@ -186,12 +186,8 @@ def run(line, patch, meanings):
         return ""
     assert words[0] == "halftruth", line
     if words[1] == "serve":
-        served = [Path(sys.executable).parent / words[0], *words[1:]]
-        served += [] if "--port" in words else ["--port", "0"]
-        with subprocess.Popen(served, stdout=-1, text=True) as one:
-            address = one.stdout.readline()
-            one.terminate()
-        return address
+        # It is started by test_readme.py, and with options by the tests of the server.
+        return str(serve.make_context("serve", words[2:]).params)
     words, file = (words[:-2], words[-1]) if ">" in words else (words, os.devnull)
     with redirect_stdout(io.StringIO()) as printed:
         main(words[1:])

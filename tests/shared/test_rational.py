@@ -1,12 +1,13 @@
 """Exact numbers: what text means, and its one canonical form."""
 
+import math
 import string
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 from halftruth_shared import ParameterError
-from halftruth_shared.rational import format_rational, parse_rational
+from halftruth_shared.rational import approximately, as_float, format_rational, parse_rational
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,3 +100,20 @@ def test_no_text_raises_anything_but_a_parameter_error(text):
     except ParameterError:
         return
     assert value == Fraction(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "number", "words"),
+    [
+        (10**899 + 7, math.inf, "about 10^899"),
+        (-(10**899), -math.inf, None),
+        (Fraction(1, 10**899), 0.0, "0"),
+        (Fraction(57, 7), 57 / 7, "8.14286"),
+        (19, 19.0, "19"),
+        (math.inf, math.inf, "infinite"),
+    ],
+)
+def test_every_fraction_is_a_number_and_words(value, number, words):
+    assert as_float(value) == number
+    if words is not None:
+        assert approximately(value) == words

@@ -3,36 +3,18 @@
 import msgspec
 import pytest
 from filed import some
-from halftruth_shared import Survey
+from halftruth_collector.survey_file import of_survey
 from halftruth_shared.protocol.reports import ReportBatch
-
-TOML = """
-id = "health"
-title = "Health at work"
-
-[mechanism]
-kind = "gamma-diagonal"
-gamma = "19"
-
-[[attributes]]
-name = "smoker"
-categories = ["no", "yes"]
-
-[[attributes]]
-name = "drinks"
-categories = ["never", "weekly", "daily"]
-"""
-DIGEST = Survey.from_toml(TOML).digest
 
 
 @pytest.fixture
-def halftruth(halftruth, monkeypatch, tmp_path):
+def halftruth(halftruth, survey, monkeypatch, tmp_path):
     """Run a command where a survey file and messages of clients are."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "health.toml").write_text(TOML, encoding="utf-8")
+    (tmp_path / "health.toml").write_text(of_survey(survey), encoding="utf-8")
     batches = [
-        ReportBatch(digest=DIGEST, reports=some(range(60))),
-        ReportBatch(digest=DIGEST, reports=some(range(20))),
+        ReportBatch(digest=survey.digest, reports=some(range(60))),
+        ReportBatch(digest=survey.digest, reports=some(range(20))),
         ReportBatch(digest="0" * 64, reports=some(range(90, 93))),
     ]
     lines = b"\n".join(map(msgspec.json.encode, batches))

@@ -2,15 +2,13 @@
 
 import os
 import stat
-import subprocess
-import sys
-from pathlib import Path
+from contextlib import redirect_stdout
 
 import pytest
 from halftruth_collector import operations
+from halftruth_collector.cli import main
 from halftruth_shared.protocol.terms import Terms
 
-HALFTRUTH = Path(sys.executable).parent / "halftruth"
 COMMANDS = {
     "token": ("admin", "token", "create", "--role", "analyst"),
     "invitations": ("survey", "invite", "create", "health", "3"),
@@ -30,20 +28,20 @@ def made(store):
 
 
 @pytest.fixture
-def redirected(database, tmp_path):
-    """Run a command of its own process with its standard output in a file; status and complaint."""
+def redirected(database, monkeypatch, capsys):
+    """Run a command with its standard output in a file; status and complaint."""
+    monkeypatch.setenv("HALFTRUTH_DATABASE", database)
 
     def run(words, file, mask=0o022):
-        environment = {**os.environ, "HALFTRUTH_DATABASE": database}
         before = os.umask(mask)
         try:
-            with open(file, "w") as output:
-                done = subprocess.run(
-                    [HALFTRUTH, *words], env=environment, stdout=output, stderr=-1, text=True
-                )
+            with open(file, "w") as output, redirect_stdout(output):
+                main(list(words))
+        except SystemExit as end:
+            return end.code, capsys.readouterr().err
         finally:
             os.umask(before)
-        return done.returncode, done.stderr
+        return 0, capsys.readouterr().err
 
     return run
 

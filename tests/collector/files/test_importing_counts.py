@@ -3,7 +3,6 @@
 from collections import Counter
 
 import pytest
-from databases import on_both
 from filed import by_hand, counted, some
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
@@ -28,7 +27,6 @@ def cells(store: Store) -> Counter[bytes]:
     return Counter({bytes(cell): number for cell, number in pairs})
 
 
-@on_both
 def test_a_campaign_is_imported_once_and_goes_on(store, survey, run, write, tmp_path):
     first, second = write(some(range(60))), write(some(range(40, 100), seed=1))
     before = run("before", first)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from databases import on_both
 from field_data import NIGERIA, published
 from halftruth_collector import operations
 from halftruth_collector.files import randomized
@@ -167,7 +166,6 @@ def test_a_file_that_is_none_is_refused(field, file, tmp_path, name, options, sa
         read_randomized(str(tmp_path / name), field, **options)
 
 
-@on_both
 def test_a_row_is_counted_once(store, field, file):
     def read(content, **options):
         done = operations.count_rows(

@@ -11,8 +11,6 @@ from halftruth_collector.collector_store import Store
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.terms import Terms
 
-pytestmark = on_both
-
 URL = "/v1/surveys/health"
 PAST = datetime(2020, 3, 31, 22, tzinfo=UTC)
 FUTURE = datetime.now(UTC) + timedelta(days=9)
@@ -81,6 +79,7 @@ def test_a_quota_below_what_was_counted_takes_none_and_a_larger_one_takes_more(
     assert counted() == 4
 
 
+@on_both
 def test_many_at_once_through_several_stores_fill_a_quota_to_the_last_place(
     database, store, survey, counted
 ):

@@ -1,11 +1,8 @@
 """Reports that need an invitation each: single-use, for one survey, and never quoted."""
 
 import pytest
-from databases import on_both
 from halftruth_collector import operations
 from halftruth_shared.protocol.terms import Terms
-
-pytestmark = on_both
 
 URL = "/v1/surveys/health/reports"
 MISSING = "report {}: invitation: this survey needs one, of 32 hexadecimal digits, for each report"

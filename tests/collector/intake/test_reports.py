@@ -4,7 +4,6 @@ import json
 from uuid import uuid4
 
 import pytest
-from databases import on_both
 from halftruth_collector import operations
 from halftruth_collector.errors import StaleDigest
 from halftruth_collector.intake.checking import check
@@ -13,8 +12,6 @@ from halftruth_collector.web import create_app
 from halftruth_collector.web.routes import surveys
 from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
 from halftruth_shared.protocol.reports import Report
-
-pytestmark = on_both
 
 URL = "/v1/surveys/health/reports"
 

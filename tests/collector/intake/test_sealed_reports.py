@@ -9,15 +9,12 @@ from uuid import UUID, uuid4
 
 import hpke
 import pytest
-from databases import on_both
 from halftruth_collector import operations
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import Survey
 from halftruth_shared.protocol.sealing import create_sealing_key, retire_sealing_key
 from halftruth_shared.protocol.terms import Terms
-
-pytestmark = on_both
 
 URL = "/v1/surveys/health/reports"
 CANNOT_BE_OPENED = (
@@ -280,23 +277,6 @@ def test_a_collector_without_keys_is_away_for_sealed_reports(
     detail = "report 0: expected 'values': this survey takes no sealed reports"
     refused(response, field="values", detail=detail)
     assert accepted(send({"id": str(uuid4()), "values": [0, 0]}, by=without)) == (1, 0)
-
-
-def test_terms_name_only_keys_that_the_collector_holds(
-    applications, key_file, public, http, operator, store, tmp_path
-):
-    stranger = create_sealing_key(tmp_path / "stranger.pem")
-    second = create_sealing_key(key_file)
-    asked = [(http, stranger, 422), (http, second, 200), (http, public, 200)]
-    asked += [(applications(None), public, 422), (applications(key_file), second, 200)]
-    for client, key, status in asked:
-        body = {"terms": {"sealing_key": key}}
-        response = client.patch("/v1/surveys/health/terms", json=body, headers=operator)
-        assert response.status_code == status, response.text
-        if status == 422:
-            assert response.get_json()["field"] == "sealing_key"
-        else:
-            assert store.surveys.get("health").terms == Terms(sealing_key=key)
 
 
 def test_terms_that_changed_elsewhere_hold_for_the_next_request(

@@ -19,7 +19,7 @@ MOST = 6.0
 TRIES = 5
 
 #: Connections that send no more.
-HALF = 200
+HALF = 150
 
 
 def test_a_request_costs_in_proportion_to_its_length(impatient, survey):
@@ -52,7 +52,7 @@ def test_single_reports_are_answered_beside_hostile_requests(impatient, body, ne
     for name in ("one-byte chunks", "nested JSON", "blanks in a header"):
         request = ATTACKS[name](SIZES[-1])
         with reports_beside(impatient.url, body) as beside:
-            end = time.monotonic() + 2
+            end = time.monotonic() + 0.7
             while time.monotonic() < end or not beside.seconds:
                 ask(impatient.url, request)
         assert beside.statuses == {202}, name
@@ -61,20 +61,22 @@ def test_single_reports_are_answered_beside_hostile_requests(impatient, body, ne
 
 
 def test_half_sent_requests_hold_up_nobody(impatient, body, newly_counted):
-    for heads, end in ((True, b""), (False, b"HTTP/1.1 408 ")):
-        before, earlier = impatient.processor_seconds(), newly_counted()
-        with half_sent(impatient.url, HALF, heads=heads) as connections:
-            for _ in range(20):
-                sent = requests.post(impatient.url + REPORTS, data=body(), timeout=PATIENCE)
-                assert sent.status_code == 202
-                for path in ("/healthz", "/readyz", "/v1/surveys/health"):
-                    url = impatient.url + path
-                    assert requests.get(url, timeout=PATIENCE).status_code == 200
-            # They end by themselves, and have cost next to nothing.
-            ended = [rest(connection)[:13] for connection in connections]
-        assert set(ended) == {end}
-        assert impatient.processor_seconds() - before < 0.02 * HALF
-        with connect(impatient.url) as connection:
-            connection.sendall(get("/healthz"))
-            assert answers(connection, 1) == [200]
-        assert newly_counted() - earlier == 20
+    before = impatient.processor_seconds()
+    with (
+        half_sent(impatient.url, HALF, heads=True) as heads,
+        half_sent(impatient.url, HALF, heads=False) as bodies,
+    ):
+        for _ in range(20):
+            sent = requests.post(impatient.url + REPORTS, data=body(), timeout=PATIENCE)
+            assert sent.status_code == 202
+            for path in ("/healthz", "/readyz", "/v1/surveys/health"):
+                url = impatient.url + path
+                assert requests.get(url, timeout=PATIENCE).status_code == 200
+        # They end by themselves, and have cost next to nothing.
+        assert {rest(connection) for connection in heads} == {b""}
+        assert {rest(connection)[:13] for connection in bodies} == {b"HTTP/1.1 408 "}
+    assert impatient.processor_seconds() - before < 0.02 * 2 * HALF
+    with connect(impatient.url) as connection:
+        connection.sendall(get("/healthz"))
+        assert answers(connection, 1) == [200]
+    assert newly_counted() == 20

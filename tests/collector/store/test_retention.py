@@ -228,12 +228,6 @@ def test_a_survey_that_takes_reports_or_ended_lately_is_not_purged(
     assert dump() == before
 
 
-def test_every_survey_that_has_ended_is_purged_at_once_if_that_is_asked_for(filled):
-    operations.set_terms(filled, "health", {"max_reports": 3})
-    operations.set_terms(filled, "second", {"closes_at": NOW})
-    assert [each.id for each in operations.purge(filled, 0)] == ["health", "second"]
-
-
 def test_a_purged_survey_counts_nothing_and_is_exported_and_imported_no_more(
     filled, tmp_path, published
 ):

@@ -18,7 +18,7 @@ from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SchemaOutdated, StoreUnavailable, SurveyExists, UnknownSurvey
 from halftruth_collector.store import sqlite_files
 from halftruth_collector.store.audit import BACKUP
-from halftruth_collector.store.tables import VERSION, metadata
+from halftruth_collector.store.tables import metadata
 from halftruth_shared import HalftruthError, ParameterError, Survey
 from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Terms
@@ -559,27 +559,3 @@ def test_imports_and_reports_at_the_same_time_count_each_once(
         imported = [future.result(2 * PATIENCE).counted for future in imports]
     assert sorted(imported) == [0, 300]
     assert true_counts()[1].total() == 300 + 3 * 160
-
-
-@on_both
-def test_the_commands_move_everything(
-    store, survey, elsewhere, folder, halftruth, monkeypatch, database
-):
-    fill(store, survey)
-    file, second = folder / "all.db", folder / "second.db"
-    rows = sum(map(len, contents(store).values()))
-    assert halftruth("admin", "backup", file) == (0, f"{rows} rows in {file}\n", "")
-    assert halftruth("admin", "backup", file)[0] == 2
-    assert halftruth("reports", "export", "second", second) == (0, f"50 reports in {second}\n", "")
-    assert halftruth("reports", "import", second)[1] == (
-        "counted 0 reports; 50 had been counted before\n"
-    )
-    assert halftruth("admin", "migrate")[1] == f"the tables are of version {VERSION} already\n"
-    status, _, complaint = halftruth("admin", "restore", file)
-    assert status == 2
-    assert complaint.count("\n") == 1
-    url = elsewhere.database.engine.url.render_as_string(hide_password=False)
-    assert halftruth("admin", "restore", file, "--database", url)[1] == f"{rows} rows from {file}\n"
-    assert halftruth("reports", "export", "nothing", folder / "n.db")[2] == (
-        "halftruth: there is no survey 'nothing'\n"
-    )

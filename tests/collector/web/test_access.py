@@ -11,7 +11,6 @@ from uuid import uuid4
 import msgspec
 import pytest
 from calls import SURVEY, calls
-from databases import on_both
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.store.tables import metadata
@@ -22,8 +21,6 @@ from halftruth_shared.analyses.reading import write
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.sealing import create_sealing_key
 from sqlalchemy import select
-
-pytestmark = on_both
 
 #: Pages for those who signed in, and what their forms are filled with.
 PAGES = ("/results", "/operate", "/sign")
