@@ -53,6 +53,9 @@ def _memory() -> Outbox:
 class Client:
     """Perturbs records on this device and sends the reports to one collector.
 
+    Reports of a survey with a relay go to the relay, which passes them on. While it is away they
+    wait as for a collector; the collector gets none of them from here, and none of their ids.
+
     A true record is never logged, stored, sent or put into an error, and is drawn once: until the
     collector has acknowledged a report, every further try sends the same one. Clients of one
     process remember together.
@@ -386,7 +389,7 @@ class Client:
                 try:
                     if waits_for is None:
                         receipt = self._send(batch)
-                        delivery += Delivery(receipt.accepted, receipt.duplicates)
+                        delivery += self._delivered(receipt, batch)
                         settled += len(batch)
                 except RequestRefused as error:
                     raise refusal_of_record(error, order[start:], delivery.accepted) from None
@@ -429,8 +432,9 @@ class Client:
         unsent: Counter[tuple[str, str, bool]] = Counter()
         delivery, is_answered = Delivery(), False
         silent: CollectorUnavailable | None = None
+        is_away = False
         for survey, digest, count in self._outbox.count_waiting(self._transport.url):
-            if silent is not None and silent.status is None:
+            if silent is not None and is_away:
                 # It would not answer for the other surveys either.
                 unsent[survey, str(silent), True] += count
                 continue
@@ -439,7 +443,8 @@ class Client:
                     receipt = self._send(waiting)
                 except HalftruthError as error:
                     if isinstance(error, CollectorUnavailable) and error.status != TOO_MANY:
-                        silent = error
+                        is_away |= error.status is None and not error.is_relay
+                        silent = error if is_away or silent is None else silent
                     else:
                         is_answered = True
                     lost = given_up(error, waiting)
@@ -451,7 +456,7 @@ class Client:
                     break
                 is_answered = True
                 count -= len(waiting)
-                delivery += Delivery(receipt.accepted, receipt.duplicates)
+                delivery += self._delivered(receipt, waiting)
         if silent is not None and not is_answered:
             raise silent
         left_over = tuple(
@@ -497,6 +502,12 @@ class Client:
                 raise
             # Sending will be refused too, but the report may be wanted later.
         return None
+
+    @staticmethod
+    def _delivered(receipt: Receipt, reports: Sequence[StoredReport]) -> Delivery:
+        """Return what a receipt says of reports of one survey."""
+        relayed = sum(report.relay_id is not None for report in reports)
+        return Delivery(receipt.accepted, receipt.duplicates, relayed=relayed)
 
     def _send(self, reports: Sequence[StoredReport]) -> Receipt:
         """Send reports of one survey in one request, and settle them."""

@@ -1,12 +1,15 @@
-"""Delivery of reports to a collector: plain or sealed, with invitations, by its terms."""
+"""Delivery of reports: to a collector, plain or sealed, with invitations, by its terms; or to the
+relay of the survey, and then to nobody else.
+"""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, cast
 from uuid import UUID
 
-from halftruth_shared import HalftruthError, ParameterError
+from halftruth_shared import HalftruthError, ParameterError, Survey
+from halftruth_shared.protocol.relay import Relay
 from halftruth_shared.protocol.reports import (
     Receipt,
     Report,
@@ -44,7 +47,8 @@ class Submission:
     id : UUID
         Of the report.
     status : {"accepted", "duplicate", "waiting"}
-        Counted now, counted before, or kept in the outbox until the collector can be reached.
+        Counted now, counted before, or kept in the outbox until the collector can be reached. Where
+        the survey has a relay: held by it now, held before, or waiting for it.
     """
 
     id: UUID
@@ -82,6 +86,8 @@ class Delivery:
     ----------
     accepted, duplicates, waiting : int
         Reports counted now, counted before, and waiting in the outbox.
+    relayed : int
+        How many of those counted are with a relay instead, which passes them on with others.
     unsent : tuple of Unsent
         What was not delivered, and why: reports that wait, and those that were given up.
     """
@@ -90,6 +96,7 @@ class Delivery:
     duplicates: int = 0
     waiting: int = 0
     unsent: tuple[Unsent, ...] = ()
+    relayed: int = 0
 
     @property
     def is_complete(self) -> bool:
@@ -98,10 +105,14 @@ class Delivery:
 
     def __str__(self) -> str:
         counted = self.accepted + self.duplicates
+        where = "counted"
+        if self.relayed:
+            others = counted - self.relayed
+            where = f"counted ({others}) or with the relay" if others else "with the relay"
         if self.is_complete:
-            return f"all {counted} reports are counted"
+            return f"all {counted} reports are {where}"
         given_up = sum(each.reports for each in self.unsent if not each.is_waiting)
-        said = [f"{counted} of {counted + self.waiting + given_up} reports are counted"]
+        said = [f"{counted} of {counted + self.waiting + given_up} reports are {where}"]
         for each in self.unsent:
             what = "waiting" if each.is_waiting else "given up"
             said.append(f"survey '{each.survey}', {each.reports} {what}: {each.reason}")
@@ -113,6 +124,7 @@ class Delivery:
             self.duplicates + other.duplicates,
             self.waiting + other.waiting,
             self.unsent + other.unsent,
+            self.relayed + other.relayed,
         )
 
 
@@ -159,6 +171,8 @@ def _unexpected(invitations: Sequence[str | None], i: int, expected: str) -> Par
 def send(transport: Transport, catalog: Catalog, reports: Sequence[StoredReport]) -> Receipt:
     """Send reports of one survey in one request, and again if its terms have changed.
 
+    Those of a survey with a relay go to the relay alone, whose address and keys the digest fixes.
+
     Raises
     ------
     SurveyRefused, RequestRefused, CollectorUnavailable
@@ -190,6 +204,10 @@ def _post(transport: Transport, entry: Entry, reports: Sequence[StoredReport]) -
                 report=i,
             )
     path = survey_path(id, "reports")
+    relay = entry.survey.relay
+    if relay is not None:
+        batch = _relay_batch(entry.survey, relay, reports)
+        return transport.to_relay(relay.url).post(path, Receipt, batch)
     if terms.sealing_key is not None:
         return transport.post(path, Receipt, _sealed_batch(entry, reports))
     plain = [Report(id=r.id, values=list(r.values), invitation=r.invitation) for r in reports]
@@ -210,6 +228,23 @@ def _sealed_batch(entry: Entry, reports: Sequence[StoredReport]) -> SealedBatch:
             sealed.append(SealedReport(id=report.id, sealed=content))
     except ParameterError as error:
         raise SurveyRefused(f"survey '{survey.id}': {error}", field="sealing_key") from None
+    return SealedBatch(digest=survey.digest, reports=sealed)
+
+
+def _relay_batch(survey: Survey, relay: Relay, reports: Sequence[StoredReport]) -> SealedBatch:
+    # Imported here, as above.
+    from halftruth_shared.protocol.sealing import seal_for_relay
+
+    sealed = []
+    try:
+        for report in reports:
+            # Drawn with the report, as the digest says that the survey has a relay.
+            relay_id = cast(UUID, report.relay_id)
+            packed = survey.report_space.pack(report.values)
+            content = seal_for_relay(relay, survey.digest, report.id, relay_id, packed)
+            sealed.append(SealedReport(id=relay_id, sealed=content))
+    except ParameterError as error:
+        raise SurveyRefused(f"survey '{survey.id}': {error}", field=error.field) from None
     return SealedBatch(digest=survey.digest, reports=sealed)
 
 

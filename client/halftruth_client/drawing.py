@@ -140,11 +140,15 @@ def draw(
         taken = zip(marks, left, strict=False)
         unsettled.restore(Draw(mark, report) for mark, report in taken if report is not None)
         return AnsweredBefore(f"record {len(left)}: {error}", field=error.field)
-    values = iter(_perturbed(survey, array[[report is None for report in left]]))
-    return [
-        Draw(mark, report or StoredReport(uuid4(), survey.id, survey.digest, next(values)))
-        for mark, report in zip(marks, left, strict=True)
-    ]
+    values = _perturbed(survey, array[[report is None for report in left]])
+    drawn = (_report(survey, each) for each in values)
+    return [Draw(mark, report or next(drawn)) for mark, report in zip(marks, left, strict=True)]
+
+
+def _report(survey: Survey, values: tuple[int, ...]) -> StoredReport:
+    """Give a drawn report the ids that it has at every try."""
+    relay_id = None if survey.relay is None else uuid4()
+    return StoredReport(uuid4(), survey.id, survey.digest, values, relay_id=relay_id)
 
 
 def _in_one_spelling(answer: Answer) -> str | list[str]:

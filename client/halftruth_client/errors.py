@@ -26,7 +26,7 @@ class AnsweredBefore(ClientError):
 
 
 class RequestRefused(ClientError):
-    """The collector refused a request, and would refuse it again.
+    """The collector, or a relay, refused a request, and would refuse it again.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class RequestRefused(ClientError):
 
 
 class CollectorUnavailable(ClientError):
-    """The collector could not be reached, or asked to be left alone for a while.
+    """The collector, or a relay, could not be reached or asked to be left alone for a while.
 
     Parameters
     ----------
@@ -62,9 +62,19 @@ class CollectorUnavailable(ClientError):
         Reports of the call that had been counted before.
     status : int, optional
         HTTP status, if there was an answer.
+    is_relay : bool
+        Whether it was not the collector but the relay of the survey.
     """
 
-    def __init__(self, message: str, *, accepted: int = 0, status: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        accepted: int = 0,
+        status: int | None = None,
+        is_relay: bool = False,
+    ) -> None:
         super().__init__(message)
         self.accepted = accepted
         self.status = status
+        self.is_relay = is_relay

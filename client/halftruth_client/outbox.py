@@ -34,6 +34,7 @@ CREATE TABLE IF NOT EXISTS reports (
     survey TEXT NOT NULL,
     digest TEXT NOT NULL,
     report TEXT NOT NULL,
+    relay_id TEXT,
     respondent BLOB,
     collector TEXT NOT NULL,
     waiting INTEGER NOT NULL DEFAULT 1,
@@ -57,13 +58,20 @@ CREATE TABLE IF NOT EXISTS secret (
 
 @dataclass(frozen=True)
 class StoredReport:
-    """A perturbed report with the survey that it answers."""
+    """A perturbed report with the survey that it answers.
+
+    Attributes
+    ----------
+    relay_id : UUID, optional
+        By which the relay of the survey keeps it, which never sees `id`.
+    """
 
     id: UUID
     survey: str
     digest: str
     values: tuple[int, ...] = field(repr=False)
     invitation: str | None = field(default=None, repr=False)
+    relay_id: UUID | None = None
 
 
 class Outbox:
@@ -130,7 +138,7 @@ class Outbox:
         """The report that this respondent gave to this survey, if any."""
         with self._connect() as connection:
             rows = connection.execute(
-                "SELECT id, survey, digest, report, invitation FROM reports"
+                "SELECT id, survey, digest, report, invitation, relay_id FROM reports"
                 " WHERE survey = ? AND respondent = ?",
                 (survey, self._pseudonym(respondent)),
             ).fetchall()
@@ -208,14 +216,15 @@ class Outbox:
         pseudonym: bytes | None = None,
     ) -> None:
         connection.executemany(
-            "INSERT INTO reports (id, survey, digest, report, respondent, collector)"
-            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            "INSERT INTO reports (id, survey, digest, report, relay_id, respondent, collector)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             [
                 (
                     str(report.id),
                     report.survey,
                     report.digest,
                     json.dumps(report.values),
+                    None if report.relay_id is None else str(report.relay_id),
                     pseudonym,
                     collector,
                 )
@@ -241,7 +250,7 @@ class Outbox:
         """Return at most `limit` waiting reports of one version of one survey."""
         with self._connect() as connection:
             rows = connection.execute(
-                "SELECT id, survey, digest, report, invitation FROM reports"
+                "SELECT id, survey, digest, report, invitation, relay_id FROM reports"
                 " WHERE waiting AND collector = ? AND survey = ? AND digest = ? LIMIT ?",
                 (collector, survey, digest, limit),
             ).fetchall()
@@ -260,6 +269,13 @@ class Outbox:
             )
 
 
-def _stored(row: tuple[str, str, str, str, str | None]) -> StoredReport:
-    id_, survey, digest, report, invitation = row
-    return StoredReport(UUID(id_), survey, digest, tuple(json.loads(report)), invitation)
+def _stored(row: tuple[str, str, str, str, str | None, str | None]) -> StoredReport:
+    id_, survey, digest, report, invitation, relay_id = row
+    return StoredReport(
+        UUID(id_),
+        survey,
+        digest,
+        tuple(json.loads(report)),
+        invitation,
+        None if relay_id is None else UUID(relay_id),
+    )

@@ -2,6 +2,7 @@
 
 import logging
 import math
+from copy import copy
 from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Self, TypeVar
@@ -38,7 +39,7 @@ T = TypeVar("T", bound=Message)
 
 
 class Transport:
-    """Connection to one collector.
+    """Connection to one collector or relay.
 
     Every request may be repeated without harm, since each report carries its id; so a lost
     connection and the answers "busy" and "unavailable" are tried again, with exponential backoff.
@@ -79,11 +80,19 @@ class Transport:
             )
         #: The address in one spelling: scheme and host in small letters, no slash at its end.
         self.url = parts._replace(netloc=parts.netloc.lower()).geturl().rstrip("/")
+        #: What answers there.
+        self._peer = "collector"
         self._timeout = timeout
         self._authentication = _Bearer(token)
         self._session = session or _retrying_session(retries, backoff)
         # A cookie would link the reports of a device.
         self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+
+    def to_relay(self, url: str) -> Self:
+        """Return a connection to a relay with the same retries, and without the token."""
+        relay = copy(self)
+        relay.url, relay._peer, relay._authentication = url, "relay", _Bearer(None)
+        return relay
 
     def get(self, path: str, answer: type[T], query: Request | None = None) -> T:
         """Fetch a message of this type; a query becomes parameters, without those that are None.
@@ -123,16 +132,18 @@ class Transport:
         except requests.RequestException as error:
             # The library's own message can be long and quotes the whole request.
             raise CollectorUnavailable(
-                f"collector {self.url} cannot be reached ({type(error).__name__})"
+                f"{self._peer} {self.url} cannot be reached ({type(error).__name__})",
+                is_relay=self._peer == "relay",
             ) from None
         if response.status_code in _RETRIED:
-            detail = _detail(response, content).detail
+            detail = self._detail(response, content).detail
             raise CollectorUnavailable(
-                f"collector {self.url} is not available: {detail}{_when(response)}",
+                f"{self._peer} {self.url} is not available: {detail}{_when(response)}",
                 status=response.status_code,
+                is_relay=self._peer == "relay",
             )
         if not response.ok or response.is_redirect:
-            problem = _detail(response, content)
+            problem = self._detail(response, content)
             raise RequestRefused(
                 problem.detail,
                 status=response.status_code,
@@ -143,9 +154,21 @@ class Transport:
             return decode(content, answer)
         except msgspec.DecodeError:
             raise RequestRefused(
-                f"{self.url} answered something that no collector would; check the address",
+                f"{self.url} answered something that no {self._peer} would; check the address",
                 status=response.status_code,
             ) from None
+
+    def _detail(self, response: requests.Response, content: bytearray) -> Problem:
+        """Return the problem details of an answer, or some made from the status."""
+        try:
+            return msgspec.json.decode(content, type=Problem)
+        except msgspec.DecodeError:
+            return Problem(
+                type="about:blank",
+                title=response.reason or "",
+                status=response.status_code,
+                detail=f"the {self._peer} answered {response.status_code} {response.reason}",
+            )
 
 
 def survey_path(survey: str, *rest: str) -> str:
@@ -237,16 +260,3 @@ def _when(response: requests.Response) -> str:
     if not (seconds.isascii() and seconds.isdigit()) or int(seconds) <= _MAX_PAUSE:
         return ""
     return f"; try again in {math.ceil(int(seconds) / 60)} minutes"
-
-
-def _detail(response: requests.Response, content: bytearray) -> Problem:
-    """Return the collector's problem details, or some made from the status."""
-    try:
-        return msgspec.json.decode(content, type=Problem)
-    except msgspec.DecodeError:
-        return Problem(
-            type="about:blank",
-            title=response.reason or "",
-            status=response.status_code,
-            detail=f"the collector answered {response.status_code} {response.reason}",
-        )

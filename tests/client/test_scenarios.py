@@ -1,41 +1,77 @@
-"""What becomes of one person's report, whatever a collector answers: the table of both clients."""
+"""What becomes of one person's report, whatever a collector or relay answers: the table of both
+clients.
+"""
 
+import base64
 import json
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 import requests
 from halftruth_client import AnsweredBefore, Client, CollectorUnavailable, RequestRefused
 from halftruth_shared import ParameterError, Survey
+from halftruth_shared.protocol.sealing import SealingKeys, open_envelope, open_relayed
 
-from .conftest import INVITATIONS, URL
+from .conftest import INVITATIONS, URL, sealing_key
 
 TABLE = json.loads(Path(__file__).with_name("scenarios.json").read_text("utf-8"))
 RECORD = dict.fromkeys("abcdefgh", 7)
 
+#: Keys of the relay and of the collector behind it.
+OUTER, INNER = sealing_key(7), sealing_key(8)
+RELAY = {
+    "url": "http://127.0.0.1:1",
+    "key": OUTER.public_key().public_bytes_raw().hex(),
+    "sealing_key": INNER.public_key().public_bytes_raw().hex(),
+    "batch": 1_000,
+}
+
 
 @cache
-def survey_of(id: str, title: str) -> Survey:
-    return Survey.from_json(json.dumps(TABLE["survey"] | {"id": id, "title": title}))
+def survey_of(document: str) -> Survey:
+    return Survey.from_json(document)
 
 
 class Collector:
-    """Publishes surveys, counts each report once, and answers some as a scenario says."""
+    """Publishes surveys, and answers some reports as a scenario says, itself or as their relay.
 
-    def __init__(self, terms: dict) -> None:
-        self.terms, self.title = terms, TABLE["survey"]["title"]
-        self.is_there, self.answers, self.always = True, {}, False
+    Each report is counted once.
+    """
+
+    def __init__(self, terms: dict, relay: dict | None) -> None:
+        self.terms, self.title, self.relay = terms, TABLE["survey"]["title"], relay
+        self.is_there, self.is_away, self.answers, self.always = True, False, {}, False
         self.posted: list[tuple[str, dict]] = []
         self.counted: dict[str, str] = {}
 
     def survey(self, id: str) -> Survey:
-        return survey_of(id, self.title)
+        relay = {} if self.relay is None else {"relay": self.relay}
+        return survey_of(json.dumps(TABLE["survey"] | {"id": id, "title": self.title} | relay))
+
+    def read(self, url: str, id: str, batch: dict) -> dict:
+        """The one report of a batch, sent to whom it should be, opened where it is for a relay."""
+        [report] = batch["reports"]
+        assert url.startswith(URL if self.relay is None else RELAY["url"])
+        if self.relay is None:
+            return report
+        # Of one length, by an id of its own, and sealed to the collector inside.
+        assert report.keys() == {"id", "sealed"}
+        digest, sealed = batch["digest"], base64.b64decode(report["sealed"])
+        relay_id, size = UUID(report["id"]), self.survey(id).report_space.packed_size
+        inner = open_envelope(SealingKeys((OUTER,)), digest, relay_id, sealed, size)
+        report_id, packed = open_relayed(SealingKeys((INNER,)), digest, inner, size)
+        assert report_id != relay_id
+        return {"id": report["id"], "values": [report_id.int, *packed]}
 
     def __call__(self, request: requests.PreparedRequest) -> tuple[int, bytes]:
         id = request.path_url.split("/")[3]
         if request.method == "GET":
+            assert request.url.startswith(URL)
+            if self.is_away:
+                raise requests.ConnectionError
             if not self.is_there:
                 return 404, b"{}"
             survey = self.survey(id)
@@ -43,7 +79,8 @@ class Collector:
             terms = {"invitations": False, "sealing_key": None} | self.terms
             answer |= {"status": "open", "terms": terms, "signature": None}
             return 200, json.dumps(answer).encode()
-        [report] = json.loads(request.body)["reports"]
+        assert "Authorization" not in request.headers or self.relay is None
+        report = self.read(request.url, id, json.loads(request.body))
         self.posted.append((id, report))
         left = self.answers.get(id, [])
         answer = left[0] if self.always else left.pop(0) if left else "counts"
@@ -86,20 +123,35 @@ def flushed(client: Client, ids: set[str]) -> dict[str, str]:
     return said | dict.fromkeys(sent, status)
 
 
-@pytest.mark.parametrize("scenario", TABLE["scenarios"], ids=lambda each: each["name"])
-def test_a_report_becomes_what_the_table_says(scenario, answering, tmp_path):
-    collector, outbox = Collector(scenario.get("terms", {})), tmp_path / "outbox.db"
+def scenarios():
+    """Each scenario with and without a relay, as far as it is about surveys that can have one."""
+    for scenario in TABLE["scenarios"]:
+        if "relay" not in scenario:
+            yield pytest.param(scenario, None, id=scenario["name"])
+        has_terms = any("terms" in each for each in (scenario, *scenario["steps"]))
+        if "relay" in scenario or not has_terms:
+            yield pytest.param(scenario, RELAY, id=f"{scenario['name']}, relay")
+
+
+@pytest.mark.parametrize(("scenario", "relay"), list(scenarios()))
+def test_a_report_becomes_what_the_table_says(scenario, relay, answering, tmp_path):
+    collector, outbox = Collector(scenario.get("terms", {}), relay), tmp_path / "outbox.db"
     session, _ = answering(collector)
     for step in scenario["steps"]:
         answers, id = step.get("answers", []), step.get("survey", "health")
-        collector.answers = dict(answers) if isinstance(answers, dict) else {id: [*answers]}
+        by_id = answers if isinstance(answers, dict) else {id: answers}
+        # The step is made again with a relay.
+        collector.answers = {id: [*left] for id, left in by_id.items()}
         collector.always = step.get("always", False)
+        collector.is_away = step.get("collector") == "away"
         for _ in range(step.get("times", 1)):
-            client = Client(URL, max_gamma=10**9, outbox=outbox, session=session)
+            client = Client(URL, max_gamma=10**9, outbox=outbox, session=session, token="t0ken")
             if step["do"] == "publish":
                 collector.is_there = True
                 collector.title = step.get("title", TABLE["survey"]["title"])
                 collector.terms = step.get("terms", collector.terms)
+                if "relay" in step:
+                    collector.relay = RELAY | step["relay"]
             elif step["do"] == "delete":
                 collector.is_there = False
             elif step["do"] == "flush":
@@ -118,3 +170,38 @@ def test_a_report_becomes_what_the_table_says(scenario, answering, tmp_path):
     if "invited" in scenario:
         codes = [None if i is None else INVITATIONS[i] for i in scenario["invited"]]
         assert [report["invitation"] for _, report in collector.posted] == codes
+
+
+def test_many_reports_go_to_the_relay_in_one_request_and_wait_for_it(answering, tmp_path):
+    survey = survey_of(json.dumps(TABLE["survey"] | {"id": "health", "relay": RELAY}))
+    collector, batches, is_away = Collector({}, RELAY), [], True
+
+    def answer(request):
+        if request.method == "GET":
+            return collector(request)
+        if is_away:
+            raise requests.ConnectionError
+        batches.append((request.url, json.loads(request.body)["reports"]))
+        return 202, json.dumps({"accepted": len(batches[-1][1]), "duplicates": 0}).encode()
+
+    session, adapter = answering(answer)
+    client = Client(URL, max_gamma=10**9, outbox=tmp_path / "outbox.db", session=session, retries=0)
+    # The table's survey has the title that the collector publishes.
+    delivery = client.submit_many(survey, [RECORD] * 5)
+    assert not delivery.is_complete
+    [unsent] = delivery.unsent
+    said = "relay http://127.0.0.1:1 cannot be reached (ConnectionError)"
+    assert (unsent.reports, unsent.reason) == (5, said)
+    with pytest.raises(CollectorUnavailable) as error:
+        client.flush()
+    assert error.value.is_relay
+    is_away = False
+    delivery = client.flush()
+    assert str(delivery) == "all 5 reports are with the relay"
+    [(url, reports)] = batches
+    assert url == f"{RELAY['url']}/v1/surveys/health/reports"
+    assert len({report["id"] for report in reports}) == 5
+    assert {len(report["sealed"]) for report in reports} == {len(reports[0]["sealed"])}
+    # No id of a report is in what the collector was asked.
+    asked = [request.url for request in adapter.asked if request.url.startswith(URL)]
+    assert set(asked) == {f"{URL}/v1/surveys/health"}

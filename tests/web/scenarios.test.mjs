@@ -1,4 +1,4 @@
-// What becomes of one person's report, whatever the collector answers: the table of both clients.
+// What becomes of one person's report, whatever the collector or a relay answers: the table of both clients.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -6,34 +6,62 @@ import { test } from "node:test";
 
 import { Client, Survey } from "../../client/halftruth_client/js/index.js";
 import { ADDRESS, away, FakeStorage, json } from "./helpers.mjs";
+import { newKey, open } from "./hpke.mjs";
 
 const TABLE = JSON.parse(readFileSync(new URL("../client/scenarios.json", import.meta.url), "utf-8"));
 const RECORD = Object.fromEntries([..."abcdefgh"].map((name) => [name, 7]));
 const INVITATIONS = ["0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"];
 
-/** Publishes surveys, counts each report once, and answers some as a scenario says. */
+/** Keys of the relay and of the collector behind it. */
+const [OUTER, INNER] = [newKey(), newKey()];
+const RELAY = { url: "http://127.0.0.1:1", key: OUTER.publicHex, sealing_key: INNER.publicHex, batch: 1_000 };
+
+const bytes = (hex) => Buffer.from(hex.replaceAll("-", ""), "hex");
+
+/** A report that was sealed twice, as the relay and the collector behind it see it together. */
+function opened({ id, sealed, ...others }, digest) {
+  assert.deepEqual(others, {});
+  const outer = Buffer.concat([Buffer.from("halftruth relay envelope 1\n"), bytes(digest), bytes(id)]);
+  const inner = open(Buffer.from(sealed, "base64"), OUTER.privateHex, outer);
+  const info = Buffer.concat([Buffer.from("halftruth relayed report 1\n"), bytes(digest)]);
+  const named = open(inner, INNER.privateHex, info).toString("hex");
+  const reportId = named.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
+  assert.notEqual(reportId, id);
+  return { id: reportId, values: `${id} ${named}` };
+}
+
+/**
+ * Publishes surveys, and answers some reports as a scenario says, itself or as their relay. Each report
+ * is counted once.
+ */
 class Collector {
-  constructor(terms = {}, url) {
+  constructor(terms = {}, url, relay) {
     const { title } = TABLE.survey;
-    Object.assign(this, { terms, url, title, isThere: true, answers: {}, always: false });
+    Object.assign(this, { terms, url, title, relay, isThere: true, isAway: false, answers: {}, always: false });
     this.posted = [];
     this.counted = new Map();
     this.fetch = this.fetch.bind(this);
   }
 
   document(id) {
-    return { ...TABLE.survey, id, title: this.title };
+    const document = { ...TABLE.survey, id, title: this.title };
+    return this.relay ? { ...document, relay: this.relay } : document;
   }
 
   async fetch(url, { method, body }) {
-    const [id] = url.slice(`${this.url}/v1/surveys/`.length).split("/");
+    const address = method === "GET" || !this.relay ? this.url : RELAY.url;
+    assert.ok(url.startsWith(`${address}/v1/surveys/`), url);
+    const [id] = url.slice(`${address}/v1/surveys/`.length).split("/");
     if (method === "GET") {
+      if (this.isAway) return away();
       if (!this.isThere) return json({}, 404);
       const survey = this.document(id);
       const digest = await new Survey(survey).digest();
       return json({ survey, digest, status: "open", terms: this.terms, signature: null });
     }
-    const [report] = JSON.parse(body).reports;
+    const { digest, reports } = JSON.parse(body);
+    const report = this.relay ? opened(reports[0], digest) : reports[0];
+    assert.equal(reports.length, 1);
     this.posted.push([id, report]);
     const left = this.answers[id] ?? [];
     const answer = (this.always ? left[0] : left.shift()) ?? "counts";
@@ -71,20 +99,21 @@ async function flushed(client, surveyOfReport) {
 let runs = 0;
 
 /** Run a scenario with a memory of its own; the page's, which is one for all, where there is no storage. */
-async function run({ terms, steps, posts, invited }, storage) {
+async function run({ terms, steps, posts, invited }, storage, relay) {
   runs += 1;
-  const collector = new Collector(terms, `${ADDRESS}/${runs}`);
+  const collector = new Collector(terms, `${ADDRESS}/${runs}`, relay);
   const idOf = (survey) => `${survey}-${runs}`;
   for (const { do: action, survey = "health", answers = [], always = false, times = 1, ...step } of steps) {
     const byId = Array.isArray(answers) ? { [survey]: answers } : answers;
     collector.answers = Object.fromEntries(Object.entries(byId).map(([id, all]) => [idOf(id), [...all]]));
-    collector.always = always;
+    Object.assign(collector, { always, isAway: step.collector === "away" });
     for (let i = 0; i < times; i += 1) {
       const options = { maxGamma: "1000000000", storage, fetch: collector.fetch, retries: 0, backoff: 0 };
       const client = new Client(collector.url, options);
       if (action === "publish") {
         const { title = TABLE.survey.title, terms = collector.terms } = step;
         Object.assign(collector, { isThere: true, title, terms });
+        if (step.relay) collector.relay = { ...RELAY, ...step.relay };
       } else if (action === "delete") collector.isThere = false;
       else if (action === "flush") {
         const of = (id) => collector.posted.find(([, report]) => report.id === id)[0];
@@ -110,8 +139,11 @@ async function run({ terms, steps, posts, invited }, storage) {
 }
 
 for (const scenario of TABLE.scenarios) {
-  test(scenario.name, async () => {
-    await run(scenario, new FakeStorage());
-    await run(scenario, undefined);
-  });
+  const hasTerms = [scenario, ...scenario.steps].some(({ terms }) => terms !== undefined);
+  for (const relay of scenario.relay ? [RELAY] : hasTerms ? [undefined] : [undefined, RELAY]) {
+    test(relay ? `${scenario.name}, relay` : scenario.name, async () => {
+      await run(scenario, new FakeStorage(), relay);
+      await run(scenario, undefined, relay);
+    });
+  }
 }

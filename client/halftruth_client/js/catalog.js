@@ -98,9 +98,10 @@ export class Catalog {
         this.#operatorKeys,
       );
     }
-    if (terms.sealingKey !== null) {
+    const keys = survey.relay === null ? [terms.sealingKey] : [survey.relay.sealingKey, survey.relay.key];
+    for (const key of keys.filter((each) => each !== null)) {
       const { checkSealing } = await loaded(import("./sealing.js"));
-      await checkSealing(terms.sealingKey);
+      await checkSealing(key);
     }
     this.#entries.set(id, survey);
     return survey;

@@ -9,7 +9,7 @@ import { entryOf } from "./ledger.js";
 import { least } from "./mechanisms/base.js";
 import { browserStorage, isCounted, Memory, once } from "./memory.js";
 import { checkInvitation } from "./terms.js";
-import { loaded, notACollector, Transport } from "./transport.js";
+import { loaded, Transport } from "./transport.js";
 
 /**
  * @import { PersonRecord } from "./schema.js"
@@ -38,12 +38,16 @@ import { loaded, notACollector, Transport } from "./transport.js";
 const DRAWING = "halftruth:drawing";
 
 /**
- * Perturbs records in this browser and sends the reports to one collector.
+ * Perturbs records in this browser and sends the reports to one collector, and those of a survey with a
+ * relay to the relay alone.
  *
  * A true record is never stored, logged, sent or put into an error.
  */
 export class Client {
   #transport;
+  /** @type {Map<string, Transport>} To relays, by address. */
+  #relays = new Map();
+  #settings;
   #catalog;
   #memory;
   /** @type {Set<string>} Ids of the reports that were drawn here. */
@@ -65,6 +69,7 @@ export class Client {
       );
     }
     this.#transport = new Transport(url, settings);
+    this.#settings = settings;
     const policy = { maxGamma, unprotected, digests, operatorKeys, maxTotalGamma };
     this.#catalog = new Catalog(this.#transport, policy);
     this.#memory = new Memory(storage ?? browserStorage());
@@ -394,7 +399,15 @@ export class Client {
     this.#memory.setLedger(operator, ledger.with(entryOf(survey, digest, values)));
     const id = crypto.randomUUID();
     this.#drawn.add(id);
-    this.#memory.set(survey.id, { digest, id, values, collector, sent: false, invitation, after });
+    const relayId = survey.relay === null ? undefined : crypto.randomUUID();
+    this.#memory.set(survey.id, { digest, id, relayId, values, collector, sent: false, invitation, after });
+  }
+
+  /** @param {import("./survey.js").Relay} relay */
+  #transportTo({ url }) {
+    const transport = this.#relays.get(url) ?? new Transport(url, this.#settings, "relay");
+    this.#relays.set(url, transport);
+    return transport;
   }
 
   /**
@@ -427,10 +440,10 @@ export class Client {
     const path = `/v1/surveys/${encodeURIComponent(survey)}/reports`;
     try {
       const reports = [await messageOf(published, report)];
-      const receipt = /** @type {{accepted: number}} */ (
-        await this.#transport.request(path, { digest, reports })
-      );
-      if (!Number.isInteger(receipt.accepted)) throw notACollector(this.#transport.url, 200);
+      // Where the survey has a relay, nobody else gets the report.
+      const transport = published.relay === null ? this.#transport : this.#transportTo(published.relay);
+      const receipt = /** @type {{accepted: number}} */ (await transport.request(path, { digest, reports }));
+      if (!Number.isInteger(receipt.accepted)) throw transport.refuse(200);
       settle();
       return { id, status: receipt.accepted > 0 ? "accepted" : "duplicate" };
     } catch (error) {
@@ -445,12 +458,18 @@ export class Client {
 }
 
 /**
- * The message that carries a report: plain or sealed, with an invitation where terms ask for one.
+ * The message that carries a report: plain or sealed, with an invitation where terms ask for one; or
+ * for the relay of the survey, which knows it by another id.
  *
  * @param {Survey} survey
  * @param {import("./memory.js").Remembered} report
  */
-async function messageOf({ mechanism, terms }, { digest, id, values, invitation }) {
+async function messageOf({ mechanism, terms, relay }, { digest, id, relayId = "", values, invitation }) {
+  if (relay !== null) {
+    const { pack, sealForRelay } = await loaded(import("./sealing.js"));
+    const packed = pack(values, mechanism.reportSpace.shape);
+    return { id: relayId, sealed: await sealForRelay(relay, digest, { id, relayId, packed }) };
+  }
   const ticket = terms.invitations ? invitation : undefined;
   if (terms.sealingKey === null) return { id, values, invitation: ticket };
   const { pack, seal } = await loaded(import("./sealing.js"));

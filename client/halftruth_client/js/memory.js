@@ -14,6 +14,7 @@ import { Ledger } from "./ledger.js";
  * @typedef {object} Remembered
  * @property {string} digest Of the survey that was answered.
  * @property {string} id Of the report.
+ * @property {string} [relayId] By which the survey's relay keeps it, which never sees `id`.
  * @property {number[]} values
  * @property {string} collector Address that it waits for, or was sent to.
  * @property {boolean} sent Whether the collector answered for good.

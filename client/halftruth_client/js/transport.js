@@ -1,4 +1,4 @@
-/** Requests to one collector, repeated while it is away; and modules that are loaded later. */
+/** Requests to one collector or relay, repeated while it is away; and modules that are loaded later. */
 
 import { CollectorUnavailable, RequestRefused } from "./errors.js";
 
@@ -29,8 +29,10 @@ export class Transport {
   /**
    * @param {string} url
    * @param {Settings} settings
+   * @param {"collector" | "relay"} [peer] What answers there.
    */
-  constructor(url, { fetch = globalThis.fetch, ...settings }) {
+  constructor(url, { fetch = globalThis.fetch, ...settings }, peer = "collector") {
+    this.peer = peer;
     /** The address in one spelling, without a slash at its end. */
     this.url = new URL(url).href.replace(/\/+$/, "");
     this.#fetch = fetch.bind(globalThis);
@@ -72,7 +74,7 @@ export class Transport {
   }
 
   #unavailable() {
-    return new CollectorUnavailable(`collector ${this.url} is not available`);
+    return new CollectorUnavailable(`${this.peer} ${this.url} is not available`);
   }
 
   /** @type {(path: string, message: unknown) => Promise<unknown>} */
@@ -92,7 +94,7 @@ export class Transport {
       });
       text = await response.text();
     } catch {
-      throw new CollectorUnavailable(`collector ${this.url} cannot be reached`);
+      throw new CollectorUnavailable(`${this.peer} ${this.url} cannot be reached`);
     }
     if (AWAY.has(response.status)) {
       if (ASKING.has(response.status)) {
@@ -102,12 +104,17 @@ export class Transport {
     }
     const answer = readObject(text);
     if (!response.ok) {
-      const detail = answer?.detail ?? `the collector answered ${response.status}`;
+      const detail = answer?.detail ?? `the ${this.peer} answered ${response.status}`;
       throw new RequestRefused(detail, response.status, answer?.field);
     }
     // The page where a network asks to log in, for instance.
-    if (answer === null) throw notACollector(this.url, response.status);
+    if (answer === null) throw this.refuse(response.status);
     return answer;
+  }
+
+  /** @param {number} status Of an answer that something else gave in its stead. */
+  refuse(status) {
+    return new RequestRefused(`${this.url} answered something that no ${this.peer} would`, status);
   }
 }
 
@@ -132,11 +139,6 @@ function readObject(text) {
   } catch {
     return null;
   }
-}
-
-/** @type {(url: string, status: number) => RequestRefused} */
-export function notACollector(url, status) {
-  return new RequestRefused(`${url} answered something that no collector would`, status);
 }
 
 /**
