@@ -15,9 +15,7 @@ from halftruth_shared.results import (
     QUANTITIES,
     Block,
     Caveat,
-    Estimates,
     Key,
-    Quantity,
     Result,
     Show,
     Texts,
@@ -29,7 +27,6 @@ from halftruth_shared.results.wording import items, quoted_items
 from msgspec.structs import replace
 
 from ..estimation.answers import category_code
-from ..estimation.bounds import Array
 from ..estimation.contrasts import (
     Contrasts,
     Groups,
@@ -65,10 +62,10 @@ def compute(counted: Counted, query: ComparisonQuery) -> Result[ComparisonQuery]
     groups = Groups.of_table(table, names, chosen, answer)
     effects = compare_groups(groups, reference, query.effect, query.confidence)
     every = [shares_of(groups, query.confidence), effects]
-    of_effect = QUANTITIES[query.effect]
+    of_effect, tested = QUANTITIES[query.effect], int(np.isfinite(effects.p_value).sum()) or 1
     parts = [
-        _columns(SHARE, every[0]),
-        _columns(of_effect, effects, adjusted=adjusted_p_values(effects.p_value, _tested(effects))),
+        every[0].columns(SHARE),
+        effects.columns(of_effect, adjusted=adjusted_p_values(effects.p_value, tested)),
     ]
     compared = [code for code in chosen if reference is None or code != chosen[reference]]
     rows = [(code, -1) for code in chosen]
@@ -76,7 +73,7 @@ def compute(counted: Counted, query: ComparisonQuery) -> Result[ComparisonQuery]
     if query.trend:
         every.append(trend_of(groups, query.confidence))
         of_trend = SHARE.contrast("trend", trend_weights(len(names)).tolist())
-        parts.append(_columns(of_trend, every[2]))
+        parts.append(every[2].columns(of_trend))
         rows.append((-1, -1))
     gradient = np.vstack([each.gradient for each in every])
     covariance = gradient @ groups.covariance @ gradient.T
@@ -102,22 +99,6 @@ def compute(counted: Counted, query: ComparisonQuery) -> Result[ComparisonQuery]
         covariance=covariance_of(covariance, np.full((people, people), np.nan))
         if query.covariance
         else None,
-    )
-
-
-def _tested(effects: Contrasts) -> int:
-    return int(np.isfinite(effects.p_value).sum()) or 1
-
-
-def _columns(of: Quantity, each: Contrasts, adjusted: Array | None = None) -> Estimates:
-    return columns(
-        of,
-        each.value,
-        each.standard_error,
-        (each.lower, each.upper),
-        p_value=each.p_value,
-        adjusted=adjusted,
-        undefined=each.undefined,
     )
 
 

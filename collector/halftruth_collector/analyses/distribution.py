@@ -1,5 +1,6 @@
 """Means, deviations, quantiles and cumulative shares of numbers and of answers in an order."""
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -26,16 +27,10 @@ from halftruth_shared.results.layout import in_words, value_in_words
 from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
-from ..estimation.answers import answered, answers_of
-from ..estimation.bounds import Array, normal_quantile
-from ..estimation.distribution import (
-    Distribution,
-    Moment,
-    Scale,
-    distributions,
-    mean_differences,
-    scale_of,
-)
+from ..estimation.answers import answers_of
+from ..estimation.bounds import normal_quantile
+from ..estimation.contrasts import Contrasts
+from ..estimation.distribution import Distributions, Scale, scale_of
 from ..estimation.estimates import columns
 from ..estimation.intervals import SHARE, deviation_of, mean_of
 from ..estimation.selection import adjusted_p_values
@@ -46,6 +41,7 @@ from .deciding import as_selected, count_in_words, decide_rows, p_in_words, test
 #: Answers up to which a chart has their cumulative shares, too.
 _FEW_ANSWERS = 12
 
+_NO_VARIANCE = "the estimate of the variance is not above 0"
 _TOO_SMALL = "the share of the group is less than five standard errors above zero"
 
 
@@ -68,22 +64,19 @@ def compute(counted: Counted, query: DistributionQuery) -> Result[DistributionQu
         by.append([grouping.name])
         groups = answers_of(grouping)
     reference = _reference(query, groups)
-    of_groups: list[Distribution] = []
+    of_groups = [_distributions(counted, [*names, attribute.name]) for names in by]
     rows = _Rows(query, scale, groups)
-    for names in by:
-        support, covariance = _table(counted, query, [*names, attribute.name])
-        of_groups += distributions(support.reshape(-1, support.shape[-1]), covariance)
     rows.add_moments(of_groups)
     if reference is not None:
-        rows.add_differences(support, covariance, reference)
+        rows.add_differences(of_groups[-1], reference)
     rows.add_percentiles(of_groups)
     rows.add_shares(of_groups)
-    base = np.array([each.base for each in of_groups])
+    base = np.concatenate([each.base for each in of_groups])
     rows.add(
         columns(QUANTITIES["people"], counted.estimator.table([attribute.name]).reports * base),
         group=np.arange(len(base)) - 1,
     )
-    falls = any(each.defined and (each.share < 0).any() for each in of_groups)
+    falls = any((each.share.value < 0).any() for each in of_groups)
     return counted.result(
         query, rows.keys(), rows.parts, caveats=[*_caveats(query, attribute, scale, groups, falls)]
     )
@@ -128,110 +121,87 @@ class _Rows:
             [np.broadcast_to(codes.get(name, -1), len(part)) for codes, part in pairs]
         )
 
-    def add_moments(self, every: Sequence[Distribution]) -> None:
+    def add_moments(self, every: Sequence[Distributions]) -> None:
         """Add the mean and the standard deviation of everybody and of each group."""
-        values, places = self.scale.values, np.arange(len(every)) - 1
+        values = self.scale.values
         for of, how in (
-            (mean_of(values), Distribution.mean),
-            (deviation_of(values), Distribution.deviation),
+            (mean_of(values), Distributions.means),
+            (deviation_of(values), Distributions.deviations),
         ):
-            moments = [how(each, values, self.z) for each in every]
-            value, error, lower, upper = _transposed(moments)
-            error = np.where(np.isfinite(value), error, np.nan)
-            reasons = [
-                None
-                if np.isfinite(moment.value)
-                else "the estimate of the variance is not above 0"
-                if each.defined
-                else _TOO_SMALL
-                for moment, each in zip(moments, every, strict=True)
-            ]
-            self.add(columns(of, value, error, (lower, upper), undefined=reasons), group=places)
+            for first, each in zip((-1, 0), every, strict=False):
+                found = how(each, values, self.z)
+                known = zip(np.isfinite(found.value), each.defined, strict=True)
+                reasons = [None if yes else _NO_VARIANCE if d else _TOO_SMALL for yes, d in known]
+                part = dataclasses.replace(found, undefined=reasons).columns(of)
+                self.add(part, group=first + np.arange(len(each)))
 
-    def add_differences(self, support: Array, covariance: Array, reference: int) -> None:
+    def add_differences(self, within: Distributions, reference: int) -> None:
         """Add the difference of each group's mean from that of the reference."""
         values = self.scale.values
-        found, errors = mean_differences(support, covariance, values, reference)
-        others = np.delete(np.arange(len(found)), reference)
-        value, error = found[others], errors[others]
-        z = value / np.where(error > 0, error, np.nan)
+        found = within.mean_differences(values, reference, self.z)
+        z = found.value / np.where(found.standard_error > 0, found.standard_error, np.nan)
         p_value = 2 * scipy.special.ndtr(-np.abs(z))
         tested = int(np.isfinite(p_value).sum()) or 1
-        part = columns(
+        reasons = [_TOO_SMALL if none else None for none in np.isnan(found.value)]
+        part = dataclasses.replace(found, p_value=p_value, undefined=reasons).columns(
             mean_of(values).contrast("mean_difference", [1, -1]),
-            value,
-            error,
-            (value - self.z * error, value + self.z * error),
             statistic=z,
-            p_value=p_value,
             adjusted=adjusted_p_values(p_value, tested),
-            undefined=[_TOO_SMALL if np.isnan(each) else None for each in value],
         )
+        others = np.delete(np.arange(len(within)), reference)
         self.add(part, group=others, against=np.array(reference))
 
-    def add_percentiles(self, every: Sequence[Distribution]) -> None:
+    def add_percentiles(self, every: Sequence[Distributions]) -> None:
         """Add the percentiles of everybody and of each group."""
         values, edges = self.scale.values, self.scale.edges
+        members = [(each, place) for each in every for place in range(len(each))]
         places = range(len(self.query.percentiles))
-        rows = [(group, place) for place in places for group in range(len(every))]
+        rows = [(group, place) for place in places for group in range(len(members))]
         value, lower, upper = np.full((3, len(rows)), np.nan)
         for i, (group, place) in enumerate(rows):
-            each, share = every[group], self.query.percentiles[place] / 100
-            if not each.defined:
+            each, member = members[group]
+            if not each.defined[member]:
                 continue
-            found = each.quantile(share, values, self.z, edges)
+            share = self.query.percentiles[place] / 100
+            found = each.quantile(member, share, values, self.z, edges)
             value[i] = found.value
             if each.known:
                 lower[i], upper[i] = found.lower, found.upper
         groups, percentiles = np.transpose(rows) if rows else np.empty((2, 0), int)
-        reasons = [None if every[group].defined else _TOO_SMALL for group in groups]
-        self.add(
-            columns(
-                mean_of(values, edges, "percentile"),
-                value,
-                np.nan,
-                (lower, upper),
-                undefined=reasons,
-            ),
-            group=groups - 1,
-            percentile=percentiles,
-        )
+        of = mean_of(values, edges, "percentile")
+        reasons = [_TOO_SMALL if none else None for none in np.isnan(value)]
+        part = columns(of, value, np.nan, (lower, upper), undefined=reasons)
+        self.add(part, group=groups - 1, percentile=percentiles)
 
-    def add_shares(self, every: Sequence[Distribution]) -> None:
+    def add_shares(self, every: Sequence[Distributions]) -> None:
         """Add the shares of each answer, and those of it and the answers before it."""
-        groups = [group for group, each in enumerate(every) if each.defined]
-        known = [every[group] for group in groups]
-        if not known:
+        groups = np.flatnonzero(np.concatenate([each.defined for each in every]))
+        if not len(groups):
             return
         count = len(self.scale.answers)
-        # One report determines a cumulative share of 100 %, but no error.
-        unknown = [0.0 if each.known else np.nan for each in known]
-        for of, shares, errors in (
-            (SHARE, [each.share for each in known], [each.standard_error for each in known]),
-            (
-                QUANTITIES["cumulative_share"],
-                [each.cumulative for each in known],
-                [each.cumulative_error for each in known],
-            ),
+        for of, jets in (
+            (SHARE, [each.share for each in every]),
+            (QUANTITIES["cumulative_share"], [each.cumulative for each in every]),
         ):
-            value, error = np.ravel(np.transpose(shares)), np.ravel(np.transpose(errors) + unknown)
+            errors = [
+                jet.standard_error(each.covariance) for each, jet in zip(every, jets, strict=True)
+            ]
+            value, error = (
+                np.concatenate(found)[groups].T.ravel()
+                for found in ([jet.value for jet in jets], errors)
+            )
             self.add(
-                columns(of, value, error, (value - self.z * error, value + self.z * error)),
+                Contrasts.normal(value, error, self.z).columns(of),
                 group=np.tile(groups, count) - 1,
-                answer=np.repeat(np.arange(count), len(known)),
+                answer=np.repeat(np.arange(count), len(groups)),
             )
 
 
-def _transposed(moments: Sequence[Moment]) -> Array:
-    return np.array([[m.value, m.standard_error, m.lower, m.upper] for m in moments]).T
-
-
-def _table(counted: Counted, query: DistributionQuery, names: list[str]) -> tuple[Array, Array]:
-    """Return support and covariance; errors about both attributes name the groups."""
+def _distributions(counted: Counted, names: list[str]) -> Distributions:
+    """Return the distributions in a table; errors about both attributes name the groups."""
     with errors_naming("attribute" if len(names) == 1 else "groups"):
         table = counted.estimator.table(names)
-        covariance = table.known_covariance()
-        return answered(counted.estimator.schema, table.support, covariance, names)
+        return Distributions.of_table(counted.estimator.schema, table)
 
 
 def _reference(query: DistributionQuery, groups: Sequence[str]) -> int | None:

@@ -36,9 +36,9 @@ from halftruth_shared.results.wording import quoted_items
 
 from ..estimation.answers import category_code
 from ..estimation.bounds import Array
-from ..estimation.estimates import columns
+from ..estimation.contrasts import Contrasts
 from ..estimation.selection import adjusted_p_values
-from ..estimation.waves import Contrasts, Levels, Rows, contrast, levels_of, slope_weights
+from ..estimation.waves import Rows, contrast, levels_of, slope_weights, stacked
 from . import sentences
 from .base import Analysis, Counted, clearest
 from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
@@ -73,7 +73,7 @@ def compute(counted: Counted, query: WavesQuery) -> Result[WavesQuery]:
         asked = []
         for place, wave in waves:
             about, reason = _difference(schema, wave, name, query.groups)
-            rows_of: dict[Rows, Levels] = {}
+            rows_of: dict[Rows, Contrasts] = {}
             if reason in ("", _REWORDED):
                 try:
                     rows_of = _estimate(wave, query, name, reference)
@@ -179,7 +179,7 @@ def _reference(counted: Counted, query: WavesQuery) -> str | None:
 
 def _estimate(
     wave: Counted, query: WavesQuery, name: str, reference: str | None
-) -> dict[Rows, Levels]:
+) -> dict[Rows, Contrasts]:
     """Return the levels in one wave."""
     return levels_of(
         wave.estimator,
@@ -225,12 +225,12 @@ class _Parts:
         return keys, [estimates for _, estimates in every]
 
 
-def _add(parts: _Parts, query: WavesQuery, rows: Rows, levels: Mapping[int, Levels]) -> None:
+def _add(parts: _Parts, query: WavesQuery, rows: Rows, levels: Mapping[int, Contrasts]) -> None:
     """Add levels, changes and trends of the numbers of one question."""
     waves = [*levels]
     of_waves: list[tuple[int | None, int | None]] = [(wave, None) for wave in waves]
-    parts.levels.append(_columns(rows, [*levels.values()], of_waves))
-    every = Levels.stacked([*levels.values()])
+    every = [*levels.values()]
+    parts.levels.append(_columns(rows, every, of_waves))
     of_waves, changes, weights = [], [], np.zeros(0)
     for place, wave in enumerate(waves):
         since = _since(query, waves, place)
@@ -263,31 +263,21 @@ def _since(query: WavesQuery, waves: Sequence[int], place: int) -> int | None:
 
 
 def _columns(
-    rows: Rows, each: Sequence[Levels], of_waves: Sequence[tuple[int | None, int | None]]
+    rows: Rows, each: Sequence[Contrasts], of_waves: Sequence[tuple[int | None, int | None]]
 ) -> tuple[_Keys, Estimates]:
     """Return the rows of each number, in the order of waves."""
-
-    def stacked(name: str) -> Array:
-        return np.stack([getattr(one, name) for one in each], axis=1)
-
-    value, tested = stacked("value"), isinstance(each[0], Contrasts)
-    lacking = np.isnan(value)
     waves = [[None if wave is None else str(wave) for wave in pair] for pair in of_waves]
     keys = [
         (rows.attribute, answer, group, *pair)
         for answer, group in zip(rows.answers, rows.groups, strict=True)
         for pair in waves
     ]
-    reason = _LACKING if tested else _NOBODY
-    return keys, columns(
-        rows.of,
-        value,
-        stacked("standard_error"),
-        (np.where(lacking, np.nan, stacked("lower")), np.where(lacking, np.nan, stacked("upper"))),
-        errors=(stacked("perturbation"), stacked("sampling")),
-        p_value=stacked("p_value") if tested else None,
-        undefined=[reason if one else None for one in lacking.ravel()],
-    )
+    every = stacked(each)
+    known = np.where(np.isnan(every.value), np.nan, 0.0)
+    reason = _LACKING if every.p_value.size else _NOBODY
+    undefined = [reason if one else None for one in np.isnan(known).ravel()]
+    lower, upper = every.lower + known, every.upper + known
+    return keys, replace(every, lower=lower, upper=upper, undefined=undefined).columns(rows.of)
 
 
 def _hypotheses(result: Result[WavesQuery]) -> list[list[int]]:

@@ -1,26 +1,29 @@
-"""Comparison of groups: differences and ratios of the shares of one answer, and their trend.
+"""Contrasts of estimates: differences, ratios and trends, of groups in one table or of waves.
 
-All are functions of a table of groups by answer, with errors by the delta method from the whole
-covariance V of the table, those of ratios on the logarithmic scale. With a group that is not
-significantly above zero, so that Fieller's set of its share is unbounded, nothing is compared.
+All are functions of a table with errors by the delta method from its whole covariance V, those of
+ratios on the logarithmic scale. With a group that is not significantly above zero, so that
+Fieller's set of its share is unbounded, nothing is compared.
 
 Whether two shares a₁/x₁ and a₂/x₂ are equal is tested by their difference, with the error that it
 has if they are: that of reports of people of whom one pooled share p̄ of both groups gives the
-answer, whose part from sampling is p̄(1−p̄)(1/x₁ + 1/x₂)/(N−1). Where nothing is perturbed this is
-the test of two proportions. With the error behind the interval, true equality would be rejected too
-often in small groups (in 0.32 instead of 0.05 of surveys with 5 of 100 people in a group, and a
-tenth of them giving the answer).
+answer. Where nothing is perturbed this is the test of two proportions. With the error behind the
+interval, true equality would be rejected too often in small groups (in 0.32 instead of 0.05 of
+surveys with 5 of 100 people in a group, and a tenth of them giving the answer). By a model the
+error behind the interval is that of the test, too (Wald).
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy
 from halftruth_shared.analyses.comparison import Effect
+from halftruth_shared.results import Estimates, Quantity
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
+from .estimates import columns
 from .gradients import Jet
 from .intervals import share_interval
 from .ratios import Linear, Ratios, conditional_shares
@@ -38,6 +41,87 @@ _NO_RATIO = {
 
 
 @dataclass(frozen=True, eq=False)
+class Contrasts:
+    """K estimates as columns, whose intervals are not yet cut to possible values.
+
+    Attributes
+    ----------
+    value, standard_error : ndarray, shape (K,)
+        NaN where undefined. The standard error of a ratio is that of its logarithm.
+    lower, upper : ndarray, shape (K,)
+        Ends of the intervals, the upper one infinite where nothing is too large.
+    p_value : ndarray, shape (K,)
+        Of the test that there is no effect; NaN where there is none. Empty if nothing is tested.
+    parts : pair of ndarray, optional
+        Errors by the perturbation and by sampling.
+    undefined : sequence of str or None
+        Why there is no value.
+    gradient : ndarray, shape (K, V)
+        Derivatives of each, of the logarithm of a ratio, by what they are functions of; empty where
+        nobody asks for them.
+    table : Table, optional
+        Whose shares these are, all of them.
+    """
+
+    value: Array
+    standard_error: Array
+    lower: Array
+    upper: Array
+    p_value: Array = field(default_factory=lambda: np.zeros(0))
+    parts: tuple[Array, Array] | None = None
+    undefined: Sequence[str | None] | None = None
+    gradient: Array = field(default_factory=lambda: np.zeros(0))
+    table: Table | None = None
+
+    @classmethod
+    def normal(cls, value: Array, error: Array, quantile: float, **more: Any) -> "Contrasts":
+        """Make estimates with intervals of so many standard errors in both directions."""
+        return cls(value, error, value - quantile * error, value + quantile * error, **more)
+
+    def columns(self, of: Quantity, **more: Any) -> Estimates:
+        """Return them as columns of a result: see `estimates.columns`."""
+        return columns(
+            of,
+            self.value,
+            self.standard_error,
+            (self.lower, self.upper),
+            errors=self.parts,
+            p_value=self.p_value if self.p_value.size else None,
+            undefined=self.undefined,
+            **more,
+        )
+
+
+def ends_of_contrast(
+    estimates: Contrasts, weights: Array, correlation: Array | None = None
+) -> tuple[Array, Array]:
+    """Return the ends of the intervals of weighted sums, from the intervals of what is summed.
+
+    Each end is as far away as the ends that it depends on (Zou & Donner 2008), so that an interval
+    that is not symmetric keeps its shape.
+
+    Parameters
+    ----------
+    estimates : Contrasts
+        Of shape (K, S).
+    weights : ndarray
+        Which broadcast with these.
+    correlation : ndarray, shape (K, S, S), optional
+        Of the estimates of each row; by default they are independent.
+    """
+    below, above = estimates.value - estimates.lower, estimates.upper - estimates.value
+
+    def reach(at: Array) -> Array:
+        if correlation is None:
+            return np.asarray(np.sqrt(np.square(at).sum(axis=1)))
+        return np.asarray(np.sqrt(np.einsum("ks,kst,kt->k", at, correlation, at)))
+
+    value = (estimates.value * weights).sum(axis=1)
+    down = reach(weights * np.where(weights > 0, below, above))
+    return value - down, value + reach(weights * np.where(weights > 0, above, below))
+
+
+@dataclass(frozen=True, eq=False)
 class Groups:
     """Estimates of one answer in G groups.
 
@@ -47,10 +131,9 @@ class Groups:
         Shares of all people who are in a group and do not or do give the answer.
     covariance : ndarray, shape (2G, 2G)
         Of these, in row-major order; NaN where the reports determine none.
-    perturbation : ndarray, shape (2G, 2G)
-        Its part that is perturbation alone.
     null_covariance : callable, optional
-        Covariance of `support` where some groups have one share of the answer.
+        Covariance of `support` where some groups have one share of the answer; by default
+        `covariance`.
     logit : bool
         Whether shares never leave 0 to 1, so that their intervals are on the logit scale.
     """
@@ -58,19 +141,13 @@ class Groups:
     names: tuple[str, ...]
     support: Array
     covariance: Array
-    perturbation: Array
     reports: int
-    is_sample: bool
     null_covariance: Callable[[Mask, float], Array] | None = None
     logit: bool = False
 
     @classmethod
     def of_table(
-        cls,
-        table: Table,
-        names: Sequence[str],
-        chosen: Sequence[int],
-        answer: int,
+        cls, table: Table, names: Sequence[str], chosen: Sequence[int], answer: int
     ) -> "Groups":
         """Some groups, by their names and rows, and one answer, a column, of a table.
 
@@ -90,20 +167,13 @@ class Groups:
             shares[own] = shares[own].sum(axis=1, keepdims=True) * answers
             return table.null_covariance(shares / shares.sum(), merge)
 
-        support = (merge @ table.support.ravel()).reshape(-1, 2)
-        covariance = merge @ table.known_covariance() @ merge.T
-        if table.logit:
-            # The covariance behind the interval is that of the test, too (Wald).
-            both = covariance, covariance
-            return cls(tuple(names), support, *both, table.reports, is_sample=False, logit=True)
         return cls(
             tuple(names),
-            support,
-            covariance,
-            merge @ table.alone.covariance() @ merge.T,
+            (merge @ table.support.ravel()).reshape(-1, 2),
+            merge @ table.known_covariance() @ merge.T,
             table.reports,
-            table.is_sample,
-            null_covariance,
+            None if table.logit else null_covariance,
+            table.logit,
         )
 
     @property
@@ -111,49 +181,76 @@ class Groups:
         """Share of all people who are in each group, shape (G,)."""
         return np.asarray(self.support.sum(axis=1))
 
+    @property
+    def cells(self) -> Jet:
+        """The shares with their gradients."""
+        return Jet.variables(self.support)
 
-@dataclass(frozen=True, eq=False)
-class Contrasts:
-    """K shares, differences, ratios or slopes as columns.
+    def undefined(self, cells: Jet, names: Sequence[str], quantile: float) -> list[str]:
+        """For each row of cells why nothing can be divided by its base; empty where that can be."""
+        if not np.isfinite(self.covariance).all():
+            return ["the reports show no error"] * len(names)
+        present = cells.sum(1)[:, 0].clear(self.covariance, quantile).tolist()
+        pairs = zip(names, present, strict=True)
+        return ["" if there else f"{name} is not significantly above zero" for name, there in pairs]
 
-    Attributes
-    ----------
-    value, standard_error : ndarray, shape (K,)
-        NaN where undefined. The standard error of a ratio is that of its logarithm.
-    lower, upper : ndarray, shape (K,)
-        Ends of the intervals, the upper one infinite where nothing is too large.
-    p_value : ndarray, shape (K,)
-        Of the test that shares are equal; NaN where there is none.
-    undefined : tuple of str
-        Why there is no value; empty where there is one.
-    gradient : ndarray, shape (K, 2G)
-        Derivatives of each, of the logarithm of a ratio, by `Groups.support`; NaN where undefined.
-    """
+    def _from_shares(self, shares: Jet, weights: Array, quantile: float) -> tuple[Array, Array]:
+        """Intervals of contrasts of shares that never leave 0 to 1, from the intervals of these."""
+        error = shares.standard_error(self.covariance)
+        ends = share_interval(shares.value, error, quantile, logit=True)
+        spread = shares.gradient @ self.covariance @ np.swapaxes(shares.gradient, -1, -2)
+        known = np.where(error > 0, error, np.inf)
+        correlation = spread / (known[:, :, None] * known[:, None, :])
+        return ends_of_contrast(Contrasts(shares.value, error, *ends), weights, correlation)
 
-    value: Array
-    standard_error: Array
-    lower: Array
-    upper: Array
-    p_value: Array
-    undefined: tuple[str, ...]
-    gradient: Array
+    def _p_values(self, slopes: Array, pooled: Array | None = None) -> Array:
+        """Return p-values of tests that all shares in a contrast are equal.
+
+        Parameters
+        ----------
+        slopes : ndarray, shape (K, G)
+            Of each contrast in the number who give the answer, by group; its weights are slopes ·
+            base, which add up to 0.
+        pooled : ndarray, shape (K, G), optional
+            Which groups are pooled; by default those that are in the contrast.
+
+        Returns
+        -------
+        ndarray, shape (K,)
+            NaN where nothing is left to chance.
+        """
+        base, giving = self.base, self.support[:, 1]
+        members = slopes != 0 if pooled is None else pooled
+        share = np.clip((members @ giving) / (members @ base), 0.0, 1.0)
+        gradient = np.stack([-share[:, None] * slopes, (1 - share)[:, None] * slopes], axis=-1)
+        gradient = gradient.reshape(len(slopes), -1)
+        # Not by the reports of these very cells, which are fewer where an answer came out rare.
+        patterns, pattern = np.unique(members.astype(bool), axis=0, return_inverse=True)
+        variance = np.zeros(len(slopes))
+        for number, alike in enumerate(patterns):
+            rows, covariance = np.flatnonzero(pattern.ravel() == number), self.covariance
+            if self.null_covariance is not None:
+                covariance = self.null_covariance(alike, float(share[rows[0]]))
+            variance[rows] = np.einsum("kv,vw,kw->k", gradient[rows], covariance, gradient[rows])
+        alone = np.einsum("kg,kg->k", slopes * base, slopes) / max(self.reports - 1, 1)
+        error = np.sqrt(np.where(variance > _ROUNDING * alone, variance, np.nan))
+        return np.asarray(2 * scipy.special.ndtr(-np.abs(slopes @ giving / error)))
 
 
 def shares_of(groups: Groups, confidence: float = 0.95) -> Contrasts:
     """Share of the answer in each group, with Fieller's intervals."""
-    cells = Jet.variables(groups.support)
-    undefined = tuple(_lacking(groups, cells, groups.names, normal_quantile(1 - confidence)))
+    cells, quantile = groups.cells, normal_quantile(1 - confidence)
+    undefined = groups.undefined(cells, groups.names, quantile)
     shares = conditional_shares(groups.support, groups.covariance, [0])
-    sets = shares.sets(normal_quantile(1 - confidence), logit=groups.logit)
+    sets = shares.sets(quantile, logit=groups.logit)
     bounded = np.where([not reason for reason in undefined], 0.0, np.nan)
     return Contrasts(
         shares.value[:, 1] + bounded,
         np.sqrt(shares.variance[:, 1]) + bounded,
         sets.lower[1::2] + bounded,
         sets.upper[1::2] + bounded,
-        np.full(len(undefined), np.nan),
-        undefined,
-        _share(cells).gradient + bounded[:, None],
+        undefined=undefined,
+        gradient=_share(cells).gradient + bounded[:, None],
     )
 
 
@@ -177,49 +274,41 @@ def compare_groups(
     Contrasts
         Of all groups but the reference, in their order.
     """
-    base, others = groups.base, ["all others"] * len(groups.names)
-    compared = [g for g in range(len(base)) if g != reference]
-    cells = Jet.variables(groups.support)
-    first = Jet(cells.value[compared], cells.gradient[compared])
-    if reference is None:
-        second = first.sum(0) - first
-    else:
-        here = [reference] * len(compared)
-        second = Jet(cells.value[here], cells.gradient[here])
+    cells, quantile = groups.cells, normal_quantile(1 - confidence)
+    compared = [g for g in range(len(groups.names)) if g != reference]
+    first, others = cells[compared, :], ["all others"] * len(compared)
+    second = first.sum(0) - first
+    if reference is not None:
+        second = cells[[reference] * len(compared), :]
         others = [groups.names[reference]] * len(compared)
-    quantile = normal_quantile(1 - confidence)
     names = [groups.names[g] for g in compared]
-    undefined = [
-        one or other
-        for one, other in zip(
-            _lacking(groups, first, names, quantile),
-            _lacking(groups, second, others, quantile),
-            strict=True,
-        )
-    ]
+    sides = zip(
+        groups.undefined(first, names, quantile),
+        groups.undefined(second, others, quantile),
+        strict=True,
+    )
+    undefined = [one or other for one, other in sides]
     there = np.array([not reason for reason in undefined])
     with np.errstate(divide="ignore", invalid="ignore"):
         effects = _effect(first, second, effect, groups.covariance)
-        gradient = effects.jet.gradient
-        scores = _equality(groups, _slopes(first, second))
-        known = there & np.isfinite(effects.jet.value)
-        p_value = np.where(there, 2 * scipy.special.ndtr(-np.abs(scores)), np.nan)
+        slopes = (side[:, 1].gradient[:, 1::2] / side.sum(1).value for side in (first, second))
+        p_value = np.where(there, groups._p_values(np.subtract(*slopes)), np.nan)
+    known = there & np.isfinite(effects.value)
     ends = effects.interval(quantile)
     if groups.logit and isinstance(effects, Ratios):
         ends = effects.on_log_scale(quantile)
     elif groups.logit:
-        sides = [_share(side) for side in (first, second)]
-        both = Jet(
-            np.stack([side.value for side in sides], axis=1),
-            np.stack([side.gradient for side in sides], axis=1),
-        )
-        ends = _from_shares(both, np.array([1.0, -1.0]), groups.covariance, quantile)
-    columns = (effects.value, effects.standard_error, *ends)
-    value, error, lower, upper = (np.where(known, column, np.nan) for column in columns)
-    for k in np.flatnonzero(there & ~known):
-        undefined[k] = _NO_RATIO[effect]
-    gradient = np.where(known[:, None], gradient, np.nan)
-    return Contrasts(value, error, lower, upper, p_value, tuple(undefined), gradient)
+        both = Jet.stack([_share(first), _share(second)])
+        ends = groups._from_shares(both, np.array([1.0, -1.0]), quantile)
+    value, error, lower, upper = (
+        np.where(known, column, np.nan) for column in (effects.value, effects.standard_error, *ends)
+    )
+    undefined = [
+        _NO_RATIO[effect] if yes and not finite else reason
+        for reason, yes, finite in zip(undefined, there, known, strict=True)
+    ]
+    gradient = np.where(known[:, None], effects.jet.gradient, np.nan)
+    return Contrasts(value, error, lower, upper, p_value, undefined=undefined, gradient=gradient)
 
 
 def trend_weights(groups: int) -> Array:
@@ -234,73 +323,25 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Contrasts:
     It is the contrast Σ c_g p̂_g with c_g = (g − ḡ)/Σ(g − ḡ)², the slope of the least-squares line
     through the shares of the groups, each of which weighs the same.
     """
-    weights = trend_weights(len(groups.names))[None]
-    quantile = normal_quantile(1 - confidence)
-    cells = Jet.variables(groups.support)
-    undefined = next(filter(None, _lacking(groups, cells, groups.names, quantile)), "")
+    weights, quantile = trend_weights(len(groups.names))[None], normal_quantile(1 - confidence)
+    undefined = next(filter(None, groups.undefined(groups.cells, groups.names, quantile)), "")
     if undefined:
-        nothing, unknown = np.full((1, groups.support.size), np.nan), np.full(1, np.nan)
-        return Contrasts(unknown, unknown, unknown, unknown, unknown, (undefined,), nothing)
-    share = _share(cells)
+        nothing, none = np.full((1, groups.support.size), np.nan), np.full(1, np.nan)
+        return Contrasts(none, none, none, none, none, None, [undefined], nothing)
+    share = _share(groups.cells)
     slope = Linear(Jet(weights @ share.value, weights @ share.gradient), groups.covariance)
     ends = slope.interval(quantile)
     if groups.logit:
         every = Jet(share.value[None], share.gradient[None])
-        ends = _from_shares(every, weights[0], groups.covariance, quantile)
-    scores = _equality(groups, weights / groups.base, np.ones(weights.shape))
-    p_value = 2 * scipy.special.ndtr(-np.abs(scores))
+        ends = groups._from_shares(every, weights[0], quantile)
+    p_value = groups._p_values(weights / groups.base, np.ones(weights.shape))
     value, error, gradient = slope.value, slope.standard_error, slope.jet.gradient
-    return Contrasts(value, error, *ends, p_value, ("",), gradient)
-
-
-def _lacking(groups: Groups, cells: Jet, names: Sequence[str], quantile: float) -> Iterator[str]:
-    """For each row of cells why nothing can be divided by its base; empty where that can be."""
-    bases = cells.sum(1)[:, 0]
-    present = bases.clear(groups.covariance, quantile)
-    errors_known = bool(np.isfinite(groups.covariance).all())
-    for name, is_present in zip(names, present.tolist(), strict=True):
-        if not errors_known:
-            yield "the reports show no error"
-        elif is_present:
-            yield ""
-        else:
-            yield f"{name} is not significantly above zero"
+    return Contrasts(value, error, *ends, p_value, undefined=[""], gradient=gradient)
 
 
 def _share(cells: Jet) -> Jet:
     """Share of the answer in each row of cells."""
     return cells[:, 1] / cells.sum(1)[:, 0]
-
-
-def _from_shares(
-    shares: Jet, weights: Array, covariance: Array, quantile: float
-) -> tuple[Array, Array]:
-    """Intervals of contrasts of shares that never leave 0 to 1, from the intervals of these.
-
-    Each end is as far away as the ends of the shares that it depends on (Zou & Donner 2008), so
-    that it says more than a normal interval where a share is near 0 or 1.
-
-    Parameters
-    ----------
-    shares : Jet, shape (K, S)
-    weights : ndarray, shape (S,)
-    covariance : ndarray, shape (V, V)
-    """
-    error = shares.standard_error(covariance)
-    lower, upper = share_interval(shares.value, error, quantile, logit=True)
-    below, above = shares.value - lower, upper - shares.value
-    spread = shares.gradient @ covariance @ np.swapaxes(shares.gradient, -1, -2)
-    error = np.where(error > 0, error, np.inf)
-    correlation = spread / (error[:, :, None] * error[:, None, :])
-    value = shares.value @ weights
-    down, up = (
-        np.sqrt(np.einsum("ks,kst,kt->k", reach, correlation, reach))
-        for reach in (
-            weights * np.where(weights > 0, below, above),
-            weights * np.where(weights > 0, above, below),
-        )
-    )
-    return value - down, value + up
 
 
 def _effect(first: Jet, second: Jet, effect: Effect, covariance: Array) -> Linear:
@@ -311,49 +352,3 @@ def _effect(first: Jet, second: Jet, effect: Effect, covariance: Array) -> Linea
         side.sum(1)[:, 0] if effect == "risk_ratio" else side[:, 0] for side in (first, second)
     ]
     return Ratios.of([first[:, 1], beside[1]], [second[:, 1], beside[0]], covariance)
-
-
-def _slopes(first: Jet, second: Jet) -> Array:
-    """Derivative of each difference of shares in the number who give the answer, by group."""
-    sides = [side[:, 1].gradient[:, 1::2] / side.sum(1).value for side in (first, second)]
-    return np.asarray(sides[0] - sides[1])
-
-
-def _equality(groups: Groups, slopes: Array, pooled: Array | None = None) -> Array:
-    """Return scores of tests that all shares in a contrast are equal.
-
-    Parameters
-    ----------
-    slopes : ndarray, shape (K, G)
-        Of each contrast in the number who give the answer, by group; its weights are slopes ·
-        base, which add up to 0.
-    pooled : ndarray, shape (K, G), optional
-        Which groups are pooled; by default those that are in the contrast.
-
-    Returns
-    -------
-    ndarray, shape (K,)
-        About standard normal if the shares are equal; NaN where nothing is left to chance.
-    """
-    base, giving = groups.base, groups.support[:, 1]
-    members = slopes != 0 if pooled is None else pooled
-    share = np.clip((members @ giving) / (members @ base), 0.0, 1.0)
-    gradient = np.stack([-share[:, None] * slopes, (1 - share)[:, None] * slopes], axis=-1)
-    gradient = gradient.reshape(len(slopes), -1)
-    alone = np.einsum("kg,kg->k", slopes * base, slopes) / (groups.reports - 1)
-    variance = np.einsum("kv,vw,kw->k", gradient, groups.perturbation, gradient)
-    if groups.is_sample:
-        variance = variance + share * (1 - share) * alone
-    if groups.null_covariance is not None and groups.reports > 1:
-        # Not by the reports of these very cells, which are fewer where an answer came out rare.
-        patterns, pattern = np.unique(members.astype(bool), axis=0, return_inverse=True)
-        variance = np.zeros(len(slopes))
-        for number, alike in enumerate(patterns):
-            rows = np.flatnonzero(pattern.ravel() == number)
-            covariance = groups.null_covariance(alike, float(share[rows[0]]))
-            variance[rows] = np.einsum("kv,vw,kw->k", gradient[rows], covariance, gradient[rows])
-        if not groups.is_sample:
-            variance -= share * (1 - share) * alone
-    by_chance = variance > _ROUNDING * alone
-    error = np.sqrt(np.where(by_chance, variance, np.nan))
-    return np.asarray(slopes @ giving / error)

@@ -1,7 +1,7 @@
 """Means, deviations and quantiles of answers in an order, such as the bins of numbers.
 
 All are functions of the shares p of the answers within a group and of their covariance C (delta
-method, :mod:`.ratios`). With m what each answer counts as:
+method). With m what each answer counts as:
 
 - The mean is m·p, with variance mᵀCm.
 - The variance of the answers is Σ m²p − (m·p)² + mᵀCm. The last term makes it unbiased: without it
@@ -19,30 +19,23 @@ of an answer from the middle of its bin, and so is a standard deviation, since t
 most the sum of those of its parts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy
-from halftruth_shared import Attribute, ParameterError
+from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.analyses.distribution import CountedAs
 from halftruth_shared.number import read_number
+from numpy.typing import NDArray
 
-from .answers import answers_of
+from .answers import answered, answers_of
 from .bounds import NEARLY_LINEAR, Array
+from .contrasts import Contrasts
 from .equation import score_values
-from .ratios import conditional_covariance
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A number with its standard error and interval; NaN where unknown."""
-
-    value: float
-    standard_error: float
-    lower: float
-    upper: float
+from .gradients import Jet
+from .table import Table
 
 
 @dataclass(frozen=True)
@@ -69,24 +62,65 @@ class Quantile:
 
 
 @dataclass(frozen=True, eq=False)
-class Distribution:
-    """Shares of the k answers within a group.
+class Distributions:
+    """Shares of the k answers within each of G groups.
 
     Attributes
     ----------
-    base : float
+    base : ndarray, shape (G,)
         Share of everybody who is in the group and answered.
-    share : ndarray, shape (k,)
-    covariance : ndarray, shape (k, k)
-        NaN where the reports determine none.
-    defined : bool
-        Whether the base is `NEARLY_LINEAR` standard errors above zero.
+    share : Jet, shape (G, k)
+        NaN where the group is not defined: its base is less than `NEARLY_LINEAR` standard errors
+        above zero.
+    covariance : ndarray
+        Of what these are functions of; NaN where the reports determine none.
     """
 
-    base: float
-    share: Array
+    base: Array
+    share: Jet
     covariance: Array
-    defined: bool
+
+    @classmethod
+    def of(cls, support: Array, covariance: Array) -> "Distributions":
+        """Make them of shares of everybody, of groups by answers.
+
+        Parameters
+        ----------
+        support : ndarray, shape (G, k)
+        covariance : ndarray, shape (Gk, Gk)
+
+        Examples
+        --------
+        >>> people = np.array([[0.1, 0.2, 0.1], [0.3, 0.2, 0.1]])
+        >>> covariance = (np.diag(people.ravel()) - np.outer(people, people)) / 999
+        >>> groups, ranks = Distributions.of(people, covariance), np.array([1.0, 2.0, 3.0])
+        >>> means = groups.means(ranks, 1.96)
+        >>> means.value.round(4).tolist(), means.standard_error.round(4).tolist()
+        ([2.0, 1.6667], [0.0354, 0.0304])
+        >>> groups.quantile(1, 0.5, ranks, 1.96).answer
+        0
+        """
+        cells = Jet.variables(support)
+        base = cells.sum(1)
+        error = np.nan_to_num(base.standard_error(covariance))
+        defined = np.where(base.value > NEARLY_LINEAR * error, base.value, np.nan)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return cls(base.value[:, 0], cells / Jet(defined, base.gradient), covariance)
+
+    @classmethod
+    def of_table(cls, schema: Schema, table: Table) -> "Distributions":
+        """Make them of those who answered all attributes of a table, the last one by the others."""
+        known = table.known_covariance()
+        support, covariance = answered(schema, table.support, known, table.attributes)
+        return cls.of(support.reshape(-1, support.shape[-1]), covariance)
+
+    def __len__(self) -> int:
+        return len(self.base)
+
+    @cached_property
+    def defined(self) -> NDArray[np.bool_]:
+        """Groups whose base is large enough."""
+        return np.asarray(~np.isnan(self.share.value).any(axis=1))
 
     @cached_property
     def known(self) -> bool:
@@ -94,56 +128,48 @@ class Distribution:
         return bool(np.isfinite(self.covariance).all())
 
     @cached_property
-    def standard_error(self) -> Array:
-        """Of each share; NaN where unknown."""
-        return _root(np.diag(self.covariance))
+    def cumulative(self) -> Jet:
+        """F̂, share of each answer and those before it; that of the last one is 1, exactly."""
+        whole = self.share.cumsum(1)
+        whole.value[:, -1], whole.gradient[:, -1] = 1.0, 0.0
+        return whole
 
-    @cached_property
-    def cumulative(self) -> Array:
-        """F̂, share of each answer and those before it; that of the last one is 1."""
-        return np.append(np.cumsum(self.share)[:-1], 1.0)
-
-    @cached_property
-    def cumulative_error(self) -> Array:
-        """Standard error of F̂."""
-        return _root(np.diag(self._cumulative_covariance))
-
-    @cached_property
-    def _cumulative_covariance(self) -> Array:
-        summed = self.covariance.cumsum(axis=0).cumsum(axis=1)
-        # Rounding aside, everybody is at the last answer or before it.
-        summed[-1] = summed[:, -1] = 0.0
-        return summed
-
-    def mean(self, values: Array, z: float) -> Moment:
+    def means(self, values: Array, z: float) -> Contrasts:
         """Mean of what the answers count as, ± z standard errors."""
-        error = float(_root(values @ self.covariance @ values))
-        mean = float(values @ self.share)
-        return Moment(mean, error, mean - z * error, mean + z * error)
+        mean = (self.share * values).sum(1)[:, 0]
+        return Contrasts.normal(mean.value, mean.standard_error(self.covariance), z)
 
-    def deviation(self, values: Array, z: float) -> Moment:
+    def mean_differences(self, values: Array, reference: int, z: float) -> Contrasts:
+        """Return the difference of the mean of each other group from that of one of them.
+
+        They are NaN where one of the two groups is not defined.
+        """
+        means = (self.share * values).sum(1)[:, 0]
+        others = np.delete(np.arange(len(self)), reference)
+        difference = means[others] - means[[reference] * len(others)]
+        return Contrasts.normal(difference.value, difference.standard_error(self.covariance), z)
+
+    def deviations(self, values: Array, z: float) -> Contrasts:
         """Their standard deviation, whose interval is that of the variance.
 
         All is NaN where the estimate of the variance is not positive.
         """
-        mean = self.mean(values, z)
+        mean = self.means(values, z)
         # Without its error, the error of the mean is left in.
-        of_mean = mean.standard_error**2 if self.known else 0.0
+        of_mean = np.square(mean.standard_error) if self.known else np.zeros(len(self))
         # About the mean, so that large values do not cancel.
-        squares = (values - mean.value) ** 2
-        variance = float(squares @ self.share + of_mean)
-        if not variance > 0:
-            return Moment(*[np.nan] * 4)
+        squares = (self.share * (values - mean.value[:, None]) ** 2).sum(1)[:, 0]
+        variance = np.where(squares.value + of_mean > 0, squares.value + of_mean, np.nan)
         # To second order: between two answers given equally often, the first one is 0.
-        error = float(_root(squares @ self.covariance @ squares + 2 * of_mean**2))
-        ends = np.sqrt(np.maximum([variance - z * error, variance + z * error], 0.0))
-        deviation = float(np.sqrt(variance))
-        return Moment(deviation, error / (2 * deviation), float(ends[0]), float(ends[1]))
+        error = np.sqrt(squares.standard_error(self.covariance) ** 2 + 2 * of_mean**2)
+        deviation = np.sqrt(variance)
+        lower, upper = (np.sqrt(np.maximum(variance + at * error, 0.0)) for at in (-z, z))
+        return Contrasts(deviation, error / (2 * deviation), lower, upper)
 
     def quantile(
-        self, share: float, values: Array, z: float, edges: Array | None = None
+        self, group: int, share: float, values: Array, z: float, edges: Array | None = None
     ) -> Quantile:
-        """Return the quantile of a share between 0 and 1.
+        """Return the quantile of a share between 0 and 1, of one group.
 
         Parameters
         ----------
@@ -154,103 +180,39 @@ class Distribution:
         edges : ndarray, shape (k + 1,), optional
             Ends of the bins, between which numbers are interpolated.
         """
-        cumulative, error = self.cumulative, self.cumulative_error
-        up, down = np.maximum.accumulate(cumulative), np.minimum.accumulate(cumulative[::-1])[::-1]
+        cumulative = self.cumulative[group]
+        curve, error = cumulative.value, cumulative.standard_error(self.covariance)
+        up, down = np.maximum.accumulate(curve), np.minimum.accumulate(curve[::-1])[::-1]
         growing = np.clip((up + down) / 2, 0.0, 1.0)
         answer = first = last = int(np.argmax(growing >= share))
         if self.known:
-            first = int(np.argmax(cumulative + z * error >= share))
-            below = np.flatnonzero(cumulative - z * error < share)
+            first = int(np.argmax(curve + z * error >= share))
+            below = np.flatnonzero(curve - z * error < share)
             last = int(below[-1]) + 1 if below.size else 0
         near = float(error[max(answer - 1, 0) : answer + 1].max())
         if edges is None:
             value, lower, upper = (float(values[place]) for place in (answer, first, last))
         else:
-            value = self._inside(growing, answer, share, 0.0, edges)
+            value = self._inside(Jet(growing, cumulative.gradient), answer, share, 0.0, edges)
             lower = self._inside(cumulative, first, share, z, edges) if self.known else value
             upper = self._inside(cumulative, last, share, -z, edges) if self.known else value
         return Quantile(answer, first, last, value, lower, upper, near)
 
-    def _inside(self, curve: Array, place: int, share: float, z: float, edges: Array) -> float:
+    def _inside(self, curve: Jet, place: int, share: float, z: float, edges: Array) -> float:
         """Return the place in a bin where the cumulative share ± z errors reaches a share."""
-        before, after = (curve[place - 1] if place else 0.0), curve[place]
+        before, after = (curve.value[place - 1] if place else 0.0), curve.value[place]
         covariance = np.zeros((2, 2))
-        here = slice(max(place - 1, 0), place + 1)
         if z:
-            covariance[-len(curve[here]) :, -len(curve[here]) :] = self._cumulative_covariance[
-                here, here
-            ]
+            near = curve.gradient[max(place - 1, 0) : place + 1]
+            covariance[-len(near) :, -len(near) :] = near @ self.covariance @ near.T
 
         def lacking(part: float) -> float:
             weights = np.array([1 - part, part])
-            error = _root(weights @ covariance @ weights)
+            error = np.sqrt(max(weights @ covariance @ weights, 0.0))
             return float(weights @ (before, after) + z * error - share)
 
         part = scipy.optimize.brentq(lacking, 0.0, 1.0) if lacking(1.0) > 0 else 1.0
         return float(edges[place] + part * (edges[place + 1] - edges[place]))
-
-
-def distributions(support: Array, covariance: Array) -> Iterator[Distribution]:
-    """Distribution of the answers within each group.
-
-    Parameters
-    ----------
-    support : ndarray, shape (G, k)
-        Shares of everybody, of groups by answers.
-    covariance : ndarray, shape (Gk, Gk)
-        Of the supports; NaN where the reports determine none.
-
-    Examples
-    --------
-    >>> people = np.array([[0.1, 0.2, 0.1], [0.3, 0.2, 0.1]])
-    >>> covariance = (np.diag(people.ravel()) - np.outer(people, people)) / 999
-    >>> first, second = distributions(people, covariance)
-    >>> ranks = np.array([1.0, 2.0, 3.0])
-    >>> round(second.mean(ranks, 1.96).value, 4), round(second.mean(ranks, 1.96).standard_error, 4)
-    (1.6667, 0.0304)
-    >>> second.quantile(0.5, ranks, 1.96).answer
-    0
-    """
-    groups, k = support.shape
-    within = conditional_covariance(support, covariance, [0]).reshape(groups, k, groups, k)
-    bases = covariance.reshape(groups, k, groups, k).sum(axis=(1, 3))
-    for g, cells in enumerate(support):
-        base, error = cells.sum(), _root(bases[g, g])
-        defined = bool(base > (NEARLY_LINEAR * error if error == error else 0.0))
-        share = cells / (base if defined else np.nan)
-        yield Distribution(float(base), share, within[g, :, g, :], defined)
-
-
-def mean_differences(
-    support: Array, covariance: Array, values: Array, reference: int
-) -> tuple[Array, Array]:
-    """Return the difference of each group's mean from that of one of them, with standard errors.
-
-    They are NaN where one of the two groups is not defined.
-
-    Parameters
-    ----------
-    support : ndarray, shape (groups, k)
-        Shares of everybody.
-    covariance : ndarray, shape (groups·k, groups·k)
-    values : ndarray, shape (k,)
-        What the answers count as.
-    reference : int
-    """
-    defined = np.array([group.defined for group in distributions(support, covariance)])
-    support = np.where(defined[:, None], support, 1.0)
-    base = support.sum(axis=1)
-    means = support @ values / base
-    slopes = (values - means[:, None]) / base[:, None]
-    gradient = scipy.linalg.block_diag(*slopes)
-    gradient = gradient - gradient[reference]
-    error = _root(np.einsum("gi,ij,gj->g", gradient, covariance, gradient))
-    known = np.where(defined & defined[reference], 0.0, np.nan)
-    return means - means[reference] + known, error + known
-
-
-def _root(variance: Array | float) -> Array:
-    return np.sqrt(np.maximum(variance, 0.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,9 @@ interval has every value θ from which it is at most z standard errors away. The
 centred weighted χ², and 0 is left out in about 5 % of surveys at 95 %.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +69,13 @@ class Jet:
         """Shape of the values."""
         return self.value.shape
 
-    def __getitem__(self, index: int | tuple[int | slice, ...]) -> "Jet":
+    @classmethod
+    def stack(cls, jets: "Sequence[Jet]") -> "Jet":
+        """Rows of one value of each, in columns."""
+        values, gradients = ([getattr(j, name) for j in jets] for name in ("value", "gradient"))
+        return cls(np.stack(values, axis=1), np.stack(gradients, axis=1))
+
+    def __getitem__(self, index: Any) -> "Jet":
         at = index if isinstance(index, tuple) else (index,)
         return Jet(np.asarray(self.value[at]), self.gradient[at])
 
@@ -95,11 +103,11 @@ class Jet:
     def __sub__(self, other: "Jet | float") -> "Jet":
         return self + (-other)
 
-    def __mul__(self, other: "Jet | float") -> "Jet":
+    def __mul__(self, other: "Jet | float | Array") -> "Jet":
         if isinstance(other, Jet):
             gradient = self.value[..., None] * other.gradient
             return Jet(self.value * other.value, gradient + other.value[..., None] * self.gradient)
-        return Jet(self.value * other, self.gradient * other)
+        return Jet(self.value * other, self.gradient * np.asarray(other)[..., None])
 
     def __truediv__(self, other: "Jet | float") -> "Jet":
         if isinstance(other, Jet):

@@ -142,14 +142,22 @@ class Table(ABC):
         Returns
         -------
         ndarray, shape (K, K)
-            For a large population; of two reports or more.
+            For a large population or, if `fraction` is 1, for these respondents; NaN for fewer than
+            two reports.
         """
+        if self.reports < 2:
+            return np.full((len(forms), len(forms)), np.nan)
         covariance = np.zeros((len(forms), len(forms)))
         for each in self.samples(shares):
             added = each.weights @ forms.T
             added -= each.chances @ added
             covariance += each.reports * (added.T * each.chances) @ added
-        return covariance * (self.reports / (self.reports - 1))
+        covariance *= self.reports / (self.reports - 1)
+        if not self.is_sample:
+            means = forms @ shares.ravel()
+            sampling = (forms * shares.ravel()) @ forms.T - np.outer(means, means)
+            covariance -= sampling / (self.reports - 1)
+        return covariance
 
     def variance(self) -> Array:
         """Return the variance of each support (Guo Result 1, diagonal of eq. 5.16).

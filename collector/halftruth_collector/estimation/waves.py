@@ -14,52 +14,20 @@ it exactly.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import scipy
-from halftruth_shared import Attribute
+from halftruth_shared import Attribute, Schema
 from halftruth_shared.results import QUANTITIES, Quantity
 
-from .answers import answer_codes, answered
+from .answers import answer_codes
 from .bounds import Array, normal_quantile
-from .contrasts import Groups, compare_groups
-from .distribution import Scale, distributions, mean_differences, scale_of
+from .contrasts import Contrasts, Groups, compare_groups, ends_of_contrast
+from .distribution import Distributions, Scale, scale_of
 from .estimator import Estimator
 from .intervals import SHARE, mean_of, table_intervals
 from .table import SOMEBODY, Table
-
-
-@dataclass(frozen=True, eq=False)
-class Levels:
-    """Estimates of K numbers in each of W waves, NaN where undefined.
-
-    Attributes
-    ----------
-    value, standard_error, lower, upper : ndarray, shape (W, K)
-        With the ends of their intervals.
-    perturbation, sampling : ndarray, shape (W, K)
-        Parts of the standard error; NaN where unknown.
-    tables : tuple of Table
-        Of each wave, where these are all of its shares; of none otherwise.
-    """
-
-    value: Array
-    standard_error: Array
-    lower: Array
-    upper: Array
-    perturbation: Array
-    sampling: Array
-    tables: tuple[Table, ...] = field(default=(), kw_only=True)
-
-    @classmethod
-    def stacked(cls, waves: Sequence["Levels"]) -> "Levels":
-        """Stack the levels of several waves, each of shape (K,)."""
-        names = ("value", "standard_error", "lower", "upper", "perturbation", "sampling")
-        columns = (np.stack([getattr(one, name) for one in waves]) for name in names)
-        tables = tuple(table for one in waves for table in one.tables)
-        return cls(*columns, tables=tables)
 
 
 class Rows(NamedTuple):
@@ -90,7 +58,7 @@ def levels_of(
     reference: str | None = None,
     scores: Mapping[str, str] | None = None,
     confidence: float = 0.95,
-) -> dict[Rows, Levels]:
+) -> dict[Rows, Contrasts]:
     """Levels of one question in one wave.
 
     Parameters
@@ -116,7 +84,8 @@ def levels_of(
     grouping = estimator.schema.attributes[estimator.schema.position(groups, "groups")]
     place = grouping.categories.index(reference)
     table = estimator.table([groups, name])
-    return dict(_differences(estimator, table, attribute, grouping, place, scale, confidence))
+    schema = estimator.schema
+    return dict(_differences(table, schema, attribute, grouping, place, scale, confidence))
 
 
 def _scale(attribute: Attribute, scores: Mapping[str, str]) -> Scale | None:
@@ -133,57 +102,50 @@ def _of_everybody(
     attribute: Attribute,
     scale: Scale | None,
     confidence: float,
-) -> Iterator[tuple[Rows, Levels]]:
-    table = estimator.table([attribute.name])
-    error = np.sqrt(table.variance())
-    ends = table_intervals(table, confidence)
-    answers = attribute.categories
+) -> Iterator[tuple[Rows, Contrasts]]:
+    table, answers = estimator.table([attribute.name]), attribute.categories
     rows = Rows(attribute.name, answers, (None,) * len(answers), SHARE)
-    # Of a model's shares the error behind the interval is that of the test, too (Wald).
-    tables = () if table.logit else (table,)
-    parts = table.error_parts()
-    yield rows, Levels(table.support, error, *ends, *parts, tables=tables)
+    yield (
+        rows,
+        Contrasts(
+            table.support,
+            np.sqrt(table.variance()),
+            *table_intervals(table, confidence),
+            parts=table.error_parts(),
+            # Of a model's shares the error behind the interval is that of the test, too (Wald).
+            table=None if table.logit else table,
+        ),
+    )
     if scale is not None:
-        covariance = table.known_covariance()
-        cells = answered(estimator.schema, table.support, covariance, [attribute.name])
-        [within] = distributions(cells[0][None], cells[1])
-        mean = within.mean(scale.values, normal_quantile(1 - confidence))
-        columns = [np.array([each]) for each in vars(mean).values()]
-        yield _of_mean(attribute, [None], scale), _without_parts(*columns)
+        within = Distributions.of_table(estimator.schema, table)
+        means = within.means(scale.values, normal_quantile(1 - confidence))
+        yield _of_mean(attribute, [None], scale), means
 
 
 def _differences(
-    estimator: Estimator,
     table: Table,
+    schema: Schema,
     attribute: Attribute,
     grouping: Attribute,
     reference: int,
     scale: Scale | None,
     confidence: float,
-) -> Iterator[tuple[Rows, Levels]]:
+) -> Iterator[tuple[Rows, Contrasts]]:
     names, every = grouping.categories, range(len(grouping.categories))
-    compared = [g for g in every if g != reference]
-    groups = tuple(names[g] for g in compared)
+    groups = tuple(names[g] for g in every if g != reference)
     for code, answer in enumerate(attribute.categories):
         of_answer = Groups.of_table(table, names, every, code)
+        of = QUANTITIES["share_difference"]
+        rows = Rows(attribute.name, (answer,) * len(groups), groups, of)
         each = compare_groups(of_answer, reference, confidence=confidence)
-        levels = _without_parts(each.value, each.standard_error, each.lower, each.upper)
-        yield (
-            Rows(attribute.name, (answer,) * len(groups), groups, QUANTITIES["share_difference"]),
-            levels,
-        )
+        yield rows, Contrasts(each.value, each.standard_error, each.lower, each.upper)
     # Groups that are no answer have no mean.
     kept = answer_codes(grouping)
     if scale is not None and reference in kept:
-        covariance, pair = table.known_covariance(), [grouping.name, attribute.name]
-        support, covariance = answered(estimator.schema, table.support, covariance, pair)
-        at = kept.index(reference)
-        chosen = [place for place in range(len(kept)) if place != at]
-        means = mean_differences(support, covariance, scale.values, at)
-        values, errors = (column[chosen] for column in means)
-        half_width = normal_quantile(1 - confidence) * errors
-        rows = _of_mean(attribute, [names[kept[place]] for place in chosen], scale)
-        yield rows, _without_parts(values, errors, values - half_width, values + half_width)
+        within, at = Distributions.of_table(schema, table), kept.index(reference)
+        means = within.mean_differences(scale.values, at, normal_quantile(1 - confidence))
+        others = [names[code] for code in kept if code != reference]
+        yield _of_mean(attribute, others, scale), means
 
 
 def _of_mean(attribute: Attribute, groups: Sequence[str | None], scale: Scale) -> Rows:
@@ -193,72 +155,70 @@ def _of_mean(attribute: Attribute, groups: Sequence[str | None], scale: Scale) -
     return Rows(attribute.name, (None,) * len(groups), tuple(groups), of)
 
 
-def _without_parts(value: Array, error: Array, lower: Array, upper: Array) -> Levels:
-    unknown = np.full(value.shape, np.nan)
-    return Levels(value, error, lower, upper, unknown, unknown)
+def stacked(waves: Sequence[Contrasts]) -> Contrasts:
+    """Return K estimates of each of W waves, as columns of shape (K, W)."""
+
+    def column(name: str) -> Array:
+        return np.stack([getattr(one, name) for one in waves], axis=1)
+
+    unknown = np.full(waves[0].value.shape, np.nan)
+    perturbation, sampling = zip(*(one.parts or (unknown, unknown) for one in waves), strict=True)
+    return Contrasts(
+        column("value"),
+        column("standard_error"),
+        column("lower"),
+        column("upper"),
+        column("p_value") if waves[0].p_value.size else waves[0].p_value,
+        (np.stack(perturbation, axis=1), np.stack(sampling, axis=1)),
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class Contrasts(Levels):
-    """Weighted sums of levels, of shape (K,), each with the p-value of the test that it is 0."""
-
-    p_value: Array = field(kw_only=True)
-
-
-def contrast(levels: Levels, weights: Array) -> Contrasts:
-    """Σ_w c_w θ̂_w of independent estimates.
-
-    Each end of its interval is as far away as those of the levels that it depends on (Zou & Donner
-    2008), so that an interval that is not symmetric keeps its shape.
+def contrast(waves: Sequence[Contrasts], weights: Array) -> Contrasts:
+    """Σ_w c_w θ̂_w of independent estimates, with the p-values of the tests that it is 0.
 
     Parameters
     ----------
-    weights : ndarray, shape (W,) or (W, K)
+    weights : ndarray, shape (W,)
         c.
 
     Examples
     --------
-    >>> zero = np.zeros((2, 1))
-    >>> value, error = np.array([[0.30], [0.34]]), np.array([[0.03], [0.04]])
-    >>> levels = Levels(value, error, value - 2 * error, value + 2 * error, error, zero)
+    >>> levels = [
+    ...     Contrasts.normal(np.array([share]), np.array([error]), 2)
+    ...     for share, error in [(0.30, 0.03), (0.34, 0.04)]
+    ... ]
     >>> change = contrast(levels, np.array([-1.0, 1.0]))
     >>> [round(float(n[0]), 2) for n in (change.value, change.standard_error, change.lower)]
     [0.04, 0.05, -0.06]
     """
-    c = np.broadcast_to(weights.reshape(len(weights), -1), levels.value.shape)
-    value, error = (c * levels.value).sum(axis=0), _root_of_squares(c * levels.standard_error)
-    below, above = levels.value - levels.lower, levels.upper - levels.value
-    down = _root_of_squares(c * np.where(c > 0, below, above))
-    up = _root_of_squares(c * np.where(c > 0, above, below))
-    alike = _errors_if_equal(levels, c) if levels.tables else levels.standard_error
-    chance = np.where(error > 0, _root_of_squares(c * alike), np.nan)
+    every = stacked(waves)
+    value, error = every.value @ weights, _root_of_squares(weights * every.standard_error)
+    tables = [one.table for one in waves if one.table is not None]
+    alike = _errors_if_equal(every, tables, weights) if tables else every.standard_error
+    chance = np.where(error > 0, _root_of_squares(weights * alike), np.nan)
     score = np.abs(value) / np.where(chance > 0, chance, np.nan)
+    perturbation, sampling = every.parts or (every.value, every.value)
     return Contrasts(
         value,
         error,
-        value - down,
-        value + up,
-        _root_of_squares(c * levels.perturbation),
-        _root_of_squares(c * levels.sampling),
+        *ends_of_contrast(every, weights),
         p_value=2 * scipy.special.ndtr(-score),
+        parts=(_root_of_squares(weights * perturbation), _root_of_squares(weights * sampling)),
     )
 
 
-def _errors_if_equal(levels: Levels, weights: Array) -> Array:
+def _errors_if_equal(every: Contrasts, tables: Sequence[Table], weights: Array) -> Array:
     """Standard errors of all shares of each wave, if those in a contrast are equal."""
-    tables = levels.tables
     reports = np.array([table.reports for table in tables], float)
-    pooled = np.average(levels.value, axis=0, weights=reports * weights.any(axis=1))
+    pooled = np.average(every.value, axis=1, weights=reports * (weights != 0))
     shares = np.maximum(pooled, SOMEBODY)
     shares /= shares.sum()
     forms = np.eye(len(shares))
-    variance = np.stack([np.diag(table.null_covariance(shares, forms)) for table in tables])
-    if not tables[0].is_sample:
-        variance -= shares * (1 - shares) / (reports - 1)[:, None]
-    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+    variance = [np.diag(table.null_covariance(shares, forms)) for table in tables]
+    return np.asarray(np.sqrt(np.maximum(np.stack(variance, axis=1), 0.0)))
 
 
-def slope_weights(levels: Levels, times: Sequence[float]) -> Array:
+def slope_weights(waves: Sequence[Contrasts], times: Sequence[float]) -> Array:
     """c_w of the slope of a straight line through levels, by weighted least squares.
 
     A wave weighs as much as its estimates are precise: by 1/Σ_k var(θ̂_wk). All answers to a
@@ -272,15 +232,15 @@ def slope_weights(levels: Levels, times: Sequence[float]) -> Array:
 
     Examples
     --------
-    >>> error = np.ones((3, 1))
-    >>> slope_weights(Levels(*[error] * 6), [1, 2, 4]).round(3).tolist()
+    >>> level = Contrasts.normal(np.ones(1), np.ones(1), 2)
+    >>> slope_weights([level] * 3, [1, 2, 4]).round(3).tolist()
     [-0.286, -0.071, 0.357]
     """
-    weight = 1 / np.square(levels.standard_error).sum(axis=1)
+    weight = np.array([1 / np.square(one.standard_error).sum() for one in waves])
     time = np.asarray(times, float)
     from_mean = time - weight @ time / weight.sum()
     return np.asarray(weight * from_mean / (weight @ from_mean**2))
 
 
 def _root_of_squares(columns: Array) -> Array:
-    return np.asarray(np.sqrt(np.square(columns).sum(axis=0)))
+    return np.asarray(np.sqrt(np.square(columns).sum(axis=1)))

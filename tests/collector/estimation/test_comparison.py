@@ -39,7 +39,7 @@ def some_groups(count=4, error=0.003, seed=6):
     support = rng.dirichlet(np.full(2 * count, 6.0)).reshape(count, 2)
     root = rng.normal(scale=error, size=(2 * count, 2 * count))
     names = tuple("abcdefgh"[:count])
-    return Groups(names, support, root @ root.T, 0.5 * root @ root.T, 2_000, "population")
+    return Groups(names, support, root @ root.T, 2_000)
 
 
 def table_of(survey, cells):
@@ -94,8 +94,11 @@ def test_where_nothing_is_perturbed_intervals_and_tests_are_the_textbooks():
 
 def test_of_exactly_these_respondents_who_answered_directly_nothing_is_uncertain():
     cells = np.array([[40, 25], [61, 20]])
-    exact = replace(unperturbed(cells), is_sample=False, covariance=np.zeros((4, 4)))
-    found = compare_groups(exact, 0)
+    survey = survey_of(RandomizedResponse({"a": 1, "b": 1}), cells.shape, public="ab")
+    table = table_of(survey, cells).alone
+    exact = Groups.of_table(table, ["x", "y"], [0, 1], 1)
+    # Reports that all weigh the same show no error, and here there is none.
+    found = compare_groups(replace(exact, covariance=table.covariance()), 0)
     assert found.lower == pytest.approx(found.upper)
     assert np.isnan(found.p_value).all()
 
@@ -108,18 +111,18 @@ def test_a_group_that_may_be_empty_is_compared_with_nothing():
         compare_groups(replace(groups, support=support), reference) for reference in (None, 0, 1)
     ]
     reason = "b is not significantly above zero"
-    assert found[0].undefined == ("", reason, "", "")
-    assert found[1].undefined == (reason, "", "")
-    assert found[2].undefined == (reason, reason, reason)
+    assert found[0].undefined == ["", reason, "", ""]
+    assert found[1].undefined == [reason, "", ""]
+    assert found[2].undefined == [reason, reason, reason]
     for column in (found[0].value, found[0].lower, found[0].upper, found[0].p_value):
         assert np.isnan(column).tolist() == [False, True, False, False]
     shares, trend = (
         shares_of(replace(groups, support=support)),
         trend_of(replace(groups, support=support)),
     )
-    assert shares.undefined == ("", reason, "", "")
+    assert shares.undefined == ["", reason, "", ""]
     assert np.isnan(shares.value).tolist() == [False, True, False, False]
-    assert (trend.undefined, np.isnan(trend.value[0])) == ((reason,), True)
+    assert (trend.undefined, np.isnan(trend.value[0])) == ([reason], True)
 
 
 def test_a_ratio_is_open_where_a_share_may_be_nothing():
