@@ -22,8 +22,8 @@ from .store.surveys import SurveyStore
 from .store.tokens import TokenStore
 
 
-class Store:
-    """Surveys, reports and tokens of one database; as a context manager, it closes its connections.
+class OpenStore:
+    """One database with its audit log; as a context manager, it closes its connections.
 
     Everything that it holds raises StoreUnavailable if the database does not answer.
 
@@ -31,20 +31,11 @@ class Store:
     ----------
     url : str
         An SQLAlchemy URL of SQLite or PostgreSQL; a database without tables gets them.
-    observer : Observer, optional
-        Told of every commit and refusal, by the thread that asked for it.
-    sealing_keys : callable, optional
-        Returns the public keys that reports can be sealed to; any by default.
 
     Attributes
     ----------
     database : Database
     audit : AuditLog
-    surveys : SurveyStore
-    reports : ReportStore
-    invitations : InvitationStore
-    tokens : TokenStore
-    keys : KeyStore
 
     Raises
     ------
@@ -56,25 +47,13 @@ class Store:
         If the database cannot be reached.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        observer: Observer | None = None,
-        sealing_keys: Callable[[], Collection[str]] | None = None,
-    ) -> None:
+    def __init__(self, url: str) -> None:
         self.database = Database(url)
-        self.sealing_keys = sealing_keys
         self.audit = AuditLog(self.database)
-        self.surveys = SurveyStore(self.database)
-        self.reports = ReportStore(self.database, self.surveys, observer)
-        self.invitations = InvitationStore(self.database, self.surveys)
-        self.tokens = TokenStore(self.database)
-        self.keys = KeyStore(self.database)
         try:
             self._open()
         except BaseException as error:
-            self.close()
+            self.database.close()
             if not isinstance(error, StoreUnavailable):
                 raise
             shown = self.database.engine.url.render_as_string(hide_password=True)
@@ -89,8 +68,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Write down what is remembered, and close every connection."""
-        self.reports.flush()
+        """Close every connection."""
         self.database.close()
 
     def _open(self) -> None:
@@ -103,6 +81,47 @@ class Store:
             check_version(version)
 
 
+class Store(OpenStore):
+    """Surveys, reports and tokens of a collector's database.
+
+    Parameters
+    ----------
+    url : str
+    observer : Observer, optional
+        Told of every commit and refusal, by the thread that asked for it.
+    sealing_keys : callable, optional
+        Returns the public keys that reports can be sealed to; any by default.
+
+    Attributes
+    ----------
+    surveys : SurveyStore
+    reports : ReportStore
+    invitations : InvitationStore
+    tokens : TokenStore
+    keys : KeyStore
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        observer: Observer | None = None,
+        sealing_keys: Callable[[], Collection[str]] | None = None,
+    ) -> None:
+        super().__init__(url)
+        self.sealing_keys = sealing_keys
+        self.surveys = SurveyStore(self.database)
+        self.reports = ReportStore(self.database, self.surveys, observer)
+        self.invitations = InvitationStore(self.database, self.surveys)
+        self.tokens = TokenStore(self.database)
+        self.keys = KeyStore(self.database)
+
+    def close(self) -> None:
+        """Write down what is remembered, and close every connection."""
+        self.reports.flush()
+        super().close()
+
+
 def open_existing_store(
     database: str, sealing_keys: Callable[[], Collection[str]] | None = None
 ) -> Store:
@@ -113,13 +132,22 @@ def open_existing_store(
     ParameterError
         If there is no such file.
     """
+    check_existing(database, "'halftruth serve' or 'halftruth survey publish'")
+    return Store(database, sealing_keys=sealing_keys)
+
+
+def check_existing(database: str, makers: str) -> None:
+    """Check that the file of a database is there, which some commands make.
+
+    Raises
+    ------
+    ParameterError
+    """
     with suppress(ArgumentError):
         url = make_url(database)
         file = url.database if url.get_backend_name() == "sqlite" else None
         if file and not file.startswith(("file:", ":memory:")) and not Path(file).exists():
             raise ParameterError(
-                f"database: there is no file {file}; expected one that 'halftruth serve' or"
-                " 'halftruth survey publish' made",
+                f"database: there is no file {file}; expected one that {makers} made",
                 field="database",
             )
-    return Store(database, sealing_keys=sealing_keys)

@@ -312,8 +312,7 @@ def purge(store: Store, days: int) -> list[Deleted]:
     ParameterError
         If there cannot be so many days; 0 is for all surveys that have ended.
     """
-    if not 0 <= days <= MOST_DAYS:
-        raise ParameterError(f"days: expected 0 to {MOST_DAYS} days", field="days")
+    check_days(days)
     done = []
     with store.database.writing() as connection:
         ended = find_ended(connection, datetime.now(UTC), days)
@@ -328,6 +327,12 @@ def purge(store: Store, days: int) -> list[Deleted]:
     if done:
         store.database.compact_or_warn(_LEFT)
     return done
+
+
+def check_days(days: int) -> None:
+    """Raise ParameterError unless something can have ended so many days ago."""
+    if not 0 <= days <= MOST_DAYS:
+        raise ParameterError(f"days: expected 0 to {MOST_DAYS} days", field="days")
 
 
 def compact(store: Store) -> None:
@@ -394,9 +399,9 @@ def create_token(
 
     Parameters
     ----------
-    role : {"analyst", "operator", "monitor"}
+    role : {"analyst", "operator", "monitor", "relay"}
     survey : str, optional
-        Of an analyst: the id of the only survey that the token is for.
+        Of a relay, and of an analyst if wished: the id of the only survey that the token is for.
     name : str, optional
         For people: whose it is, or what it is for.
     expires : date, optional
@@ -405,11 +410,17 @@ def create_token(
     Raises
     ------
     ParameterError
-        If a token of another role is to be for one survey, the name is no line of up to 100
-        characters, or the day is over or more than ten years away.
+        If a token of another role is to be for one survey, or that of a relay is for none or one
+        without a relay, the name is no line of up to 100 characters, or the day is over or more
+        than ten years away.
     """
-    if survey is not None and role != "analyst":
-        raise ParameterError("survey: expected none, but for an analyst", field="survey")
+    if survey is not None and role not in ("analyst", "relay"):
+        raise ParameterError("survey: expected none, but for an analyst or a relay", field="survey")
+    if role == "relay" and (survey is None or store.surveys.get(survey).survey().relay is None):
+        raise ParameterError(
+            "survey: expected the id of a survey that has a relay, which alone the token is for",
+            field="survey",
+        )
     if name is not None and not (0 < len(name) <= _NAME and name.isprintable()):
         raise ParameterError(f"name: expected a line of up to {_NAME} characters", field="name")
     now = datetime.now(UTC)

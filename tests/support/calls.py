@@ -26,7 +26,13 @@ from halftruth_shared.analyses.plan import PlanQuery, PlanRequest
 from halftruth_shared.analyses.reading import fields
 from halftruth_shared.protocol.base import Request
 from halftruth_shared.protocol.invitations import InvitationCheck
-from halftruth_shared.protocol.reports import Report, ReportBatch, SealedBatch, SealedReport
+from halftruth_shared.protocol.reports import (
+    RelayedBatch,
+    Report,
+    ReportBatch,
+    SealedBatch,
+    SealedReport,
+)
 from halftruth_shared.protocol.terms import Terms, TermsChange, TermsPatch
 
 #: Of every cell of the survey, how many reports there are.
@@ -92,7 +98,13 @@ def calls():
     change = TermsChange(terms=TermsPatch(**msgspec.structs.asdict(terms)))
     token = TokenRequest(role="analyst", survey=SURVEY.id, name="Anna, paper")
     special = {
-        "addReports": Call(bodies={"ReportBatch": batch, "SealedBatch": sealed_batch}),
+        "addReports": Call(
+            bodies={
+                "ReportBatch": batch,
+                "SealedBatch": sealed_batch,
+                "RelayedBatch": RelayedBatch(digest=SURVEY.digest, relayed=[bytes(90)]),
+            }
+        ),
         "checkInvitation": Call(bodies={"InvitationCheck": check}),
         "planSurvey": Call(bodies={"PlanRequest": plan}),
         "publishSurvey": Call(PublishQuery(), {"SurveyDocument": SURVEY.document()}),

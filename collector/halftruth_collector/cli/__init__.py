@@ -41,6 +41,7 @@ _MAIN = {
     "audit": "audit:audit",
     "demo": "demo:demo",
     "plan": "plan:plan",
+    "relay": "relay:relay",
     "reports": ":reports",
     "serve": "serve:serve",
     "study": "study:study",

@@ -149,7 +149,9 @@ def token() -> None:
 
 @token.command("create")
 @click.option("--role", type=click.Choice(get_args(Role)), required=True, help="What it is for.")
-@click.option("--survey", metavar="ID", help="The only survey that an analyst's token is for.")
+@click.option(
+    "--survey", metavar="ID", help="The only survey it is for: a relay's, or an analyst's."
+)
 @click.option("--name", metavar="TEXT", help="Whose it is or what it is for, to tell it by.")
 @click.option(
     "--expires",
@@ -169,7 +171,8 @@ def create_token(
 ) -> None:
     """Print a new token. It is not stored and cannot be shown again.
 
-    An operator may do everything, an analyst reads results, a monitor reads metrics.
+    An operator may do everything, an analyst reads results, a monitor reads metrics, a relay passes
+    on the reports of its survey.
     """
     last_day = None if expires is None else expires.date()
     with secrets_to(output, "a token") as write, open_existing_store(database) as store:

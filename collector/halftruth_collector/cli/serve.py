@@ -1,24 +1,65 @@
 """``halftruth serve``: run the collector."""
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import click
 
 from ..ops.settings import Config
 from . import options
 
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+def listening(port: int, workers: int) -> Callable[[C], C]:
+    """Options of a server, with the defaults of its port and its processes."""
+    given = (
+        click.option(
+            "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+        ),
+        click.option(
+            "--port",
+            type=click.IntRange(0, 65_535),
+            default=port,
+            show_default=True,
+            help="Port; 0 takes any free one.",
+        ),
+        click.option(
+            "--workers",
+            type=click.IntRange(1, 64),
+            default=workers,
+            show_default=True,
+            help="Processes.",
+        ),
+        click.option("--quiet", is_flag=True, help="Log problems only, no line for each request."),
+    )
+
+    def add(command: C) -> C:
+        for option in reversed(given):
+            command = option(command)
+        return command
+
+    return add
+
+
+def run_server(database: str, **settings: Any) -> None:
+    """Become a server with these settings, in a fresh interpreter."""
+    import json
+    import os
+    import sys
+
+    os.environ["HALFTRUTH_DATABASE"] = database
+    # Analyses run side by side, so threads of BLAS would only wait for each other. NumPy reads this
+    # when it is imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Without what this command has imported.
+    module = ["-m", "halftruth_collector.server.serve"]
+    os.execv(sys.executable, [sys.executable, *module, json.dumps(settings)])  # noqa: S606
+
 
 @click.command()
 @options.database
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=8000,
-    show_default=True,
-    help="Port; 0 takes any free one.",
-)
-@click.option(
-    "--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes."
-)
+@listening(port=8000, workers=2)
 @click.option(
     "--threads",
     type=click.IntRange(1, 64),
@@ -26,13 +67,8 @@ from . import options
     show_default=True,
     help="Analyses at the same time in each process.",
 )
-@click.option("--quiet", is_flag=True, help="Log problems only, no line for each request.")
-def serve(database: str, host: str, port: int, workers: int, threads: int, quiet: bool) -> None:
+def serve(database: str, **settings: Any) -> None:
     """Run the collector until it is interrupted."""
-    import json
-    import os
-    import sys
-
     from ..collector_store import Store
 
     # Fail here, in one line, if a setting is wrong or the database cannot be used.
@@ -42,11 +78,4 @@ def serve(database: str, host: str, port: int, workers: int, threads: int, quiet
 
         SealingKeyFile(config.sealing_keys)
     Store(database).close()
-    settings = {"host": host, "port": port, "workers": workers, "threads": threads, "quiet": quiet}
-    os.environ["HALFTRUTH_DATABASE"] = database
-    # Analyses run side by side, so threads of BLAS would only wait for each other. NumPy reads this
-    # when it is imported.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # A fresh interpreter, without what this command has imported.
-    module = ["-m", "halftruth_collector.server.serve"]
-    os.execv(sys.executable, [sys.executable, *module, json.dumps(settings)])  # noqa: S606
+    run_server(database, **settings)

@@ -143,7 +143,7 @@ class GroupCommit(Generic[Item, Outcome]):
             outcomes = self._outcomes([waiting.item for waiting in group])
         finally:
             # Whatever happened, nobody is left waiting.
-            left = outcomes or [StoreUnavailable("the collector is stopping") for _ in group]
+            left = outcomes or [StoreUnavailable("the server is stopping") for _ in group]
             for waiting, outcome in zip(group, left, strict=True):
                 waiting.outcome = outcome
             with self._lock:

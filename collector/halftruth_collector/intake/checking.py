@@ -37,6 +37,10 @@ class Batch:
         Hash of the invitation by id of the report that it came with.
     sealed : bool
         Whether the reports came sealed.
+    relayed : bool
+        Whether a relay passed them on, which it also does after the survey was closed.
+    refused : int
+        Reports of the request that are left out, as a relay cannot look into what it passes on.
     """
 
     survey_id: str
@@ -45,6 +49,8 @@ class Batch:
     cells: dict[bytes, bytes]
     invitations: dict[bytes, bytes]
     sealed: bool = False
+    relayed: bool = False
+    refused: int = 0
 
 
 def check(

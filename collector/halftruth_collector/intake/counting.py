@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from halftruth_shared import HalftruthError
+from halftruth_shared import HalftruthError, ReportError
 from halftruth_shared.protocol.reports import Receipt, Report
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, literal_column, select
 from sqlalchemy.sql import Select
@@ -323,6 +323,7 @@ def _survey_row(is_sqlite: bool) -> Select[*tuple[Any, ...]]:
             surveys.c.sealing_key,
             surveys.c.closes_at,
             surveys.c.max_reports,
+            surveys.c.purged_at,
             shard,
         )
         .where(surveys.c.id == bindparam("id"))
@@ -358,7 +359,9 @@ def _receipt(item: Batch, new: dict[bytes, bytes], plan: _Plan) -> Receipt:
     accepted = len(new.keys() & plan.counted)
     plan.outcomes[COUNTED] += accepted
     plan.outcomes[REPEATED] += len(item.ids) - accepted
-    return Receipt(accepted=accepted, duplicates=len(item.ids) - accepted)
+    if item.refused:
+        plan.outcomes[slug(ReportError(""))] += item.refused
+    return Receipt(accepted=accepted, duplicates=len(item.ids) - accepted, refused=item.refused)
 
 
 def _check_survey(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthError | None:
@@ -368,6 +371,9 @@ def _check_survey(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> Halftrut
     closed = _check_open(item, plan, new)
     if closed is not None:
         return closed
+    if item.relayed:
+        # What the digest says of it was checked before the reports were opened.
+        return None
     if new and item.sealed == (row.sealing_key is None):
         return unexpected_seal_error(0, sealed=item.sealed)
     needless = [] if row.invitations else [id_ for id_ in new if id_ in item.invitations]
@@ -378,7 +384,7 @@ def _check_survey(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> Halftrut
 
 def _check_open(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthError | None:
     """Make sure that the survey takes so many new reports; those that it has are no news."""
-    if item.ids and not new:
+    if (item.ids and not new) or (item.relayed and plan.row.purged_at is None):
         return None
     survey = f"survey '{item.survey_id}'"
     if plan.closed == "operator":

@@ -1,11 +1,18 @@
 """The first step of a report's way in: the body of a request becomes a batch of reports."""
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from halftruth_shared import ParameterError, ReportError
-from halftruth_shared.protocol.reports import Report, ReportBatch, SealedBatch, SealedReport
+from halftruth_shared.protocol.reports import (
+    RelayedBatch,
+    Report,
+    ReportBatch,
+    SealedBatch,
+    SealedReport,
+)
 
 from ..errors import MalformedRequest, TooLarge
 from .checking import stale, unexpected_seal_error
@@ -14,7 +21,10 @@ if TYPE_CHECKING:
     from ..store.surveys import StoredSurvey
 
 #: Most sealed reports in one request: opening one takes a fifth of a millisecond.
-_MOST_SEALED = 1_000
+MOST_SEALED = 1_000
+
+#: Reports as they come: open, sealed, or passed on by a relay.
+AnyBatch = ReportBatch | SealedBatch | RelayedBatch
 
 #: What a decoder's message ends with: where in a body something is wrong.
 PLACE = re.compile(r" - at `\$\.(\w+)(?:\[(\d+)\])?(?:\.(\w+))?(?:\[(\d+)\])?`\Z")
@@ -31,10 +41,11 @@ _ACCEPTED = {
 }
 
 T = TypeVar("T")
+B = TypeVar("B", ReportBatch, SealedBatch, RelayedBatch)
 
 
-def read(data: bytes, stored: "StoredSurvey", max_batch: int) -> ReportBatch | SealedBatch:
-    """Read a batch of reports, sealed ones where the survey seals them.
+def read(data: bytes, stored: "StoredSurvey", max_batch: int) -> AnyBatch:
+    """Read a batch of reports, sealed or passed on by a relay where the survey says so.
 
     Parameters
     ----------
@@ -57,23 +68,47 @@ def read(data: bytes, stored: "StoredSurvey", max_batch: int) -> ReportBatch | S
     ParameterError
         If anything else is of a wrong type.
     """
-    sealed = stored.terms.sealing_key is not None
-    most = min(max_batch, _MOST_SEALED) if sealed else max_batch
-    columns = 1 if sealed else len(stored.survey().report_space.shape)
-    expected = f"reports: expected at most {most} in one request"
+    survey = stored.survey()
+    columns = survey.report_space.names
+    if survey.relay is not None:
+        return read_batch(data, RelayedBatch, stored.id, stored.digest, max_batch, columns)
+    if stored.terms.sealing_key is not None:
+        return read_batch(data, SealedBatch, stored.id, stored.digest, max_batch, columns)
+    return read_batch(data, ReportBatch, stored.id, stored.digest, max_batch, columns)
+
+
+def read_batch(
+    data: bytes,
+    kind: type[B],
+    survey_id: str,
+    digest: str,
+    max_batch: int,
+    columns: Sequence[str] = (),
+) -> B:
+    """Read a batch of one kind, for a version of a survey whose reports have these columns.
+
+    Raises
+    ------
+    MalformedRequest, TooLarge, StaleDigest, ReportError, ParameterError
+        See :func:`read`.
+    """
+    sealed = kind is not ReportBatch
+    most = min(max_batch, MOST_SEALED) if sealed else max_batch
+    field = "relayed" if kind is RelayedBatch else "reports"
+    expected = f"{field}: expected at most {most} in one request"
     # Before it is decoded, since that takes a hundred times the memory of an empty report.
-    if data.count(b",") > (most + 1) * (columns + 3):
-        raise TooLarge(expected, field="reports")
-    batch: ReportBatch | SealedBatch
+    if data.count(b",") > (most + 1) * ((1 if sealed else len(columns)) + 3):
+        raise TooLarge(expected, field=field)
     try:
-        batch = decode_json(data, SealedBatch) if sealed else decode_json(data, ReportBatch)
+        batch = decode_json(data, kind)
     except msgspec.ValidationError as error:
-        kind = SealedReport if sealed else Report
-        raise _report_error(str(error), stored, kind) or wrong_shape(error) from None
-    if batch.digest != stored.digest:
-        raise stale(stored.id)
-    if len(batch.reports) > most:
-        raise TooLarge(f"{expected}, got {len(batch.reports)}", field="reports")
+        report = SealedReport if kind is SealedBatch else Report
+        raise _report_error(str(error), columns, report) or wrong_shape(error) from None
+    if batch.digest != digest:
+        raise stale(survey_id)
+    count = len(batch.relayed if isinstance(batch, RelayedBatch) else batch.reports)
+    if count > most:
+        raise TooLarge(f"{expected}, got {count}", field=field)
     return batch
 
 
@@ -105,7 +140,7 @@ def wrong_shape(error: msgspec.ValidationError) -> ParameterError:
 
 
 def _report_error(
-    message: str, stored: "StoredSurvey", kind: type[Report | SealedReport]
+    message: str, columns: Sequence[str], kind: type[Report | SealedReport]
 ) -> ReportError | None:
     """Return the error of the report that a decoder's message is about, if it is about one."""
     place, named = PLACE.search(message), _NAMED.search(message)
@@ -113,7 +148,6 @@ def _report_error(
         return None
     index, member = int(place[2]), named[1] if named else place[3]
     known = [field.name for field in msgspec.structs.fields(kind)]
-    columns = stored.survey().report_space.names
     if kind is SealedReport and member == "values":
         detail = "expected 'sealed', and no 'values': this survey takes sealed reports only"
         member = "sealed"

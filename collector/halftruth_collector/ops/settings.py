@@ -52,6 +52,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         Trusted proxies in front, whose X-Forwarded-For and X-Forwarded-Proto are believed.
     sealing_keys : Path or None
         File of the private keys of sealed surveys.
+    relay_keys : Path or None
+        File of the private keys of a relay.
+    relay_url : str or None
+        Address of a relay, as surveys name it.
     log_format : {"text", "json"}
         Lines for people, or one JSON object in each.
     min_reports : int
@@ -68,6 +72,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     rate_limit_storage: str = IN_MEMORY
     proxies: Several = 0
     sealing_keys: Path | None = None
+    relay_keys: Path | None = None
+    relay_url: str | None = None
     log_format: LogFormat = "text"
     min_reports: Positive = 50
     request_seconds: Positive = 20
@@ -183,12 +189,20 @@ def _file(text: str) -> Path:
     return Path(text)
 
 
+def _address(text: str) -> str:
+    if not text.startswith(("https://", "http://")) or text.endswith("/"):
+        raise ValueError
+    return text
+
+
 #: How texts are read that a type alone does not describe, and what is expected of them.
 _READ: dict[str, Callable[[str], Any]] = {
     "max_gamma": _amplification,
     "rate_limit": _rate,
     "rate_limit_storage": _storage,
     "sealing_keys": _file,
+    "relay_keys": _file,
+    "relay_url": _address,
 }
 _EXPECTED = {
     "max_gamma": "an amplification above 1, such as 19 or 9/2",
@@ -196,4 +210,6 @@ _EXPECTED = {
     "rate_limit_storage": "the URI of a storage: memory://, redis://host:6379/0,"
     " rediss://host:6379/0 (TLS) or redis+unix:///path",
     "sealing_keys": "the name of a file of private keys, or no such variable",
+    "relay_keys": "the name of a file of private keys, or no such variable",
+    "relay_url": "the relay's address without a slash at its end, such as https://relay.example.org",
 }

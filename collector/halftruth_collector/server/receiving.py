@@ -57,9 +57,9 @@ _REPORTS, _BRIEF = 16, 8
 #: Seconds for which a request waits for a thread, and what it hears then.
 _PATIENCE = 30
 _BUSY: dict[Workload, str] = {
-    "reports": "the collector does not keep up; nothing of this request was counted",
+    "reports": "the server does not keep up; nothing of this request was counted",
     "brief": "the database does not keep up; try again later",
-    "long": "all threads of the collector are computing; try again later",
+    "long": "all threads of the server are computing; try again later",
 }
 
 
@@ -178,7 +178,7 @@ class Receiving:
                         sleep(_TURN)
                     if self._room < 0:
                         raise ServiceUnavailable(
-                            "the collector has too many unfinished requests; try again later"
+                            "the server has too many unfinished requests; try again later"
                         )
             if environ.get("CONTENT_LENGTH") and size < int(length):
                 raise BadRequest("body: expected as many bytes as its declared length")

@@ -1,4 +1,4 @@
-"""The HTTP server: this application under gunicorn's gevent worker, which is left unchanged.
+"""The HTTP server: a collector or a relay under gunicorn's gevent worker, which is left unchanged.
 
 The event loop receives requests and sends answers; native threads make these, see `receiving`.
 """
@@ -11,6 +11,8 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from importlib import import_module
@@ -50,18 +52,18 @@ _LINE, _FIELDS, _FIELD = 8_190, 64, 8_190
 #: a report wait ten times as long beside an analysis.
 _SWITCH = 0.0005
 
-#: What workers need besides this module.
-_OF_WORKERS = (
-    "halftruth_collector.collector_store",
-    "halftruth_collector.server.receiving",
-    "halftruth_collector.web",
-)
+#: What makes each application, and what workers need besides it.
+_PROGRAMS = {"collector": "halftruth_collector.web", "relay": "halftruth_collector.relay"}
+_OF_WORKERS = ("halftruth_collector.collector_store", "halftruth_collector.server.receiving")
 
 #: Read by prometheus_client when it is imported; see metrics.
 _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 #: Folders of metrics, and the file in each that a running server has locked.
 _PREFIX, _LOCK = "halftruth-metrics-", "lock"
+
+#: Locked in it by the worker that does what is to be done by one alone.
+_TURN = "turn"
 
 #: Such a folder before its file is locked.
 _UNLOCKED_PREFIX = "halftruth-starting-"
@@ -71,7 +73,7 @@ _MEMORY = "/dev/shm"  # noqa: S108
 
 
 class Server(BaseApplication):
-    """A collector served by several processes.
+    """A collector or a relay served by several processes.
 
     Parameters
     ----------
@@ -85,12 +87,22 @@ class Server(BaseApplication):
         Long computations at the same time in each of them.
     quiet : bool
         Whether to log no line for each request.
+    program : {"collector", "relay"}
     """
 
     def __init__(
-        self, config: Config, *, host: str, port: int, workers: int, threads: int, quiet: bool
+        self,
+        config: Config,
+        *,
+        host: str,
+        port: int,
+        workers: int,
+        threads: int,
+        quiet: bool,
+        program: str = "collector",
     ) -> None:
         self._config = config
+        self._program = program
         self._threads = threads
         self._quiet = quiet
         self._metrics: Path | None = None
@@ -132,26 +144,21 @@ class Server(BaseApplication):
     def load(self) -> Any:
         """Make the application; called by gunicorn in each worker, whose hub there is by now."""
         # Not imported before the folder for the metrics is known; see metrics.
-        from ..collector_store import Store
-        from ..web import create_app
+        from ..collector_store import OpenStore
         from .receiving import Receiving
 
         sys.setswitchinterval(_SWITCH)
         event_loop.quiet()
         while True:
             try:
-                Store(self._config.database).close()
-                if self._config.sealing_keys is not None:
-                    from ..store.keys import SealingKeyFile
-
-                    SealingKeyFile(self._config.sealing_keys)
+                OpenStore(self._config.database).close()
+                self._app = import_module(_PROGRAMS[self._program]).create_app(self._config)
                 break
             except (StoreUnavailable, KeyFileError) as error:
                 # A worker that gave up would end the whole server, which began with a database and
                 # keys.
                 _log.error("waiting: %s", error)
                 event_loop.sleep(1)
-        self._app = create_app(self._config)
         self._receiving = Receiving(
             self._app,
             most=self._config.max_body,
@@ -183,9 +190,19 @@ class Server(BaseApplication):
     def _post_worker_init(self, worker: Any) -> None:
         if worker.age == 1:
             # Not before: until then connections are taken by the system alone.
-            _say_address(worker.sockets[0].getsockname())
+            _say_address(self._program, worker.sockets[0].getsockname())
         # The worker says nothing when it is told to stop, so it is asked.
         worker.stopping = event_loop.spawn(self._await_stop, worker)
+        if background := self._app.extensions["halftruth"].background:
+            threading.Thread(target=self._run_alone, args=(background,), daemon=True).start()
+
+    def _run_alone(self, work: Callable[[], None]) -> None:
+        """Run what an application does besides requests, once no other worker does."""
+        assert self._metrics is not None  # noqa: S101  made before there are workers
+        with (self._metrics / _TURN).open("wb") as turn:
+            # Held until this process ends, however it ends.
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            work()
 
     def _await_stop(self, worker: Any) -> None:
         while worker.alive:
@@ -204,7 +221,7 @@ class Server(BaseApplication):
         self._metrics = folder
         os.environ[_METRICS_VARIABLE] = str(folder)
         # Workers are copies of this process, so what each of them would load is loaded once.
-        for module in _OF_WORKERS:
+        for module in (*_OF_WORKERS, _PROGRAMS[self._program]):
             import_module(module)
         # It stays, so that no search for garbage looks through it: that takes a page 60 ms.
         gc.freeze()
@@ -247,10 +264,10 @@ def _remember(_: Any, request: Any) -> None:
     current_request.set(request)
 
 
-def _say_address(bound: tuple[Any, ...]) -> None:
+def _say_address(program: str, bound: tuple[Any, ...]) -> None:
     host, port = bound[:2]
     shown = f"[{host}]" if ":" in host else host
-    print(f"halftruth collector on http://{shown}:{port}", flush=True)
+    print(f"halftruth {program} on http://{shown}:{port}", flush=True)
 
 
 def remove_leftovers() -> None:

@@ -42,7 +42,7 @@ from sqlalchemy.sql import Insert
 from sqlalchemy.sql.schema import Table
 
 from ..errors import SchemaOutdated, StoreRefused, StoreUnavailable
-from .tables import REPORT_TABLES, VERSION
+from .tables import COMPACTED, VERSION
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ _MIGRATIONS = Path(__file__).parent / "migrations"
 #: Writes a row unchanged.
 _UNCHANGED = "UPDATE alembic_version SET version_num = version_num"
 
-_REPORT_TABLES = ", ".join(table.name for table in REPORT_TABLES)
+_COMPACTED = ", ".join(table.name for table in COMPACTED)
 
 
 class Database:
@@ -141,7 +141,7 @@ class Database:
         """
         with self.reading() as connection:
             if not self.is_sqlite:
-                connection.exec_driver_sql(f"LOCK TABLE {_REPORT_TABLES} IN ACCESS SHARE MODE")
+                connection.exec_driver_sql(f"LOCK TABLE {_COMPACTED} IN ACCESS SHARE MODE")
             yield connection
 
     @contextmanager
@@ -188,7 +188,7 @@ class Database:
         with self.writing(_PROBE_TIMEOUT) as connection:
             connection.exec_driver_sql(_UNCHANGED)
             if not self.is_sqlite:
-                connection.exec_driver_sql(f"LOCK TABLE {_REPORT_TABLES} IN ROW EXCLUSIVE MODE")
+                connection.exec_driver_sql(f"LOCK TABLE {_COMPACTED} IN ROW EXCLUSIVE MODE")
 
     def check(self) -> None:
         """Raise unless reports can be counted: it has this program's tables, and takes writes.
@@ -335,10 +335,10 @@ def _compact_postgresql(connection: Connection) -> None:
     """Move the rows into new files, all of them by one transaction."""
     run = connection.exec_driver_sql
     run("SET LOCAL statement_timeout = 0")
-    run(f"LOCK TABLE {_REPORT_TABLES} IN ACCESS EXCLUSIVE MODE")
+    run(f"LOCK TABLE {_COMPACTED} IN ACCESS EXCLUSIVE MODE")
     # What this program does not know of other tables would be left behind.
     check_version(read_version(connection))
-    for rows in REPORT_TABLES:
+    for rows in COMPACTED:
         keys = ", ".join(key.name for key in rows.primary_key)
         columns = {each.name: each.name for each in rows.columns}
         group = ""

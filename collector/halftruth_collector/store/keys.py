@@ -57,13 +57,14 @@ class KeyStore:
 
 
 class SealingKeyFile:
-    """The file of private keys that HALFTRUTH_SEALING_KEYS names, reloaded when it changes.
+    """A file of private keys that a variable names, reloaded when it changes.
 
     If it becomes unreadable, the last keys are kept and a warning is logged.
 
     Parameters
     ----------
     path : Path
+    variable : str
 
     Raises
     ------
@@ -71,7 +72,7 @@ class SealingKeyFile:
         If the file cannot be read, others may read it, or it holds something else.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, variable: str = "HALFTRUTH_SEALING_KEYS") -> None:
         from halftruth_shared.protocol.sealing import SealingKeys
 
         self.path = path
@@ -80,7 +81,7 @@ class SealingKeyFile:
         try:
             self._keys = self._read(path)
         except KeyFileError as error:
-            raise KeyFileError(f"HALFTRUTH_SEALING_KEYS: {error}") from None
+            raise KeyFileError(f"{variable}: {error}") from None
 
     @property
     def keys(self) -> SealingKeys:

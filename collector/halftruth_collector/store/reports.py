@@ -12,13 +12,13 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, CursorResult, Select, select
+from sqlalchemy import Connection, CursorResult, Select, Table, select
 from sqlalchemy.exc import IntegrityError
 
 from ..estimation import Counts
 from .database import Database
 from .surveys import StoredSurvey, find
-from .tables import COUNTED, REPEATED, cells, daily_outcomes, sum_shards
+from .tables import COUNTED, REPEATED, cells, daily_outcomes, report_ids, sum_shards
 
 #: Cells that are read at a time.
 _PAGE = 10_000
@@ -40,11 +40,11 @@ _STARTS = {
 }
 
 _FIND_IDS = """
-    SELECT report_id FROM report_ids WHERE survey = ? AND report_id IN (SELECT value FROM {rows})
+    SELECT report_id FROM {table} WHERE survey = ? AND report_id IN (SELECT value FROM {rows})
 """
 
 _ADD_NEW_IDS = """
-    INSERT INTO report_ids (survey, report_id) SELECT ?, value FROM {rows}
+    INSERT INTO {table} (survey, report_id) SELECT ?, value FROM {rows}
 """
 
 _ADD_IDS = f"""
@@ -206,12 +206,16 @@ def by_day(survey: int | None = None) -> Select[date, int]:
     )
 
 
-def find_ids(connection: Connection, survey: int, ids: Iterable[bytes]) -> set[bytes]:
-    """Return those of some ids that were counted."""
-    return _returned(connection, _FIND_IDS, survey, ids)
+def find_ids(
+    connection: Connection, survey: int, ids: Iterable[bytes], table: Table = report_ids
+) -> set[bytes]:
+    """Return those of some ids that were counted, or that a relay took."""
+    return _returned(connection, _FIND_IDS, survey, ids, table)
 
 
-def add_ids(connection: Connection, survey: int, ids: Iterable[bytes]) -> set[bytes]:
+def add_ids(
+    connection: Connection, survey: int, ids: Iterable[bytes], table: Table = report_ids
+) -> set[bytes]:
     """Record ids; those of them that were not known.
 
     They are sorted, so that two transactions with common ids cannot wait for each other, and their
@@ -222,9 +226,9 @@ def add_ids(connection: Connection, survey: int, ids: Iterable[bytes]) -> set[by
         # Most often all are new, and SQLite takes half as long again to return them. Where one is
         # known, it undoes this statement only.
         with suppress(IntegrityError):
-            _execute(connection, _ADD_NEW_IDS, (survey,), in_order)
+            _execute(connection, _ADD_NEW_IDS, (survey,), in_order, table)
             return set(in_order)
-    return _returned(connection, _ADD_IDS, survey, in_order)
+    return _returned(connection, _ADD_IDS, survey, in_order, table)
 
 
 def add_counts(connection: Connection, survey: int, shard: int, cells: Sequence[bytes]) -> None:
@@ -266,14 +270,22 @@ def add_outcomes(
 
 
 def _returned(
-    connection: Connection, statement: str, survey: int, values: Iterable[bytes]
+    connection: Connection,
+    statement: str,
+    survey: int,
+    values: Iterable[bytes],
+    table: Table | None = None,
 ) -> set[bytes]:
-    result = _execute(connection, statement, (survey,), sorted(values))
+    result = _execute(connection, statement, (survey,), sorted(values), table)
     return set() if result is None else set(result.scalars().all())
 
 
 def _execute(
-    connection: Connection, statement: str, parameters: tuple[Any, ...], values: Sequence[bytes]
+    connection: Connection,
+    statement: str,
+    parameters: tuple[Any, ...],
+    values: Sequence[bytes],
+    table: Table | None = None,
 ) -> CursorResult[Any] | None:
     """Run a statement over values of one size, unless there are none."""
     if not values:
@@ -281,7 +293,7 @@ def _execute(
     size = len(values[0])
     starts = _STARTS[connection.dialect.name].format(size=size)
     rows = f"(SELECT substr(?, start, {size}) AS value FROM {starts}) AS given"
-    text = _in_dialect(connection, statement.format(rows=rows))
+    text = _in_dialect(connection, statement.format(rows=rows, table=table))
     packed = b"".join(values)
     return connection.exec_driver_sql(text, (*parameters, packed, len(packed)))
 

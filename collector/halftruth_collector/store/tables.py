@@ -12,6 +12,10 @@ Every count is the sum of its shards: transactions that run at the same time tak
 so that none waits for another's commit to count the same cell. What is imported has a shard of its
 own.
 
+A relay has tables of its own, which are empty in a collector's database and the other way round. A
+report that is sent to it is one row in `relay_ids` and, until its collector has acknowledged it, in
+`relay_reports`; both are keyed by an id that the sender drew at random.
+
 The migrations in `migrations/versions` lead here; a test holds these tables against them.
 """
 
@@ -135,6 +139,47 @@ daily_outcomes = Table(
 
 #: Tables with rows of reports, in the order in which a transaction that counts comes to them.
 REPORT_TABLES = (invitations, report_ids, cells, daily_outcomes)
+
+#: Surveys that a relay takes reports for; `token` is shown to their collector.
+relay_surveys = Table(
+    "relay_surveys",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("id", String(64), nullable=False, unique=True),
+    Column("digest", String(64), nullable=False),
+    Column("document", Text, nullable=False),
+    Column("collector", Text, nullable=False),
+    Column("token", String(64), nullable=False),
+    Column("closes_at", UtcDateTime),
+    Column("status", String(8), nullable=False),
+    Column("closed_at", UtcDateTime),
+    # Reports that the collector acknowledged, and those of them that it could not open.
+    Column("passed", BigInteger, nullable=False, server_default="0"),
+    Column("unopened", BigInteger, nullable=False, server_default="0"),
+)
+
+#: Ids of the reports that a relay took, until they are purged.
+relay_ids = Table(
+    "relay_ids",
+    metadata,
+    Column("survey", Integer, primary_key=True, autoincrement=False),
+    Column("report_id", LargeBinary(16), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+#: Reports that a relay holds, still sealed to their collector; `is_due` once their batch is full.
+relay_reports = Table(
+    "relay_reports",
+    metadata,
+    Column("survey", Integer, primary_key=True, autoincrement=False),
+    Column("report_id", LargeBinary(16), primary_key=True),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("is_due", Boolean, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+#: Tables whose rows must not lie in the order in which they came.
+COMPACTED = (*REPORT_TABLES, relay_ids, relay_reports)
 
 #: Bearer tokens, of which only the SHA-256 is kept; one without a survey is for all of them.
 tokens = Table(

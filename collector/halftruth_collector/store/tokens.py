@@ -1,4 +1,4 @@
-"""Bearer tokens for operators, analysts and monitors.
+"""Bearer tokens for operators, analysts, monitors and relays.
 
 A token is 256 random bits, shown once when it is created. Only its SHA-256 is stored, which is
 enough since a search among 2²⁵⁶ tokens for one with a given hash is infeasible.
@@ -17,7 +17,7 @@ from ..errors import Unauthorized
 from .database import Database
 from .tables import surveys, tokens
 
-Role = Literal["analyst", "operator", "monitor"]
+Role = Literal["analyst", "operator", "monitor", "relay"]
 
 
 class StoredToken(Message, frozen=True, kw_only=True):

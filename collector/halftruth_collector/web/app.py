@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
-from flask import Flask
+from flask import Blueprint, Flask
 from werkzeug.exceptions import HTTPException
 from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -14,7 +15,7 @@ from ..ops.settings import Config
 from ..store.keys import SealingKeyFile
 from . import errors as problems
 from . import observation, pages, routes
-from .context import EXTENSION, Collector, forget_bearer
+from .context import EXTENSION, Collector, Service, forget_bearer
 from .headers import Protected
 from .limits import ReportLimit
 from .readiness import Readiness
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 #: Blueprints that answer as soon as the database has; all others may compute for a while.
-_BRIEF = frozenset(["respondents", "operations", "pages", "session"])
+_BRIEF = frozenset(["respondents", "relay", "operations", "pages", "session"])
 
 #: What a server runs a request in: its event loop, or one kind of its threads.
 Workload = Literal["none", "reports", "brief", "long"]
@@ -35,11 +36,12 @@ def expected_workload(app: Flask, method: str, path: str) -> Workload:
         endpoint, _ = app.url_map.bind("").match(path, method)
     except HTTPException:
         return "brief"
-    if endpoint == "operations.get_health":
+    audience, _, call = endpoint.partition(".")
+    if call == "get_health":
         return "none"
-    if endpoint == "respondents.add_reports":
+    if call == "add_reports":
         return "reports"
-    return "brief" if endpoint.partition(".")[0] in _BRIEF else "long"
+    return "brief" if audience in _BRIEF else "long"
 
 
 def create_app(config: Config | None = None) -> Flask:
@@ -58,28 +60,38 @@ def create_app(config: Config | None = None) -> Flask:
         If the database cannot be reached.
     """
     config = config or Config.from_environment()
-    app = Flask("halftruth_collector", static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = config.max_body
-    metrics = Metrics()
-    proxied = config.proxies > 0
-    limit = ReportLimit(config.rate_limit, config.rate_limit_storage, proxied=proxied)
-    keys = _key_file(config)
+    keys = None if config.sealing_keys is None else SealingKeyFile(config.sealing_keys)
+    metrics, limit = Metrics(), report_limit(config)
     # Opened last: nobody would close it if another setting were wrong.
     store = Store(config.database, observer=metrics, sealing_keys=lambda: collector.known_keys())
-    readiness = Readiness(store.database.check)
-    collector = Collector(config, store, metrics, limit, keys, readiness)
-    app.extensions[EXTENSION] = collector
+    collector = Collector(
+        config=config,
+        store=store,
+        metrics=metrics,
+        limit=limit,
+        key_file=keys,
+        readiness=Readiness(store.database.check),
+    )
+    return assemble(collector, (*routes.blueprints, *pages.blueprints))
+
+
+def report_limit(config: Config) -> ReportLimit:
+    """Return the limit of reports from one address that settings ask for."""
+    return ReportLimit(config.rate_limit, config.rate_limit_storage, proxied=config.proxies > 0)
+
+
+def assemble(service: Service, blueprints: Iterable[Blueprint]) -> Flask:
+    """Make an application of its parts, with errors, log and headers as every other has them."""
+    app = Flask("halftruth_collector", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = service.config.max_body
+    app.extensions[EXTENSION] = service
     problems.register(app)
     app.teardown_request(forget_bearer)
-    for blueprint in (*routes.blueprints, *pages.blueprints):
+    for blueprint in blueprints:
         app.register_blueprint(blueprint)
-    observation.observe(app, metrics)
+    observation.observe(app, service.metrics)
     wsgi_app: WSGIApplication = Protected(app.wsgi_app)
-    if proxied:
-        wsgi_app = ProxyFix(wsgi_app, x_for=config.proxies, x_proto=config.proxies)
+    if proxies := service.config.proxies:
+        wsgi_app = ProxyFix(wsgi_app, x_for=proxies, x_proto=proxies)
     app.wsgi_app = wsgi_app  # type: ignore[assignment, method-assign]
     return app
-
-
-def _key_file(config: Config) -> SealingKeyFile | None:
-    return None if config.sealing_keys is None else SealingKeyFile(config.sealing_keys)

@@ -32,9 +32,17 @@ from ..errors import (
 from ..store.tokens import Role
 from . import formats, parameters
 from .budget import within_budget
-from .context import answer, remember_bearer, require
+from .context import answer, current_request, remember_bearer, require
 
 View = TypeVar("View", bound=Callable[..., Any])
+
+#: What lets a page of another origin read an answer, and send the request at all.
+_SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
+_PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "Content-Type",
+    "Access-Control-Max-Age": "86400",
+}
 
 _PLACE = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>")
 
@@ -63,12 +71,22 @@ class Audience:
         self.call = partial(Call, self)
         self.blueprint = Blueprint(name, __name__)
         self.blueprint.before_request(self._guard)
+        self.blueprint.after_request(self._share)
 
     def _guard(self) -> None:
         """Let only whoever has the role of a call pass, also to ask for its methods."""
         role = self.calls[request.endpoint or ""].role
         if role is not None:
             remember_bearer(require(role))
+
+    def _share(self, response: Response) -> Response:
+        """Let forms on pages of other origins do what answering a survey takes, no more."""
+        request = current_request()
+        if self.calls[request.endpoint or ""].shared:
+            response.headers.update(_SHARED)
+            if request.method == "OPTIONS":
+                response.headers.update(_PREFLIGHT)
+        return response
 
 
 @dataclass(eq=False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 from flask import Request, Response, current_app, g, request
@@ -14,7 +14,7 @@ from halftruth_shared.protocol.surveys import PublishedSurvey
 
 from ..analyses import Counted
 from ..analyses.stored import counted_in
-from ..collector_store import Store
+from ..collector_store import OpenStore, Store
 from ..errors import Forbidden, Unauthorized
 from ..ops.metrics import Metrics
 from ..ops.settings import Config
@@ -36,6 +36,8 @@ SUFFICIENT: dict[Role, tuple[Role, ...]] = {
     "analyst": ("analyst", "operator"),
     "operator": ("operator",),
     "monitor": ("monitor", "operator"),
+    # Which of them may send what depends on the survey.
+    "relay": ("relay", "operator"),
 }
 
 #: Roles with their article.
@@ -43,24 +45,30 @@ ROLE_WITH_ARTICLE: dict[Role, str] = {
     "analyst": "an analyst",
     "operator": "an operator",
     "monitor": "a monitor",
+    "relay": "a relay",
 }
 
 
-@dataclass(frozen=True)
-class Collector:
-    """Settings, store, and what else is made once for an application.
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """Settings, and what else is made once for an application that takes reports.
 
     `limit` is that of reports from one address. `key_file` has what opens sealed reports; None
     where there is none. `readiness` says whether the database accepts writes. Once `stopping` is
-    set, no more requests are wanted, though they are answered.
+    set, no more requests are wanted, though they are answered. `background` is what it does besides
+    answering requests, until then, in one process at a time.
     """
 
+    #: What it is called where it says its address.
+    name: ClassVar[str]
+
     config: Config
-    store: Store
+    store: OpenStore
     metrics: Metrics
     limit: ReportLimit
     key_file: SealingKeyFile | None
     readiness: Readiness
+    background: Callable[[], None] | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -71,6 +79,21 @@ class Collector:
     def known_keys(self) -> tuple[str, ...]:
         """Return the public keys that reports can be sealed to here, newest first."""
         return () if self.key_file is None else self.key_file.keys.public
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collector(Service):
+    """A collector, with its store."""
+
+    name = "collector"
+
+    store: Store
+
+
+def service() -> Service:
+    """The application that this request is for, a collector or a relay."""
+    current: Service = current_app.extensions[EXTENSION]
+    return current
 
 
 def collector() -> Collector:

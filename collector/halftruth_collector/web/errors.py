@@ -23,7 +23,7 @@ from werkzeug.exceptions import HTTPException
 
 from .. import errors
 from ..ops.logs import place
-from .context import collector
+from .context import service
 from .headers import harden
 
 _log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ def status_of(error: HalftruthError) -> int:
 
 def _ours(error: HalftruthError) -> Response:
     status = status_of(error)
-    if status == 503 and not collector().stopping.is_set():
+    if status == 503 and not service().stopping.is_set():
         g.unavailable = str(error)
     detail = str(error)
     if isinstance(error, errors.StoreUnavailable) and "may_be_counted" in g:
@@ -116,7 +116,7 @@ def _of_http(error: HTTPException) -> Response:
 def _unforeseen(error: Exception) -> Response:
     # Neither the answer nor the log quotes the error: it may hold values of a request.
     _log.error("unforeseen %s at %s", type(error).__name__, place(error.__traceback__))
-    detail = "the collector failed"
+    detail = "the server failed"
     if "may_be_counted" in g:
         detail += f"; {_UNCERTAIN if g.may_be_counted else _NOT_COUNTED}"
     return problem(500, "internal", detail)

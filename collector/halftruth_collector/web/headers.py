@@ -45,7 +45,7 @@ class Protected:
         return self._app(environ, start)
 
 
-def harden(page: Response, form_action: str) -> Response:
+def harden(page: Response, form_action: str, connect: str = "") -> Response:
     """Load nothing from elsewhere, run nothing that stands in a page, send forms only there.
 
     Parameters
@@ -53,8 +53,11 @@ def harden(page: Response, form_action: str) -> Response:
     page : Response
     form_action : {"'none'", "'self'"}
         Where forms of the page may be sent.
+    connect : str
+        Another server that its scripts may send to: a relay.
     """
-    own = "script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'"
+    targets = " ".join(["'self'", *filter(None, [connect])])
+    own = f"script-src 'self'; style-src 'self'; img-src 'self'; connect-src {targets}"
     page.headers["Content-Security-Policy"] = (
         f"default-src 'none'; {own}; form-action {form_action}; base-uri 'none';"
         " frame-ancestors 'none'"

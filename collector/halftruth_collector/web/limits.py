@@ -24,6 +24,9 @@ _log = logging.getLogger(__name__)
 #: An address with the port that some proxies write behind it.
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d+)?|([^:]*):\d+")
 
+#: Bytes for which a body that cannot be read counts as one report.
+_BYTES_OF_REPORT = 500
+
 #: Headers with which proxies pass requests on, besides X-Forwarded-…, and browsers those of pages.
 _PASSED_ON = frozenset(["forwarded", "via", "x-real-ip", "origin", "sec-fetch-site"])
 
@@ -85,6 +88,13 @@ class ReportLimit:
         if visit.accepted < max(1, visit.uncharged):
             # What was counted before, or is nothing at all, can be sent again and again.
             visit.record_failures()
+
+    @contextmanager
+    def visit_with_reports(self, *, exempt: bool = False) -> Iterator["Visit"]:
+        """As `visit`, of a request with reports: until it is read, a refusal counts by its size."""
+        unread = 1 + (request.content_length or 0) // _BYTES_OF_REPORT
+        with self.visit(unread, exempt=exempt) as visit:
+            yield visit
 
     def charge(self, reports: int, address: str) -> None:
         """Count reports against an address.

@@ -80,7 +80,8 @@ class TokenRequest(Request, frozen=True, kw_only=True):
 
     role: Annotated[Role, Meta(description="What it is for.")]
     survey: (
-        Annotated[str, Meta(description="The only survey that an analyst's token is for.")] | None
+        Annotated[str, Meta(description="The only survey it is for: a relay's, or an analyst's.")]
+        | None
     ) = None
     name: (
         Annotated[

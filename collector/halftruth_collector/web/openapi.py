@@ -36,7 +36,7 @@ ignores members of answers that it does not know."""
 _BEARER = """\
 A token that the operator gave you. The role that a call needs is its `x-role`: an *operator* may do
 everything; an *analyst* reads estimates of every survey, or of the one that the token is for; a
-*monitor* reads the metrics only."""
+*monitor* reads the metrics only; a *relay* passes on the reports of one survey."""
 
 #: Whose token is enough where one of a role is needed, in words.
 CALLERS: dict[Role | None, str] = {

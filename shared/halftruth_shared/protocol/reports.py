@@ -69,12 +69,15 @@ class RelayedBatch(Request, frozen=True, kw_only=True):
                 ),
             ]
         ],
-        Meta(extra_json_schema={"minItems": 1, "maxItems": 1000}),
+        Meta(extra_json_schema={"maxItems": 1000}),
     ]
 
 
-class Receipt(Message, frozen=True, kw_only=True):
+class Receipt(Message, frozen=True, kw_only=True, omit_defaults=True):
     """Numbers of the reports of a batch that were counted now, and before."""
 
     accepted: Annotated[int, Meta(ge=0, description="Reports counted now.")]
     duplicates: Annotated[int, Meta(ge=0, description="Reports that had been counted before.")]
+    refused: Annotated[
+        int, Meta(ge=0, description="Reports of a relay that cannot be opened, or do not fit.")
+    ] = 0

@@ -56,7 +56,7 @@ def test_what_fails_before_reports_are_counted_says_that_none_was(
 ):
     monkeypatch.setattr(surveys, "read", fail)
     response = http.post(URL, json=batch([0, 0]))
-    assert response.get_json()["detail"] == "the collector failed" + NOT_COUNTED
+    assert response.get_json()["detail"] == "the server failed" + NOT_COUNTED
     assert counted() == 0
 
 
@@ -76,7 +76,7 @@ def test_what_fails_for_no_reason_that_is_known_says_that_they_may_be_counted(
         response = http.post(URL, json=body)
     assert (response.status_code, response.get_json()["detail"]) == (
         500,
-        "the collector failed" + UNCERTAIN,
+        "the server failed" + UNCERTAIN,
     )
     assert sent_again(http, body) == (when == "after")
 
@@ -135,4 +135,4 @@ def test_more_reports_than_may_wait_are_not_counted(collector, http, batch, coun
 def test_other_requests_say_nothing_of_reports(collector, http, monkeypatch):
     monkeypatch.setattr(collector.store.surveys, "get", fail)
     response = http.get("/v1/surveys/health")
-    assert (response.status_code, response.get_json()["detail"]) == (500, "the collector failed")
+    assert (response.status_code, response.get_json()["detail"]) == (500, "the server failed")

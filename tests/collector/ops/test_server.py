@@ -263,7 +263,7 @@ def test_a_collector_that_stops_wants_no_more_requests(app, http):
     response = http.get("/readyz")
     assert response.status_code == 503
     assert response.headers["Retry-After"]
-    assert response.get_json()["detail"].startswith("this collector is stopping")
+    assert response.get_json()["detail"].startswith("this server is stopping")
     assert http.get("/healthz").status_code == 200
     assert http.get("/v1/surveys/health").status_code == 200
 

@@ -14,7 +14,7 @@ from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SchemaOutdated, StoreRefused, StoreUnavailable
 from halftruth_collector.store import database
 from halftruth_collector.store.database import _MIGRATION_LOCK, Database
-from halftruth_collector.store.tables import REPORT_TABLES, VERSION, metadata
+from halftruth_collector.store.tables import COMPACTED, VERSION, metadata
 from sqlalchemy import create_engine, inspect
 from sqlalchemy.exc import OperationalError
 from wire import PATIENCE
@@ -119,7 +119,7 @@ def test_the_migrations_lead_to_the_tables_of_the_program(fresh_database, raw):
         metadata.create_all(connection)
     assert found == structure(raw)
     if shapes is not None:
-        assert shapes == without_rowid(raw) == {table.name for table in REPORT_TABLES}
+        assert shapes == without_rowid(raw) == {table.name for table in COMPACTED}
 
 
 @pytest.mark.parametrize(

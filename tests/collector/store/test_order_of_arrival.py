@@ -20,7 +20,7 @@ from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.store import database as module
-from halftruth_collector.store.tables import REPORT_TABLES
+from halftruth_collector.store.tables import COMPACTED
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.terms import Terms
@@ -79,7 +79,7 @@ class PostgresqlFiles:
             run = connection.exec_driver_sql
             # Pages are in memory until then.
             run("CHECKPOINT")
-            for table in REPORT_TABLES:
+            for table in COMPACTED:
                 makers = {row[0] for row in run(f"SELECT xmin::text::bigint FROM {table.name}")}
                 for name in (table.name, f"{table.name}_pkey"):
                     [(data,)] = run(f"SELECT pg_read_binary_file(pg_relation_filepath('{name}'))")

@@ -248,7 +248,7 @@ def test_problems_are_described(http, store, headers):
 def test_answers_are_described(filled, headers, places):
     """Each call's example gets what the document says of it; what ends a survey is last."""
     order = ("closeSurvey", "deleteSurvey")
-    bearers = {role: headers(role) for role in CALLERS}
+    bearers = {role: headers(role) for role in {found.role for found in OPERATIONS}}
     for operation in sorted(
         OPERATIONS, key=lambda found: order.index(found.id) if found.id in order else -1
     ):
@@ -277,13 +277,16 @@ def test_every_member_has_a_type_and_a_survey_is_one():
 
 def test_sealed_and_plain_batches_are_told_apart():
     schema = {
-        "oneOf": [{"$ref": f"#/components/schemas/{n}"} for n in ("ReportBatch", "SealedBatch")]
+        "oneOf": [
+            {"$ref": f"#/components/schemas/{n}"}
+            for n in ("ReportBatch", "SealedBatch", "RelayedBatch")
+        ]
     }
     found = described(DESCRIBED["addReports"])["requestBody"]["content"]["application/json"]
     assert found["schema"] == schema
-    plain, sealed = bodies(DESCRIBED["addReports"]).values()
+    plain, sealed, relayed = bodies(DESCRIBED["addReports"]).values()
     mixed = {**plain, "reports": plain["reports"] + sealed["reports"]}
-    assert valid(schema).is_valid(plain)
-    assert valid(schema).is_valid(sealed)
+    for batch in (plain, sealed, relayed):
+        assert valid(schema).is_valid(batch)
     assert valid(schema).is_valid({**plain, "reports": []})
     assert not valid(schema).is_valid(mixed)

@@ -8,7 +8,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
-from flask import Blueprint, Response, make_response, render_template, send_from_directory
+from flask import Blueprint, Response, g, make_response, render_template, send_from_directory
 from halftruth_shared import HalftruthError
 from werkzeug.exceptions import HTTPException, NotFound
 
@@ -31,7 +31,7 @@ _STYLES = str(files(__package__) / "assets")
 @blueprint.after_request
 def set_security_headers(response: Response) -> Response:
     """No form of these pages can be posted by a browser itself."""
-    return harden(response, "'none'")
+    return harden(response, "'none'", g.get("connect", ""))
 
 
 @blueprint.get("/")
@@ -66,6 +66,9 @@ def form(survey_id: str) -> Response:
         max_gamma=collector().config.max_gamma,
         unprotected=" ".join(allowed_by_form(survey)),
     )
+    if survey.relay is not None:
+        # A slash at its end covers every path below.
+        g.connect = f"{survey.relay.url}/"
     response = make_response(page)
     response.vary.add("Accept-Language")
     return response

@@ -9,7 +9,7 @@ from ...errors import SchemaOutdated, StoreUnavailable
 from ...ops.metrics import CONTENT_TYPE
 from ...store.audit import BACKUP
 from ..calls import OPERATIONS
-from ..context import collector
+from ..context import collector, service
 from ..messages import Health
 from ..openapi import document
 
@@ -30,9 +30,9 @@ def get_readiness() -> Health:
     The database accepts writes, its tables are current, and the process is not stopping. The
     database is asked at most once in ten seconds.
     """
-    if collector().stopping.is_set():
-        raise StoreUnavailable("this collector is stopping; send requests to another one")
-    readiness = collector().readiness
+    if service().stopping.is_set():
+        raise StoreUnavailable("this server is stopping; send requests to another one")
+    readiness = service().readiness
     g.is_remembered = not readiness.refresh()
     readiness.raise_failure()
     return Health(status="ready")

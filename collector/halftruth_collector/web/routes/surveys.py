@@ -1,10 +1,10 @@
 """Calls for anyone: surveys, and sending reports."""
 
-from flask import Response, g
+from flask import g
 from halftruth_shared import HalftruthError, ReportError
 from halftruth_shared.protocol.base import check_hexadecimal
 from halftruth_shared.protocol.invitations import InvitationCheck, InvitationState
-from halftruth_shared.protocol.reports import Receipt, ReportBatch, SealedBatch
+from halftruth_shared.protocol.reports import Receipt, RelayedBatch, ReportBatch, SealedBatch
 from halftruth_shared.protocol.surveys import PublishedSurvey, SurveyList, SurveySummary
 
 from ...errors import (
@@ -19,24 +19,14 @@ from ...errors import (
     Unauthorized,
 )
 from ...intake.checking import Batch, check
-from ...intake.opening import open_reports
+from ...intake.opening import open_relayed_batch, open_reports
 from ...intake.reading import read
 from ...store.surveys import StoredSurvey
+from ...store.tokens import StoredToken
 from .. import parameters
 from ..calls import RESPONDENTS
 from ..context import collector, current_request, published, require
 from ..limits import Visit
-
-#: Bytes for which a body that cannot be read counts as one report.
-_BYTES_OF_REPORT = 500
-
-#: What lets a page of another origin read an answer, and send the request at all.
-_SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
-_PREFLIGHT = {
-    "Access-Control-Allow-Methods": "GET, POST",
-    "Access-Control-Allow-Headers": "Content-Type",
-    "Access-Control-Max-Age": "86400",
-}
 
 
 @RESPONDENTS.call("GET", "/v1/surveys", answer=SurveyList)
@@ -69,21 +59,10 @@ def get_survey(survey_id: str) -> PublishedSurvey:
     return published(survey_id)
 
 
-@RESPONDENTS.blueprint.after_request
-def from_other_pages(response: Response) -> Response:
-    """Let forms on pages of other origins do what answering a survey takes, and nothing else."""
-    request = current_request()
-    if RESPONDENTS.calls[request.endpoint or ""].shared:
-        response.headers.update(_SHARED)
-        if request.method == "OPTIONS":
-            response.headers.update(_PREFLIGHT)
-    return response
-
-
 @RESPONDENTS.call(
     "POST",
     "/v1/surveys/<survey_id>/reports",
-    body=(ReportBatch, SealedBatch),
+    body=(ReportBatch, SealedBatch, RelayedBatch),
     answer=Receipt,
     status=202,
     shared=True,
@@ -106,17 +85,20 @@ def add_reports(survey_id: str) -> Receipt:
     durable. Sending the same report again is safe. A survey with a sealing key takes sealed reports
     only, and any other takes plain ones only. Where no invitation is asked for, the reports from
     one address are limited, except with an operator's token.
+
+    A survey with a relay takes reports from the relay alone, by its token, until they are purged.
+    Those that cannot be opened or do not fit are counted as refused, and the others are taken.
     """
     this = collector()
-    reports, limit = this.store.reports, this.limit
-    # Until the request is read, a refusal counts by its size.
-    unread = 1 + (current_request().content_length or 0) // _BYTES_OF_REPORT
+    reports, bearer = this.store.reports, None
     g.may_be_counted = False
-    operated = current_request().headers.get("Authorization", "").lower().startswith("bearer ")
-    if operated:
-        require("operator")
-    with reports.recording_refusals(survey_id), limit.visit(unread, exempt=operated) as visit:
-        batch = _receive(survey_id, visit)
+    if current_request().headers.get("Authorization", "").lower().startswith("bearer "):
+        bearer = require("relay")
+    with (
+        reports.recording_refusals(survey_id),
+        this.limit.visit_with_reports(exempt=bearer is not None) as visit,
+    ):
+        batch = _receive(survey_id, visit, bearer)
         g.may_be_counted = True
         receipt = reports.count(batch)
         visit.accepted = receipt.accepted
@@ -146,13 +128,13 @@ def check_invitation(asked: InvitationCheck, survey_id: str) -> InvitationState:
     return InvitationState(unspent=unused)
 
 
-def _receive(survey_id: str, visit: Visit) -> Batch:
+def _receive(survey_id: str, visit: Visit, bearer: StoredToken | None) -> Batch:
     """Return the reports of this request, read, charged to their address, opened and checked."""
     surveys = collector().store.surveys
     known = surveys.last_read(survey_id) or surveys.get(survey_id)
     data = parameters.data()
     try:
-        return _prepare(known, data, visit)
+        return _prepare(known, data, visit, bearer)
     except MalformedRequest:
         raise
     except HalftruthError:
@@ -160,12 +142,15 @@ def _receive(survey_id: str, visit: Visit) -> Batch:
         current = surveys.get(survey_id)
         if current == known:
             raise
-        return _prepare(current, data, visit)
+        return _prepare(current, data, visit, bearer)
 
 
-def _prepare(stored: StoredSurvey, data: bytes, visit: Visit) -> Batch:
+def _prepare(stored: StoredSurvey, data: bytes, visit: Visit, bearer: StoredToken | None) -> Batch:
     this = collector()
+    _check_sender(stored, bearer)
     batch = read(data, stored, this.config.max_batch)
+    if isinstance(batch, RelayedBatch):
+        return open_relayed_batch(stored, batch, this.sealing_keys)
     if _are_limited_by_invitations(stored, batch):
         visit.uncharged = len(batch.reports)
     else:
@@ -173,6 +158,18 @@ def _prepare(stored: StoredSurvey, data: bytes, visit: Visit) -> Batch:
     reports = open_reports(stored, batch, this.sealing_keys)
     sealed = isinstance(batch, SealedBatch)
     return check(stored.id, batch.digest, stored.survey().report_space, reports, sealed=sealed)
+
+
+def _check_sender(stored: StoredSurvey, bearer: StoredToken | None) -> None:
+    """Let a relay send reports of its own survey alone, and nobody else those."""
+    relay, role = stored.survey().relay, None if bearer is None else bearer.role
+    if relay is not None and role != "relay":
+        raise Forbidden(
+            f"reports: this survey takes them from its relay alone; expected them at {relay.url}",
+            field="reports",
+        )
+    if relay is None and role == "relay":
+        raise Forbidden("token: expected the token of an operator", field="token")
 
 
 def _are_limited_by_invitations(stored: StoredSurvey, batch: ReportBatch | SealedBatch) -> bool:

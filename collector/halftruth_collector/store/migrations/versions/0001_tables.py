@@ -63,6 +63,34 @@ def upgrade() -> None:
         # Counting updates rows in place where their page has room.
         op.execute("ALTER TABLE cells SET (fillfactor = 50)")
     op.create_table(
+        "relay_surveys",
+        sa.Column("number", sa.Integer, primary_key=True),
+        sa.Column("id", sa.String(64), nullable=False, unique=True),
+        sa.Column("digest", sa.String(64), nullable=False),
+        sa.Column("document", sa.Text, nullable=False),
+        sa.Column("collector", sa.Text, nullable=False),
+        sa.Column("token", sa.String(64), nullable=False),
+        sa.Column("closes_at", sa.DateTime(timezone=True)),
+        sa.Column("status", sa.String(8), nullable=False),
+        sa.Column("closed_at", sa.DateTime(timezone=True)),
+        sa.Column("passed", sa.BigInteger, nullable=False, server_default="0"),
+        sa.Column("unopened", sa.BigInteger, nullable=False, server_default="0"),
+    )
+    op.create_table(
+        "relay_ids",
+        sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("report_id", sa.LargeBinary(16), primary_key=True),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "relay_reports",
+        sa.Column("survey", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("report_id", sa.LargeBinary(16), primary_key=True),
+        sa.Column("sealed", sa.LargeBinary, nullable=False),
+        sa.Column("is_due", sa.Boolean, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "tokens",
         sa.Column("id", sa.String(16), primary_key=True),
         sa.Column("hash", sa.LargeBinary(32), nullable=False, unique=True),

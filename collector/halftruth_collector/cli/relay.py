@@ -1,0 +1,185 @@
+"""``halftruth relay``: run a relay, which passes reports on to collectors in shuffled batches."""
+
+import click
+
+from ..ops.settings import Config
+from ..store.retention import KEEP_DAYS
+from .administration import create_sealing, list_sealing
+from .output import print_table
+from .serve import listening, run_server
+
+#: Another file than that of a collector in the same folder.
+_database = click.option(
+    "--database",
+    envvar="HALFTRUTH_DATABASE",
+    default="sqlite:///halftruth-relay.db",
+    show_default=True,
+    metavar="URL",
+    help="SQLAlchemy URL of SQLite or PostgreSQL, of the relay alone.",
+)
+
+
+@click.group()
+def relay() -> None:
+    """Run a relay, which passes reports on to collectors without saying who sent them."""
+
+
+@relay.command()
+@_database
+@listening(port=8001, workers=1)
+def serve(database: str, **settings: object) -> None:
+    """Run the relay until it is interrupted."""
+    from ..relay.app import check_settings, key_file
+    from ..relay.store import RelayStore
+
+    # Fail here, in one line, if a setting is wrong or the database cannot be used.
+    config = Config.from_environment()
+    check_settings(config)
+    key_file(config)
+    RelayStore(database).close()
+    run_server(database, program="relay", threads=1, **settings)
+
+
+@relay.command()
+@click.argument("collector")
+@click.argument("survey")
+@click.option(
+    "--token",
+    envvar="HALFTRUTH_TOKEN",
+    prompt="Token of the role relay",
+    hide_input=True,
+    help="Of the role relay, for this survey; by default HALFTRUTH_TOKEN, or asked for.",
+)
+@click.option("--digest", help="Refuse the survey unless it has this digest.")
+@click.option(
+    "--operator-key",
+    "operator_keys",
+    multiple=True,
+    metavar="KEY",
+    help="Refuse the survey unless this public key signed it; repeatable.",
+)
+@_database
+def register(
+    collector: str,
+    survey: str,
+    token: str,
+    digest: str | None,
+    operator_keys: tuple[str, ...],
+    database: str,
+) -> None:
+    """Take reports for the SURVEY that a COLLECTOR publishes at this address.
+
+    The survey has to name this relay by the address in HALFTRUTH_RELAY_URL and by a key of the file
+    in HALFTRUTH_RELAY_KEYS. From then on reports are taken under its digest alone. Do it again to
+    renew the token or the deadline.
+    """
+    from halftruth_shared import ParameterError
+
+    from ..relay import operations
+    from ..relay.app import key_file
+    from ..relay.store import RelayStore
+
+    config = Config.from_environment()
+    if config.relay_url is None:
+        raise ParameterError(
+            "HALFTRUTH_RELAY_URL: expected the address of this relay, as the survey names it",
+            field="HALFTRUTH_RELAY_URL",
+        )
+    keys = key_file(config).keys.public
+    with RelayStore(database) as store:
+        done = operations.register(
+            store,
+            collector,
+            survey,
+            token,
+            url=config.relay_url,
+            keys=keys,
+            digest=digest,
+            operator_keys=operator_keys,
+        )
+    until = "until the collector closes it"
+    if done.closes_at is not None:
+        until = f"until {done.closes_at:%Y-%m-%d %H:%M:%S} UTC"
+    click.echo(f"registered {done.id} with digest {done.digest}, {until}")
+    click.echo(f"passes on at least {done.relay.batch} reports, or none")
+
+
+@relay.command()
+@_database
+def status(database: str) -> None:
+    """Print what became of every survey's reports."""
+    from ..relay.store import open_existing_relay
+
+    with open_existing_relay(database) as store:
+        rows = [(survey, store.held(survey)) for survey in store.all()]
+    print_table(
+        ["survey", "digest", "status", "held", "passed on", "not opened", "batch", "collector"],
+        [
+            [
+                survey.id,
+                survey.digest[:12],
+                survey.status,
+                str(held.reports),
+                str(survey.passed),
+                str(survey.unopened),
+                str(survey.relay.batch),
+                survey.collector,
+            ]
+            for survey, held in rows
+        ],
+    )
+    for survey, held in rows:
+        if survey.status == "withheld":
+            click.echo(
+                f"{survey.id}: {held.reports - held.due} reports are fewer than a batch, and are"
+                " not passed on"
+            )
+
+
+@relay.command()
+@click.argument("survey")
+@_database
+def close(survey: str, database: str) -> None:
+    """Take no more reports of SURVEY, and pass on those that there are, if they are enough."""
+    from ..relay import operations
+    from ..relay.store import open_existing_relay
+
+    with open_existing_relay(database) as store:
+        operations.close(store, survey)
+    click.echo(f"{survey} is closed; the running relay passes its reports on")
+
+
+@relay.command()
+@click.option(
+    "--closed-for",
+    "days",
+    type=int,
+    default=KEEP_DAYS,
+    show_default=True,
+    metavar="DAYS",
+    help="Surveys that closed so many days ago; 0 for all that have closed.",
+)
+@_database
+def purge(days: int, database: str) -> None:
+    """Delete the ids of reports that were passed on, and reports that never will be.
+
+    A survey with reports that its collector has not acknowledged yet is left alone.
+    """
+    from ..relay import operations
+    from ..relay.store import open_existing_relay
+
+    with open_existing_relay(database) as store:
+        done = operations.purge(store, days)
+    for id, ids, reports in done:
+        click.echo(f"{id}: {ids} ids and {reports} reports deleted")
+    if not done:
+        click.echo(f"no survey that closed {days} days ago still has ids")
+
+
+@relay.group()
+def key() -> None:
+    """Create and list the keys of this relay, to which reports are sealed on their way to it."""
+
+
+key.add_command(create_sealing, "create")
+key.add_command(list_sealing, "list")

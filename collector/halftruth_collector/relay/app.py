@@ -1,0 +1,169 @@
+"""The Flask application of a relay, and its calls."""
+
+import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Literal, cast
+
+from flask import Flask, g
+from halftruth_shared import ParameterError, ReportError
+from halftruth_shared.protocol.base import Digest, Message
+from halftruth_shared.protocol.reports import Receipt, SealedBatch
+from msgspec import Meta
+
+from ..errors import StaleDigest, StoreUnavailable, SurveyClosed, TooManyReports
+from ..intake.reading import read_batch
+from ..ops.metrics import Metrics
+from ..ops.settings import IN_MEMORY, Config
+from ..store.keys import SealingKeyFile
+from ..web import parameters
+from ..web.app import assemble, report_limit
+from ..web.calls import Audience
+from ..web.context import Service, service
+from ..web.limits import Visit
+from ..web.messages import Health
+from ..web.readiness import Readiness
+from ..web.routes.operations import get_health, get_readiness
+from .intake import Envelopes, Intake, open_envelopes
+from .passing import Passing
+from .store import RelayStore
+
+RELAY = Audience("relay", "Send sealed reports that are passed on to a collector in a batch.")
+
+
+class RelayedSurvey(Message, frozen=True, kw_only=True):
+    """A survey that this relay takes reports for, or took."""
+
+    id: str
+    digest: Digest
+    status: Annotated[Literal["open", "closed"], Meta(description="Whether new reports are taken.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelayService(Service):
+    """A relay, with its store and what keeps the reports of requests."""
+
+    store: RelayStore
+    intake: Intake
+
+
+def create_app(config: Config | None = None) -> Flask:
+    """Make a relay.
+
+    Parameters
+    ----------
+    config : Config, optional
+        Read from the environment by default.
+
+    Raises
+    ------
+    ParameterError
+        If a setting is wrong.
+    KeyFileError
+        If the file of the relay's keys cannot be read.
+    StoreUnavailable
+        If the database cannot be reached.
+    """
+    config = config or Config.from_environment()
+    check_settings(config)
+    keys = key_file(config)
+    metrics, limit = Metrics(), report_limit(config)
+    store = RelayStore(config.database)
+    stopping = threading.Event()
+    relay = RelayService(
+        config=config,
+        store=store,
+        metrics=metrics,
+        limit=limit,
+        key_file=keys,
+        readiness=Readiness(store.database.check),
+        background=Passing(store, stopping).run,
+        stopping=stopping,
+        intake=Intake(store.database),
+    )
+    return assemble(relay, [RELAY.blueprint])
+
+
+def check_settings(config: Config) -> None:
+    """Check that addresses would be kept nowhere but in memory.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if config.rate_limit_storage != IN_MEMORY:
+        raise ParameterError(
+            f"HALFTRUTH_RATE_LIMIT_STORAGE: expected {IN_MEMORY}: a relay keeps addresses in memory"
+            " alone",
+            field="HALFTRUTH_RATE_LIMIT_STORAGE",
+        )
+
+
+def key_file(config: Config) -> SealingKeyFile:
+    """Return the private keys of a relay.
+
+    Raises
+    ------
+    ParameterError, KeyFileError
+    """
+    if config.relay_keys is None:
+        raise ParameterError(
+            "HALFTRUTH_RELAY_KEYS: expected the file of the relay's private keys, as 'halftruth"
+            " relay key create' makes it",
+            field="HALFTRUTH_RELAY_KEYS",
+        )
+    return SealingKeyFile(config.relay_keys, "HALFTRUTH_RELAY_KEYS")
+
+
+def _relay() -> RelayService:
+    return cast(RelayService, service())
+
+
+@RELAY.call("GET", "/v1/surveys/<survey_id>", answer=RelayedSurvey, shared=True)
+def get_survey(survey_id: str) -> RelayedSurvey:
+    """Ask whether this relay takes reports of a survey, and under which digest."""
+    survey = _relay().store.get(survey_id)
+    is_open = survey.is_open(datetime.now(UTC))
+    return RelayedSurvey(id=survey.id, digest=survey.digest, status="open" if is_open else "closed")
+
+
+@RELAY.call(
+    "POST",
+    "/v1/surveys/<survey_id>/reports",
+    # The view reads it, once the address has been looked at.
+    body=(SealedBatch,),
+    answer=Receipt,
+    status=202,
+    shared=True,
+    errors=(SurveyClosed, StaleDigest, ReportError, TooManyReports),
+)
+def add_reports(survey_id: str) -> Receipt:
+    """Send reports.
+
+    Keeps all reports of the batch or none, each exactly once, and answers once they are durable.
+    Sending the same report again is safe. The reports from one address are limited.
+    """
+    this = _relay()
+    g.may_be_counted = False
+    with this.limit.visit_with_reports() as visit:
+        envelopes = _receive(survey_id, visit)
+        g.may_be_counted = True
+        receipt = this.intake.keep(envelopes)
+        visit.accepted = receipt.accepted
+    return receipt
+
+
+RELAY.call("GET", "/healthz", answer=Health)(get_health)
+RELAY.call("GET", "/readyz", answer=Health, errors=(StoreUnavailable,))(get_readiness)
+
+
+def _receive(survey_id: str, visit: Visit) -> Envelopes:
+    """Return the reports of this request, read, charged to their address, and opened once."""
+    this = _relay()
+    # What is registered keeps its digest.
+    survey = this.store.last_read(survey_id) or this.store.get(survey_id)
+    data = parameters.data()
+    batch = read_batch(data, SealedBatch, survey.id, survey.digest, this.config.max_batch)
+    visit.charge(len(batch.reports))
+    assert this.sealing_keys is not None  # noqa: S101  a relay has a file of keys
+    return open_envelopes(survey, batch, this.sealing_keys)

@@ -1,0 +1,242 @@
+"""What the operator of a relay can do, and what the relay does by itself, each action once.
+
+A function checks what it is asked for and does it in one transaction, which also writes the entry
+of the audit log. All raise StoreUnavailable if the database does not answer.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from halftruth_client.catalog import Catalog
+from halftruth_client.transport import Transport, survey_path
+from halftruth_shared import ParameterError
+from halftruth_shared.protocol.reports import Receipt, RelayedBatch
+from sqlalchemy import Connection, delete, update
+
+from ..operations import check_days
+from ..store.database import insert
+from ..store.tables import relay_ids, relay_reports, relay_surveys
+from .store import RegisteredSurvey, RelayStore, count_held, find
+
+_log = logging.getLogger(__name__)
+
+#: Why a survey takes no more reports.
+Reason = Literal["operator", "deadline", "collector"]
+
+
+def register(
+    store: RelayStore,
+    collector: str,
+    id: str,
+    token: str,
+    *,
+    url: str,
+    keys: Collection[str],
+    digest: str | None = None,
+    operator_keys: Collection[str] = (),
+) -> RegisteredSurvey:
+    """Take reports for a survey of a collector from now on, under its digest of now alone.
+
+    A survey that is registered keeps its digest; registering it again renews token and deadline.
+
+    Parameters
+    ----------
+    store : RelayStore
+    collector : str
+        Address of the collector.
+    id : str
+        Of the survey.
+    token : str
+        Of the role relay, for this survey.
+    url : str
+        Address of this relay.
+    keys : collection of str
+        Public keys of this relay.
+    digest : str, optional
+        What somebody read and agreed to; by default what the collector publishes.
+    operator_keys : collection of str
+        Public keys, of which one has to have signed the survey; none by default.
+
+    Raises
+    ------
+    ParameterError
+        If the survey is another one, or names no relay, another one, or another key.
+    SurveyRefused, RequestRefused, CollectorUnavailable
+        If the collector's digest or signature does not hold, or it knows no such survey or token.
+    """
+    transport = Transport(collector, token=token)
+    entry = Catalog(transport, operator_keys).fetch(id)
+    survey, relay = entry.survey, entry.survey.relay
+    if digest not in (None, survey.digest):
+        raise ParameterError(
+            f"digest: the collector publishes '{id}' with {survey.digest}", field="digest"
+        )
+    if relay is None:
+        raise ParameterError(
+            f"relay: survey '{id}' has none; expected one that names {url}", field="relay"
+        )
+    if relay.url != url:
+        raise ParameterError(
+            f"relay.url: expected {url}, the address of this relay; got {relay.url}",
+            field="relay.url",
+        )
+    if relay.key not in keys:
+        raise ParameterError(
+            "relay.key: its private key is not here; expected one of the file that"
+            " HALFTRUTH_RELAY_KEYS names",
+            field="relay.key",
+        )
+    # Nothing is passed on by it; the collector says whether it knows the token.
+    empty = RelayedBatch(digest=survey.digest, relayed=[])
+    transport.post(survey_path(id, "reports"), Receipt, empty)
+    values = {
+        "collector": transport.url,
+        "token": token,
+        "closes_at": entry.terms.closes_at,
+    }
+    first = {
+        "id": id,
+        "digest": survey.digest,
+        "document": survey.canonical_json.decode(),
+        "status": "open",
+        **values,
+    }
+    with store.database.writing() as connection:
+        added = connection.execute(
+            insert(connection, relay_surveys)
+            .values(first)
+            .on_conflict_do_nothing(index_elements=[relay_surveys.c.id])
+            .returning(relay_surveys.c.number)
+        ).scalar()
+        known = find(connection, id, "alone")
+        if known.digest != survey.digest:
+            raise ParameterError(
+                f"digest: '{id}' is registered here with {known.digest} for good; expected that"
+                " survey, or another id",
+                field="digest",
+            )
+        if added is None:
+            _change(connection, known, **values)
+        store.audit.record(connection, "relay register", id, f"{survey.digest}; {transport.url}")
+        return find(connection, id)
+
+
+def close(store: RelayStore, id: str, reason: Reason = "operator") -> None:
+    """Take no more reports of a survey. Closing a closed one changes nothing.
+
+    Raises
+    ------
+    UnknownSurvey
+    """
+    with store.database.writing() as connection:
+        survey = find(connection, id, "alone")
+        if survey.status == "open":
+            _change(connection, survey, status="closed", closed_at=datetime.now(UTC))
+            store.audit.record(connection, "relay close", id, f"by its {reason}")
+            _log.info("%s is closed by its %s", id, reason)
+
+
+def release(store: RelayStore, id: str) -> None:
+    """Make the reports of a survey due where it is time and their batch is full.
+
+    Once the survey is closed, all are due, or none ever if they are too few; and before that, where
+    the survey says so, all as often as there are enough.
+
+    Raises
+    ------
+    UnknownSurvey
+    """
+    with store.database.writing() as connection:
+        survey = find(connection, id, "alone")
+        is_over = survey.status == "closed"
+        if not is_over and (survey.status != "open" or survey.relay.release != "batches"):
+            return
+        waiting, least = count_held(connection, survey, due=False), survey.relay.batch
+        is_full = waiting >= least
+        if is_full:
+            connection.execute(
+                update(relay_reports)
+                .where(relay_reports.c.survey == survey.number, ~relay_reports.c.is_due)
+                .values(is_due=True)
+            )
+            store.audit.record(connection, "relay release", id, f"{waiting} reports")
+        if is_over:
+            # Reports of earlier batches may still be due: they are passed on in any case.
+            _change(connection, survey, status="released" if is_full else "withheld")
+            if not is_full:
+                detail = f"{waiting} reports, fewer than the {least} of a batch"
+                store.audit.record(connection, "relay withhold", id, detail)
+    if is_full:
+        _log.info("%d reports of %s are passed on", waiting, id)
+    elif is_over:
+        _log.warning(
+            "%s has %d reports, fewer than the %d of a batch: none of them is passed on",
+            *(id, waiting, least),
+        )
+
+
+def acknowledge(
+    store: RelayStore, survey: RegisteredSurvey, ids: Sequence[bytes], receipt: Receipt
+) -> None:
+    """Delete reports that the collector has acknowledged; their ids stay."""
+    with store.database.writing() as connection:
+        deleted = connection.execute(
+            delete(relay_reports).where(
+                relay_reports.c.survey == survey.number, relay_reports.c.report_id.in_(ids)
+            )
+        ).rowcount
+        _change(
+            connection,
+            survey,
+            passed=relay_surveys.c.passed + deleted,
+            unopened=relay_surveys.c.unopened + receipt.refused,
+        )
+
+
+def purge(store: RelayStore, days: int) -> list[tuple[str, int, int]]:
+    """Delete the ids of the surveys that closed so many days ago, and reports that are withheld.
+
+    A survey whose reports the collector has not acknowledged yet is left alone.
+
+    Returns
+    -------
+    list of tuple
+        Id of each survey, and the numbers of ids and of reports that were deleted.
+
+    Raises
+    ------
+    ParameterError
+        If there cannot be so many days; 0 is for all surveys that have closed.
+    """
+    check_days(days)
+    done = []
+    limit = datetime.now(UTC) - timedelta(days=days)
+    for name in [survey.id for survey in store.all()]:
+        with store.database.writing() as connection:
+            survey = find(connection, name, "alone")
+            is_over = survey.status in ("released", "withheld")
+            if not is_over or survey.closed_at is None or survey.closed_at > limit:
+                continue
+            if count_held(connection, survey, due=True):
+                continue
+            ids, reports = (
+                connection.execute(delete(table).where(table.c.survey == survey.number)).rowcount
+                for table in (relay_ids, relay_reports)
+            )
+            _change(connection, survey, status="purged")
+            detail = f"{ids} ids, {reports} reports"
+            store.audit.record(connection, "relay purge", name, detail)
+            done.append((name, ids, reports))
+    if done:
+        store.database.compact_or_warn("what was deleted may be left in files")
+    return done
+
+
+def _change(connection: Connection, survey: RegisteredSurvey, **values: object) -> None:
+    connection.execute(
+        update(relay_surveys).where(relay_surveys.c.number == survey.number).values(values)
+    )

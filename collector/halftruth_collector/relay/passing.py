@@ -1,0 +1,177 @@
+"""Reports on their way from a relay to their collectors: all of a batch, in random order."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from secrets import SystemRandom
+
+from halftruth_client.errors import CollectorUnavailable, RequestRefused
+from halftruth_client.transport import Transport, survey_path
+from halftruth_shared import HalftruthError
+from halftruth_shared.protocol.reports import Receipt, RelayedBatch
+from halftruth_shared.protocol.surveys import PublishedSurvey
+
+from ..errors import StoreUnavailable
+from ..intake.reading import MOST_SEALED
+from ..store.audit import ACTOR
+from . import operations
+from .operations import Reason
+from .store import RegisteredSurvey, RelayStore
+
+_log = logging.getLogger(__name__)
+
+#: Seconds between two looks at all surveys.
+_PAUSE = 1.0
+
+#: Seconds after which a collector is asked again whether a survey is open, and after which one that
+#: did not take reports is sent them again.
+_ASK, _RETRY = 60.0, 15.0
+
+#: Seconds that a collector has for an answer.
+_TIMEOUT = 60.0
+
+
+def shuffled(ids: Sequence[bytes]) -> list[bytes]:
+    """Return ids in an order that depends on the operating system's randomness alone."""
+    order = sorted(ids)
+    SystemRandom().shuffle(order)
+    return order
+
+
+class Passing:
+    """Closes surveys that are over, and passes their reports on.
+
+    A report is deleted once the collector has acknowledged it. Where a process ends in between it
+    is sent again, and the collector counts it once.
+
+    Parameters
+    ----------
+    store : RelayStore
+    stopping : Event
+        Ends it once set.
+    clock : callable
+        Returns seconds since any moment.
+    """
+
+    def __init__(
+        self,
+        store: RelayStore,
+        stopping: threading.Event,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._stopping = stopping
+        self._clock = clock
+        #: When each survey's collector is asked again, and when it is sent reports again.
+        self._ask_at: dict[str, float] = {}
+        self._retry_at: dict[str, float] = {}
+        #: What was said last of each survey, so that nothing is said twice.
+        self._said: dict[str, str] = {}
+        #: What had become of each survey when the files were compacted.
+        self._compacted: dict[str, tuple[bool, int]] = {}
+
+    def run(self) -> None:
+        """Look at all surveys again and again, until it is time to stop."""
+        ACTOR.set("relay")
+        while not self._stopping.wait(_PAUSE):
+            try:
+                self.look()
+            except StoreUnavailable as error:
+                self._say("", logging.ERROR, f"unavailable: {error}")
+            except Exception as error:
+                # Its message may hold anything.
+                self._say("", logging.ERROR, f"unforeseen {type(error).__name__}")
+
+    def look(self) -> None:
+        """Close what is over, make full batches due, and pass on what is due."""
+        for survey in self._store.all():
+            if survey.status == "open" and (reason := self._over(survey)) is not None:
+                operations.close(self._store, survey.id, reason)
+                survey = self._store.get(survey.id)
+            if survey.status == "closed" or survey.relay.release == "batches":
+                operations.release(self._store, survey.id)
+            if self._clock() >= self._retry_at.get(survey.id, 0):
+                self._pass_on(survey)
+            # Where it lies in files in which order reports came, or what has been passed on.
+            changes = (survey.status != "open", self._store.get(survey.id).passed)
+            if self._compacted.get(survey.id) != changes:
+                self._store.database.compact()
+                self._compacted[survey.id] = changes
+
+    def _over(self, survey: RegisteredSurvey) -> Reason | None:
+        """Why a survey takes no more reports; None where it does."""
+        if not survey.is_open(datetime.now(UTC)):
+            return "deadline"
+        if self._clock() < self._ask_at.get(survey.id, 0):
+            return None
+        self._ask_at[survey.id] = self._clock() + _ASK
+        try:
+            published = self._transport(survey).get(survey_path(survey.id), PublishedSurvey)
+        except (CollectorUnavailable, RequestRefused) as error:
+            self._say(survey.id, logging.WARNING, f"{survey.id} cannot be asked for: {error}")
+            return None
+        if published.digest != survey.digest:
+            self._say(
+                survey.id,
+                logging.ERROR,
+                f"the collector of {survey.id} publishes another digest: reports are taken under"
+                " the registered one alone",
+            )
+            return None
+        return "collector" if published.status == "closed" else None
+
+    def _pass_on(self, survey: RegisteredSurvey) -> None:
+        """Pass on what is due of a survey, as far as its collector takes it."""
+        ids = shuffled(self._store.due_ids(survey))
+        for start in range(0, len(ids), MOST_SEALED):
+            if self._stopping.is_set():
+                return
+            chunk = ids[start : start + MOST_SEALED]
+            try:
+                receipt = self._send(survey, chunk)
+            except HalftruthError as error:
+                if isinstance(error, StoreUnavailable):
+                    raise
+                self._retry_at[survey.id] = self._clock() + _RETRY
+                held = len(ids) - start
+                self._say(
+                    survey.id, logging.WARNING, f"{held} reports of {survey.id} are held: {error}"
+                )
+                return
+            operations.acknowledge(self._store, survey, chunk, receipt)
+            self._said.pop(survey.id, None)
+            _log.info(
+                "passed on %d reports of %s: %d counted now, %d before, %d not to be opened;"
+                " %d are held",
+                len(chunk),
+                survey.id,
+                receipt.accepted,
+                receipt.duplicates,
+                receipt.refused,
+                len(ids) - start - len(chunk),
+            )
+
+    def _send(self, survey: RegisteredSurvey, ids: Sequence[bytes]) -> Receipt:
+        relayed = self._store.sealed(survey, ids)
+        if not relayed:
+            # Another process of this relay has passed them on meanwhile.
+            return Receipt(accepted=0, duplicates=0)
+        batch = RelayedBatch(digest=survey.digest, relayed=relayed)
+        path = survey_path(survey.id, "reports")
+        receipt = self._transport(survey).post(path, Receipt, batch)
+        if receipt.accepted + receipt.duplicates + receipt.refused != len(relayed):
+            raise RequestRefused(
+                f"the receipt of {len(relayed)} reports is not of as many", status=202
+            )
+        return receipt
+
+    def _transport(self, survey: RegisteredSurvey) -> Transport:
+        return Transport(survey.collector, token=survey.token, retries=1, timeout=_TIMEOUT)
+
+    def _say(self, about: str, level: int, message: str) -> None:
+        """Log what has not just been said."""
+        if self._said.get(about) != message:
+            self._said[about] = message
+            _log.log(level, "%s", message)

@@ -1,0 +1,39 @@
+"""A collector and a relay in this process."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from shutil import copyfile
+
+import pytest
+from relays import Parties, parties, with_relay
+
+from ...conftest import postgresql_database
+
+
+@pytest.fixture
+def relay_database(
+    request: pytest.FixtureRequest, database: str, sqlite_template: Path, tmp_path: Path
+) -> Iterator[str]:
+    """URL of the relay's own database, of the same kind as the collector's."""
+    if database.startswith("sqlite"):
+        folder = tmp_path / "relay"
+        folder.mkdir()
+        yield f"sqlite:///{copyfile(sqlite_template, folder / 'relay.db')}"
+        return
+    with postgresql_database(request.getfixturevalue("postgresql")) as url:
+        yield url
+
+
+@pytest.fixture
+def make(survey, database, relay_database, tmp_path) -> Iterator[Callable[..., Parties]]:
+    """Make both parties, with a relay in the survey as it is asked for."""
+    with ExitStack() as stack:
+
+        def build(settings=None, **relay) -> Parties:
+            made = with_relay(survey, tmp_path, **relay)
+            return stack.enter_context(
+                parties(made, database, relay_database, tmp_path, **(settings or {}))
+            )
+
+        yield build

@@ -1,0 +1,179 @@
+"""A collector, a relay and devices in one process, and what a stranger finds in their files."""
+
+import base64
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Event
+from uuid import UUID, uuid4
+
+from flask import Flask
+from flask.testing import FlaskClient
+from halftruth_collector import operations as collecting
+from halftruth_collector.collector_store import Store
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.relay import create_app as create_relay
+from halftruth_collector.relay import operations as relaying
+from halftruth_collector.relay.passing import Passing
+from halftruth_collector.relay.store import RelayStore
+from halftruth_collector.web import create_app as create_collector
+from halftruth_shared import Relay, Survey
+from halftruth_shared.protocol.sealing import create_sealing_key, seal_for_relay
+from wire import free_port, listening
+
+
+@dataclass(frozen=True)
+class Device:
+    """A report as its device keeps it until it is acknowledged."""
+
+    values: tuple[int, ...]
+    report_id: UUID = field(default_factory=uuid4)
+    relay_id: UUID = field(default_factory=uuid4)
+
+    def sealed(self, survey: Survey, digest: str | None = None) -> dict[str, str]:
+        """The report in its envelope, as this device sends it."""
+        assert survey.relay is not None
+        packed = survey.report_space.pack(list(self.values))
+        made = seal_for_relay(
+            survey.relay, digest or survey.digest, self.report_id, self.relay_id, packed
+        )
+        return {"id": str(self.relay_id), "sealed": base64.b64encode(made).decode()}
+
+
+@dataclass
+class Parties:
+    """A collector with its store, a relay with its own, and a survey that names both."""
+
+    survey: Survey
+    collector: Flask
+    store: Store
+    url: str
+    relay: Flask
+    relay_store: RelayStore
+    token: str
+    folder: Path
+
+    @property
+    def http(self) -> FlaskClient:
+        """For what is sent to the relay."""
+        return self.relay.test_client()
+
+    @property
+    def path(self) -> str:
+        return f"/v1/surveys/{self.survey.id}/reports"
+
+    def send(self, *devices: Device, digest: str | None = None, **headers: str):
+        """Send the reports of devices to the relay in one request."""
+        body = {
+            "digest": digest or self.survey.digest,
+            "reports": [device.sealed(self.survey, digest) for device in devices],
+        }
+        return self.http.post(self.path, json=body, headers=headers)
+
+    def fill(self, count: int) -> list[Device]:
+        """So many devices, whose reports the relay has acknowledged."""
+        devices = [Device((n % 2, n % 3)) for n in range(count)]
+        for start in range(0, count, 1_000):
+            response = self.send(*devices[start : start + 1_000])
+            assert response.status_code == 202, response.text
+        return devices
+
+    def passing(self, **given) -> Passing:
+        """What passes reports on, in the thread of its caller."""
+        return Passing(self.relay_store, Event(), **given)
+
+    def close(self) -> None:
+        """Close the survey at the relay, and let it pass on what it holds."""
+        relaying.close(self.relay_store, self.survey.id)
+        self.passing().look()
+
+    def counted(self) -> int:
+        return self.store.reports.counts(self.survey.id)[1].reports
+
+    def held(self) -> int:
+        return self.relay_store.held(self.relay_store.get(self.survey.id)).reports
+
+    def register(self, **given) -> None:
+        """Register the survey at the relay."""
+        assert self.survey.relay is not None
+        relaying.register(
+            self.relay_store,
+            self.url,
+            self.survey.id,
+            given.pop("token", self.token),
+            **{
+                "url": self.survey.relay.url,
+                "keys": self.relay.extensions["halftruth"].known_keys(),
+                **given,
+            },
+        )
+
+
+def with_relay(survey: Survey, folder: Path, **given) -> Survey:
+    """A survey that names a relay with the keys of these two files, which are made."""
+    relay = {
+        "url": f"http://127.0.0.1:{free_port()}",
+        "key": create_sealing_key(folder / "relay.pem"),
+        "sealing_key": create_sealing_key(folder / "collector.pem"),
+        "batch": 10,
+        **given,
+    }
+    return replace(survey, relay=Relay(**relay))
+
+
+@contextmanager
+def parties(
+    survey: Survey, database: str, relay_database: str, folder: Path, **settings
+) -> Iterator[Parties]:
+    """A collector with this survey published, and a relay that it is registered at."""
+    collector = create_collector(
+        Config(
+            database=database,
+            rate_limit=None,
+            min_reports=1,
+            sealing_keys=folder / "collector.pem",
+        )
+    )
+    relay = create_relay(
+        Config(
+            **{
+                "database": relay_database,
+                "rate_limit": None,
+                "relay_keys": folder / "relay.pem",
+                **settings,
+            }
+        )
+    )
+    store: Store = collector.extensions["halftruth"].store
+    relay_store: RelayStore = relay.extensions["halftruth"].store
+    try:
+        collecting.publish_survey(store, survey)
+        token = collecting.create_token(store, "relay", survey.id)
+        with listening(collector) as url:
+            made = Parties(survey, collector, store, url, relay, relay_store, token, folder)
+            made.register()
+            yield made
+    finally:
+        store.close()
+        relay_store.close()
+
+
+def contents(folder: Path) -> bytes:
+    """Everything that the files of a folder hold, logs of databases included."""
+    return b"".join(file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file())
+
+
+def inner_reports(store: RelayStore) -> list[bytes]:
+    """Reports that a relay holds, as they are sealed to the collector."""
+    survey = store.all()[0]
+    with store.database.reading() as connection:
+        rows = connection.exec_driver_sql(
+            f"SELECT sealed FROM relay_reports WHERE survey = {survey.number}"
+        )
+        return [bytes(row[0]) for row in rows]
+
+
+def positions(data: bytes, needles: Sequence[bytes]) -> list[int]:
+    """Where each of these is in some bytes, -1 for nowhere."""
+    return [data.find(needle) for needle in needles]
