@@ -14,6 +14,7 @@ import secrets
 import sqlite3
 import threading
 import unicodedata
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -95,6 +96,8 @@ class Outbox:
         try:
             if path is None:
                 self._memory = sqlite3.connect(":memory:", check_same_thread=False)
+                # Python 3.13 and later warn of a connection that nobody closed.
+                weakref.finalize(self, self._memory.close)
             else:
                 create_private(path)
             with self._connect() as connection:
