@@ -5,6 +5,7 @@ import json
 import math
 import sqlite3
 import threading
+from contextlib import closing
 from fractions import Fraction
 from functools import partial
 
@@ -278,7 +279,7 @@ def test_the_ledger_names_nobody_and_holds_no_answer(stub, client, tmp_path):
 def test_a_damaged_ledger_lets_nothing_be_asked_or_sent(stub, client, session, tmp_path):
     bounded = client(outbox=tmp_path / "outbox")
     answer(bounded, stub, wave(1))
-    with sqlite3.connect(tmp_path / "outbox") as connection:
+    with closing(sqlite3.connect(tmp_path / "outbox", isolation_level=None)) as connection:
         connection.execute("UPDATE ledger SET entry = '{}'")
     assert refusal(bounded, stub, wave(2)) == ["ledger", "ledger"]
     assert len(posted(session)) == 1
