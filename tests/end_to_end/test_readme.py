@@ -49,7 +49,9 @@ def test_every_line_works_in_its_order(tmp_path, monkeypatch, capsys):
     activate, *lines, serve = operator.splitlines()
     assert activate == "make install && . .venv/bin/activate"
     for line in lines:
-        subprocess.run(line, shell=True, check=True)
+        program, *words = shlex.split(line, comments=True)
+        assert program == "halftruth"
+        main(words)
     assert Path("analyst.token").stat().st_mode & 0o077 == 0
     form_builder, analyst = blocks("python")
     with serving(serve) as url:

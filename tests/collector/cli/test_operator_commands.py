@@ -168,18 +168,6 @@ def test_options_name_terms_that_change_or_are_dropped(done, stored, options, te
     assert stored() == (terms, None)
 
 
-def test_a_sealing_key_of_no_file_here_is_refused(refused, done, stored, published, monkeypatch):
-    unknown = SealingKeys.create().public[0]
-    for words in (("publish", "health.toml"), ("terms", "health")):
-        complaint = refused("survey", *words, "--sealed-to", unknown)
-        assert "sealing_key: its private key is not here" in complaint
-    done("survey", "terms", "health", "--sealed-to", KEY)
-    done("survey", "close", "health")
-    monkeypatch.delenv("HALFTRUTH_SEALING_KEYS")
-    assert "sealing_key: its private key is not here" in refused("survey", "reopen", "health")
-    assert stored() == (Terms(sealing_key=KEY), None)
-
-
 def test_what_sign_prints_publishes_a_signed_survey(
     done, stored, operator_key, tmp_path, monkeypatch
 ):
@@ -275,8 +263,11 @@ def test_a_wrong_setting_is_found_before_anything_is_published(
         assert [each.id for each in store.surveys.all()] == ["health"]
 
 
-REFUSED = """
+UNKNOWN = "0" * 64
+REFUSED = f"""
 survey publish health.toml --sealed-to x              | sealed-to: expected 64
+survey publish health.toml --sealed-to {UNKNOWN} | sealing_key: its private key is not
+survey terms health --sealed-to {UNKNOWN} | sealing_key: its private key is not
 survey publish health.toml --terms no.json            | no.json: cannot be read
 survey publish health.toml --terms x --invitations    | either a file or
 survey check no.toml                                  | no.toml: cannot be read

@@ -240,7 +240,7 @@ def test_more_rows_than_a_file_may_have_are_refused_unread(field, tmp_path, monk
 
 def test_a_small_parquet_file_is_not_read_into_much(field, tmp_path):
     """What repeats takes no place in the file."""
-    rows = 3_000_000
+    rows = 1_000_000
     repeated = {"armed": "yes", "age": 40, "town": "north"}
     columns = {name: pa.repeat(pa.scalar(value), rows) for name, value in repeated.items()}
     path = tmp_path / "field.parquet"

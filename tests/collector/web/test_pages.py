@@ -217,16 +217,6 @@ def test_what_was_picked_goes_with_the_links_to_other_parts(signed_in, filled):
             assert signed_in.get(tag["href"]).status_code == 200, tag["href"]
 
 
-def test_measures_are_a_map_of_all_pairs_or_a_chart_of_one(signed_in, filled):
-    every = Page(signed_in.get("/results/health/measures").text)
-    assert "Associations of all pairs" in every.text
-    links = [tag["href"] for tag in every.all("a") if "/crosstab?" in tag["href"]]
-    assert any("attributes=drinks%2Csmoker" in link for link in links)
-    pair = Page(signed_in.get("/results/health/measures?attributes=smoker,drinks").text)
-    assert "Associations of all pairs" not in pair.text
-    assert "Chart" in {tag.get("aria-label") for tag in pair.all("figure")}
-
-
 def test_a_question_with_several_answers_is_one_question_on_its_pages(signed_in, store):
     survey = every_kind.survey('kind = "gamma-diagonal"\ngamma = "19"')
     operations.publish_survey(store, survey)
@@ -264,19 +254,6 @@ def test_the_report_of_a_survey_is_a_page_of_what_the_list_leads_to(signed_in, f
     refused = signed_in.get("/results/health/report?colour=red")
     assert (refused.status_code, refused.mimetype) == (422, "text/html")
     assert "colour: unknown" in refused.text
-
-
-def test_there_is_no_report_without_a_token_or_without_reports(http, signed_in, survey):
-    answer = signed_in.get("/results/health/report")
-    assert answer.status_code == 409
-    assert "no report has been counted" in answer.text
-    signed_in.post("/sign-out")
-    assert http.get("/results/health/report").status_code == 401
-
-
-def test_a_view_says_when_nothing_can_be_concluded(signed_in, filled):
-    page = Page(signed_in.get("/results/health/comparison").get_data(as_text=True))
-    assert "not usable" in page.text
 
 
 def test_no_reports_is_a_page_that_says_so(signed_in, survey):
@@ -321,23 +298,27 @@ def test_the_form_has_nothing_that_a_browser_could_post(http, survey):
     assert "scripts are blocked or could not be loaded" in page.text
 
 
-def test_attributes_that_are_not_sensitive_may_be_sent_as_they_are(http, store):
-    schema = Schema(
-        [Attribute("region", ["n", "s"], sensitive=False), Attribute("smoker", ["no", "yes"])]
-    )
-    operations.publish_survey(store, Survey("regions", "Regions", schema, GammaDiagonal(19)))
-    [form] = Page(http.get("/s/regions").get_data(as_text=True)).all("halftruth-form")
-    assert form["unprotected"] == "region"
+YES_NO = [Attribute(name, ["no", "yes"]) for name in ("smoker", "drinks")]
+DESIGNS = {
+    "smoker": {"design": "triangular", "prevalence": "1/4", "not_sensitive": "no"},
+    "drinks": {"design": "warner", "p": "3/4"},
+}
 
 
-def test_answers_that_are_declared_not_sensitive_may_be_proved(http, store):
-    design = {"design": "triangular", "prevalence": "1/4", "not_sensitive": "no"}
-    warner = {"design": "warner", "p": "3/4"}
-    schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "drinks")])
-    mechanism = DistortionMatrices({}, {"smoker": design, "drinks": warner})
-    operations.publish_survey(store, Survey("designs", "Designs", schema, mechanism))
-    [form] = Page(http.get("/s/designs").get_data(as_text=True)).all("halftruth-form")
-    assert form["unprotected"] == "smoker"
+@pytest.mark.parametrize(
+    ("attributes", "mechanism", "unprotected"),
+    [
+        ([Attribute("region", ["n", "s"], sensitive=False), *YES_NO], GammaDiagonal(19), "region"),
+        (YES_NO, DistortionMatrices({}, DESIGNS), "smoker"),
+    ],
+    ids=["sent as it is", "provable"],
+)
+def test_what_is_declared_not_sensitive_may_be_sent_or_proved(
+    http, store, attributes, mechanism, unprotected
+):
+    operations.publish_survey(store, Survey("told", "Told", Schema(attributes), mechanism))
+    [form] = Page(http.get("/s/told").get_data(as_text=True)).all("halftruth-form")
+    assert form["unprotected"] == unprotected
 
 
 def test_a_closed_survey_is_not_asked(http, store, survey):
