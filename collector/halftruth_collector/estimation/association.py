@@ -6,18 +6,19 @@ not, and is corrected to second order.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
 
 import numpy as np
-from halftruth_shared import Attribute, DomainTooLarge, ParameterError, Schema
+from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.results import Estimates, Quantity
 from numpy.typing import NDArray
 
 from .answers import answered, answers_of, presence
-from .bounds import Array, check_confidence, normal_quantile
+from .bounds import Array, normal_quantile
 from .estimates import columns
 from .gradients import Jet, SecondOrder
 from .measures import (
@@ -45,6 +46,9 @@ _CLEAR_OF_LOGARITHMS = 3.0
 #: Why there is no interval, or no value.
 _UNCLEAR = "a share that it rests on is not significantly above zero"
 _UNCLEAR_CELL = "a cell is less than three standard errors above zero, too few for its logarithm"
+
+#: Most numbers in the covariances of tables whose measures are computed at once.
+_AT_ONCE = 2**18
 
 #: Most attributes whose associations are estimated at once.
 MAX_ASSOCIATED = 32
@@ -269,38 +273,51 @@ def measure_columns(
 
 
 def estimate_associations(
-    schema: Schema,
-    table: Callable[[Sequence[str]], Table],
-    names: Sequence[str],
-    confidence: float,
+    tables: Mapping[tuple[str, str], Table], names: Sequence[str], confidence: float
 ) -> Estimates:
-    """Concentration τ of every ordered pair of some attributes, from the table of each.
+    """Concentration τ of every ordered pair of some attributes, from the table of each two.
 
     It is the share by which the gini index of the second falls when the first is known (Guo Table
     3.6). Unlike the measures with logarithms it is defined where a cell has a negative estimate.
 
-    Raises
-    ------
-    DomainTooLarge
-        For more than `MAX_ASSOCIATED` attributes.
-    ParameterError
-        For fewer than two.
+    Parameters
+    ----------
+    tables : mapping of pair of str to Table
+        By ``itertools.combinations(names, 2)``.
+
+    Returns
+    -------
+    Estimates
+        In the order of ``itertools.permutations(names, 2)``.
     """
-    if len(names) > MAX_ASSOCIATED:
-        raise DomainTooLarge(
-            f"attributes: {len(names)} of them; expected at most {MAX_ASSOCIATED}",
-            field="attributes",
-        )
-    if len(names) < 2:
-        raise ParameterError("attributes: expected two or more", field="attributes")
-    check_confidence(confidence)
-    return Estimates.concatenate(
-        [
-            column.columns(confidence)
-            for pair in permutations(names, 2)
-            for column in measure_columns(schema, table(pair), {}, ["concentration"])
-        ]
-    )
+    measure, places = find_measure("concentration"), [*permutations(names, 2)]
+    # Tables of one shape are one batch.
+    batches: dict[tuple[int, ...], list[tuple[int, Table, bool]]] = defaultdict(list)
+    for place, (one, other) in enumerate(places):
+        back = (one, other) not in tables
+        table = tables[other, one] if back else tables[one, other]
+        shape = table.support.shape
+        batches[shape[::-1] if back else shape].append((place, table, back))
+    order, parts = [], []
+    for shape, every in batches.items():
+        size = math.prod(shape)
+        back_again = np.arange(size).reshape(shape[::-1]).T.ravel()
+        step = max(1, _AT_ONCE // size**2)
+        for start in range(0, len(every), step):
+            members = every[start : start + step]
+            support = [table.support.T if back else table.support for _, table, back in members]
+            covariance = [table.known_covariance() for _, table, _ in members]
+            covariance = [
+                each[np.ix_(back_again, back_again)] if back else each
+                for each, (_, _, back) in zip(covariance, members, strict=True)
+            ]
+            value = np.stack(support, axis=-1)
+            gradient = np.eye(size).reshape(*shape, 1, size)
+            jet = Jet(value, np.broadcast_to(gradient, (*value.shape, size)))
+            batch = Batch(Cells(jet, len(shape)), np.stack(covariance), members[0][1].reports)
+            parts.append(evaluate(measure, batch).columns(confidence))
+            order += [place for place, _, _ in members]
+    return Estimates.concatenate(parts).take(np.argsort(order))
 
 
 def _lack(measure: Measure, about: Sequence[Attribute], codes: Sequence[int | None]) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, permutations
 
 import numpy as np
-from halftruth_shared import EstimateError, ParameterError, Survey
+from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import (
     AnsweredQuery,
     Answers,
@@ -19,7 +19,7 @@ from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.results import Estimates
 from msgspec.structs import replace
 
-from .association import estimate_associations, measure_columns
+from .association import MAX_ASSOCIATED, estimate_associations, measure_columns
 from .bounds import Array, check_confidence, check_field, check_target, checked
 from .counts import Counts
 from .independence import Departures, JointTest
@@ -333,10 +333,18 @@ class Estimator(Tables):
         """
         names = self.schema.names if attributes is None else attributes
         self.schema.positions(names)
-        associations = estimate_associations(self.schema, self.table, names, confidence)
-        pairs = [*combinations(names, 2)]
-        test = self.associated(pairs)
-        place = {frozenset(pair): k for k, pair in enumerate(pairs)}
+        if len(names) > MAX_ASSOCIATED:
+            raise DomainTooLarge(
+                f"attributes: {len(names)} of them; expected at most {MAX_ASSOCIATED}",
+                field="attributes",
+            )
+        if len(names) < 2:
+            raise ParameterError("attributes: expected two or more", field="attributes")
+        check_confidence(confidence)
+        tables = {(one, other): self.table((one, other)) for one, other in combinations(names, 2)}
+        associations = estimate_associations(tables, names, confidence)
+        test = JointTest([Departures(table) for table in tables.values()])
+        place = {frozenset(pair): k for k, pair in enumerate(tables)}
         tests = [place[frozenset(pair)] for pair in permutations(names, 2)]
         return replace(
             associations,
