@@ -12,6 +12,8 @@ import uuid
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+import scipy
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -1255,6 +1257,53 @@ def relayed_vectors():
     }
 
 
+def shuffled_vectors():
+    """Largest losses in a batch, over every number of clones and by the distributions of SciPy."""
+
+    def mean_of(gamma, respondents):
+        others = scipy.stats.binom(respondents - 1, 1 / gamma)
+        clones = np.arange(others.ppf(1e-15), others.isf(1e-15) + 1)
+        chances = others.pmf(clones)
+
+        def mean(epsilon):
+            factor = math.exp(epsilon)
+            likelier, rarer = gamma - factor, gamma * factor - 1
+            least = np.floor(rarer / ((gamma - 1) * (1 + factor)) * (clones + 1)) + 1
+            tails = [scipy.stats.binom.sf(least - k, clones, 0.5) for k in (2, 1)]
+            exact = np.maximum(likelier * tails[0] - rarer * tails[1], 0) / (gamma + 1)
+            return float(chances @ exact)
+
+        return mean
+
+    vectors = []
+    for respondents in (2, 50, 500, 1_000, 5_000, 40_000, 48_842, 10**6):
+        delta = 1e-8 if respondents >= 2_000 else 1e-6
+        for gamma in (2, 19, 50, 100, 330):
+            mean, local = mean_of(gamma, respondents), math.log(gamma)
+            root = scipy.optimize.brentq(lambda x, m=mean, d=delta: m(x) - d, 0, local)
+
+            def tail(epsilon, mean=mean, delta=delta):
+                left = 1 - mean(epsilon) / delta
+                return epsilon - math.log(left) if left > 0 else math.inf
+
+            best = scipy.optimize.minimize_scalar(tail, bounds=(root, local), method="bounded")
+            losses = {"epsilon": root, "tail": min(best.fun, local)}
+            together = math.ceil(Fraction(500 * gamma, 5 * gamma + 95))
+            odds = 5 / 95 * math.exp(losses["tail"])
+            apart = min(math.ceil(100 * odds / (1 + odds)), together)
+            vectors.append(
+                {"gamma": str(gamma), "respondents": respondents, "delta": delta}
+                | {name: float(f"{value:.6g}") for name, value in losses.items()}
+                | {"apart": apart, "together": together}
+            )
+    return {
+        "about": "Losses in a batch of reports that nobody can tell apart, and of how many in a"
+        " hundred something is true that was true of five, if relay and collector do not work"
+        " together, and if they do; see docs/relay.md.",
+        "vectors": vectors,
+    }
+
+
 def sealed_but_refused():
     """What a collector must not open, though it has the private key."""
     ours, sizes, values = recipient("refused"), [2, 3], [1, 2]
@@ -1312,7 +1361,7 @@ def files():
     made |= {"canonical": canonical_vectors(), "integers": integer_vectors()}
     made |= {"protection": promise_vectors(), "questions": question_vectors()}
     made |= {"signed": signed_vectors(), "sealed": sealed_vectors()}
-    made["relayed"] = relayed_vectors()
+    made |= {"relayed": relayed_vectors(), "shuffled": shuffled_vectors()}
     return {f"{name}.json": text_of(vectors) for name, vectors in made.items()}
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from halftruth_shared import DomainTooLarge, ParameterError, Protection, Survey
 from halftruth_shared.analyses.plan import LengthPlan, PlanQuery
 from halftruth_shared.protection import Guarantee
+from halftruth_shared.shuffling import Shuffled, shuffled
 
 from ..estimation.planning.planner import plan
 from ..executors import Map
@@ -23,7 +24,6 @@ from .posterior import (
     repeated,
 )
 from .series import SeriesAudit, audit_series
-from .shuffling import Shuffled, shuffled
 
 #: Number of repeated participations in an audit.
 TIMES = 2

@@ -1,17 +1,24 @@
 """Amplification by shuffling: bounds against what enumeration finds, and published values."""
 
+import json
 import math
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 from math import comb
+from pathlib import Path
 
+import dense_split
 import numpy as np
 import pytest
 import scipy
-from halftruth_collector.disclosure.shuffling import divergence, shuffled
+from dense import gamma_diagonal, kronecker, randomized_response
 from halftruth_shared import ParameterError
+from halftruth_shared.shuffling import Clones, at_least_half, binomial, divergence, shuffled
 
+SHUFFLED = json.loads((Path(__file__).parents[1] / "vectors" / "shuffled.json").read_text())[
+    "vectors"
+]
 GAMMAS = [Fraction(3, 2), Fraction(3), Fraction(19)]
 
 
@@ -75,6 +82,46 @@ def test_epsilon_is_the_least_for_which_the_clones_leave_delta(gamma, delta):
         assert mean(Fraction(math.exp(found - 1e-4))) > delta
 
 
+@pytest.mark.parametrize("trials", [0, 1, 2, 5, 40, 1_000, 10**5, 10**7, 10**9])
+@pytest.mark.parametrize("chance", [0.5, 1 / 19, 1 / 330])
+def test_binomial_probabilities_are_those_of_scipy(trials, chance):
+    spread = math.sqrt(trials * chance * (1 - chance))
+    some = np.round(trials * chance + np.linspace(-20, 20, 301) * spread)
+    some = np.unique(np.clip(some, -1, trials + 1))
+    exact = scipy.stats.binom.pmf(some, trials, chance)
+    np.testing.assert_allclose(binomial(some, trials, chance), exact, rtol=2e-10, atol=1e-250)
+    if chance == 0.5:
+        upper = some[some > trials / 2]
+        found = at_least_half(upper, np.full(len(upper), trials))
+        exact = scipy.stats.binom.sf(upper - 1, trials, 0.5)
+        np.testing.assert_allclose(found, exact, rtol=2e-10, atol=1e-250)
+
+
+@pytest.mark.parametrize("vector", SHUFFLED, ids=lambda v: f"{v['gamma']} {v['respondents']}")
+def test_blocks_of_clones_cost_little_and_never_promise_more(vector):
+    # The vectors are computed by SciPy, one number of clones after the other.
+    found = shuffled(Fraction(vector["gamma"]), vector["respondents"], vector["delta"])
+    for member in ("epsilon", "tail"):
+        exact = vector[member]
+        assert exact * (1 - 1e-5) <= getattr(found, member) <= exact * 1.002, member
+
+
+# Feldman, McMillan & Talwar's bound as this house computed it before: γ 19, 50, 100, 330.
+CHECKED = {
+    (500, 1e-6): [2.22, 3.91, 4.61, 5.80],
+    (1_000, 1e-6): [1.20, 3.89, 4.61, 5.80],
+    (5_000, 1e-8): [0.57, 1.09, 1.95, 5.80],
+    (40_000, 1e-8): [0.19, 0.33, 0.49, 1.01],
+    (48_842, 1e-8): [0.17, 0.30, 0.44, 0.89],
+}
+
+
+@pytest.mark.parametrize("batch", CHECKED)
+def test_the_numbers_of_the_manual_are_those_of_the_bound(batch):
+    found = [shuffled(Fraction(gamma), *batch).epsilon for gamma in (19, 50, 100, 330)]
+    assert np.round(found, 2).tolist() == CHECKED[batch]
+
+
 def tail_of_clones(gamma, respondents, epsilon):
     """Probability of a loss above ε of one person among clones, added up over all counts."""
     others, found = scipy.stats.binom(respondents - 1, 1 / gamma), 0.0
@@ -97,29 +144,39 @@ def test_losses_above_the_tail_are_rarer_than_delta_and_those_above_epsilon_are_
     assert found.epsilon < found.tail < 1.4 * found.epsilon
 
 
-# Columns are answers. The first two are the same for all pairs of answers; the third can send one
-# report with one probability for two answers, and is not symmetric; the fourth is Warner's twice.
+def rows_of(*arguments):
+    return list(dense_split.matrix(*arguments).values())
+
+
+# Columns are answers. Randomized response and gamma-diagonal are the same for all pairs of answers;
+# of the asymmetric one and of split questionnaires a report can have one probability for two.
 MECHANISMS = {
-    "yes or no": [["3/4", "1/4"], ["1/4", "3/4"]],
-    "three categories": [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]],
-    "asymmetric": [["2/10", "4/10", "4/10"], ["5/10", "3/10", "3/10"], ["3/10", "3/10", "3/10"]],
-    "two questions": [
-        ["4/9", "2/9", "2/9", "1/9"],
-        ["2/9", "4/9", "1/9", "2/9"],
-        ["2/9", "1/9", "4/9", "2/9"],
-        ["1/9", "2/9", "2/9", "4/9"],
-    ],
+    "randomized response": randomized_response(2, Fraction(3, 4)),
+    "randomized response, two questions": kronecker([randomized_response(2, Fraction(2, 3))] * 2),
+    "gamma-diagonal": gamma_diagonal(3, Fraction(2)),
+    "gamma-diagonal, two questions": gamma_diagonal(4, Fraction(5)),
+    "asymmetric": [[Fraction(x, 10) for x in row] for row in ([2, 4, 4], [5, 3, 3], [3, 3, 3])],
+    "split questionnaire of one question each": rows_of(
+        (2, 2), (), Fraction(4), 3, 2, [([[0, 1]], [1], 1)]
+    ),
+    "split questionnaire by sets of symbols": rows_of(
+        (2, 2), (), Fraction(3), 2, 2, [([[0, 1]], [2], 1)]
+    ),
 }
+FACTORS = [Fraction(x, 4) for x in (4, 5, 6, 8, 10, 12, 16)]
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_shuffled_reports_tell_no_more_than_the_bound_whatever_everybody_answers(name):
-    matrix = [[Fraction(entry) for entry in row] for row in MECHANISMS[name]]
+    matrix = MECHANISMS[name]
     gamma = max(max(row) / min(row) for row in matrix)
     columns = list(zip(*matrix, strict=True))
-    respondents = 4 if len(columns) == 4 else 6
+    respondents = 6 if len(columns) < 4 else 4 if len(matrix) < 7 else 3
     found = {delta: shuffled(gamma, respondents, delta) for delta in (0.2, 0.1, 0.05)}
-    assert min(each.epsilon for each in found.values()) < found[0.1].local_epsilon
+    if len(matrix) < 7:
+        assert min(each.epsilon for each in found.values()) < found[0.1].local_epsilon
+    clones = Clones(float(gamma), respondents, 1e-12)
+    curve = {factor: clones.divergence(math.log(factor)) for factor in FACTORS}
     for others in combinations_with_replacement(columns, respondents - 1):
         shared = counts_of(others)
         of_answer = []
@@ -130,9 +187,12 @@ def test_shuffled_reports_tell_no_more_than_the_bound_whatever_everybody_answers
                     whole[*counts[:y], counts[y] + 1, *counts[y + 1 :]] += share * chance
             of_answer.append(whole)
         for first, second in permutations(of_answer, 2):
+            for factor, most in curve.items():
+                assert hockey_stick(first, second, factor) <= most
             for delta, each in found.items():
                 assert hockey_stick(first, second, Fraction(math.exp(each.epsilon))) <= delta
-                losses = (p for y, p in first.items() if p > second[y] * math.exp(each.tail))
+                above = math.exp(each.tail) * (1 + 1e-12)
+                losses = (p for y, p in first.items() if p > second[y] * above)
                 assert sum(losses) <= delta
 
 

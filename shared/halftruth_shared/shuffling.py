@@ -19,28 +19,34 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import scipy
-from halftruth_shared import ParameterError
-from halftruth_shared.privacy import epsilon as epsilon_of
 from numpy.typing import NDArray
+
+from .errors import ParameterError
+from .privacy import epsilon as epsilon_of
+
+Array = NDArray[np.float64]
 
 #: Distinct values of C; those between two of them count as the smaller one.
 _STEPS = 512
 
 #: Probability, as a part of δ, of fewer clones than evaluated: these count as none.
-_IGNORED = 1e-3
+_IGNORED = 1e-6
 
 #: More than the relative rounding error of any probability.
 _ROUNDING = 1e-9
 
-#: Tolerance of ε.
-_NEAR = 1e-9
+#: Steps of the searches for ε and for the tail.
+_SEARCH = 40
 
 #: Largest number of people; more count as this number.
 _MOST = 10**10
 
 #: Largest amplification with any effect of shuffling.
 _LARGEST = 10**12
+
+#: Exponent below which the integrand of a tail is left out.
+_FALL = 45.0
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,7 @@ def shuffled(gamma: Fraction | float, respondents: int, delta: float) -> Shuffle
     return Shuffled(respondents, delta, min(bounds), tail, closed_form, local)
 
 
-def divergence(epsilon: float, gamma: float, clones: NDArray[np.int64]) -> NDArray[np.float64]:
+def divergence(epsilon: float, gamma: float, clones: NDArray[np.int64]) -> Array:
     """Hockey-stick divergence max_S P(S) − e^ε Q(S) of one answer from the other, by clones.
 
     With c clones, P is the number of reports that look like the first answer if it is true, A + 1
@@ -145,10 +151,93 @@ def divergence(epsilon: float, gamma: float, clones: NDArray[np.int64]) -> NDArr
     # P(a) > e^ε Q(a) where a/(c + 1) is more than this.
     share = rarer / ((gamma - 1) * (1 + factor))
     smallest = np.floor(share * (clones + 1)) + 1
-    gained = likelier * scipy.stats.binom.sf(smallest - 2, clones, 0.5)
-    lost = rarer * scipy.stats.binom.sf(smallest - 1, clones, 0.5)
+    at_least = at_least_half(smallest, clones)
+    gained = likelier * (at_least + binomial(smallest - 1, clones, 0.5))
+    lost = rarer * at_least
     exact = np.maximum(gained - lost, 0.0) + _ROUNDING * (gained + lost)
     return np.asarray(exact / (gamma + 1))
+
+
+def binomial(successes: Array, trials: NDArray[np.int64] | int, chance: float) -> Array:
+    """Return binomial probabilities with a small relative error (Loader 2000).
+
+    Successes outside of 0 … trials have the probability 0.
+    """
+    n = np.asarray(trials, float)
+    k = np.clip(successes, 0, n)
+    logarithm = _stirling(n) - _stirling(k) - _stirling(n - k)
+    logarithm -= _deviance(k, n * chance) + _deviance(n - k, n * (1 - chance))
+    return np.where(k == successes, np.exp(logarithm), 0.0)
+
+
+def _stirling(n: Array) -> Array:
+    """Return log n! − n log n + n."""
+    small = np.array([math.log(math.factorial(i)) + i - (i and i * math.log(i)) for i in range(16)])
+    large = np.maximum(n, 16.0)
+    square = large**-2
+    series = (1 / 12 - (1 / 360 - (1 / 1260 - square / 1680) * square) * square) / large
+    return np.where(
+        n < 16, small[np.minimum(n, 15).astype(int)], series + np.log(2 * np.pi * large) / 2
+    )
+
+
+def _deviance(observed: Array, expected: Array) -> Array:
+    """Return x log(x/m) + m − x."""
+    change = observed - expected
+    relative = np.where(observed > 0, change / np.maximum(expected, np.finfo(float).tiny), 0.0)
+    return observed * np.log1p(relative) - change
+
+
+def at_least_half(smallest: Array, trials: NDArray[np.int64]) -> Array:
+    """Return the probability that of so many fair coins at least `smallest` > trials/2 show heads.
+
+    With k for `smallest` it is k P(k) ∫ (1 − s)^(k−1) (1 + s)^(n−k) ds from 0 to 1, an incomplete
+    beta function.
+    """
+    n = np.asarray(trials, float)
+    k = np.minimum(smallest, n)
+    # The logarithm of the integrand is at most −curve s² − slope s.
+    curve, slope = n - k, np.maximum(2 * k - 1 - n, 0.0)
+    root = np.sqrt(slope**2 + 4 * _FALL * curve)
+    end = np.minimum(2 * _FALL / np.maximum(slope + root, 2 * _FALL), 1.0)
+    s = end[:, None] / 2 * (_NODES + 1)
+    integrand = np.exp((k - 1)[:, None] * np.log1p(-s) + curve[:, None] * np.log1p(s))
+    return np.where(
+        smallest > n, 0.0, k * binomial(k, trials, 0.5) * end / 2 * (integrand @ _WEIGHTS)
+    )
+
+
+class Clones:
+    """Distribution of the number of clones among the others, in blocks that count as their least.
+
+    Parameters
+    ----------
+    gamma : float
+        γ > 1.
+    respondents : int
+        n.
+    ignored : float
+        Probability of fewer clones than evaluated.
+    """
+
+    def __init__(self, gamma: float, respondents: int, ignored: float) -> None:
+        others, chance = min(respondents, _MOST) - 1, 1 / gamma
+        # Bernstein's inequality.
+        likely, spread = -math.log(ignored), others * chance * (1 - chance)
+        away = likely / 3 + math.sqrt(likely**2 / 9 + 2 * likely * spread)
+        fewest = max(math.floor(others * chance - away), 0)
+        most = min(math.ceil(others * chance + away), others)
+        self._gamma, self._ignored = gamma, ignored if fewest else 0.0
+        starts = np.unique(np.linspace(0, most - fewest, _STEPS).astype(np.int64))
+        every = np.arange(fewest, most + 1)
+        self._clones = every[starts]
+        self._masses = np.add.reduceat(binomial(every.astype(float), others, chance), starts)
+
+    def divergence(self, epsilon: float) -> float:
+        """Return the mean divergence of one answer from another in a batch, never too small."""
+        gamma = self._gamma
+        mean = float(self._masses @ divergence(epsilon, gamma, self._clones))
+        return mean + self._ignored * max(gamma - math.exp(epsilon), 0.0) / (gamma + 1)
 
 
 def _numerical(gamma: float, local: float, respondents: int, delta: float) -> tuple[float, float]:
@@ -161,27 +250,25 @@ def _numerical(gamma: float, local: float, respondents: int, delta: float) -> tu
     if gamma <= 1:
         return 0.0, 0.0
     # More people never protect less.
-    others, chance = min(respondents, _MOST) - 1, 1 / gamma
-    fewest = int(scipy.stats.binom.ppf(_IGNORED * delta, others, chance))
-    most = int(scipy.stats.binom.isf(_IGNORED * delta, others, chance))
-    clones = np.unique(np.linspace(fewest, most, _STEPS).astype(np.int64))
-    below = scipy.stats.binom.cdf(clones - 1, others, chance)
-    masses = np.diff(below, append=1.0)
-
-    def mean(epsilon: float) -> float:
-        divergences = masses @ divergence(epsilon, gamma, clones)
-        return float(divergences + below[0] * (gamma - math.exp(epsilon)) / (gamma + 1))
+    clones = Clones(gamma, respondents, _IGNORED * delta)
+    low, root = 0.0, 0.0 if clones.divergence(0.0) <= delta else local
+    for _ in range(_SEARCH):
+        middle = (low + root) / 2
+        low, root = (low, middle) if clones.divergence(middle) <= delta else (middle, root)
 
     def tail(epsilon: float) -> float:
-        left = 1 - mean(epsilon) / delta
+        left = 1 - clones.divergence(epsilon) / delta
         return epsilon - math.log(left) if left > 0 else math.inf
 
-    root = 0.0
-    if mean(0.0) > delta:
-        root = scipy.optimize.brentq(lambda x: mean(x) - delta, 0.0, local, xtol=_NEAR, rtol=_NEAR)
-        root += _NEAR * (1 + root)
-    best = scipy.optimize.minimize_scalar(tail, bounds=(min(root, local), local), method="bounded")
-    return float(root), min(float(best.fun), local)
+    # Golden sections: whatever they find holds.
+    golden = (math.sqrt(5) - 1) / 2
+    start, end, best = root, local, local
+    for _ in range(_SEARCH):
+        first, second = end - golden * (end - start), start + golden * (end - start)
+        losses = tail(first), tail(second)
+        best = min(best, *losses)
+        start, end = (start, second) if losses[0] < losses[1] else (first, end)
+    return root, best
 
 
 def _closed_form(local: float, respondents: int, delta: float) -> float | None:

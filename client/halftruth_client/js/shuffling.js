@@ -1,0 +1,226 @@
+/**
+ * What a relay's batch hides; the twin of `halftruth_shared.shuffling`, which says where the bound is
+ * from. It is loaded only for a survey with a relay.
+ */
+
+import { spentAmplification } from "./protection.js";
+
+/** Distinct numbers of clones; those between two of them count as the smaller one. */
+const STEPS = 512;
+
+/** Probability, as a part of delta, of fewer clones than evaluated: these count as none. */
+const IGNORED = 1e-6;
+
+/** More than the relative rounding error of any probability. */
+const ROUNDING = 1e-9;
+
+const SEARCH = 40;
+const MOST_PEOPLE = 10 ** 10;
+const LARGEST = 1e12;
+
+/** Exponent below which the integrand of a tail is left out. */
+const FALL = 45;
+
+/** Nodes and weights of Gauss-Legendre quadrature. */
+const LEGENDRE = legendre(64);
+
+/** log n! - n log n + n, up to 15. */
+const FACTORIALS = Array.from({ length: 16 }, (_, n) => {
+  let sum = n === 0 ? 0 : n - n * Math.log(n);
+  for (let k = 2; k <= n; k += 1) sum += Math.log(k);
+  return sum;
+});
+
+/**
+ * What is promised of the reports of a survey with a relay.
+ *
+ * @typedef {object} RelayFigures
+ * @property {number} batch Number of honest reports that is assumed.
+ * @property {number} delta The chance with which `apart` may not hold.
+ * @property {number} apart
+ *   Of how many in 100 people something may be true that was true of 5, if the relay and the asker do
+ *   not work together.
+ * @property {number} together The same, if they do.
+ */
+
+/**
+ * The figures of a survey with a relay.
+ *
+ * @param {import("./survey.js").Survey} survey
+ * @returns {RelayFigures}
+ */
+export function relayFigures(survey) {
+  const { batch } = /** @type {import("./survey.js").Relay} */ (survey.relay);
+  const gamma = /** @type {import("./rational.js").Rational} */ (spentAmplification(survey));
+  const delta = batch >= 2_000 ? 1e-8 : 1e-6;
+  const { numerator, denominator } = gamma;
+  // 500 gamma / (5 gamma + 95), rounded up.
+  const below = 5n * numerator + 95n * denominator;
+  const together = Number((500n * numerator + below - 1n) / below);
+  const odds = (5 / 95) * Math.exp(largestLoss(gamma.toNumber(), batch, delta));
+  const apart = Math.min(Math.ceil((100 * odds) / (1 + odds)), together);
+  return { batch, delta, apart, together };
+}
+
+/**
+ * The logarithm of how much likelier a batch can be by one answer of a person than by another, but
+ * for a chance of delta: the tail of the loss.
+ *
+ * @param {number} gamma Amplification of a report.
+ * @param {number} people Number of honest reports.
+ * @param {number} delta
+ */
+export function largestLoss(gamma, people, delta) {
+  const local = Math.log(gamma);
+  if (gamma <= 1) return 0;
+  if (gamma > LARGEST) return local;
+  const clones = distribution(gamma, Math.min(people, MOST_PEOPLE) - 1, IGNORED * delta);
+  const tail = (/** @type {number} */ epsilon) => {
+    const left = 1 - meanDivergence(epsilon, gamma, clones) / delta;
+    return left > 0 ? epsilon - Math.log(left) : Infinity;
+  };
+  // Golden sections: whatever they find holds.
+  const golden = (Math.sqrt(5) - 1) / 2;
+  let [start, end, best] = [0, local, local];
+  for (let i = 0; i < SEARCH; i += 1) {
+    const first = end - golden * (end - start);
+    const second = start + golden * (end - start);
+    const [lower, upper] = [tail(first), tail(second)];
+    best = Math.min(best, lower, upper);
+    // Below the smallest epsilon there is no finite loss.
+    if (lower < upper) end = second;
+    else start = first;
+  }
+  return best;
+}
+
+/**
+ * Numbers of clones among the others, in blocks that count as their least, with their probabilities.
+ *
+ * @param {number} gamma
+ * @param {number} others
+ * @param {number} ignored
+ */
+function distribution(gamma, others, ignored) {
+  const chance = 1 / gamma;
+  const likely = -Math.log(ignored);
+  // Bernstein's inequality.
+  const away =
+    likely / 3 + Math.sqrt(likely ** 2 / 9 + 2 * likely * others * chance * (1 - chance));
+  const fewest = Math.max(Math.floor(others * chance - away), 0);
+  const most = Math.min(Math.ceil(others * chance + away), others);
+  const size = Math.max(Math.ceil((most - fewest + 1) / STEPS), 1);
+  /** @type {{clones: number, mass: number}[]} */
+  const blocks = [];
+  for (let clones = fewest; clones <= most; clones += 1) {
+    if ((clones - fewest) % size === 0) blocks.push({ clones, mass: 0 });
+    blocks[blocks.length - 1].mass += binomial(clones, others, chance);
+  }
+  return { blocks, without: fewest > 0 ? ignored : 0 };
+}
+
+/**
+ * @param {number} epsilon
+ * @param {number} gamma
+ * @param {ReturnType<typeof distribution>} clones
+ */
+function meanDivergence(epsilon, gamma, { blocks, without }) {
+  let mean = (without * Math.max(gamma - Math.exp(epsilon), 0)) / (gamma + 1);
+  for (const { clones, mass } of blocks) mean += mass * divergence(epsilon, gamma, clones);
+  return mean;
+}
+
+/**
+ * Hockey-stick divergence of one answer from another, by the number of clones; never too small.
+ *
+ * @param {number} epsilon
+ * @param {number} gamma
+ * @param {number} clones
+ */
+function divergence(epsilon, gamma, clones) {
+  const factor = Math.exp(epsilon);
+  const [likelier, rarer] = [Math.max(gamma - factor, 0), gamma * factor - 1];
+  const share = rarer / ((gamma - 1) * (1 + factor));
+  const smallest = Math.floor(share * (clones + 1)) + 1;
+  const atLeast = upperHalfTail(smallest, clones);
+  const gained = likelier * (atLeast + binomial(smallest - 1, clones, 0.5));
+  const lost = rarer * atLeast;
+  return (Math.max(gained - lost, 0) + ROUNDING * (gained + lost)) / (gamma + 1);
+}
+
+/**
+ * Binomial probability with a small relative error (Loader 2000).
+ *
+ * @param {number} k
+ * @param {number} n
+ * @param {number} chance
+ */
+function binomial(k, n, chance) {
+  if (k < 0 || k > n) return 0;
+  const size = stirling(n) - stirling(k) - stirling(n - k);
+  return Math.exp(size - deviance(k, n * chance) - deviance(n - k, n * (1 - chance)));
+}
+
+/**
+ * log n! - n log n + n.
+ *
+ * @param {number} n
+ */
+function stirling(n) {
+  if (n < FACTORIALS.length) return FACTORIALS[n];
+  const square = 1 / (n * n);
+  const series = (1 / 12 - (1 / 360 - (1 / 1260 - square / 1680) * square) * square) / n;
+  return series + Math.log(2 * Math.PI * n) / 2;
+}
+
+/**
+ * x log(x/m) + m - x.
+ *
+ * @param {number} observed
+ * @param {number} expected
+ */
+function deviance(observed, expected) {
+  const change = observed - expected;
+  return observed > 0 ? observed * Math.log1p(change / expected) - change : -change;
+}
+
+/**
+ * Probability that of n fair coins at least k > n/2 show heads: an incomplete beta function,
+ * k P(k) times the integral of (1 - s)^(k-1) (1 + s)^(n-k) from 0 to 1.
+ *
+ * @param {number} k
+ * @param {number} n
+ */
+function upperHalfTail(k, n) {
+  if (k > n) return 0;
+  const [curve, slope] = [n - k, Math.max(2 * k - 1 - n, 0)];
+  const root = Math.sqrt(slope ** 2 + 4 * FALL * curve);
+  const half = Math.min((2 * FALL) / Math.max(slope + root, 2 * FALL), 1) / 2;
+  let integral = 0;
+  for (const { node, weight } of LEGENDRE) {
+    const s = half * (node + 1);
+    integral += weight * Math.exp((k - 1) * Math.log1p(-s) + curve * Math.log1p(s));
+  }
+  return k * binomial(k, n, 0.5) * half * integral;
+}
+
+/**
+ * Nodes and weights by Newton's method from Chebyshev's nodes.
+ *
+ * @param {number} count
+ */
+function legendre(count) {
+  return Array.from({ length: count }, (_, i) => {
+    let node = Math.cos((Math.PI * (i + 0.75)) / (count + 0.5));
+    let slope = 1;
+    for (let step = 0; step < 10; step += 1) {
+      let [before, now] = [1, node];
+      for (let k = 2; k <= count; k += 1) {
+        [before, now] = [now, ((2 * k - 1) * node * now - (k - 1) * before) / k];
+      }
+      slope = (count * (node * now - before)) / (node * node - 1);
+      node -= now / slope;
+    }
+    return { node, weight: 2 / ((1 - node * node) * slope * slope) };
+  });
+}

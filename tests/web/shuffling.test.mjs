@@ -1,0 +1,23 @@
+// The bound of a relay's batch is that of tests/vectors, and never less.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Survey } from "../../client/halftruth_client/js/index.js";
+import { largestLoss, relayFigures } from "../../client/halftruth_client/js/shuffling.js";
+import { readVectors } from "./helpers.mjs";
+
+const { accepted } = readVectors("relayed");
+
+for (const vector of readVectors("shuffled").vectors) {
+  const { respondents: batch, delta, tail, apart, together } = vector;
+
+  test(`a batch of ${batch} hides reports of γ = ${vector.gamma} as known`, () => {
+    const found = largestLoss(Number(vector.gamma), batch, delta);
+    assert.ok(found >= tail * (1 - 1e-5) && found <= tail * 1.002, `${found}, not ${tail}`);
+    const relay = { ...accepted[0].relay, batch };
+    const mechanism = { ...accepted[0].mechanism, gamma: vector.gamma };
+    const figures = relayFigures(new Survey({ ...accepted[0], relay, mechanism }));
+    assert.deepEqual(figures, { batch, delta, apart, together });
+  });
+}
