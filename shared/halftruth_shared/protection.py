@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from .mechanisms import Provable, Randomizer
 from .privacy import epsilon, worst_case_posterior
+from .relayed import Relayed
 from .schema import Schema
 from .survey import Survey
 
@@ -76,6 +77,8 @@ class Protection:
     series : Guarantee, optional
         Of all protected answers in all waves of its series together, if it is in one: kept by the
         device, which adds up what its reports tell.
+    relayed : Relayed, optional
+        What a relay adds, if the survey has one; `record` holds whoever works together.
     """
 
     record: Guarantee
@@ -88,6 +91,7 @@ class Protection:
     timing: tuple[str, ...] = ()
     randomized_by: Randomizer = "device"
     series: Guarantee | None = None
+    relayed: Relayed | None = None
 
     @classmethod
     def of(cls, survey: Survey, public: Collection[str] = ()) -> "Protection":
@@ -130,6 +134,7 @@ class Protection:
             timing=timing(schema),
             randomized_by=mechanism.randomized_by,
             series=_of_series(survey),
+            relayed=_of_relay(survey),
         )
 
     def sentences(self) -> list[str]:
@@ -154,7 +159,16 @@ class Protection:
                 f"{whole}, from all waves of this series together: {self.series}. The device that"
                 " answers counts, and refuses a wave that would exceed this."
             )
+        if self.relayed is not None:
+            sentences += self.relayed.sentences()
         return [*sentences, *self.timing]
+
+
+def _of_relay(survey: Survey) -> Relayed | None:
+    gamma = survey.perturbation.spent_amplification
+    if survey.relay is None or not isinstance(gamma, Fraction):
+        return None
+    return Relayed.of(survey.relay, gamma)
 
 
 def _of_series(survey: Survey) -> Guarantee | None:

@@ -17,6 +17,7 @@ answer as for the other; all of ours have such, but for a single yes/no question
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,7 @@ class Shuffled:
     local_epsilon: float
 
 
+@lru_cache(64)
 def shuffled(gamma: Fraction | float, respondents: int, delta: float) -> Shuffled | None:
     """Return the guarantee for the counts of reports with this amplification.
 
@@ -176,16 +178,15 @@ def _stirling(n: Array) -> Array:
     large = np.maximum(n, 16.0)
     square = large**-2
     series = (1 / 12 - (1 / 360 - (1 / 1260 - square / 1680) * square) * square) / large
-    return np.where(
-        n < 16, small[np.minimum(n, 15).astype(int)], series + np.log(2 * np.pi * large) / 2
-    )
+    whole = series + np.log(2 * np.pi * large) / 2
+    return np.asarray(np.where(n < 16, small[np.minimum(n, 15).astype(int)], whole))
 
 
 def _deviance(observed: Array, expected: Array) -> Array:
     """Return x log(x/m) + m − x."""
     change = observed - expected
     relative = np.where(observed > 0, change / np.maximum(expected, np.finfo(float).tiny), 0.0)
-    return observed * np.log1p(relative) - change
+    return np.asarray(observed * np.log1p(relative) - change)
 
 
 def at_least_half(smallest: Array, trials: NDArray[np.int64]) -> Array:

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import scipy
 from dense import gamma_diagonal, kronecker, randomized_response
-from halftruth_shared import ParameterError
+from halftruth_shared import GammaDiagonal, ParameterError, Protection, Relay, Survey
+from halftruth_shared.relayed import Relayed
 from halftruth_shared.shuffling import Clones, at_least_half, binomial, divergence, shuffled
 
 SHUFFLED = json.loads((Path(__file__).parents[1] / "vectors" / "shuffled.json").read_text())[
@@ -266,3 +267,43 @@ def test_what_is_outside_of_its_range_is_named(respondents, delta, field):
     with pytest.raises(ParameterError) as raised:
         shuffled(Fraction(19), respondents, delta)
     assert raised.value.field == field
+
+
+# What is said of a relay.
+
+
+def relay_of(batch, **members):
+    keys = {"key": "1" * 64, "sealing_key": "2" * 64}
+    return Relay(url="https://relay.example.edu", batch=batch, **keys, **members)
+
+
+@pytest.mark.parametrize("vector", SHUFFLED, ids=lambda v: f"{v['gamma']} {v['respondents']}")
+def test_a_relay_promises_what_the_vectors_have_and_says_both_figures(vector):
+    apart, together = vector["apart"], vector["together"]
+    found = Relayed.of(relay_of(vector["respondents"]), Fraction(vector["gamma"]))
+    assert (found.apart, found.together) == (apart, together)
+    [said] = found.sentences()
+    if apart < together:
+        assert f"others who answer are honest: of 100 people at most {apart}." in said
+        assert said.endswith(f" If they work together: at most {together}.")
+    else:
+        assert said.endswith(f"than a report by itself: of 100 people at most {together}.")
+
+
+def test_half_of_a_batch_of_the_askers_own_leaves_the_bound_of_the_other_half():
+    gamma = Fraction(100)
+    rests = " ".join(Relayed.of(relay_of(80_000), gamma).rests_on(waves=True))
+    half = Relayed.of(relay_of(40_000), gamma)
+    assert f"half of a batch, of 100 people at most {half.apart}" in rests
+    tail = shuffled(gamma, 80_000, 1e-8).tail
+    odds = 5 / 95 * math.exp(2 * tail)
+    assert f"After two waves, of 100 people at most {math.ceil(100 * odds / (1 + odds))}" in rests
+
+
+def test_the_promise_of_a_survey_has_that_of_its_relay(schema_of):
+    schema = schema_of((2, 3))
+    survey = Survey("health", "Health", schema, GammaDiagonal("100"), relay=relay_of(40_000))
+    found = Protection.of(survey)
+    assert found.relayed == Relayed.of(survey.relay, Fraction(100))
+    assert found.relayed.sentences()[0] in found.sentences()
+    assert Protection.of(Survey("health", "Health", schema, survey.mechanism)).relayed is None

@@ -44,7 +44,7 @@ def statement(audit: Audit) -> Statement:
                 _answers(audit),
                 _again(audit),
                 *(() if audit.series is None else series_sections(audit.series)),
-                _counts(audit),
+                *(_relay(audit) or (_counts(audit),)),
                 _linking(audit),
                 _results(audit),
                 _assumptions(audit),
@@ -141,10 +141,16 @@ _ANEW = {
     "device": "Whoever answers"
     " again in the same browser, or by the same key, sends the first report again, which"
     " tells nothing more. Another browser or device, or another survey about the same"
-    " things, draws anew. An invitation for each person keeps another report from being"
-    " counted, but not from being seen by whoever receives it.",
+    " things, draws anew.",
     "respondent": "Whoever is asked again, or in another survey about the same things, draws anew.",
 }
+
+#: What keeps somebody from being counted twice, without a relay and with one.
+_INVITED = (
+    " An invitation for each person keeps another report from being counted, but not from being"
+    " seen by whoever receives it."
+)
+_NOT_INVITED = " It is counted, too: a survey with a relay has no invitations."
 
 #: What a promise rests on, likewise.
 _RESTS_ON = {
@@ -166,14 +172,50 @@ _RESTS_ON = {
 def _again(audit: Audit) -> Section | None:
     if not audit.protection.protected:
         return None
+    more = _ANEW[audit.protection.randomized_by]
+    if audit.protection.randomized_by == "device":
+        more += _INVITED if audit.protection.relayed is None else _NOT_INVITED
     return Section(
         "Someone who takes part more than once",
         (
             f"After {TIMES} independent reports of the same answers by one person the bound on the"
-            f" whole record is {audit.twice}; k of them raise γ to its kth power."
-            f" {_ANEW[audit.protection.randomized_by]}",
+            f" whole record is {audit.twice}; k of them raise γ to its kth power. {more}",
         ),
     )
+
+
+def _relay(audit: Audit) -> tuple[Section, Section] | None:
+    relayed = audit.protection.relayed
+    if relayed is None:
+        return None
+    losses, relay = relayed.losses, relayed.relay
+    few = ""
+    if audit.respondents < relay.batch:
+        few = f" It would pass on none of {number(audit.respondents)} reports, as are planned."
+    hides = Section(
+        "What the relay hides, and from whom",
+        (
+            f"Reports go to {relay.url}, which passes them on in random order"
+            f" {_RELEASES[relay.release]} at least {number(relay.batch)}, and never fewer.{few} The"
+            " relay, its key, the collector's key and this number are part of the digest.",
+            *relayed.sentences(),
+            "This is amplification by shuffling (Feldman, McMillan & Talwar 2021), from"
+            f" ε = {losses.local_epsilon:.3g} of each report to ε = {_up(losses.epsilon)} with"
+            f" δ = 1 in {number(round(1 / losses.delta))}: with that chance at most a batch is more"
+            f" than e^{_up(losses.tail)} times as likely by one answer as by another. What the"
+            " others' reports tell of everybody is besides.",
+            *relayed.sees(),
+        ),
+    )
+    items = relayed.rests_on(waves=audit.series is not None, timed=bool(audit.protection.timing))
+    return hides, Section("What this promise of the relay rests on", tuple(items), listed=True)
+
+
+#: When a relay passes reports on.
+_RELEASES = {
+    "closing": "once the survey is closed, if there are",
+    "batches": "whenever it holds",
+}
 
 
 def _counts(audit: Audit) -> Section | None:
@@ -252,6 +294,12 @@ def _linking(audit: Audit) -> Section | None:
 def _results(audit: Audit) -> Section | None:
     if not audit.precision:
         return None
+    bounded = "Only a limit for each address bounds their number."
+    if audit.protection.relayed is None:
+        bounded = (
+            "An invitation for each person bounds their number; without invitations, only a limit"
+            " for each address."
+        )
     reports = audit.respondents
     false = {influence.length: influence for influence in audit.false_reports}
     rows = []
@@ -286,9 +334,7 @@ def _results(audit: Audit) -> Section | None:
             "Margins are half-widths of 95 % intervals, for evenly spread answers. A share is"
             " the mean of what the reports weigh, which of true answers is 0 or 1 on average."
             " Who makes up reports can send those that weigh most, and nothing in a report shows"
-            " that it is false. An invitation for each person bounds their number; without"
-            " invitations, only a limit for each"
-            " address.",
+            f" that it is false. {bounded}",
         ),
     )
 

@@ -1,7 +1,7 @@
 """An audit has every part that applies to a survey, and its statement says it."""
 
 import math
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -17,10 +17,12 @@ from halftruth_shared import (
     ParameterError,
     Protection,
     RandomizedResponse,
+    Relay,
     Schema,
     Survey,
 )
 from halftruth_shared.analyses.plan import PlanQuery
+from halftruth_shared.results.wording import number
 
 SCHEMA = Schema(
     [
@@ -142,6 +144,22 @@ def test_what_a_report_can_prove_is_said_and_only_the_other_answer_is_told_of():
     for sentence in Protection.of(survey).sentences():
         assert sentence in texts["What every single report promises"]
     assert "can be proved make groups" in texts["Someone who sees only the counts"]
+
+
+def test_a_relay_is_said_with_what_its_promise_rests_on():
+    keys = {"key": "1" * 64, "sealing_key": "2" * 64}
+    relay = Relay(url="https://relay.example.edu", batch=40_000, **keys)
+    survey = replace(survey_of(GammaDiagonal("100")), relay=relay)
+    found = audit(survey, 30_000)
+    told = said(found)
+    assert "Someone who sees only the counts" not in told
+    hides = told["What the relay hides, and from whom"]
+    assert found.protection.relayed.sentences()[0] in hides
+    assert f"to ε = 0.5 with δ = 1 in {number(10**8)}" in hides
+    assert "It would pass on none of 30\u202f000 reports, as are planned" in hides
+    rests = told["What this promise of the relay rests on"]
+    assert rests == " ".join(found.protection.relayed.rests_on())
+    assert "invitation" not in " ".join(told.values()).replace("has no invitations", "")
 
 
 def test_where_nothing_is_protected_nothing_is_promised():

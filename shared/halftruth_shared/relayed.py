@@ -1,0 +1,158 @@
+"""What a relay hides and from whom, for every place that speaks of it."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .errors import ParameterError
+from .privacy import worst_case_posterior
+from .protocol.relay import Relay
+from .results.wording import number
+from .shuffling import Shuffled, shuffled
+
+#: Prior probability in these statements.
+_PRIOR = Fraction(1, 20)
+
+#: Batches from here on are promised with the smaller δ.
+_LARGE = 2_000
+
+
+def delta_of(batch: int) -> float:
+    """Return the δ that is promised of a batch: 10⁻⁸ from 2 000 reports on, else 10⁻⁶."""
+    return 1e-8 if batch >= _LARGE else 1e-6
+
+
+def of_hundred(loss: float) -> int:
+    """Return of how many in 100 something is true after a loss that was true of 5, rounded up.
+
+    >>> of_hundred(0.53), of_hundred(0.0)
+    (9, 5)
+    """
+    odds = _PRIOR / (1 - _PRIOR) * Fraction(math.exp(loss))
+    # A loss of 0 leaves exactly 5; beyond that nothing is exact.
+    return math.ceil(100 * odds / (1 + odds)) if loss > 0 else 5
+
+
+@dataclass(frozen=True)
+class Relayed:
+    """What the reports of one batch reveal of a person.
+
+    Attributes
+    ----------
+    relay : Relay
+    gamma : Fraction
+        Amplification of one report, which holds whoever works together.
+    losses : Shuffled
+        Of the smallest batch, all of whose reports are honest.
+    apart : int
+        Of how many in 100 people something may be true that was true of 5, if the relay and the
+        asker do not work together, but for a chance of δ.
+    together : int
+        The same, if they do.
+    """
+
+    relay: Relay
+    gamma: Fraction
+    losses: Shuffled
+    apart: int
+    together: int
+
+    @classmethod
+    def of(cls, relay: Relay, gamma: Fraction) -> "Relayed":
+        """Return what batches of reports with an amplification reveal.
+
+        Examples
+        --------
+        >>> keys = {"key": "1" * 64, "sealing_key": "2" * 64}
+        >>> relay = Relay(url="https://relay.example.edu", batch=40_000, **keys)
+        >>> found = Relayed.of(relay, Fraction(100))
+        >>> found.apart, found.together
+        (9, 85)
+        """
+        return cls(relay, gamma, *_of_batch(gamma, relay.batch))
+
+    @property
+    def hides(self) -> bool:
+        """True if a batch promises more than each report by itself."""
+        return self.apart < self.together
+
+    def sentences(self) -> list[str]:
+        """Return the promise in plain sentences."""
+        least = number(self.relay.batch)
+        if not self.hides:
+            return [
+                f"A relay passes reports on, but batches of {least} are too small to promise more"
+                f" than a report by itself: of 100 people at most {self.together}."
+            ]
+        return [
+            f"Through the relay, in batches of at least {least}, whatever someone thought true of 5"
+            " in 100 people can become likely only this far. If the relay and the asker do not work"
+            f" together, and the others who answer are honest: of 100 people at most {self.apart}."
+            f" If they work together: at most {self.together}."
+        ]
+
+    def sees(self) -> list[str]:
+        """Return for each party what it sees, and what it must not keep."""
+        return [
+            "The relay sees addresses, when each report comes, and ciphertext of one length; it"
+            " sees no report, no id inside and no result. It must not keep addresses, times, the"
+            " order of arrival, or a report that the collector has acknowledged.",
+            "The collector sees every report of a batch, in random order, and when the relay passes"
+            " it on; it sees no address, no time of a report and no id that the relay knows, and"
+            " must not keep or ask for any.",
+        ]
+
+    def rests_on(self, *, waves: bool = False, timed: bool = False) -> list[str]:
+        """Return what the promise rests on, and what it does not cover.
+
+        Parameters
+        ----------
+        waves : bool
+            Whether the survey belongs to a series.
+        timed : bool
+            Whether questions are asked after certain answers.
+        """
+        batch, chance = self.relay.batch, number(round(1 / self.losses.delta))
+        flooded = self._with(math.ceil(batch / 2))
+        each = "The smallest batch" if self.relay.release == "batches" else "The batch"
+        found = [
+            f"{each} has at least {number(batch)} honest reports, each drawn as the survey says."
+            " The figure is from the tail of the loss, rounded up, and holds but for a chance of"
+            f" 1 in {chance} (δ).",
+            "Reports that the asker sends itself, or whose draws it knows, count towards a batch"
+            f" and hide nobody: if they are half of a batch, of 100 people at most {flooded}; if"
+            f" they are all others, at most {self.together}.",
+            "The relay and the asker are different parties and do not work together. Whoever makes"
+            f" both do so learns what a report by itself tells: of 100 people at most"
+            f" {self.together}. Clients refuse a survey by that bound.",
+            "Whoever serves page and script is trusted with the answers, as without a relay. That"
+            " somebody takes part, and when, the relay sees.",
+        ]
+        if waves:
+            found.append(
+                "Waves add up: ε and δ of each. After two waves, of 100 people at most"
+                f" {min(of_hundred(2 * self.losses.tail), self._together(2))}, with twice the"
+                " chance."
+            )
+        if timed:
+            found.append(
+                "Some questions are asked after certain answers only. How long somebody takes can"
+                " show whether they were asked, to a relay that also knows when the page was"
+                " loaded; no bound covers that."
+            )
+        return found
+
+    def _with(self, honest: int) -> int:
+        return _of_batch(self.gamma, honest, self.losses.delta)[1]
+
+    def _together(self, reports: int) -> int:
+        return math.ceil(100 * worst_case_posterior(_PRIOR, self.gamma**reports))
+
+
+def _of_batch(gamma: Fraction, batch: int, delta: float | None = None) -> tuple[Shuffled, int, int]:
+    """Return the losses of a batch, and of how many in 100 people apart and together."""
+    losses = shuffled(gamma, batch, delta or delta_of(batch))
+    if losses is None:
+        raise ParameterError("gamma: expected a finite amplification", field="gamma")
+    together = math.ceil(100 * worst_case_posterior(_PRIOR, gamma))
+    return losses, min(of_hundred(losses.tail), together), together
