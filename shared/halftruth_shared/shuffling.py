@@ -263,12 +263,21 @@ def _numerical(gamma: float, local: float, respondents: int, delta: float) -> tu
 
     # Golden sections: whatever they find holds.
     golden = (math.sqrt(5) - 1) / 2
-    start, end, best = root, local, local
+    start, end = root, local
+    first, second = (end - golden * (end - start), start + golden * (end - start))
+    lower, upper = tail(first), tail(second)
+    best = min(local, lower, upper)
     for _ in range(_SEARCH):
-        first, second = end - golden * (end - start), start + golden * (end - start)
-        losses = tail(first), tail(second)
-        best = min(best, *losses)
-        start, end = (start, second) if losses[0] < losses[1] else (first, end)
+        if lower < upper:
+            end, second, upper = second, first, lower
+            first = end - golden * (end - start)
+            lower = tail(first)
+        else:
+            # Below the smallest ε there is no finite loss.
+            start, first, lower = first, second, upper
+            second = start + golden * (end - start)
+            upper = tail(second)
+        best = min(best, lower, upper)
     return root, best
 
 

@@ -81,15 +81,22 @@ export function largestLoss(gamma, people, delta) {
   };
   // Golden sections: whatever they find holds.
   const golden = (Math.sqrt(5) - 1) / 2;
-  let [start, end, best] = [0, local, local];
+  let [start, end] = [0, local];
+  let [first, second] = [end - golden * (end - start), start + golden * (end - start)];
+  let [lower, upper] = [tail(first), tail(second)];
+  let best = Math.min(local, lower, upper);
   for (let i = 0; i < SEARCH; i += 1) {
-    const first = end - golden * (end - start);
-    const second = start + golden * (end - start);
-    const [lower, upper] = [tail(first), tail(second)];
+    if (lower < upper) {
+      [end, second, upper] = [second, first, lower];
+      first = end - golden * (end - start);
+      lower = tail(first);
+    } else {
+      // Below the smallest epsilon there is no finite loss.
+      [start, first, lower] = [first, second, upper];
+      second = start + golden * (end - start);
+      upper = tail(second);
+    }
     best = Math.min(best, lower, upper);
-    // Below the smallest epsilon there is no finite loss.
-    if (lower < upper) end = second;
-    else start = first;
   }
   return best;
 }
