@@ -22,7 +22,7 @@ from uuid import UUID, uuid4
 
 import numpy as np
 from halftruth_shared import HalftruthError, ParameterError, RecordError, Survey
-from halftruth_shared.number import read_number
+from halftruth_shared.number import parse_number
 from numpy.typing import NDArray
 
 from .errors import AnsweredBefore
@@ -157,7 +157,7 @@ def _in_one_spelling(answer: Answer) -> str | list[str]:
         return answer
     if isinstance(answer, list | tuple | set | frozenset):
         return sorted(answer)
-    return str(read_number(answer))
+    return str(parse_number(answer))
 
 
 def _perturbed(survey: Survey, codes: NDArray[np.int64]) -> list[tuple[int, ...]]:

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import msgspec
 from halftruth_shared import Series, Survey
-from halftruth_shared.rational import approximately, round_up_rational
+from halftruth_shared.rational import format_approximately, round_up_rational
 
 from .errors import SurveyRefused
 
@@ -132,7 +132,7 @@ def _check_total(about: str, total: Fraction | float, limit: Fraction, field: st
     if total > limit:
         raise SurveyRefused(
             f"{about}: together with what was sent before, its amplification would be"
-            f" {approximately(total)}; nothing was asked or sent; expected at most {field}"
-            f" {approximately(limit)}",
+            f" {format_approximately(total)}; nothing was asked or sent; expected at most {field}"
+            f" {format_approximately(limit)}",
             field=field,
         )

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protection import accepted_amplification
-from halftruth_shared.rational import Rational, approximately, parse_rational
+from halftruth_shared.rational import Rational, format_approximately, parse_rational
 
 from .errors import SurveyRefused
 
@@ -92,8 +92,8 @@ class PrivacyPolicy:
                 else "; expected a survey that protects more, or a caller who accepts it"
             )
             raise SurveyRefused(
-                f"survey '{survey.id}': its amplification {approximately(amplification)} exceeds"
-                f" max_gamma {approximately(self._max_gamma)}{reason}",
+                f"survey '{survey.id}': its amplification {format_approximately(amplification)}"
+                f" exceeds max_gamma {format_approximately(self._max_gamma)}{reason}",
                 field="max_gamma",
             )
         self._approved.add(survey.digest)

@@ -6,7 +6,7 @@ from typing import Annotated
 from halftruth_shared import Protection, Survey
 from halftruth_shared.protection import accepted_amplification
 from halftruth_shared.protocol.base import Digest, Message
-from halftruth_shared.rational import approximately, parse_rational
+from halftruth_shared.rational import format_approximately, parse_rational
 from msgspec import Meta
 
 
@@ -111,6 +111,6 @@ def why_form_refuses(survey: Survey, max_gamma: str) -> str | None:
         said = ", ".join(f"'{name}'" for name in names)
         return f"a report can rule out an answer to {said} (γ is infinite)"
     return (
-        f"its amplification {approximately(amplification)} exceeds {approximately(limit)}"
-        " (HALFTRUTH_MAX_GAMMA)"
+        f"its amplification {format_approximately(amplification)} exceeds"
+        f" {format_approximately(limit)} (HALFTRUTH_MAX_GAMMA)"
     )

@@ -1,4 +1,4 @@
-"""Attributes, the units of perturbation, with one answer each."""
+"""Attributes: the units of perturbation, each with one answer."""
 
 import re
 import unicodedata
@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import RecordError, SchemaError, listing
-from .number import NumberRange, read_number
-from .texts import Frozen, Text, expected_text, frozen_text, in_language, shortened
+from .number import NumberRange, parse_number
+from .texts import Frozen, Text, choose_language, describe_accepted_text, freeze_text, shorten
 
 #: Kinds of questions whose answer is one attribute.
 KINDS = ("choice", "scale", "number")
 
-#: Category of respondents who skip an optional question.
+#: Category for respondents who skip an optional question.
 NO_ANSWER = "no answer"
-#: Category of respondents who are not asked because of an earlier answer.
+#: Category for respondents who are not asked because of an earlier answer.
 NOT_ASKED = "not asked"
 
 #: Categories of an option: not chosen, chosen.
@@ -31,17 +31,17 @@ _MAX_HELP = 2_000
 
 
 @dataclass(frozen=True)
-class Several:
-    """A question of which several options may be chosen; each option is a yes/no attribute.
+class MultipleResponse:
+    """Multiple-response question; each of its options is a yes/no attribute.
 
     Parameters
     ----------
     name : str
-        The attribute of an option is named after both, as in ``symptoms.cough``.
+        Prefix of the names of its attributes, as in ``symptoms.cough``.
     label, help : str or mapping of str to str
-        What a form shows above the options; the label is the name by default.
+        Texts of a form above the options; the label is the name by default.
     short : str or mapping of str to str
-        What results call it.
+        Name in results.
     """
 
     name: str
@@ -55,61 +55,61 @@ class Several:
             _freeze_text(self, what)
 
     def short_in(self, *languages: str) -> str:
-        """Return what results call it."""
-        label = in_language(self.label or self.name, *languages)
-        return in_language(self.short, *languages) or shortened(label)
+        """Return the name of the question in results."""
+        label = choose_language(self.label or self.name, *languages)
+        return choose_language(self.short, *languages) or shorten(label)
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """One question with one answer, or one option of a question with several.
+    """Question with a single answer, or one option of a multiple-response question.
 
     Parameters
     ----------
     name : str
-        Letters, digits, ``_``, ``.`` and ``-``, starting with a letter, at most 64.
+        At most 64 letters, digits, ``_``, ``.`` and ``-``, starting with a letter.
     categories : sequence of str
-        The possible answers, at least two, all different. An answer's *code* is its position. A
-        number's follow from its range; those of `missing` that are not among them come after them.
+        The possible answers, at least two, all different. The *code* of an answer is its position.
+        The categories of a number follow from its range. Missing categories that are not listed are
+        appended.
     items : sequence of str, optional
-        The categories that count in itemsets; by default all but the missing ones. A market-basket
+        Categories that count in itemsets; by default all but the missing ones. A market-basket
         attribute has ``("yes",)``.
     sensitive : bool
         Whether the answer must be perturbed.
     label, help : str or mapping of str to str
-        What a form shows, perhaps by language; the label is the name by default.
+        Texts of a form, perhaps by language; the label is the name by default.
     page : str or mapping of str to str
-        Title of the page of a form that asks this, together with its neighbours of the same title.
+        Title of the page of a form; neighbouring questions with the same title share a page.
     kind : str
         ``"choice"``, ``"scale"`` (a choice shown as a scale) or ``"number"``.
     ordered : bool
-        Whether the categories are in an order that means something, as those of scales and numbers
-        always are. The missing ones are outside of it.
+        Whether the order of the categories has a meaning; always true for scales and numbers.
+        Missing categories are not part of the order.
     missing : sequence of str
-        The categories that are no answer. ``"no answer"`` is one where the question is optional,
-        ``"not asked"`` where it has a condition.
+        Categories for missing answers. ``"no answer"`` is added to an optional question, ``"not
+        asked"`` to a question with a condition.
     number : NumberRange, optional
-        The numbers that a question of kind number takes; its categories are their bins.
+        Range of a numeric question; its categories are the bins.
     optional : bool
-        Whether the question may be passed over.
+        Whether the question can be skipped.
     ask_if : mapping of str to sequence of str
-        Condition: one of these answers to each of these earlier
-        attributes.
+        Condition: one of the listed answers to each of these earlier attributes.
     shuffle : bool
         Whether a form shuffles the answers.
     answers : mapping of str to str or mapping of str to str
-        What a form shows instead of a category, perhaps by language.
+        Labels of categories in a form, perhaps by language.
     short : str or mapping of str to str
-        What results call it, perhaps by language; by default the beginning of its label.
+        Name in results, perhaps by language; by default the beginning of the label.
     short_answers : mapping of str to str or mapping of str to str
-        What results call a category; by default the beginning of what a form shows.
-    question : Several, optional
-        The question that this is an option of.
+        Names of categories in results; by default the beginning of their labels.
+    question : MultipleResponse, optional
+        The question of which this is an option.
 
     Raises
     ------
     SchemaError
-        If one of them cannot be used.
+        If a parameter is invalid.
     """
 
     name: str
@@ -127,12 +127,12 @@ class Attribute:
     ask_if: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
     shuffle: bool = field(default=False, kw_only=True)
     answers: Mapping[str, Text] = field(default_factory=dict, kw_only=True)
-    question: Several | None = field(default=None, kw_only=True)
+    question: MultipleResponse | None = field(default=None, kw_only=True)
     short: Text = field(default="", kw_only=True)
     short_answers: Mapping[str, Text] = field(default_factory=dict, kw_only=True)
 
     def __repr__(self) -> str:
-        """Return what is not as it is by default."""
+        """Return the parameters that differ from their defaults."""
         given = {each.name: getattr(self, each.name) for each in fields(self)}
         usual = {each.name: each.default for each in fields(self)}
         shown = [f"{n}={x!r}" for n, x in given.items() if x != usual[n] and x != {}]
@@ -204,7 +204,7 @@ class Attribute:
                 )
         missing += tuple(c for c, applies in implied if applies and c not in missing)
         if self.number is not None and any(
-            read_number(category) is not None for category in missing
+            parse_number(category) is not None for category in missing
         ):
             raise self._error("missing", "expected words, since a number would be an answer")
         self._set("missing", missing)
@@ -233,12 +233,14 @@ class Attribute:
     def _check_answers(self, what: str) -> None:
         given, shown = getattr(self, what), {}
         if not isinstance(given, Mapping):
-            raise self._error(what, f"expected by category {expected_text(_MAX_TEXT)}")
+            raise self._error(what, f"expected by category {describe_accepted_text(_MAX_TEXT)}")
         for category, text in given.items():
             self._check_category(what, category)
-            frozen = frozen_text(text, _MAX_TEXT)
+            frozen = freeze_text(text, _MAX_TEXT)
             if not frozen:
-                raise self._error(what, f"'{category}': expected {expected_text(_MAX_TEXT)}")
+                raise self._error(
+                    what, f"'{category}': expected {describe_accepted_text(_MAX_TEXT)}"
+                )
             shown[category] = frozen
         self._set(what, Frozen(shown))
 
@@ -267,7 +269,7 @@ class Attribute:
                     f"expected text of 1 to {_MAX_TEXT} characters without control characters or"
                     " outer blanks",
                 )
-        twice = repeated(values)
+        twice = find_repeated(values)
         if twice is not None:
             raise self._error(what, f"'{twice}' is named twice; expected once")
         return tuple(values)
@@ -277,83 +279,83 @@ class Attribute:
         return {category: code for code, category in enumerate(self.categories)}
 
     @property
-    def several(self) -> str | None:
-        """Name of the question that this is an option of, else None."""
+    def question_name(self) -> str | None:
+        """Name of the question of which this is an option; None for other attributes."""
         return None if self.question is None else self.question.name
 
     @property
     def option(self) -> str | None:
-        """Name of the option, ``cough`` of ``symptoms.cough``; None if this is none."""
+        """Name of the option, ``cough`` of ``symptoms.cough``; None for other attributes."""
         return None if self.question is None else self.name[len(self.question.name) + 1 :]
 
     @cached_property
     def missing_mask(self) -> NDArray[np.bool_]:
-        """Mask of the category codes that are no answer, shape (d,)."""
+        """Mask of the codes of missing categories, shape (d,)."""
         return np.array([category in self.missing for category in self.categories])
 
     @cached_property
     def item_mask(self) -> NDArray[np.bool_]:
-        """Mask of the category codes that count in itemsets, shape (d,)."""
+        """Mask of the codes of categories that count in itemsets, shape (d,)."""
         if self.items is None:
             return ~self.missing_mask
         return np.array([category in self.items for category in self.categories])
 
     def label_in(self, *languages: str) -> str:
-        """Return its label, in the first of some languages that it is written in.
+        """Return the label, in the first available of some languages.
 
-        That of an option names its question too.
+        The label of an option includes that of its question.
         """
         if self.question is None:
             return self.option_in(*languages)
-        question = in_language(self.question.label or self.question.name, *languages)
+        question = choose_language(self.question.label or self.question.name, *languages)
         return f"{question} – {self.option_in(*languages)}"
 
     def option_in(self, *languages: str) -> str:
-        """Return its label without that of its question."""
-        return in_language(self.label or self.option or self.name, *languages)
+        """Return the label; for an option, without that of its question."""
+        return choose_language(self.label or self.option or self.name, *languages)
 
     def short_in(self, *languages: str, ends: bool = False) -> str:
-        """Return what results call it; an option is named after its question, too.
+        """Return the name in results; for an option, after that of its question.
 
-        With `ends`, the end of a long label without a short one is kept besides its beginning.
+        With `ends`, a label that has to be shortened keeps its end besides its beginning.
         """
         own = self.short_option_in(*languages, ends=ends)
         return own if self.question is None else f"{self.question.short_in(*languages)} – {own}"
 
     def short_option_in(self, *languages: str, ends: bool = False) -> str:
-        """Return what results call it below its question."""
-        return in_language(self.short, *languages) or shortened(
+        """Return the name in results; for an option, without that of its question."""
+        return choose_language(self.short, *languages) or shorten(
             self.option_in(*languages), ends=ends
         )
 
     def short_answers_in(self, *languages: str) -> tuple[str, ...]:
-        """Return what results call its categories, in order, all different as far as labels are."""
+        """Return the names of the categories in results, longer ones where short ones coincide."""
         labels = self.answers_in(*languages)
         short = [
-            in_language(self.short_answers.get(category, ""), *languages) or shortened(label)
+            choose_language(self.short_answers.get(category, ""), *languages) or shorten(label)
             for category, label in zip(self.categories, labels, strict=True)
         ]
-        for longer in ([shortened(label, ends=True) for label in labels], labels):
+        for longer in ([shorten(label, ends=True) for label in labels], labels):
             short = [
                 s if short.count(s) == 1 else other for s, other in zip(short, longer, strict=True)
             ]
         return tuple(short)
 
     def answers_in(self, *languages: str) -> tuple[str, ...]:
-        """Return the labels of its categories, in order."""
+        """Return the labels of the categories, in order."""
         return tuple([self.answer_in(category, *languages) for category in self.categories])
 
     def answer_in(self, category: str, *languages: str) -> str:
         """Return the label of a category."""
-        return in_language(self.answers.get(category, category), *languages)
+        return choose_language(self.answers.get(category, category), *languages)
 
     def code(self, answer: object) -> int:
-        """Return the code of an answer: of a category or, if these are bins, of a number.
+        """Return the code of an answer: a category, or a number for a numeric question.
 
         Raises
         ------
         RecordError
-            If the answer is invalid; the message does not hold it.
+            If the answer is invalid; the message does not contain it.
         """
         code = self._codes.get(answer) if isinstance(answer, str) else None
         if code is None and self.number is not None:
@@ -366,7 +368,7 @@ class Attribute:
 
     @property
     def expected(self) -> str:
-        """Answers that are accepted, for messages."""
+        """Description of the accepted answers, for messages."""
         chosen = [c for c in self.categories if c != NOT_ASKED or c not in self.missing]
         if self.number is None:
             return f"one of: {listing(chosen)}"
@@ -374,8 +376,8 @@ class Attribute:
         return f"{self.number}" + (f", or one of: {listing(missing)}" if missing else "")
 
 
-def repeated(values: Sequence[str]) -> str | None:
-    """Return the first value that is repeated, else None."""
+def find_repeated(values: Sequence[str]) -> str | None:
+    """Return the first repeated value; None if all values differ."""
     seen: set[str] = set()
     for value in values:
         if value in seen:
@@ -392,11 +394,12 @@ def _check_name(name: object, what: str) -> None:
         )
 
 
-def _freeze_text(owner: Attribute | Several, what: str) -> None:
-    text = frozen_text(getattr(owner, what), _MAX_HELP)
+def _freeze_text(owner: Attribute | MultipleResponse, what: str) -> None:
+    text = freeze_text(getattr(owner, what), _MAX_HELP)
     if text is None:
         raise SchemaError(
-            f"attribute '{owner.name}': {what}: expected {expected_text(_MAX_HELP)}", field=what
+            f"attribute '{owner.name}': {what}: expected {describe_accepted_text(_MAX_HELP)}",
+            field=what,
         )
     object.__setattr__(owner, what, text)
 

@@ -1,4 +1,4 @@
-"""Records as row-major cell indices, and back."""
+"""Conversion between records and row-major cell indices."""
 
 import math
 from functools import lru_cache
@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-#: Tables whose cells are all tabulated.
+#: Largest number of cells of a table for which all records are cached.
 _TABULATED_CELLS = 2**14
 
 
@@ -24,5 +24,5 @@ def unravel(cells: NDArray[np.int64], sizes: tuple[int, ...]) -> NDArray[np.int6
 
 @lru_cache(maxsize=16)
 def _all_records(sizes: tuple[int, ...]) -> NDArray[np.int64]:
-    """Every record in row-major order; indexing is faster than division."""
+    """Return all records in row-major order; indexing them is faster than division."""
     return np.indices(sizes).reshape(len(sizes), -1).T.copy()

@@ -1,8 +1,8 @@
 """Columns of long tables: numbers, texts by code, and sets of answers.
 
-A list of itemsets has hundreds of thousands of rows, so that a column is one array, and the texts
-and answers of a row are made when the row is read. In JSON a column is a list, null where there is
-no value.
+A list of itemsets can have hundreds of thousands of rows. So a column is one array, and the texts
+and answers of a row are created when the row is read. In JSON a column is a list, with null for
+missing values.
 """
 
 from abc import abstractmethod
@@ -19,30 +19,30 @@ Codes = NDArray[np.int64]
 if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 else:
-    # msgspec takes a class.
+    # msgspec needs a class here.
     Numbers = np.ndarray
 
 T = TypeVar("T", bound="Column")
 
 
 class Column:
-    """Values of a column that are no floating-point numbers."""
+    """Column of values other than floating-point numbers."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def __getitem__(self, row: int, /) -> Any:
-        """Return the value in a row; None where there is none."""
+        """Return the value in a row; None for a missing value."""
 
     @abstractmethod
     def take(self: T, rows: Any, /) -> T:
-        """Return the column of some rows, by their places, a slice or a mask."""
+        """Return the selected rows; `rows` are indices, a slice or a mask."""
 
     @property
     @abstractmethod
     def ids(self) -> Codes:
-        """Numbers that are equal where the values are, −1 where there is none."""
+        """Integers that are equal if the values are equal; −1 for a missing value."""
 
     def __iter__(self) -> Iterator[Any]:
         return map(self.__getitem__, range(len(self)))
@@ -57,14 +57,14 @@ class Column:
 
 
 class Texts(Column):
-    """Texts by code.
+    """Column of texts, stored by code.
 
     Parameters
     ----------
     codes : array_like of int, shape (K,)
-        −1 where there is none.
+        Code of each row; −1 for a missing text.
     levels : sequence of str
-        The text of each code.
+        Text of each code.
     """
 
     def __init__(self, codes: ArrayLike, levels: Sequence[str]) -> None:
@@ -73,7 +73,7 @@ class Texts(Column):
 
     @classmethod
     def of(cls, texts: Iterable[str | None]) -> "Texts":
-        """Return the column of some texts.
+        """Create a column from texts.
 
         >>> Texts.of(["no", None, "yes", "no"]).codes.tolist()
         [0, -1, 1, 0]
@@ -84,12 +84,12 @@ class Texts(Column):
 
     @classmethod
     def constant(cls, text: str | None, length: int) -> "Texts":
-        """Return the column that has one text in every row."""
+        """Create a column with the same text in every row."""
         return cls(np.full(length, -1 if text is None else 0), () if text is None else (text,))
 
     @classmethod
     def concatenate(cls, columns: Sequence["Texts"]) -> "Texts":
-        """Return the rows of several columns, one after the other."""
+        """Concatenate the rows of several columns."""
         places: dict[str, int] = {}
         codes = []
         for column in columns:
@@ -105,7 +105,7 @@ class Texts(Column):
         return None if code < 0 else self.levels[code]
 
     def __iter__(self) -> Iterator[str | None]:
-        # The code of a text that is none, −1, is the place of the last one.
+        # The code −1 of a missing text indexes the last element, None.
         return map([*self.levels, None].__getitem__, self.codes.tolist())
 
     def take(self, rows: Any) -> "Texts":
@@ -116,27 +116,27 @@ class Texts(Column):
         return self.codes
 
     def renamed(self, names: Mapping[str, str]) -> "Texts":
-        """Return the column with other texts for some levels."""
+        """Return the column with some texts replaced."""
         return Texts(self.codes, [names.get(level, level) for level in self.levels])
 
     def equals(self, text: str) -> NDArray[np.bool_]:
-        """Return the rows that have a text, as a mask."""
+        """Return a mask of the rows with a text."""
         place = self.levels.index(text) if text in self.levels else -2
         return np.asarray(self.codes == place)
 
 
 class AnswerSets(Column):
-    """Answers to some questions in each row, as an itemset or a side of a rule.
+    """Column of sets of answers, such as itemsets or sides of rules.
 
     Parameters
     ----------
     codes : array_like of int, shape (R, M)
-        Answer to each question, −1 where a question is not in the set.
+        Answer to each question; −1 for a question that is not in the set.
     questions : sequence of str, length M
     answers : sequence of sequences of str
-        The answers to each question, by code.
+        Answers to each question, by code.
     of_rows : array_like of int, shape (K,), optional
-        Which of the R sets each row has; by default one after the other.
+        Index of the set of each row, −1 for a missing set; by default row k has set k.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class AnswerSets(Column):
 
     @classmethod
     def of(cls, sets: Sequence[Mapping[str, str] | None]) -> "AnswerSets":
-        """Return the column of some sets of answers, in an order that agrees with each of them.
+        """Create a column from sets of answers, with an order of questions that agrees with all.
 
         >>> list(AnswerSets.of([{"sex": "male"}, {"sex": "female", "vote": "left"}, None]))
         [{'sex': 'male'}, {'sex': 'female', 'vote': 'left'}, None]
@@ -161,16 +161,16 @@ class AnswerSets(Column):
         answers: dict[str, dict[str, int]] = {}
         for each in sets:
             for name, answer in (each or {}).items():
-                known = answers.setdefault(name, {})
-                known.setdefault(answer, len(known))
-        answers = {name: answers[name] for name in _in_order(answers, sets)}
+                codes_by_answer = answers.setdefault(name, {})
+                codes_by_answer.setdefault(answer, len(codes_by_answer))
+        answers = {name: answers[name] for name in _sort_consistently(answers, sets)}
         codes = np.full((len(sets), len(answers)), -1)
         for row, each in enumerate(sets):
-            for place, (name, known) in enumerate(answers.items()):
-                codes[row, place] = known.get((each or {}).get(name, ""), -1)
-        none = [each is None for each in sets]
-        rows = np.where(none, -1, np.arange(len(sets)))
-        return cls(codes, [*answers], [[*known] for known in answers.values()], rows)
+            for place, (name, codes_by_answer) in enumerate(answers.items()):
+                codes[row, place] = codes_by_answer.get((each or {}).get(name, ""), -1)
+        is_missing = [each is None for each in sets]
+        rows = np.where(is_missing, -1, np.arange(len(sets)))
+        return cls(codes, [*answers], [[*each] for each in answers.values()], rows)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -192,12 +192,12 @@ class AnswerSets(Column):
 
     @property
     def sizes(self) -> Codes:
-        """Number of answers in each row, 0 where there is no set."""
+        """Number of answers in each row; 0 for a missing set."""
         sizes = (self.codes >= 0).sum(axis=1)
         return np.where(self._rows < 0, 0, sizes[self._rows] if len(sizes) else 0)
 
-    def naming(self, questions: Collection[str]) -> NDArray[np.bool_]:
-        """Return the rows that have an answer to any of some questions, as a mask."""
+    def rows_naming(self, questions: Collection[str]) -> NDArray[np.bool_]:
+        """Return a mask of the rows with an answer to any of some questions."""
         columns = [j for j, name in enumerate(self.questions) if name in questions]
         named = (self.codes[:, columns] >= 0).any(axis=1)
         return np.asarray((self._rows >= 0) & np.append(named, False)[self._rows])
@@ -205,20 +205,20 @@ class AnswerSets(Column):
     def renamed(
         self, questions: Mapping[str, str], answers: Mapping[str, Mapping[str, str]]
     ) -> "AnswerSets":
-        """Return the column with other names of questions, and of the answers to each."""
+        """Return the column with some questions and answers renamed."""
         return AnswerSets(
             self.codes,
             [questions.get(name, name) for name in self.questions],
             [
-                [answers.get(name, {}).get(answer, answer) for answer in known]
-                for name, known in zip(self.questions, self.answers, strict=True)
+                [answers.get(name, {}).get(answer, answer) for answer in each]
+                for name, each in zip(self.questions, self.answers, strict=True)
             ],
             self._rows,
         )
 
 
-def _in_order(names: Iterable[str], sets: Iterable[Mapping[str, str] | None]) -> list[str]:
-    """Return names in the order in which all sets have them, if that is one."""
+def _sort_consistently(names: Iterable[str], sets: Iterable[Mapping[str, str] | None]) -> list[str]:
+    """Sort names by the order that all sets have in common; keep the order if there is none."""
     before: dict[str, dict[str, None]] = {name: {} for name in names}
     for each in sets:
         for first, second in pairwise(each or ()):
@@ -229,20 +229,20 @@ def _in_order(names: Iterable[str], sets: Iterable[Mapping[str, str] | None]) ->
         return [*before]
 
 
-def nulls(column: Numbers) -> list[float | None]:
-    """Return numbers as JSON has them: null where they are not finite.
+def replace_nonfinite(column: Numbers) -> list[float | None]:
+    """Return numbers as a list, with None for numbers that are not finite.
 
-    >>> nulls(np.array([0.5, np.nan, np.inf]))
+    >>> replace_nonfinite(np.array([0.5, np.nan, np.inf]))
     [0.5, None, None]
     """
     numbers = column.astype(object)
     numbers[~np.isfinite(column)] = None
-    found: list[float | None] = numbers.tolist()
-    return found
+    values: list[float | None] = numbers.tolist()
+    return values
 
 
 def encode_column(value: object) -> object:
-    """Turn a column into a list, for msgspec's ``enc_hook``.
+    """Convert a column to a list, for msgspec's ``enc_hook``.
 
     Raises
     ------
@@ -252,19 +252,19 @@ def encode_column(value: object) -> object:
     if isinstance(value, Column):
         return list(value)
     if isinstance(value, np.ndarray):
-        return nulls(value.astype(np.float64))
+        return replace_nonfinite(value.astype(np.float64))
     if isinstance(value, Fraction):
         return float(value)
     raise NotImplementedError(f"no JSON of {type(value).__name__}")
 
 
 def decode_column(kind: type, value: object) -> object:
-    """Turn a list into a column, for msgspec's ``dec_hook``.
+    """Convert a list to a column, for msgspec's ``dec_hook``.
 
     Raises
     ------
     ValueError
-        If the list is none of a column.
+        If the value is not a list.
     """
     if not isinstance(value, list):
         raise ValueError("expected a list")

@@ -1,4 +1,4 @@
-"""Questions of a survey in files and messages."""
+"""Questions of a survey as they are written in files and messages."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from .attribute import KINDS, OPTION, Attribute, Several
+from .attribute import KINDS, OPTION, Attribute, MultipleResponse
 from .errors import SchemaError
 from .number import NumberRange
 from .rational import format_rational
@@ -21,7 +21,7 @@ _Number = Annotated[int | str, Meta(description='An exact number, such as 20 or 
 
 
 class OptionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An option of a question with several answers."""
+    """Option of a multiple-response question."""
 
     name: str
     label: TextDocument = ""
@@ -31,7 +31,7 @@ class OptionDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
 class AttributeDocument(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A question as files and messages write it."""
+    """Question in files and messages."""
 
     name: str
     categories: list[str] | None = None
@@ -57,36 +57,37 @@ class AttributeDocument(
     short_answers: dict[str, TextDocument] = {}
 
     def attributes(self, languages: Sequence[str] = ()) -> tuple[Attribute, ...]:
-        """Return the attributes that the question is perturbed as.
+        """Return the attributes of the question: one, or one for each option.
 
         Parameters
         ----------
         languages : sequence of str
-            Those of the survey, the first of which plain texts and categories are in.
+            Languages of the survey; plain texts and categories are in the first one.
 
         Raises
         ------
         SchemaError
-            That names the question and its field.
+            For an invalid question; the error names the question and the field.
         """
         self._check_members()
         common: dict[str, Any] = {
             "sensitive": self.sensitive,
-            "page": arranged(self.page, languages),
+            "page": sort_languages(self.page, languages),
             "missing": tuple(self.missing),
             "optional": self.optional,
             "ask_if": self.ask_if,
             "shuffle": self.shuffle,
             "answers": {
-                category: arranged(text, languages, category)
+                category: sort_languages(text, languages, category)
                 for category, text in self.answers.items()
             },
             "short_answers": {
-                category: arranged(text, languages) for category, text in self.short_answers.items()
+                category: sort_languages(text, languages)
+                for category, text in self.short_answers.items()
             },
         }
-        short = arranged(self.short, languages)
-        label, help = arranged(self.label, languages), arranged(self.help, languages)
+        short = sort_languages(self.short, languages)
+        label, help = sort_languages(self.label, languages), sort_languages(self.help, languages)
         if self.options is None:
             return (
                 Attribute(
@@ -102,15 +103,15 @@ class AttributeDocument(
                     **common,
                 ),
             )
-        several = Several(self.name, label, help, short)
+        several = MultipleResponse(self.name, label, help, short)
         return tuple(
             [
                 Attribute(
                     f"{self.name}.{option.name}",
                     OPTION,
                     items=OPTION[1:],
-                    label=arranged(option.label, languages),
-                    short=arranged(option.short, languages),
+                    label=sort_languages(option.label, languages),
+                    short=sort_languages(option.short, languages),
                     question=several,
                     **common,
                 )
@@ -119,7 +120,7 @@ class AttributeDocument(
         )
 
     def _check_members(self) -> None:
-        """Check that it has no members of other kinds of questions."""
+        """Check that the question has only members of its kind."""
         if self.kind not in (*KINDS, "several"):
             raise self._error("kind", f"expected one of: {', '.join((*KINDS, 'several'))}")
         kinds = {
@@ -156,34 +157,36 @@ class AttributeDocument(
         return SchemaError(f"attribute '{self.name}': {member}: {message}", field=member)
 
     def texts(self) -> Iterator[TextDocument]:
-        """Yield its texts without those of answers, in order."""
+        """Yield the texts of the question and its options, without answers, in order."""
         yield from (self.label, self.help, self.page, self.short)
         for option in self.options or ():
             yield from (option.label, option.short)
 
 
-def document_of(question: Question) -> AttributeDocument:
-    """Return the document of a question as published, with implied members spelt out.
+def make_document(question: Question) -> AttributeDocument:
+    """Return the published document of a question, with all defaults filled in.
 
     The bins of a number follow from its range and are omitted.
     """
     first = question.attributes[0]
     common: dict[str, Any] = {
         "sensitive": first.sensitive,
-        "label": written(question.label),
-        "help": written(question.help),
-        "page": written(first.page),
+        "label": document_text(question.label),
+        "help": document_text(question.help),
+        "page": document_text(first.page),
         "missing": list(first.missing),
         "optional": first.optional,
         "ask_if": {name: list(answers) for name, answers in first.ask_if.items()},
         "shuffle": first.shuffle,
-        "answers": {category: written(text) for category, text in first.answers.items()},
-        "short": written(question.short),
-        "short_answers": {c: written(text) for c, text in first.short_answers.items()},
+        "answers": {category: document_text(text) for category, text in first.answers.items()},
+        "short": document_text(question.short),
+        "short_answers": {c: document_text(text) for c, text in first.short_answers.items()},
     }
     if question.kind == "several":
         options = [
-            OptionDocument(option.option or "", written(option.label), written(option.short))
+            OptionDocument(
+                option.option or "", document_text(option.label), document_text(option.short)
+            )
             for option in question.attributes
         ]
         return AttributeDocument(question.name, kind="several", options=options, **common)
@@ -205,15 +208,18 @@ def document_of(question: Question) -> AttributeDocument:
     )
 
 
-def written(text: Text) -> TextDocument:
-    """Return a text as in files and messages."""
+def document_text(text: Text) -> TextDocument:
+    """Return a text in the form of files and messages."""
     return text if isinstance(text, str) else dict(text)
 
 
-def arranged(
+def sort_languages(
     text: TextDocument, languages: Sequence[str], plain: str | None = None
 ) -> TextDocument:
-    """Sort a text by the languages of a survey; `plain` is for the first if it is missing."""
+    """Sort a text by the languages of a survey.
+
+    `plain` is the text in the first language, if the text itself does not have it.
+    """
     if isinstance(text, str) or not languages:
         return text
     texts = {languages[0]: plain, **text} if plain is not None else text

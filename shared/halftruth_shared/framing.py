@@ -1,7 +1,7 @@
-"""Introduction and ending of a form: who asks, what for, consent, thanks and redirect.
+"""Introduction and ending of a form: sponsor, purpose, consent, thanks and redirect.
 
-It is part of the survey and of its digest, since people answer because of it: nobody can change it
-afterwards without being seen to.
+They are part of the survey and of its digest, because people decide by them whether to answer. A
+later change would change the digest.
 """
 
 import re
@@ -12,16 +12,16 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from .documents import TextDocument, arranged
+from .documents import TextDocument, sort_languages
 from .errors import SurveyError
-from .texts import expected_text, frozen_text
+from .texts import describe_accepted_text, freeze_text
 
-#: Most characters of each text.
+#: Largest number of characters of each text.
 _TEXTS = {"asked_by": 256, "purpose": 10_000, "consent": 10_000, "thanks": 10_000}
 
-#: An address over https, or a path of the form's own site, without what browsers normalize.
+#: An https address, or a path of the site of the form, without characters that browsers rewrite.
 _ADDRESS = re.compile(r"(https://[^/]|/(?![/\\]))[!-\[\]-~]*", re.ASCII)
-#: Nothing that would add a subject or another recipient to a message.
+#: A mail address, without characters that could add a subject or another recipient.
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+", re.ASCII)
 _MOST_CHARACTERS = 2_000
 _LEAST_SECONDS, _MOST_SECONDS = 5, 120
@@ -30,9 +30,10 @@ _LEAST_SECONDS, _MOST_SECONDS = 5, 120
 class Framing(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """Introduction and ending of a form, as in files and messages; texts may be by language.
+    """Introduction and ending of a form, in files and messages; texts may be by language.
 
-    Whether consent was given is not sent, and nothing of a report is added to the redirect.
+    The form does not send whether consent was given, and adds nothing to the address of the
+    redirect.
 
     Raises
     ------
@@ -67,8 +68,8 @@ class Framing(
 
     def __post_init__(self) -> None:
         for name, most in _TEXTS.items():
-            if frozen_text(getattr(self, name), most) is None:
-                raise _fault(name, expected_text(most))
+            if freeze_text(getattr(self, name), most) is None:
+                raise _fault(name, describe_accepted_text(most))
         if self.contact is not None and not _is_contact(self.contact):
             raise _fault("contact", "a mail address, or an address with https://")
         for name in ("privacy_notice", "redirect"):
@@ -87,14 +88,14 @@ class Framing(
         for name in _TEXTS:
             yield getattr(self, name)
 
-    def arranged(self, languages: Sequence[str]) -> "Framing":
-        """Return it with texts in the order of a survey's languages."""
-        texts = {name: arranged(getattr(self, name), languages) for name in _TEXTS}
+    def sort_languages(self, languages: Sequence[str]) -> "Framing":
+        """Return the framing with texts in the order of the languages of a survey."""
+        texts = {name: sort_languages(getattr(self, name), languages) for name in _TEXTS}
         return msgspec.structs.replace(self, **texts)
 
 
 def _is_address(text: str) -> bool:
-    """Return true for an address with https, or a path of the site where the form is.
+    """Return true for an https address, or a path of the site of the form.
 
     >>> [_is_address(text) for text in ("https://example.org/a?b=c", "/thanks")]
     [True, True]
@@ -105,14 +106,14 @@ def _is_address(text: str) -> bool:
         return False
     try:
         parts = urlsplit(text)
-        # A port is parsed when it is accessed.
+        # Python parses the port only when it is accessed.
         return parts.port != 0 and "@" not in parts.netloc
     except ValueError:
         return False
 
 
 def _is_contact(text: str) -> bool:
-    """Return true for an address with https, or of mail.
+    """Return true for an https address or a mail address.
 
     >>> [_is_contact(text) for text in ("survey@example.org", "https://example.org/contact")]
     [True, True]

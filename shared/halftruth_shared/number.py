@@ -1,4 +1,4 @@
-"""Answers that are numbers, and the bins that they are perturbed as."""
+"""Numeric questions, and the bins into which answers are grouped before perturbation."""
 
 import math
 import re
@@ -18,23 +18,23 @@ _MAX_BINS = 65_536
 
 @dataclass(frozen=True)
 class NumberRange:
-    """The numbers that a question takes, in bins of equal width from the least on.
+    """Range of a numeric question, in bins of equal width that start at the minimum.
 
-    The last bin is narrower where the width does not go into the range. All is exact.
+    The last bin is narrower if the width does not divide the range. Arithmetic is exact.
 
     Parameters
     ----------
     minimum, maximum : Fraction, int or str
-        The least and the largest answer; numerators and denominators of at most 15 digits.
+        Smallest and largest answer; numerators and denominators of at most 15 digits.
     step : Fraction, int or str
         Width of a bin.
     whole : bool, optional
-        Whether only whole numbers are answers; by default where the other three are whole.
+        Whether only whole numbers are answers; by default if the other three are whole.
 
     Raises
     ------
     SchemaError
-        If one of them cannot be used.
+        If a parameter is invalid.
 
     Examples
     --------
@@ -75,13 +75,13 @@ class NumberRange:
     def of_bins(
         cls, minimum: Rational, maximum: Rational, bins: int, whole: bool | None = None
     ) -> "NumberRange":
-        """The numbers from a least to a largest one, in so many bins of the same width.
+        """Return the range with a given number of bins of the same width.
 
         Raises
         ------
         SchemaError
-            If one of them cannot be used, such as a number of bins that does not divide that of
-            the whole numbers.
+            If a parameter is invalid, such as a number of bins that does not divide the number of
+            whole answers.
         """
         low, high = _exact(minimum, "minimum"), _exact(maximum, "maximum")
         if type(bins) is not int or not 2 <= bins <= _MAX_BINS:
@@ -91,15 +91,16 @@ class NumberRange:
         answers = high - low + 1
         if whole and answers > 0 and answers % bins:
             raise SchemaError(
-                f"bins: expected a divisor of the {answers} whole numbers from {decimal_text(low)}"
-                f" to {decimal_text(high)}; or a step instead, or whole = false",
+                f"bins: expected a divisor of the {answers} whole numbers from"
+                f" {format_decimal(low)} to {format_decimal(high)}; or a step instead, or"
+                " whole = false",
                 field="bins",
             )
         return cls(low, high, (answers if whole else high - low) / bins, whole)
 
     @property
     def could_be_whole(self) -> bool:
-        """True where minimum, maximum and step are whole; answers then are by default."""
+        """True if minimum, maximum and step are whole; then answers are whole by default."""
         return self.minimum.denominator == self.maximum.denominator == self.step.denominator == 1
 
     @property
@@ -110,8 +111,8 @@ class NumberRange:
     def edges(self) -> tuple[Fraction, ...]:
         """Boundaries of the bins, one more than there are bins.
 
-        Those of whole numbers lie halfway between the answers on either side: the bin 20 to 29
-        reaches from 19.5 to 29.5.
+        For whole numbers they lie halfway between neighbouring answers: the bin 20 to 29 has the
+        boundaries 19.5 and 29.5.
         """
         shift = Fraction(1, 2) if self.whole else Fraction(0)
         inner = [self.minimum + i * self.step - shift for i in range(self._count)]
@@ -119,7 +120,7 @@ class NumberRange:
 
     @cached_property
     def midpoints(self) -> tuple[Fraction, ...]:
-        """The middle of each bin, which represents its answers: 24.5 of 20 to 29."""
+        """Midpoint of each bin, which represents its answers: 24.5 for 20 to 29."""
         return tuple([(a + b) / 2 for a, b in zip(self.edges, self.edges[1:], strict=False)])
 
     @cached_property
@@ -132,20 +133,24 @@ class NumberRange:
         last = i == self._count - 1
         high = self.maximum if last else low + self.step
         if not self.whole:
-            return f"[{decimal_text(low)}, {decimal_text(high)}{']' if last else ')'}"
+            return f"[{format_decimal(low)}, {format_decimal(high)}{']' if last else ')'}"
         high = high if last else high - 1
-        return decimal_text(low) if low == high else f"{decimal_text(low)} to {decimal_text(high)}"
+        return (
+            format_decimal(low)
+            if low == high
+            else f"{format_decimal(low)} to {format_decimal(high)}"
+        )
 
     def bin(self, answer: object) -> int | None:
-        """Return the position of an answer's bin; None for anything else.
+        """Return the index of the bin of an answer; None for an invalid answer.
 
         Parameters
         ----------
         answer : int, float, Fraction or str
-            Text is a number in decimals, perhaps with an exponent; floating point is taken as the
-            decimals that it is written with.
+            Text is a decimal number, perhaps with an exponent. A float is read as the decimal
+            number that ``repr`` writes.
         """
-        value = read_number(answer)
+        value = parse_number(answer)
         if value is None or not self.minimum <= value <= self.maximum:
             return None
         if self.whole and value.denominator != 1:
@@ -153,15 +158,15 @@ class NumberRange:
         return min(math.floor((value - self.minimum) / self.step), self._count - 1)
 
     def __str__(self) -> str:
-        """Return the accepted numbers in words, for messages."""
+        """Describe the accepted numbers, for messages."""
         kind = "a whole number" if self.whole else "a number"
-        return f"{kind} from {decimal_text(self.minimum)} to {decimal_text(self.maximum)}"
+        return f"{kind} from {format_decimal(self.minimum)} to {format_decimal(self.maximum)}"
 
 
-def read_number(value: object) -> Fraction | None:
-    """Parse an answer as an exact number; None for anything else.
+def parse_number(value: object) -> Fraction | None:
+    """Parse an answer as an exact number; None if it is not a number.
 
-    >>> read_number("7.5"), read_number(0.1), read_number("yes")
+    >>> parse_number("7.5"), parse_number(0.1), parse_number("yes")
     (Fraction(15, 2), Fraction(1, 10), None)
     """
     if isinstance(value, bool):
@@ -174,11 +179,11 @@ def read_number(value: object) -> Fraction | None:
     return Fraction(written) if _ANSWER.fullmatch(written) else None
 
 
-def decimal_text(value: Fraction) -> str:
-    """A number in decimals where it has an end, else as a quotient in lowest terms.
+def format_decimal(value: Fraction) -> str:
+    """Format a number as a finite decimal if possible, else as a quotient in lowest terms.
 
-    >>> decimal_text(Fraction(5, 2)), decimal_text(Fraction(-1, 3)), decimal_text(Fraction(20))
-    ('2.5', '-1/3', '20')
+    >>> [format_decimal(Fraction(value)) for value in ("5/2", "-1/3", "20")]
+    ['2.5', '-1/3', '20']
     """
     rest, places = value.denominator, [0, 0]
     for i, factor in enumerate((2, 5)):

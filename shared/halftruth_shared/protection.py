@@ -1,7 +1,7 @@
 """Privacy guarantees of a survey, for the whole record and for a single answer.
 
-There is one statement for every place that speaks of protection, so that a plan, a command, a
-page and a form never tell different things of one survey.
+Plans, commands, pages and forms all take their statements about protection from here, so that they
+agree.
 """
 
 import math
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from .mechanisms import Provable, Randomizer
+from .mechanisms import ProvableAnswer, Randomizer
 from .privacy import epsilon, worst_case_posterior
 from .relayed import Relayed
 from .schema import Schema
@@ -19,7 +19,7 @@ from .survey import Survey
 #: Prior probability in descriptions of guarantees.
 PRIOR = Fraction(1, 20)
 
-#: Whole numbers up to here are written with every digit.
+#: Whole numbers below this are written with all digits.
 _WRITTEN_OUT = 10**6
 
 _GAP = "\N{NARROW NO-BREAK SPACE}"
@@ -27,13 +27,13 @@ _GAP = "\N{NARROW NO-BREAK SPACE}"
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Amplification γ, infinite where a report can prove an answer, with its interpretations."""
+    """Amplification γ with its interpretations; infinite if a report can prove an answer."""
 
     gamma: Fraction | float
 
     @property
     def epsilon(self) -> float:
-        """The ε = ln γ of local differential privacy."""
+        """ε = ln γ of local differential privacy."""
         return epsilon(self.gamma)
 
     @property
@@ -48,8 +48,8 @@ class Guarantee:
 
     @property
     def written(self) -> str:
-        """The amplification in digits, rounded up."""
-        return "infinite" if isinstance(self.gamma, float) else _rounded_up(self.gamma)
+        """Amplification in digits, rounded up."""
+        return "infinite" if isinstance(self.gamma, float) else _round_up(self.gamma)
 
 
 @dataclass(frozen=True)
@@ -59,35 +59,36 @@ class Protection:
     Attributes
     ----------
     record : Guarantee
-        Of all protected answers together.
+        Guarantee for all protected answers together.
     answer : Guarantee
-        Of the least protected question, to someone who already knows all other answers. To anyone
-        else the bound of a single answer is that of the whole record.
+        Guarantee for the least protected question, against someone who knows all other answers.
+        Against anyone else, the guarantee for a single answer is that for the whole record.
     protected, unperturbed : tuple of str
-        Attributes that are perturbed, and those that are sent unperturbed.
-    provable : dict of str to Provable
-        Attributes of which a report can prove one answer, never the other; in neither of these.
+        Attributes that are perturbed, and attributes that are sent unperturbed.
+    provable : dict of str to ProvableAnswer
+        Attributes of which a report can prove one answer, but never the other. They are neither in
+        `protected` nor in `unperturbed`.
     in_words : tuple of str
         Description of the perturbation, if the mechanism has one for respondents.
-    apart : tuple of str
+    unprotected : tuple of str
         Sentences about unperturbed attributes and provable answers.
     timing : tuple of str
         Sentence about response times, if questions depend on answers.
     randomized_by : {"device", "respondent"}
     series : Guarantee, optional
-        Of all protected answers in all waves of its series together, if it is in one: kept by the
-        device, which adds up what its reports tell.
+        Guarantee for all protected answers in all waves of the series of the survey. The device of
+        the respondent keeps it, by adding up the amplification of its reports.
     relayed : Relayed, optional
-        What a relay adds, if the survey has one; `record` holds whoever works together.
+        Additional guarantee of a relay; `record` holds even if relay and collector collude.
     """
 
     record: Guarantee
     answer: Guarantee
     protected: tuple[str, ...]
     unperturbed: tuple[str, ...]
-    provable: dict[str, Provable]
+    provable: dict[str, ProvableAnswer]
     in_words: tuple[str, ...]
-    apart: tuple[str, ...]
+    unprotected: tuple[str, ...]
     timing: tuple[str, ...] = ()
     randomized_by: Randomizer = "device"
     series: Guarantee | None = None
@@ -100,7 +101,7 @@ class Protection:
         Parameters
         ----------
         public : collection of str
-            Attributes known to the adversary, in addition to those that are sent unperturbed.
+            Attributes known to the adversary, in addition to the unperturbed ones.
 
         Examples
         --------
@@ -115,7 +116,7 @@ class Protection:
         unperturbed, provable = perturbation.unperturbed, dict(perturbation.provable)
         known = unperturbed.union(public, provable)
         answers = [perturbation.amplification(each, public=known) for each in schema.questions]
-        # If one is asked depending on the other, a report of one informs about both.
+        # A report about a question also informs about the answer in its condition.
         asked_after = schema.conditional.intersection(provable)
         shared = math.prod([provable[name].amplification for name in asked_after])
         for name in asked_after:
@@ -130,8 +131,10 @@ class Protection:
             unperturbed=tuple(name for name in schema.names if name in unperturbed),
             provable=provable,
             in_words=tuple(mechanism.in_words(schema)),
-            apart=_apart(schema, unperturbed, provable, mechanism.randomized_by),
-            timing=timing(schema),
+            unprotected=_describe_unprotected(
+                schema, unperturbed, provable, mechanism.randomized_by
+            ),
+            timing=_describe_timing(schema),
             randomized_by=mechanism.randomized_by,
             series=_of_series(survey),
             relayed=_of_relay(survey),
@@ -139,12 +142,12 @@ class Protection:
 
     def sentences(self) -> list[str]:
         """Return the guarantee in plain sentences."""
-        sentences = [*self.in_words, *self.apart]
+        sentences = [*self.in_words, *self.unprotected]
         if not self.protected:
             return sentences
         if self.record.gamma == math.inf:
             return [*sentences, "There is no bound: a report can prove an answer (γ is infinite)."]
-        whole = "All other answers together" if self.apart else "The whole record"
+        whole = "All other answers together" if self.unprotected else "The whole record"
         sentences.append(
             f"{whole}: whatever someone thought {percent(PRIOR)} likely, a report can at most make"
             f" {percent(self.record.posterior)} likely, whoever they are and whatever else they"
@@ -172,14 +175,14 @@ def _of_relay(survey: Survey) -> Relayed | None:
 
 
 def _of_series(survey: Survey) -> Guarantee | None:
-    """Return the guarantee of all waves; none where people randomize, since no device counts."""
+    """Return the guarantee for all waves; None if respondents randomize without a device."""
     if survey.series is None or survey.mechanism.randomized_by != "device":
         return None
     return Guarantee(Fraction(survey.series.total_gamma))
 
 
-def timing(schema: Schema) -> tuple[str, ...]:
-    """Describe the risk of response times, which no amplification bounds."""
+def _describe_timing(schema: Schema) -> tuple[str, ...]:
+    """Describe the risk of response times, which the amplification does not bound."""
     if not any(attribute.ask_if for attribute in schema.attributes):
         return ()
     return (
@@ -189,18 +192,18 @@ def timing(schema: Schema) -> tuple[str, ...]:
     )
 
 
-def _apart(
+def _describe_unprotected(
     schema: Schema,
     unperturbed: Collection[str],
-    provable: Mapping[str, Provable],
+    provable: Mapping[str, ProvableAnswer],
     randomized_by: Randomizer,
 ) -> tuple[str, ...]:
-    """Return sentences on what is sent unperturbed and what can be proved, by labels."""
+    """Return sentences about unperturbed attributes and provable answers, by labels."""
     attributes = {attribute.name: attribute for attribute in schema.attributes}
     labels = [each.label_in() for each in schema.attributes if each.name in unperturbed]
     begin = "Sent as answered" if randomized_by == "device" else "Asked directly"
     listed = f"{begin}, without protection: {', '.join(labels)}."
-    # A label may be a question.
+    # A label can end with a question mark.
     sentences = [listed.replace("?.", "?")] if labels else []
     for name, proof in provable.items():
         answer, other = map(attributes[name].answer_in, (proof.answer, proof.other))
@@ -213,16 +216,16 @@ def _apart(
 
 
 def accepted_amplification(survey: Survey, unprotected: Collection[str]) -> Fraction | float:
-    """Return the amplification that a caller accepts, who allows some attributes to be unprotected.
+    """Return the amplification that a caller accepts if some attributes may be unprotected.
 
-    It decides whether a survey is accepted, and never what a report of it spends: that is
+    It decides whether a survey is accepted. What a report spends of a budget is
     :attr:`.Perturbation.spent_amplification`. An allowed attribute that is perturbed and has a
-    condition counts, since a report of it informs about that condition.
+    condition counts, since a report about it informs about its condition.
 
     Parameters
     ----------
     unprotected : collection of str
-        Attributes that may be; of one with a provable answer, only that answer.
+        Attributes that may be unprotected; if one has a provable answer, only that answer.
     """
     perturbation = survey.perturbation
     allowed = {
@@ -247,8 +250,8 @@ def percent(share: Fraction) -> str:
     return f"{whole}.{tenth}{_GAP}%" if tenth else f"{whole}{_GAP}%"
 
 
-def _rounded_up(gamma: Fraction) -> str:
-    """Format whole numbers exactly, others with three digits, rounded up."""
+def _round_up(gamma: Fraction) -> str:
+    """Format small whole numbers exactly, and other numbers with three digits, rounded up."""
     if gamma.denominator == 1 and gamma < _WRITTEN_OUT:
         return f"{gamma.numerator:,}".replace(",", _GAP)
     up = Context(prec=3, rounding=ROUND_CEILING, Emax=10**9, Emin=-(10**9))

@@ -1,7 +1,7 @@
 """Exact rational parameters.
 
-Privacy parameters are fractions, never binary floating point: ``0.9`` is nine tenths. Files
-and messages write them as text.
+Privacy parameters are fractions, never binary floating point: ``0.9`` is nine tenths. In files and
+messages they are text.
 """
 
 import math
@@ -11,20 +11,20 @@ from fractions import Fraction
 
 from .errors import ParameterError
 
-#: What a parameter may be given as.
+#: Types that a parameter can have.
 Rational = Fraction | int | str
 
 _TEXT = re.compile(r"[+-]?\d+(\.\d+|/\d+)?", re.ASCII)
 
-#: Longest text that is read or written.
+#: Largest length of a number as text.
 _MAX_TEXT = 1_000
 
-#: Roots are rounded down to this many parts of 1.
+#: Roots are rounded down to a multiple of 1 divided by this number.
 _ROOT_PARTS = 10**9
 
 
 def parse_rational(value: object, field: str) -> Fraction:
-    """Read an exact rational.
+    """Parse an exact rational number.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def parse_rational(value: object, field: str) -> Fraction:
     Raises
     ------
     ParameterError
-        For anything else; floating point is refused since it is not exact, and so is a text of
-        more than a thousand characters.
+        For any other value, such as a float, which is not exact, or a text of more than a thousand
+        characters.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def parse_rational(value: object, field: str) -> Fraction:
 
 
 def as_float(value: Fraction | float) -> float:
-    """Return the nearest floating-point number, infinite beyond their range.
+    """Return the nearest floating-point number; infinity if the value is too large.
 
     >>> as_float(Fraction(10**900))
     inf
@@ -68,10 +68,10 @@ def as_float(value: Fraction | float) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def approximately(value: Fraction | float) -> str:
-    """A number for people, of some six digits and however large.
+def format_approximately(value: Fraction | float) -> str:
+    """Format a number of any size for people, with about six digits.
 
-    >>> approximately(Fraction(57, 7)), approximately(10**900)
+    >>> format_approximately(Fraction(57, 7)), format_approximately(10**900)
     ('8.14286', 'about 10^900')
     """
     if value == math.inf:
@@ -82,14 +82,14 @@ def approximately(value: Fraction | float) -> str:
 
 
 def format_rational(value: Fraction, field: str) -> str:
-    """Write a rational in its one canonical form: lowest terms, ``"19"`` or ``"9/10"``.
+    """Format a rational in canonical form: in lowest terms, ``"19"`` or ``"9/10"``.
 
     Raises
     ------
     ParameterError
-        If it takes so many characters that it could not be read again.
+        If the text would be too long for `parse_rational`.
     """
-    # Bits first: writing out a number of millions of digits would take for ever.
+    # Check the number of bits first, since formatting millions of digits takes very long.
     bits = value.numerator.bit_length() + value.denominator.bit_length()
     text = str(value) if bits <= 4 * _MAX_TEXT else None
     if text is None or len(text) > _MAX_TEXT:
@@ -100,7 +100,7 @@ def format_rational(value: Fraction, field: str) -> str:
 
 
 def round_up_rational(value: Fraction) -> str:
-    """Write a rational in its canonical form, or the next integer where that is too long.
+    """Format a rational in canonical form, rounded up to an integer if that would be too long.
 
     >>> round_up_rational(Fraction(19, 2)), round_up_rational(Fraction(10**600 + 1, 10**600))
     ('19/2', '2')
@@ -111,7 +111,7 @@ def round_up_rational(value: Fraction) -> str:
 
 
 def root_below(value: Fraction, degree: int) -> Fraction:
-    """Largest multiple of one billionth whose power of this degree is at most `value`.
+    """Return the root of a number, rounded down to a multiple of one billionth.
 
     >>> root_below(Fraction(19), 2)
     Fraction(4358898943, 1000000000)

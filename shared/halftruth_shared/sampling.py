@@ -1,8 +1,8 @@
-"""Exact random choices from integers alone.
+"""Exact random sampling with integers.
 
-Single records draw from a function ``randbelow(k)`` that returns a uniform integer below k, so
-that a test can walk all of its outcomes. Many records draw from arrays of 64-bit words. Nothing
-here uses floating point, and nothing is biased: out-of-range words are rejected.
+For a single record, randomness is a function ``randbelow(k)`` that returns a uniform integer below
+k, so that a test can enumerate all outcomes. For many records, it is arrays of machine words.
+Sampling is unbiased: it uses no floating point, and rejects words that are out of range.
 """
 
 import os
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 #: Uniform integer from 0 to k−1.
 RandBelow = Callable[[int], int]
 
-#: Largest number of equally likely outcomes that the vectorized draws serve.
+#: Largest number of equally likely outcomes of vectorized draws.
 MAX_VECTOR_OUTCOMES = 2**62
 
 
@@ -27,7 +27,7 @@ class DrawBelow(Protocol):
 
 
 class Sampler(ABC):
-    """A perturbation prepared for one schema, of checked records."""
+    """Exact sampler of the perturbation of checked records of one schema."""
 
     @property
     @abstractmethod
@@ -55,7 +55,7 @@ def draw_below_from_os(outcomes: int, count: int) -> NDArray[np.int64]:
     -------
     ndarray of int64, shape (count,)
     """
-    # Words of 32 bits where they suffice: randomness takes most of the time.
+    # Use 32-bit words if they suffice, since reading randomness takes most of the time.
     width = 32 if outcomes <= 2**24 else 64
     kind = np.dtype(f"u{width // 8}")
     # A word above the largest multiple of `outcomes` would favour small remainders.
@@ -71,7 +71,7 @@ def draw_below_from_os(outcomes: int, count: int) -> NDArray[np.int64]:
 
 
 def simulated_draw_below(rng: np.random.Generator) -> DrawBelow:
-    """Return draws from a seeded generator: for simulation only, never for a person's record."""
+    """Return draws from a seeded generator, for simulations only."""
 
     def draw(outcomes: int, count: int) -> NDArray[np.int64]:
         return rng.integers(0, outcomes, size=count, dtype=np.int64)
@@ -80,7 +80,7 @@ def simulated_draw_below(rng: np.random.Generator) -> DrawBelow:
 
 
 def simulated_randbelow(rng: np.random.Generator) -> RandBelow:
-    """Return a seeded ``randbelow``: for simulation only, never for a person's record."""
+    """Return a seeded ``randbelow``, for simulations only."""
 
     def randbelow(outcomes: int) -> int:
         bits = outcomes.bit_length()

@@ -1,4 +1,4 @@
-"""Schemas, questions, and records as tuples of category codes."""
+"""Schemas of surveys, their questions, and records as tuples of category codes."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -8,26 +8,26 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .attribute import NO_ANSWER, NOT_ASKED, OPTION, Attribute, repeated
+from .attribute import NO_ANSWER, NOT_ASKED, OPTION, Attribute, find_repeated
 from .errors import RecordError, SchemaError, listing
-from .texts import Text, in_language
+from .texts import Text, choose_language
 
 _MAX_ATTRIBUTES = 1_024
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question as people see it.
+    """Question as respondents see it.
 
     Parameters
     ----------
     name, label, help, short : str
-        Those of the attribute, or of the question with several answers.
+        Texts of the attribute, or of the multiple-response question.
     kind : str
-        ``"choice"``, ``"scale"``, ``"number"`` or ``"several"``.
+        ``"choice"``, ``"scale"``, ``"number"`` or ``"several"`` (multiple response).
     attributes : tuple of Attribute
-        One, or all options of a question with several answers. These have their page, whether it is
-        optional and what it is asked after in common.
+        One attribute, or all options of a multiple-response question. The options have the same
+        page, condition and optionality.
     """
 
     name: str
@@ -38,13 +38,13 @@ class Question:
     short: Text = ""
 
     def label_in(self, *languages: str) -> str:
-        """Return its label, in the first of some languages that it is written in."""
-        return in_language(self.label or self.name, *languages)
+        """Return the label, in the first available of some languages."""
+        return choose_language(self.label or self.name, *languages)
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The attributes of a survey, in order; a record is a tuple of one code for each.
+    """The attributes of a survey, in order; a record is a tuple with one code for each.
 
     Raises
     ------
@@ -62,11 +62,11 @@ class Schema:
                 f"attributes: expected 1 to {_MAX_ATTRIBUTES}, got {len(self.attributes)}",
                 field="attributes",
             )
-        twice = repeated(self.names)
+        twice = find_repeated(self.names)
         if twice is not None:
             raise SchemaError(f"attributes: '{twice}' is named twice; expected once", field=twice)
         self._check_options()
-        # Samplers look their prepared weights up by schema, so its hash is computed once.
+        # Samplers are cached by schema, so the hash is computed only once.
         object.__setattr__(self, "_hash", hash(self.attributes))
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class Schema:
         return self._hash
 
     def __reduce__(self) -> tuple[type["Schema"], tuple[tuple[Attribute, ...]]]:
-        # Another process hashes text differently.
+        # The hash is not pickled, because another process hashes text differently.
         return Schema, (self.attributes,)
 
     @cached_property
@@ -100,12 +100,12 @@ class Schema:
         return math.prod(self.shape)
 
     def position(self, name: str, field: str = "attributes") -> int:
-        """Position of an attribute that some field names.
+        """Return the position of an attribute that a field names.
 
         Raises
         ------
         SchemaError
-            If there is none of that name.
+            If the schema has no such attribute.
         """
         try:
             return self._positions[name]
@@ -123,25 +123,25 @@ class Schema:
             ) from None
 
     def positions(self, names: Sequence[str], field: str = "attributes") -> tuple[int, ...]:
-        """Positions of several different attributes that some field names, in the order given.
+        """Return the positions of the attributes that a field names, in the order given.
 
         Raises
         ------
         SchemaError
-            If one is unknown or is named twice, or there is none.
+            If a name is unknown or repeated, or the list is empty.
         """
         if not names or isinstance(names, str):
             raise SchemaError(
                 f"{field}: expected a list with one or more of: {listing(self.names)}", field=field
             )
         positions = tuple([self.position(name, field) for name in names])
-        twice = repeated(names)
+        twice = find_repeated(names)
         if twice is not None:
             raise SchemaError(f"{field}: '{twice}' is named twice; expected once", field=field)
         return positions
 
     def attributes_of(self, name: str, field: str = "attributes") -> tuple[Attribute, ...]:
-        """Return the attributes of a question: its options, or itself.
+        """Return the attributes of a question: its options, or a single attribute.
 
         Raises
         ------
@@ -153,24 +153,28 @@ class Schema:
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
-        """The questions as people see them, in order."""
+        """Questions as respondents see them, in order."""
         groups: list[list[Attribute]] = []
         for attribute in self.attributes:
-            if groups and attribute.question and attribute.several == groups[-1][0].several:
+            if (
+                groups
+                and attribute.question
+                and attribute.question_name == groups[-1][0].question_name
+            ):
                 groups[-1].append(attribute)
             else:
                 groups.append([attribute])
-        return tuple([_question(group) for group in groups])
+        return tuple([_make_question(group) for group in groups])
 
     @cached_property
     def options(self) -> dict[str, tuple[Attribute, ...]]:
-        """Options of each question with several answers, by its name."""
+        """Options of each multiple-response question, by its name."""
         return {q.name: q.attributes for q in self.questions if q.kind == "several"}
 
     def _check_options(self) -> None:
-        """The options of a question are asked together, so they are neighbours and agree."""
+        """Check that the options of a question are neighbours and agree, as a form needs it."""
         names = [question.name for question in self.questions]
-        twice = repeated(names)
+        twice = find_repeated(names)
         if twice is not None:
             raise SchemaError(f"attributes: '{twice}' is named twice; expected once", field=twice)
         for name in self.options:
@@ -188,20 +192,21 @@ class Schema:
                 )
 
     def check_conditions(self) -> None:
-        """See to it that questions are asked after earlier answers alone.
+        """Check that conditions refer to earlier attributes.
 
-        Some attributes of a schema can be one by themselves, so this is asked of surveys.
+        This is checked for surveys only, since a schema may also consist of some attributes of
+        another one.
 
         Raises
         ------
         SchemaError
-            If one names what is no category of an earlier attribute.
+            If a condition names anything but categories of earlier attributes.
         """
         _ = self._conditions
 
     @cached_property
     def _conditions(self) -> tuple[tuple[tuple[int, frozenset[int]], ...], ...]:
-        """Positions and codes of each attribute's conditions."""
+        """For each attribute, the positions and codes in its condition."""
         return tuple([self._conditions_of(j) for j in range(len(self.attributes))])
 
     def _conditions_of(self, j: int) -> tuple[tuple[int, frozenset[int]], ...]:
@@ -229,9 +234,9 @@ class Schema:
         return tuple(conditions)
 
     def dependents(self, name: str, public: Collection[str] = ()) -> frozenset[str]:
-        """An attribute and those asked after it, directly or over others that are not public.
+        """Return an attribute and all attributes whose condition depends on it.
 
-        Whether each is asked depends on the answer, so that theirs change with it.
+        They depend on it directly, or through other attributes that are not public.
         """
         dependents = {name}
         for attribute in self.attributes if name in self.conditional else ():
@@ -240,22 +245,22 @@ class Schema:
         return frozenset(dependents)
 
     def components(self, public: Collection[str] = ()) -> list[frozenset[str]]:
-        """The attributes that are not public, in groups without a condition between two of them.
+        """Return the attributes that are not public, as groups that conditions do not connect.
 
-        Given the public answers, every combination of feasible answers of the groups is feasible.
+        Given the public answers, all combinations of feasible answers of the groups are feasible.
         """
         groups = [frozenset({name}) for name in self.names if name not in public]
         for attribute in filter(lambda attribute: attribute.ask_if, self.attributes):
             related = {attribute.name, *attribute.ask_if}
             joined = [group for group in groups if not group.isdisjoint(related)]
             if len(joined) > 1:
-                apart = [group for group in groups if group.isdisjoint(related)]
-                groups = [*apart, frozenset().union(*joined)]
+                others = [group for group in groups if group.isdisjoint(related)]
+                groups = [*others, frozenset().union(*joined)]
         return groups
 
     @cached_property
     def conditional(self) -> frozenset[str]:
-        """Attributes with a condition, and those named in one."""
+        """Attributes with a condition, and attributes that a condition names."""
         with_condition = [attribute for attribute in self.attributes if attribute.ask_if]
         return frozenset(
             name for attribute in with_condition for name in (attribute.name, *attribute.ask_if)
@@ -264,38 +269,37 @@ class Schema:
     def encode(self, record: Mapping[str, object]) -> tuple[int, ...]:
         """Return the codes of a record.
 
-        It answers every attribute but those that are optional or not asked of such a person. A
-        question with several answers is answered by the list of the options chosen, or option by
-        option.
+        The record has an answer to every attribute that is asked and not optional. The answer to a
+        multiple-response question is the list of chosen options, or one answer for each option.
 
         Raises
         ------
         RecordError
-            For an unknown or missing attribute, an answer that is none of its own, or one to what
-            is not asked. The message names attributes of this schema and never an answer, nor a key
-            from outside, which may be an answer in the wrong place; only what it may have meant.
+            For an unknown or missing attribute, an invalid answer, or an answer to a question that
+            is not asked. The message contains no answer. It contains no unknown key either, since
+            that can be a misplaced answer, but attributes of the schema with similar names.
         """
         if not isinstance(record, Mapping):
             raise RecordError("record: expected a mapping of attribute names to answers")
         unknown = [n for n in record if n not in self._positions and n not in self.options]
         if unknown:
-            keys = {_folded(key) for key in unknown if isinstance(key, str)}
-            meant = [n for n in (*self._positions, *self.options) if _folded(n) in keys]
+            keys = {_normalize_name(key) for key in unknown if isinstance(key, str)}
+            meant = [n for n in (*self._positions, *self.options) if _normalize_name(n) in keys]
             raise RecordError(
                 f"record: {len(unknown)} unknown attribute{'s' if len(unknown) > 1 else ''}"
                 f"{f', perhaps {listing(meant)}' if meant else ''};"
                 f" the survey has: {listing(self.names)}",
                 field="record",
             )
-        answers = self._by_attribute(record)
+        answers = self._expand_option_lists(record)
         codes: list[int] = []
         for attribute, conditions in zip(self.attributes, self._conditions, strict=True):
-            asked = all(codes[i] in wanted for i, wanted in conditions)
-            codes.append(_code(attribute, answers, asked))
+            is_asked = all(codes[i] in accepted for i, accepted in conditions)
+            codes.append(_encode_answer(attribute, answers, is_asked))
         return tuple(codes)
 
-    def _by_attribute(self, record: Mapping[str, object]) -> Mapping[str, object]:
-        """Replace lists of options in a record by answers to each option."""
+    def _expand_option_lists(self, record: Mapping[str, object]) -> Mapping[str, object]:
+        """Replace lists of chosen options in a record by an answer to each option."""
         lists = [name for name in self.options if name in record]
         if not lists:
             return record
@@ -309,23 +313,23 @@ class Schema:
                     field=name,
                 )
             for option in options:
-                answers[option.name] = _option_answer(name, options, option, chosen)
+                answers[option.name] = _read_option(name, options, option, chosen)
         return answers
 
     def decode(self, codes: Sequence[int]) -> dict[str, str]:
-        """Return the record of some codes."""
+        """Return the record with some codes, as answers by attribute."""
         return {
             attribute.name: attribute.categories[code]
             for attribute, code in zip(self.attributes, self.check(codes), strict=True)
         }
 
     def check(self, codes: Sequence[int]) -> tuple[int, ...]:
-        """Check codes and return them as a tuple of integers.
+        """Check the codes of a record and return them as a tuple of integers.
 
         Raises
         ------
         RecordError
-            Otherwise; the message names the attribute and never the code.
+            If a code is invalid; the message names the attribute, but not the code.
         """
         if not isinstance(codes, Sequence | np.ndarray) or len(codes) != len(self.shape):
             raise RecordError(f"record: expected {len(self.shape)} codes, one for each attribute")
@@ -338,12 +342,12 @@ class Schema:
         return tuple(map(int, codes))
 
     def check_many(self, codes: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Check codes of N records and return them as an int64 array of shape (N, M).
+        """Check the codes of N records and return them as an int64 array of shape (N, M).
 
         Raises
         ------
         RecordError
-            Otherwise; the message names the attribute and never the code.
+            If a code is invalid; the message names the attribute, but not the code.
         """
         try:
             array = np.asarray(codes)
@@ -363,7 +367,7 @@ class Schema:
         return array.astype(np.int64, copy=False)
 
 
-def _question(group: Sequence[Attribute]) -> Question:
+def _make_question(group: Sequence[Attribute]) -> Question:
     first = group[0]
     if first.question is None:
         return Question(first.name, first.label, first.help, first.kind, tuple(group), first.short)
@@ -373,14 +377,14 @@ def _question(group: Sequence[Attribute]) -> Question:
     )
 
 
-def _folded(name: str) -> str:
-    """Leave out case, blanks and marks, which are easily written in another way."""
+def _normalize_name(name: str) -> str:
+    """Return a name without case, blanks and punctuation, to find similar names."""
     return "".join(filter(str.isalnum, name)).casefold()
 
 
-def _code(attribute: Attribute, answers: Mapping[str, object], asked: bool) -> int:
-    """Return the code of an attribute's answer, given or omitted."""
-    if not asked:
+def _encode_answer(attribute: Attribute, answers: Mapping[str, object], is_asked: bool) -> int:
+    """Return the code of the answer to an attribute, or of its missing category."""
+    if not is_asked:
         answer = answers.get(attribute.name, NOT_ASKED)
         if not isinstance(answer, str) or answer != NOT_ASKED:
             raise RecordError(
@@ -405,19 +409,17 @@ def _code(attribute: Attribute, answers: Mapping[str, object], asked: bool) -> i
     return attribute.code(NO_ANSWER)
 
 
-def _option_answer(
-    name: str, options: Sequence[Attribute], option: Attribute, chosen: object
-) -> str:
+def _read_option(name: str, options: Sequence[Attribute], option: Attribute, chosen: object) -> str:
     """Return the answer to one option, from a list of options or a missing category."""
     if isinstance(chosen, str) and chosen in option.missing:
         return chosen
-    known = [o.option or "" for o in options]
-    of_options = isinstance(chosen, list | tuple | set | frozenset) and all(
-        isinstance(option_name, str) and option_name in known for option_name in chosen
+    names = [o.option or "" for o in options]
+    is_list_of_options = isinstance(chosen, list | tuple | set | frozenset) and all(
+        isinstance(option_name, str) and option_name in names for option_name in chosen
     )
-    if not of_options or not isinstance(chosen, Collection):
+    if not is_list_of_options or not isinstance(chosen, Collection):
         missing = f", or one of: {listing(option.missing)}" if option.missing else ""
         raise RecordError(
-            f"attribute '{name}': expected a list of: {listing(known)}{missing}", field=name
+            f"attribute '{name}': expected a list of: {listing(names)}{missing}", field=name
         )
     return OPTION[option.option in chosen]

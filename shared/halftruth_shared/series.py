@@ -11,7 +11,7 @@ import msgspec
 
 from .errors import ParameterError, SurveyError
 from .mechanisms import Perturbation
-from .rational import approximately, format_rational, parse_rational
+from .rational import format_approximately, format_rational, parse_rational
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 #: Largest number of a wave.
@@ -64,7 +64,8 @@ class Series(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         gamma = perturbation.spent_amplification
         if gamma > Fraction(self.total_gamma):
             raise _fault(
-                "total_gamma", f"at least the amplification of this wave, {approximately(gamma)}"
+                "total_gamma",
+                f"at least the amplification of this wave, {format_approximately(gamma)}",
             )
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from .attribute import repeated
-from .documents import AttributeDocument, TextDocument, arranged, document_of, written
+from .attribute import find_repeated
+from .documents import AttributeDocument, TextDocument, document_text, make_document, sort_languages
 from .errors import HalftruthError, SurveyError, listing
 from .framing import Framing
 from .mechanisms import (
@@ -31,7 +31,14 @@ from .protocol.base import prepare
 from .protocol.relay import Relay
 from .schema import Schema
 from .series import Series
-from .texts import Text, expected_text, frozen_text, in_language, is_language, languages_of
+from .texts import (
+    Text,
+    choose_language,
+    describe_accepted_text,
+    freeze_text,
+    is_language,
+    list_languages,
+)
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 _MAX_TITLE = 256
@@ -119,13 +126,13 @@ class Survey:
                 field="id",
             )
         for what, most in (("title", _MAX_TITLE), ("description", _MAX_DESCRIPTION)):
-            text = frozen_text(getattr(self, what), most)
+            text = freeze_text(getattr(self, what), most)
             if text is None:
-                raise SurveyError(f"{what}: expected {expected_text(most)}", field=what)
+                raise SurveyError(f"{what}: expected {describe_accepted_text(most)}", field=what)
             object.__setattr__(self, what, text)
         if not all(map(str.strip, _each(self.title))):
             raise SurveyError(f"title: expected 1 to {_MAX_TITLE} characters", field="title")
-        documents = list(map(document_of, self.schema.questions))
+        documents = list(map(make_document, self.schema.questions))
         texts = _texts(self.title, self.description, documents, self.framing)
         languages = _languages(self.languages, texts, documents)
         object.__setattr__(self, "languages", languages)
@@ -194,12 +201,12 @@ class Survey:
         mechanism = document.mechanism.mechanism(schema)
         return cls(
             document.id,
-            arranged(document.title, languages),
+            sort_languages(document.title, languages),
             schema,
             mechanism,
-            arranged(document.description, languages),
+            sort_languages(document.description, languages),
             languages,
-            (document.form or Framing()).arranged(languages),
+            (document.form or Framing()).sort_languages(languages),
             document.series,
             document.relay,
         )
@@ -208,11 +215,11 @@ class Survey:
         """Return this survey as a message, every parameter of the mechanism resolved."""
         return SurveyDocument(
             id=self.id,
-            title=written(self.title),
-            description=written(self.description),
+            title=document_text(self.title),
+            description=document_text(self.description),
             languages=list(self.languages),
             mechanism=self.mechanism.parameters(),
-            attributes=[document_of(question) for question in self.schema.questions],
+            attributes=[make_document(question) for question in self.schema.questions],
             form=None if self.framing == Framing() else self.framing,
             series=self.series,
             relay=self.relay,
@@ -220,11 +227,11 @@ class Survey:
 
     def title_in(self, *languages: str) -> str:
         """Return the title in the first available of some languages."""
-        return in_language(self.title, *languages)
+        return choose_language(self.title, *languages)
 
     def description_in(self, *languages: str) -> str:
         """Return the description in the first available of some languages."""
-        return in_language(self.description, *languages)
+        return choose_language(self.description, *languages)
 
     @cached_property
     def perturbation(self) -> Perturbation:
@@ -284,7 +291,7 @@ def _take_perturbed(content: dict[str, Any]) -> list[str] | None:
     if mechanism.get("kind") != DistortionMatrices.kind:
         raise SurveyError(f'{field}: expected with kind = "{DistortionMatrices.kind}"', field=field)
     named = isinstance(perturbed, list) and all(isinstance(name, str) for name in perturbed)
-    if not named or not perturbed or repeated(perturbed):
+    if not named or not perturbed or find_repeated(perturbed):
         raise SurveyError(f'{field}: expected different attributes, as in ["armed"]', field=field)
     # Of a question with several answers the options are perturbed, or none of them.
     stems = {name.partition(".")[0] for name in perturbed} | set(perturbed)
@@ -348,16 +355,16 @@ def _languages(
     listed: Sequence[str], texts: Iterable[Text], questions: Iterable[AttributeDocument]
 ) -> tuple[str, ...]:
     """Return the languages of a survey: those listed, else in the order in which texts name any."""
-    if isinstance(listed, str) or not all(map(is_language, listed)) or repeated(listed):
+    if isinstance(listed, str) or not all(map(is_language, listed)) or find_repeated(listed):
         raise SurveyError(
             'languages: expected different tags, such as ["en", "de"]', field="languages"
         )
-    named = dict.fromkeys(chain.from_iterable(map(languages_of, texts)))
+    named = dict.fromkeys(chain.from_iterable(map(list_languages, texts)))
     languages = tuple(listed) or tuple(named)
     answers = chain.from_iterable(
         (*question.answers.values(), *question.short_answers.values()) for question in questions
     )
-    named |= dict.fromkeys(chain.from_iterable(map(languages_of, answers)))
+    named |= dict.fromkeys(chain.from_iterable(map(list_languages, answers)))
     for language in named:
         if language not in languages:
             raise SurveyError(
@@ -392,7 +399,7 @@ def _members(message: str, content: dict[str, Any]) -> list[str]:
     at = re.search(r" - at `\$\.(\w+)(?:\[\d+\])?`$", message)
     if at is not None and at[1] == "mechanism":
         kind = content["mechanism"]["kind"]
-        kinds["mechanism"] = next(m.written_as for m in MECHANISMS if m.kind == kind)
+        kinds["mechanism"] = next(m.parameters_type for m in MECHANISMS if m.kind == kind)
     table = SurveyDocument if " - at `" not in message else kinds.get(at[1]) if at else None
     return [] if table is None else list(table.__struct_encode_fields__)
 

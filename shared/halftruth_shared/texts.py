@@ -39,38 +39,38 @@ class Frozen(Mapping[str, _Value]):
 Text = str | Mapping[str, str]
 
 
-def in_language(text: Text, *languages: str) -> str:
-    """Return a text in the first available of some languages, else in its own first one.
+def choose_language(text: Text, *languages: str) -> str:
+    """Return a text in the first available of some languages, or else in its first language.
 
-    A language serves its regions: ``de-AT`` falls back to ``de``.
+    A region falls back to its language: ``de-AT`` to ``de``.
 
-    >>> in_language({"en": "Do you smoke?", "de": "Rauchen Sie?"}, "de-AT")
+    >>> choose_language({"en": "Do you smoke?", "de": "Rauchen Sie?"}, "de-AT")
     'Rauchen Sie?'
-    >>> in_language({"en": "Do you smoke?", "de": "Rauchen Sie?"}, "fr")
+    >>> choose_language({"en": "Do you smoke?", "de": "Rauchen Sie?"}, "fr")
     'Do you smoke?'
     """
     if isinstance(text, str):
         return text
     texts = {language.lower(): words for language, words in text.items()}
     for language in languages:
-        wanted = language.lower()
-        while wanted:
-            if wanted in texts:
-                return texts[wanted]
-            wanted = wanted.rpartition("-")[0]
+        tag = language.lower()
+        while tag:
+            if tag in texts:
+                return texts[tag]
+            tag = tag.rpartition("-")[0]
     return next(iter(text.values()))
 
 
-#: Letters that a short form of a text has at most.
+#: Largest number of characters of a shortened text.
 _SHORT = 32
 
 
-def shortened(text: str, *, ends: bool = False) -> str:
-    """Return the beginning of a text, or its beginning and end, of no more than 32 letters.
+def shorten(text: str, *, ends: bool = False) -> str:
+    """Shorten a text to its beginning, or its beginning and end, of at most 32 characters.
 
-    >>> shortened("Have you ever taken something home that was not yours?")
+    >>> shorten("Have you ever taken something home that was not yours?")
     'Have you ever taken something…'
-    >>> shortened("Have you ever taken something home that was not yours?", ends=True)
+    >>> shorten("Have you ever taken something home that was not yours?", ends=True)
     'Have you ever… was not yours?'
     """
     words = " ".join(text.split())
@@ -82,13 +82,13 @@ def shortened(text: str, *, ends: bool = False) -> str:
     return f"{begin} {last.partition(' ')[2] or last}" if ends else begin
 
 
-def frozen_text(text: object, most: int) -> Text | None:
-    """Return text, or text by language as an immutable mapping; None for anything else.
+def freeze_text(text: object, most: int) -> Text | None:
+    """Return a text, or texts by language as an immutable mapping; None if it is invalid.
 
     Parameters
     ----------
     most : int
-        Number of characters that each text may have.
+        Largest number of characters of each text.
     """
     if isinstance(text, Mapping):
         valid = 1 <= len(text) <= _MAX_LANGUAGES and all(
@@ -99,26 +99,26 @@ def frozen_text(text: object, most: int) -> Text | None:
     return text if isinstance(text, str) and is_text(text, most) else None
 
 
-def expected_text(most: int) -> str:
-    """Return what :func:`frozen_text` accepts, for messages."""
+def describe_accepted_text(most: int) -> str:
+    """Describe the texts that `freeze_text` accepts, for messages."""
     return (
         f"text of at most {most} characters, or such texts by language, as in"
         ' { en = "Yes", de = "Ja" }'
     )
 
 
-def languages_of(text: Text) -> tuple[str, ...]:
-    """Return the languages of a text; none if it is plain."""
+def list_languages(text: Text) -> tuple[str, ...]:
+    """Return the languages of a text; an empty tuple for a plain text."""
     return () if isinstance(text, str) else tuple(text)
 
 
 def is_language(value: object) -> bool:
-    """Return true for the tag of a language, such as ``de`` or ``pt-BR``."""
+    """Return true for a language tag, such as ``de`` or ``pt-BR``."""
     return isinstance(value, str) and _LANGUAGE.fullmatch(value) is not None
 
 
 def is_text(value: object, most: int) -> bool:
-    """Return true for text of at most so many characters that can be written as UTF-8."""
+    """Return true for text of at most `most` characters that can be encoded as UTF-8."""
     return (
         isinstance(value, str)
         and len(value) <= most

@@ -17,7 +17,7 @@ from halftruth_shared import (
     Schema,
     Survey,
 )
-from halftruth_shared.attribute import Several
+from halftruth_shared.attribute import MultipleResponse
 from halftruth_shared.number import NumberRange
 from halftruth_shared.protocol.terms import Terms
 
@@ -211,7 +211,7 @@ def test_a_collector_that_changes_the_survey_each_time_gets_one_draw(
 
 
 def test_numbers_and_lists_are_the_same_answers_however_they_are_written(hostile, stub):
-    pets = Several("pets")
+    pets = MultipleResponse("pets")
     options = [
         Attribute(f"pets.{pet}", ("no", "yes"), ("yes",), question=pets) for pet in ("cat", "dog")
     ]

@@ -17,9 +17,9 @@ from halftruth_shared import (
     Survey,
     SurveyError,
 )
-from halftruth_shared.attribute import Several
+from halftruth_shared.attribute import MultipleResponse
 from halftruth_shared.number import NumberRange
-from halftruth_shared.texts import in_language
+from halftruth_shared.texts import choose_language
 
 ROOT = Path(__file__).parents[2]
 HEAD = 'id = "s"\ntitle = "S"\n[mechanism]\nkind = "gamma-diagonal"\ngamma = "100000"\n'
@@ -133,7 +133,7 @@ def test_options_are_attributes_and_one_question():
     made = survey(f'{SEVERAL}label = "Which?"\noptional = true')
     schema = made.schema
     assert schema.names == ("smoker", "a.x", "a.y")
-    assert [option.several for option in schema.attributes] == [None, "a", "a"]
+    assert [option.question_name for option in schema.attributes] == [None, "a", "a"]
     smoker, question = schema.questions
     assert (smoker.name, smoker.kind, smoker.attributes) == (
         "smoker", "choice", schema.attributes[:1],
@@ -167,7 +167,7 @@ def test_texts_are_read_by_language():
     assert asked.label_in("de") == "Ä?"
     assert asked.answers_in("de") == ("ix", "y")
     assert asked.answers_in("fr", "en") == asked.answers_in() == ("x", "y")
-    assert in_language({"de": "D", "en": "E"}) == "D"
+    assert choose_language({"de": "D", "en": "E"}) == "D"
 
 
 def test_the_first_language_outlives_the_order_of_json():
@@ -231,7 +231,7 @@ def test_a_question_that_cannot_be_is_refused_in_one_line(lines, field, words, r
 
 
 def test_options_that_do_not_agree_are_refused(refused):
-    several = Several("a")
+    several = MultipleResponse("a")
     options = [
         Attribute("a.x", ("no", "yes"), ("yes",), question=several),
         Attribute("a.y", ("no", "yes"), ("yes",), question=several, sensitive=False),

@@ -107,8 +107,8 @@ class Definition:
         result = np.zeros([shape[j] for j in positions] + list(self.channel.shape[:2]))
         for number, view in enumerate(self.views):
             response, columns = view.channel, self.columns[number]
-            scale = (gamma - 1) * (response.inside - response.common)
-            scale /= response.symbols + (gamma - 1) * response.inside
+            scale = (gamma - 1) * (response.subset_size - response.common)
+            scale /= response.symbols + (gamma - 1) * response.subset_size
             answers = self.incidences[number].reshape(*view.shape, -1) / scale
             total = np.full(
                 [shape[j] for j in free] + [response.symbols], by_view[number] / reports / cells

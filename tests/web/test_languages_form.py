@@ -3,7 +3,7 @@
 import pytest
 from halftruth_collector import operations
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
-from halftruth_shared.attribute import Several
+from halftruth_shared.attribute import MultipleResponse
 from halftruth_shared.framing import Framing
 from halftruth_shared.number import NumberRange
 from halftruth_shared.protocol.terms import Terms
@@ -74,7 +74,7 @@ SCHEMA = Schema(
             ("no", "yes"),
             items=("yes",),
             label=in_all("A cough", "Husten", "La toux", "Tos"),
-            question=Several(
+            question=MultipleResponse(
                 "symptoms", label=in_all("Symptoms", "Beschwerden", "Symptômes", "Síntomas")
             ),
         ),

@@ -2,13 +2,15 @@
 
 import pytest
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
-from halftruth_shared.attribute import Several
+from halftruth_shared.attribute import MultipleResponse
 from halftruth_shared.number import NumberRange
 from playwright.sync_api import expect
 
 from .conftest import PHONE, anyone_can_use, begin, heading, press, send, shown_report
 
-SYMPTOMS = Several("symptoms", label="Which of these did you have?", help="Small ones count, too.")
+SYMPTOMS = MultipleResponse(
+    "symptoms", label="Which of these did you have?", help="Small ones count, too."
+)
 OPTION = {
     "categories": ("no", "yes", "hush"),
     "items": ("yes",),

@@ -344,7 +344,7 @@ def without_errors_of(
         elif key.kind == "question":
             about |= np.array([each in names for each in key.values])
         elif isinstance(key.values, AnswerSets):
-            about |= key.values.naming(names)
+            about |= key.values.rows_naming(names)
     bad = about | ~known | whole
     columns = {name: getattr(table, name) for name in table.__struct_fields__}
     for name in NUMBERS:

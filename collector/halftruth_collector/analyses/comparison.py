@@ -241,7 +241,7 @@ def further(survey: Survey, query: ComparisonQuery) -> list[Query[Any]]:
     if query.estimate == "model":
         return []
     attribute = schema.attributes_of(name)[0]
-    name = attribute.several or name
+    name = attribute.question_name or name
     same: Any = {
         "where": query.where,
         "missing": query.missing,

@@ -101,7 +101,7 @@ def _answers(audit: Audit) -> Section | None:
             " the reports of the people who gave the answer."
         )
     notes.append("A question with several answers is one question.")
-    if audit.protection.apart:
+    if audit.protection.unprotected:
         notes.append(
             "Before and after: given what is sent unperturbed, and answers that a report proved."
         )

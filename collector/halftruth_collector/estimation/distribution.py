@@ -27,7 +27,7 @@ import numpy as np
 import scipy
 from halftruth_shared import Attribute, ParameterError, Schema
 from halftruth_shared.analyses.distribution import CountedAs
-from halftruth_shared.number import read_number
+from halftruth_shared.number import parse_number
 from numpy.typing import NDArray
 
 from .answers import answered, answers_of
@@ -271,7 +271,7 @@ def scale_of(attribute: Attribute, scores: Mapping[str, str]) -> Scale:
         middles = np.array([float(middle) for middle in attribute.number.midpoints])
         error = largest_distance(edges, attribute.number.whole)
         return Scale(answers, middles, "middles", np.array(edges), error)
-    read = [read_number(answer) for answer in answers]
+    read = [parse_number(answer) for answer in answers]
     values = np.array([np.nan if one is None else float(one) for one in read])
     if (np.diff(values) > 0).all():
         return Scale(answers, values, "numbers")

@@ -95,7 +95,7 @@ _MOST_PAIRS = 2**23
 
 @lru_cache(maxsize=16)
 def _geometry(response: Response) -> Response | PairsOperator:
-    if response.cells * response.inside > _MOST_PAIRS:
+    if response.cells * response.subset_size > _MOST_PAIRS:
         return response
     return PairsOperator([response], [np.arange(response.symbols)])
 

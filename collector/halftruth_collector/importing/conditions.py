@@ -12,7 +12,7 @@ from itertools import product
 
 from halftruth_shared import Attribute
 from halftruth_shared.attribute import NO_ANSWER, NOT_ASKED
-from halftruth_shared.number import NumberRange, read_number
+from halftruth_shared.number import NumberRange, parse_number
 
 #: Most characters of an expression.
 _LONGEST = 5_000
@@ -236,12 +236,12 @@ def _holding(
         # Of an answer of several, empty is not ticked, too.
         ticked = {values[""]} if "" in values else set()
         return frozenset({NO_ANSWER, NOT_ASKED}) & frozenset(attribute.missing) | ticked
-    bound = read_number(value)
+    bound = parse_number(value)
     if attribute.number is not None:
         return None if bound is None else _bins(attribute.number, sign, bound, whole)
     if sign not in _ORDERS:
         return frozenset({values[value]}) if value in values else None
-    numbers = {category: read_number(each) for each, category in values.items()}
+    numbers = {category: parse_number(each) for each, category in values.items()}
     if bound is None or not any(number is not None for number in numbers.values()):
         return None
     return frozenset(
@@ -263,7 +263,7 @@ def thresholds(
             number = attributes[name].number if name in attributes else None
             signs = [comparison.sign] if comparison.sign in _ORDERS else [">=", ">"]
             for value, sign in product(comparison.values, signs):
-                bound = read_number(value)
+                bound = parse_number(value)
                 if number is not None and bound is not None:
                     ends.add((name, _first(number, sign, bound)))
     return ends

@@ -13,7 +13,7 @@ import msgspec
 from halftruth_shared import Attribute, HalftruthError, ParameterError, Survey
 from halftruth_shared.documents import AttributeDocument
 from halftruth_shared.framing import Framing
-from halftruth_shared.number import read_number
+from halftruth_shared.number import parse_number
 from halftruth_shared.rational import format_rational
 
 from ..survey_file import write
@@ -225,7 +225,7 @@ class Draft:
     ) -> dict[str, Any] | None:
         """Return the members of a number question; None where it cannot be, which is noted."""
         # Of texts with few digits alone: written out, 1e99999999 takes minutes.
-        low, high = read_number(minimum), read_number(maximum)
+        low, high = parse_number(minimum), parse_number(maximum)
         for end, given in ((low, minimum), (high, maximum)):
             if given not in (None, "") and (end is None or abs(end) >= _MOST):
                 self.refuse(name, "expected a minimum and a maximum of at most 15 digits")

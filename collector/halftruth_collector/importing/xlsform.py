@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
-from halftruth_shared.number import read_number
+from halftruth_shared.number import parse_number
 from halftruth_shared.texts import is_language
 
 from .conditions import Comparison, Dialect
@@ -252,7 +252,7 @@ class _Reader:
             return None, None
         ends: dict[str, list[Fraction]] = {"<": [], ">": []}
         for sign, written in bounds:
-            bound = read_number(written) or Fraction(0)
+            bound = parse_number(written) or Fraction(0)
             if len(sign) == 1 and whole:
                 bound = Fraction(ceil(bound) - 1 if sign == "<" else floor(bound) + 1)
             elif len(sign) == 1:
@@ -264,7 +264,7 @@ class _Reader:
         """Return a scale, or a number if it would have many answers."""
         given = _parameters(row)
         low, high, step = (
-            read_number(given.get(what, default))
+            parse_number(given.get(what, default))
             for what, default in (("start", "0"), ("end", "10"), ("step", "1"))
         )
         if low is None or high is None or not step:

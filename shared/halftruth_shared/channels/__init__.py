@@ -1,4 +1,4 @@
-"""Channels: FRAPP's matrix A as a structured operator, from true tables to tables of reports."""
+"""Channels: the perturbation matrix A of FRAPP as a structured linear operator."""
 
 from .base import Channel, MarginMoments, Operator, WeightMoments
 from .dense import Dense

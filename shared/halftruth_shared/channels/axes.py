@@ -1,4 +1,4 @@
-"""Tables with one axis for each attribute, and steps along these axes."""
+"""Tables with one axis for each attribute, and linear maps (steps) along these axes."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,12 +15,12 @@ Step = Callable[[Array], Array]
 
 
 def as_table(values: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """A table with any batch axes before those of this shape.
+    """Return values as a table whose last axes have this shape, after any batch axes.
 
     Raises
     ------
     ValueError
-        For another shape, which would be scrambled without a word.
+        For any other shape, which would otherwise be rearranged silently.
     """
     table = np.asarray(values, dtype=np.float64)
     if table.shape[table.ndim - len(shape) :] != shape:
@@ -29,39 +29,39 @@ def as_table(values: ArrayLike, shape: tuple[int, ...]) -> Array:
 
 
 def same(table: Array) -> Array:
-    """The step that changes nothing."""
+    """Return a table unchanged: the identity step."""
     return table
 
 
 def total(table: Array) -> Array:
-    """The sum over the last axis, which stays with length 1."""
+    """Sum over the last axis, keeping it with length 1."""
     return np.asarray(table.sum(axis=-1, keepdims=True))
 
 
-def with_sum(step: Step) -> Step:
-    """The step along the last axis, with the sum over that axis put behind it."""
-    return beside(step, total)
+def append_sum(step: Step) -> Step:
+    """Return a step that appends the sum over the last axis to the result of another step."""
+    return concatenate_steps(step, total)
 
 
-def beside(first: Step, second: Step) -> Step:
-    """Both steps along the last axis, the result of one behind that of the other."""
+def concatenate_steps(first: Step, second: Step) -> Step:
+    """Return a step that concatenates the results of two steps along the last axis."""
     return lambda table: np.concatenate([first(table), second(table)], axis=-1)
 
 
 def joint_cell(first: Places, second: Places, shape: tuple[int, ...]) -> Places:
-    """Return the places of the union of two cells, in margins of this shape."""
+    """Return the places of the joint cell of two cells, in margins of this shape."""
     open_place = np.array(shape) - 1
     if ((first != second) & (first != open_place) & (second != open_place)).any():
         raise ValueError("second: expected the categories that first names")
-    # An axis that one cell leaves open has the larger place there.
+    # A cell that sums over an axis has the larger place there.
     return np.minimum(first, second)
 
 
 def along_axes(steps: Sequence[Step], x: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Apply the k-th step along the k-th of the last axes of `x`, which have this shape.
 
-    Each step works on what is the first axis, brought to the end as the last one. The batch axes
-    start at the end, so that after all steps every axis is back in its place.
+    The first axis is moved to the end before each step. The batch axes start at the end, so that
+    after all steps every axis is in its original place.
     """
     table = as_table(x, shape)
     batch = table.shape[: table.ndim - len(shape)]

@@ -1,14 +1,14 @@
-"""Channels: FRAPP's matrix A as a structured operator.
+"""Base classes of channels: the perturbation matrix A of FRAPP as a structured operator.
 
-A channel maps the distribution of true cells to the distribution of reports, λ = A π. Arrays
-carry one axis for each attribute (or report column) and any number of batch axes before them;
-no method but :meth:`Channel.dense` ever builds the full matrix, and each costs at most
-O(n_s · Σ d_j) for n_s cells.
+A channel maps the distribution of true cells to the distribution of reports, λ = A π. Arrays have
+one axis for each attribute (or report column), after any number of batch axes. Only
+:meth:`Channel.dense` builds the full matrix; every other method costs at most O(n_s · Σ d_j) for
+n_s cells.
 
-The inverse is what reconstruction needs: W = A⁻¹ gives the moment estimate π̂ = W λ̂ (FRAPP
-eq. 8), and sums of products of its entries give the variances and covariances (Guo Result 1).
-A row of W holds the weight of every report for one cell; a report's weight for a cell of a margin
-is the sum of its weights for the cells that the margin sums up.
+Reconstruction uses the inverse, W = A⁻¹: the moment estimate is π̂ = W λ̂ (FRAPP eq. 8), and sums
+of products of the entries of W give variances and covariances (Guo Result 1). A row of W holds the
+weight of every report for one cell. The weight of a report for a cell of a margin is the sum of its
+weights for the cells of that margin.
 """
 
 import math
@@ -23,16 +23,16 @@ from .axes import Array, Places
 
 
 class MarginMoments(ABC):
-    """Every margin of a table, reconstructed at once.
+    """Moments of all margins of a table, reconstructed at once.
 
-    A cell of a margin is a place along each of the k axes; the last place along an axis, d_j, is
-    the sum over it.
+    A cell of a margin is given by its place along each of the k axes; the last place along an axis,
+    d_j, is the sum over that axis.
 
     Attributes
     ----------
     support, second_moment : ndarray, shape (d_1 + 1, …, d_k + 1)
-        What `solve` and `solve_squared` of each margin's own channel give: mean and mean square
-        over the reports of their weights for a cell.
+        Mean and mean square of the weights of the reports for each cell: the results of `solve` and
+        `solve_squared` of the channel of each margin.
     """
 
     support: Array
@@ -40,25 +40,32 @@ class MarginMoments(ABC):
 
     @abstractmethod
     def product(self, first: Places, second: Places) -> Array:
-        """Mean over the reports of the product of their weights for pairs of cells, shape (R,).
+        """Return the mean product of the weights of the reports for pairs of cells, shape (R,).
 
-        Places of both have shape (R, k). Where both name a category of one axis it is the same, or
-        it is a ValueError.
+        Parameters
+        ----------
+        first, second : ndarray of int, shape (R, k)
+            Places of the cells of each pair.
+
+        Raises
+        ------
+        ValueError
+            If both cells of a pair name a category of one axis, and not the same.
         """
 
 
 @dataclass(frozen=True)
 class WeightMoments:
-    """Expected squared weights of a report from true cell u' for cell u, Σ_v W[u,v]² A[v,u'].
+    """Expected squared weight for cell u of a report from true cell u', Σ_v W[u,v]² A[v,u'].
 
     Attributes
     ----------
     own : ndarray, shape of the table
-        For u' = u.
+        Value for u' = u.
     largest_other : ndarray
-        The largest for a u' ≠ u; 0 for a table of one cell.
+        Maximum over u' ≠ u; 0 for a table of one cell.
     total : ndarray
-        The sum over all u'.
+        Sum over all u'.
     """
 
     own: Array
@@ -67,29 +74,29 @@ class WeightMoments:
 
 
 class Operator(ABC):
-    """A column-stochastic map from the cells of a table to reports."""
+    """Column-stochastic map from the cells of a table to reports."""
 
     @property
     @abstractmethod
     def reports(self) -> int:
-        """Number of different reports."""
+        """Number of possible reports."""
 
     @property
     def factors(self) -> "tuple[Channel, ...] | None":
-        """The channel of each axis, None if it does not change each by itself."""
+        """Channels of the single axes; None if the axes are not perturbed independently."""
         return None
 
     @abstractmethod
     def amplification(self, axes: Collection[int]) -> Fraction | float:
-        """Return how many times as likely a report can be for one cell as for another, at most.
+        """Return the amplification: the largest likelihood ratio of a report between two cells.
 
-        Compared are cells that differ along some axes alone. It is exact, 1 for no axes, and
-        infinite where a report can rule a cell out.
+        The two cells differ only along the given axes. The result is exact; it is 1 without axes,
+        and infinite if a report can rule out a cell.
         """
 
     @abstractmethod
     def forward(self, x: Array) -> Array:
-        """Return the probabilities of reports, A x, with any batch axes before the table's."""
+        """Return A x, the probabilities of reports; batch axes come first."""
 
     @abstractmethod
     def adjoint(self, y: Array) -> Array:
@@ -97,12 +104,12 @@ class Operator(ABC):
 
 
 class Channel(Operator):
-    """A column-stochastic, invertible map between tables, with an axis for each attribute."""
+    """Column-stochastic, invertible map between tables with one axis for each attribute."""
 
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """Shape of a table, of true records or of reports."""
+        """Shape of a table, of true records as of reports."""
 
     @property
     def reports(self) -> int:
@@ -110,7 +117,7 @@ class Channel(Operator):
 
     @abstractmethod
     def margin(self, axes: Sequence[int]) -> "Channel":
-        """Return the channel from the margin over some axes, in this order, to that of reports."""
+        """Return the channel of the margin over some axes, in this order."""
 
     @property
     @abstractmethod
@@ -119,35 +126,35 @@ class Channel(Operator):
 
     @abstractmethod
     def solve(self, y: Array) -> Array:
-        """W y, shape ``(…, *shape)``."""
+        """Return W y, shape ``(…, *shape)``."""
 
     @abstractmethod
     def solve_squared(self, y: Array) -> Array:
-        """(W∘W) y, second moments of the weights, shape ``(…, *shape)``."""
+        """Return (W∘W) y, the second moments of the weights, shape ``(…, *shape)``."""
 
     @abstractmethod
     def margins(self, y: Array) -> MarginMoments:
-        """Reconstruct every margin of a table at once."""
+        """Reconstruct all margins of a table at once."""
 
     @abstractmethod
     def weight_moments(self) -> WeightMoments:
-        """Moments of the weights by true cell, from which variances can be predicted."""
+        """Return the moments of the weights by true cell, for predicting variances."""
 
     @property
     def factors(self) -> "tuple[Channel, ...] | None":
         return (self,) if len(self.shape) == 1 else None
 
     def merged(self) -> "Channel":
-        """Return the same channel with fewer axes, each a product of several.
+        """Return the same channel with neighbouring axes combined, which can be faster.
 
-        This may be quicker. A table keeps its cells in row-major order.
+        The cells of a table stay in row-major order.
         """
         return self
 
     def dense(self) -> Array:
-        """A as a matrix of shape (outputs, inputs), cells in row-major order.
+        """Return A as a matrix of shape (reports, cells), cells in row-major order.
 
-        For small tables, for inspection and comparison; no computation uses it.
+        Use it only for small tables, for inspection and comparison.
         """
         cells = math.prod(self.shape)
         columns = self.forward(np.eye(cells).reshape(cells, *self.shape))

@@ -1,4 +1,4 @@
-"""A matrix given whole."""
+"""Channels with an arbitrary dense matrix."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -14,14 +14,14 @@ from .margins import KroneckerMargins
 
 
 class Dense(Channel):
-    """Any invertible matrix for one attribute, given whole.
+    """Channel of one attribute with an arbitrary invertible matrix.
 
     Parameters
     ----------
     matrix : array_like, shape (d, d)
-        Column-stochastic; of fractions for an exact amplification.
+        Column-stochastic matrix; its entries are fractions for an exact amplification.
     protected : sequence of int, optional
-        Cells that an amplification compares, all by default.
+        Cells between which the amplification is computed; all by default.
     """
 
     def __init__(self, matrix: Any, protected: Sequence[int] | None = None) -> None:

@@ -12,19 +12,20 @@ from .base import Channel, MarginMoments, WeightMoments
 from .dense import Dense
 from .margins import KroneckerMargins
 
-#: Neighbouring axes are multiplied out up to this many cells: fewer products take less time.
-_MERGED = 32
+#: Neighbouring axes are combined up to this many cells, since fewer products take less time.
+_MAX_MERGED_CELLS = 32
 
 
 class Kronecker(Channel):
-    """Kronecker product of independent channels, A = A_1 ⊗ … ⊗ A_k, each on one axis of its own.
+    """Kronecker product of independent channels, A = A_1 ⊗ … ⊗ A_k, one for each axis.
 
-    Applied axis by axis by (A⊗B) vec(X) = vec(B X Aᵀ) (Guo Lemma 3): the product is never built.
+    It is applied axis by axis, by (A⊗B) vec(X) = vec(B X Aᵀ) (Guo Lemma 3), without building the
+    product.
 
     Parameters
     ----------
     factors : sequence of Channel
-        The channel of each axis, from one axis to one axis.
+        Channel of each axis.
     """
 
     def __init__(self, factors: Sequence[Channel]) -> None:
@@ -42,10 +43,10 @@ class Kronecker(Channel):
         return Kronecker([self._factors[axis] for axis in axes])
 
     def amplification(self, axes: Collection[int]) -> Fraction | float:
-        """Product over these axes.
+        """Return the product of the amplifications of these axes.
 
-        Attained by records that differ in all of these; where conditions leave no such two, it is
-        an upper bound.
+        Records that differ along all of these axes attain it. If conditions of the survey exclude
+        such records, it is an upper bound.
         """
         every = [self._factors[axis].amplification((0,)) for axis in axes]
         return math.inf if math.inf in every else math.prod(every, start=Fraction(1))
@@ -72,7 +73,7 @@ class Kronecker(Channel):
     def merged(self) -> "Kronecker":
         factors: list[Channel] = []
         for factor in self.factors:
-            if factors and factors[-1].shape[0] * factor.shape[0] <= _MERGED:
+            if factors and factors[-1].shape[0] * factor.shape[0] <= _MAX_MERGED_CELLS:
                 factors[-1] = Dense(np.kron(factors[-1].dense(), factor.dense()))
             else:
                 factors.append(factor)
@@ -82,7 +83,7 @@ class Kronecker(Channel):
         parts = [factor.weight_moments() for factor in self.factors]
         own = reduce(np.multiply.outer, [part.own for part in parts])
         total = reduce(np.multiply.outer, [part.total for part in parts])
-        # Another record differs in at least one attribute, and elsewhere as it likes.
+        # Any other record differs in at least one attribute, and can agree elsewhere or not.
         others = [
             reduce(
                 np.multiply.outer,

@@ -1,4 +1,4 @@
-"""Mixture of keeping a cell and drawing one uniformly."""
+"""Channels that keep a cell or draw one uniformly."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -7,15 +7,15 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from .axes import Array, Places, along_axes, as_table, joint_cell, same, with_sum
+from .axes import Array, Places, along_axes, append_sum, as_table, joint_cell, same
 from .base import Channel, MarginMoments, WeightMoments
 
 
 class UniformMixture(Channel):
     """Keep the cell with probability p, else draw any cell uniformly: A = p·I + (1−p)/n·J.
 
-    The gamma-diagonal matrix and its restriction to any subset of attributes (FRAPP eq. 17, 40);
-    for a single attribute also randomized response.
+    This is the gamma-diagonal matrix and its restriction to any subset of attributes (FRAPP eq.
+    17, 40), and for a single attribute also randomized response.
 
     Parameters
     ----------
@@ -88,13 +88,13 @@ class UniformMixture(Channel):
 
 
 class _MixtureMargins(MarginMoments):
-    """Each margin is a mixture too, with the same p and cells of its own (FRAPP eq. 40)."""
+    """Moments of the margins of a mixture, mixtures with the same p (FRAPP eq. 40)."""
 
     def __init__(self, y: Array, keep: float, spread: float) -> None:
         self._keep = keep
-        self._observed = along_axes([with_sum(same)] * y.ndim, y, y.shape)
+        self._observed = along_axes([append_sum(same)] * y.ndim, y, y.shape)
         shares = [np.append(np.full(size, 1 / size), 1.0) for size in y.shape]
-        #: c of each margin's own channel.
+        #: c of the channel of each margin.
         self._spread: Array = spread * reduce(np.multiply.outer, shares)
         self._total = self._observed[(-1,) * y.ndim]
         c = self._spread

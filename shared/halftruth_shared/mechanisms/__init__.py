@@ -1,14 +1,14 @@
-"""Mechanisms: how a record is perturbed, one module for each.
+"""Perturbation mechanisms, one module for each.
 
-To add one, write its module (parameters, views with their channels, sampler) and name it in
-`MECHANISMS`; nothing else knows which ones there are.
+To add a mechanism, write its module (parameters, views with their channels, sampler) and list it in
+`MECHANISMS`. No other place enumerates the mechanisms.
 """
 
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from .base import Mechanism, Parameters, Perturbation, Provable, Randomizer, View
+from .base import Mechanism, Parameters, Perturbation, ProvableAnswer, Randomizer, View
 from .distortion_matrices import DistortionMatrices
 from .gamma_diagonal import GammaDiagonal
 from .randomized_gamma_diagonal import RandomizedGammaDiagonal
@@ -16,7 +16,7 @@ from .randomized_response import RandomizedResponse
 from .report_space import ReportSpace
 from .split_questionnaire import SplitQuestionnaire, ViewClass
 
-#: Every kind of mechanism that surveys can have.
+#: Every kind of mechanism that a survey can use.
 MECHANISMS: tuple[type[Mechanism], ...] = (
     GammaDiagonal,
     RandomizedGammaDiagonal,
@@ -28,8 +28,8 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
 if TYPE_CHECKING:
     AnyParameters = Parameters
 else:
-    #: The union of all ways to write a mechanism, distinguished by their ``kind``.
-    AnyParameters = reduce(or_, [mechanism.written_as for mechanism in MECHANISMS])
+    #: Union of the parameters of all mechanisms, distinguished by their ``kind``.
+    AnyParameters = reduce(or_, [mechanism.parameters_type for mechanism in MECHANISMS])
 
 __all__ = [
     "MECHANISMS",
@@ -39,7 +39,7 @@ __all__ = [
     "Mechanism",
     "Parameters",
     "Perturbation",
-    "Provable",
+    "ProvableAnswer",
     "RandomizedGammaDiagonal",
     "RandomizedResponse",
     "Randomizer",

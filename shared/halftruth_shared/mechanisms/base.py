@@ -1,4 +1,4 @@
-"""Mechanisms, and the perturbation that a mechanism makes of the records of one schema."""
+"""Base class of mechanisms, and a mechanism bound to the schema of a survey."""
 
 import math
 import secrets
@@ -31,14 +31,14 @@ from .report_space import ReportSpace
 
 T = TypeVar("T")
 
-#: Who draws a report.
+#: Who draws the report: a program on the respondent's device, or the respondent.
 Randomizer = Literal["device", "respondent"]
 
-#: Condition number above which reconstruction is hopeless: an error of one report in a
-#: million could become an error of everything.
+#: Largest accepted condition number of a matrix. Beyond it, an error in one report of a million
+#: could change the whole estimate.
 MAX_CONDITION = 1e6
 
-#: The column of a report that is the symbol of a view.
+#: Name of the report column that holds the symbol of the view.
 SYMBOL = "(symbol)"
 
 
@@ -57,15 +57,15 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
 
 
 @dataclass(frozen=True)
-class Provable:
-    """Answer that a report can prove, declared as not sensitive.
+class ProvableAnswer:
+    """Answer that a report can prove, and that the survey declares not sensitive.
 
     Attributes
     ----------
     other : str
-        The only other answer to the question, which no report proves.
+        The only other answer to the question; no report proves it.
     amplification : Fraction, or ``math.inf``
-        Largest likelihood ratio of a report, of the other answer over this one.
+        Largest likelihood ratio of a report for the other answer over this one.
     """
 
     answer: str
@@ -75,20 +75,20 @@ class Provable:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class View:
-    """A group of questions that a report can be about.
+    """Group of questions that one report is about.
 
     Attributes
     ----------
     positions : tuple of int
-        Of its attributes in the schema, in increasing order.
+        Positions of its attributes in the schema, in increasing order.
     shape : tuple of int
-        Their numbers of categories; cells are numbered in row-major order.
+        Number of categories of each attribute; cells are numbered in row-major order.
     weight : int
-        Its probability of being drawn, out of the sum over all views.
+        Its probability of being drawn is this weight, divided by the sum over all views.
     channel : Operator
-        From the cells of its table to reports.
+        Channel from the cells of its table to reports.
     first : int
-        Its first symbol; the symbols of all views are numbered one after the other.
+        Its first symbol; the symbols of all views are numbered consecutively.
     """
 
     positions: tuple[int, ...]
@@ -98,28 +98,28 @@ class View:
     first: int = 0
 
     def amplification(self, varying: Collection[int]) -> Fraction | float:
-        """Return the amplification between records that differ at some positions alone."""
+        """Return the amplification between records that differ only at some positions."""
         return self.channel.amplification(
             [axis for axis, j in enumerate(self.positions) if j in varying]
         )
 
 
 class Mechanism(ABC):
-    """Parameters of a random perturbation, which :meth:`bind` applies to a schema.
+    """Parameters of a random perturbation; :meth:`bind` applies them to a schema.
 
     Attributes
     ----------
     kind : str
         Its name in files and messages.
-    written_as : type of Parameters
-        How files and messages write it; the tag is `kind`.
+    parameters_type : type of Parameters
+        Its parameters in files and messages, tagged with `kind`.
     randomized_by : {"device", "respondent"}
-        Who draws reports: a program, or people by dice and the like. Nothing asks for true answers
-        to perturb where they did that.
+        Who draws reports: a program, or the respondents themselves, for example by dice. If they
+        do, no program asks for their true answers.
     """
 
     kind: ClassVar[str]
-    written_as: ClassVar[type[Parameters]]
+    parameters_type: ClassVar[type[Parameters]]
     randomized_by: Randomizer = "device"
 
     def __repr__(self) -> str:
@@ -133,7 +133,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def parameters(self) -> Parameters:
-        """Return its parameters for files and messages, all resolved."""
+        """Return its parameters for files and messages, with all defaults filled in."""
 
     @abstractmethod
     def bind(self, schema: Schema) -> "Perturbation":
@@ -142,7 +142,7 @@ class Mechanism(ABC):
         Raises
         ------
         ParameterError
-            If this mechanism cannot serve the schema, naming the parameter or attribute.
+            If the mechanism cannot be used with this schema; names the parameter or attribute.
         """
 
     @classmethod
@@ -153,7 +153,7 @@ class Mechanism(ABC):
         public: Collection[str] = (),
         max_length: int | None = None,
     ) -> "Mechanism | None":
-        """Return the mechanism of this kind that a planner proposes for an amplification.
+        """Return a mechanism of this kind with the given amplification, for planners to compare.
 
         Parameters
         ----------
@@ -162,26 +162,26 @@ class Mechanism(ABC):
         public : collection of str
             Attributes that may be sent unperturbed.
         max_length : int, optional
-            Most attributes of the tables that are wanted; all by default.
+            Largest number of attributes of the requested tables; all by default.
 
         Returns
         -------
         Mechanism or None
-            None if this kind proposes none. It may be unable to serve the schema.
+            None if planners do not propose this kind. Binding the mechanism can still fail.
 
         Raises
         ------
         ParameterError
-            If there is none of this amplification.
+            If no mechanism of this kind has this amplification.
         """
         return None
 
-    def provable(self, schema: Schema) -> dict[str, Provable]:
-        """Return the answer to each attribute that a report can prove, but never the other."""
+    def provable(self, schema: Schema) -> dict[str, ProvableAnswer]:
+        """Return, by attribute, the answers that a report can prove."""
         return {}
 
     def protected_answers(self, attribute: Attribute) -> list[int]:
-        """Return the codes of the answers that bounds are of: those that respondents randomize."""
+        """Return the codes of the randomized answers, to which privacy bounds apply."""
         return list(range(len(attribute.categories)))
 
     def in_words(self, schema: Schema) -> list[str]:
@@ -190,20 +190,20 @@ class Mechanism(ABC):
 
 
 class Perturbation:
-    """A mechanism bound to the schema of a survey: what its reports are, and what they disclose.
+    """A mechanism bound to the schema of a survey.
 
-    A view is drawn with its probability, independently of the record, and the record's cell in
-    the table of its attributes is reported through its channel. A mechanism whose report is itself
-    a record has one view, of all attributes.
+    It draws a view independently of the record, and reports the record's cell in the table of that
+    view through the channel of the view. If a report is itself a record, there is a single view of
+    all attributes.
 
     Parameters
     ----------
     views : sequence of View
         In the order of their symbols.
     sampler : Sampler
-        The same perturbation as an exact draw, for one record and for many.
+        Exact sampler of the same perturbation, for one record and for many.
     unperturbed_columns : sequence of int
-        Positions of attributes that every report states besides its symbol.
+        Positions of the attributes that every report states unperturbed, besides its symbol.
     """
 
     def __init__(
@@ -220,11 +220,11 @@ class Perturbation:
         self._derived: dict[Callable[..., Any], Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another process binds it again: what was derived of it here can be large.
+        # Another process binds the mechanism again, since cached derived values can be large.
         return self.mechanism.bind, (self.schema,)
 
     def derive(self, compute: Callable[["Perturbation"], T]) -> T:
-        """Return what a function computes of this perturbation, computed once."""
+        """Return the value of a function of this perturbation, cached after the first call."""
         if compute not in self._derived:
             self._derived[compute] = compute(self)
         derived: T = self._derived[compute]
@@ -236,7 +236,7 @@ class Perturbation:
         return isinstance(self.views[0].channel, Channel)
 
     def channel(self, attributes: Sequence[str]) -> Channel | None:
-        """Return the channel of the table of some attributes, None where reports are no records."""
+        """Return the channel of the table of some attributes; None if reports are not records."""
         whole = self.views[0].channel
         return (
             whole.margin(self.schema.positions(attributes)) if isinstance(whole, Channel) else None
@@ -255,7 +255,7 @@ class Perturbation:
     def report(
         self, record: Sequence[int], randbelow: RandBelow = secrets.randbelow
     ) -> tuple[int, ...]:
-        """Perturb one record, exactly.
+        """Perturb one record, with exact sampling.
 
         Parameters
         ----------
@@ -267,14 +267,14 @@ class Perturbation:
         Raises
         ------
         RecordError
-            If the record does not fit the schema; the message never holds an answer.
+            If the record does not fit the schema; the message never contains an answer.
         """
         return self.sampler.report(self.schema.check(record), randbelow)
 
     def reports(
         self, records: NDArray[np.integer], rng: np.random.Generator | None = None
     ) -> NDArray[np.int64]:
-        """Perturb N records, exactly, each with randomness of its own.
+        """Perturb N records independently, with exact sampling.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class Perturbation:
         return np.array(reports, dtype=np.int64).reshape(len(checked), len(self.space.shape))
 
     def decode(self, values: Sequence[int]) -> dict[str, str]:
-        """Describe a report column by column: its answers, and which symbol about which view."""
+        """Describe a report by column: its answers, or its symbol and the attributes asked."""
         if self.reports_records:
             return self.schema.decode(values)
         checked = self.space.check(values)
@@ -330,12 +330,12 @@ class Perturbation:
         Parameters
         ----------
         question : Question, optional
-            By default any two records are compared. Of a question, only feasible records that
-            differ in the answer to it, and in what is asked after it: its amplification to
-            someone who already knows all other answers. All options of a question with several
-            answers are one question.
+            Compare only feasible records that differ in the answer to this question and in the
+            questions asked after it. This is its amplification to someone who already knows all
+            other answers. All options of a multiple-response question are one question. By
+            default, compare any two records.
         public : collection of str
-            Attributes taken as known: only records that agree on them are compared.
+            Attributes assumed to be known; compared records agree on them.
         reported : collection of str, optional
             Attributes that a report is about; all by default.
 
@@ -344,7 +344,7 @@ class Perturbation:
         Fraction, or ``math.inf`` where a report can rule a record out.
         """
         if isinstance(public, str):
-            # A text may contain other names.
+            # `name in "text"` would match parts of other names.
             raise ParameterError("public: expected a list of names", field="public")
         varying = set(self.schema.names)
         if question is not None:
@@ -357,13 +357,13 @@ class Perturbation:
         positions = {j for j, name in enumerate(self.schema.names) if name in varying}
         if not positions.isdisjoint(self.unperturbed_columns):
             return math.inf
-        return max(view.amplification(positions) for view in self._bounding)
+        return max(view.amplification(positions) for view in self._bounding_views)
 
     @cached_property
-    def _bounding(self) -> tuple[View, ...]:
-        """The views among which one has the largest amplification, whatever is public.
+    def _bounding_views(self) -> tuple[View, ...]:
+        """Views that suffice to find the largest amplification, for any set of public attributes.
 
-        Where channels change all attributes of a view at once, one for each attribute is enough.
+        If a channel changes all attributes of its view at once, one view per attribute suffices.
         """
         if any(view.channel.factors is not None for view in self.views[:1]):
             return self.views
@@ -377,27 +377,27 @@ class Perturbation:
 
     @cached_property
     def spent_amplification(self) -> Fraction | float:
-        """The amplification that one report spends of any total.
+        """Amplification that one report spends of any privacy budget.
 
-        Everything that is perturbed counts, whether or not it is declared sensitive, and of an
-        answer that a report can prove the other answer counts. Promise, ledger and audit all use
-        this number. It is infinite where a report can reveal a sensitive answer.
+        All perturbed attributes count, whether or not they are declared sensitive. For an attribute
+        with a provable answer, the other answer counts. The promise to respondents, the ledger and
+        the audit all use this number. It is infinite if a report can reveal a sensitive answer.
         """
         whole = self.amplification(public=self.unperturbed.union(self.provable))
         return whole * math.prod([proof.amplification for proof in self.provable.values()])
 
     def reveals(self, name: str) -> bool:
-        """Return true if a report can rule out an answer, where all others are known."""
+        """Return true if a report can rule out an answer for someone who knows all others."""
         return self.amplification(public=set(self.schema.names) - {name}) == math.inf
 
     @cached_property
-    def provable(self) -> dict[str, Provable]:
-        """The answer to each attribute that a report can prove, but never the other."""
+    def provable(self) -> dict[str, ProvableAnswer]:
+        """By attribute, the answer that a report can prove."""
         return self.mechanism.provable(self.schema)
 
     @cached_property
     def unperturbed(self) -> frozenset[str]:
-        """The attributes that are not sensitive and whose every answer reports can prove."""
+        """Attributes that are not sensitive and whose answers reports can reveal."""
         return frozenset(
             attribute.name
             for attribute in self.schema.attributes
@@ -407,11 +407,10 @@ class Perturbation:
         )
 
     def check_conditions(self) -> None:
-        """Check that no answer that a report can reveal depends on a protected one.
+        """Check that no unprotected question is asked depending on a protected answer.
 
-        Respondents who are asked a question gave the answers in its condition. A report reveals
-        whether an unprotected question was asked, and thus the answers to the questions in its
-        condition; these have to be unprotected, too, and so on.
+        A report reveals whether an unprotected question was asked, and thereby the answers in its
+        condition. So the questions in that condition must be unprotected, too.
 
         Raises
         ------
@@ -432,10 +431,10 @@ class Perturbation:
                     )
 
 
-def of_records(
+def perturb_records(
     mechanism: Mechanism, schema: Schema, channel: Channel, sampler: Sampler
 ) -> Perturbation:
-    """Return the perturbation of a mechanism whose report is itself a record."""
+    """Return the perturbation of a mechanism whose reports are themselves records."""
     view = View(tuple(range(len(schema.names))), schema.shape, 1, channel)
     return Perturbation(mechanism, schema, [view], sampler)
 

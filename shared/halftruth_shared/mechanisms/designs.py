@@ -1,9 +1,9 @@
-"""Named designs of survey methodology for a question with two answers, as distortion matrices.
+"""Randomized response designs for a question with two answers, as distortion matrices.
 
-A design has two probabilities of reporting its answer, "yes": for those with this answer, and for
-all others. The device replaces the dice, cards or second question of an interview: a harmless
-question is not asked, its answer is drawn by its prevalence. Where respondents randomized
-themselves, whoever does not answer does not randomize: a missing answer is reported as it is.
+A design has two probabilities of reporting "yes": given the answer "yes", and given the other
+answer. The device replaces the dice, cards or second question of an interview. It does not ask the
+harmless question of a design, but draws an answer according to its prevalence. If respondents
+randomize themselves, nonresponse is not randomized: a missing answer is reported unchanged.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,35 +13,35 @@ from fractions import Fraction
 from ..attribute import NOT_ASKED, Attribute
 from ..errors import ParameterError, listing
 from ..rational import Rational, format_rational, parse_rational
-from .base import Provable
+from .base import ProvableAnswer
 
-#: Default category of a design.
-_USUAL = "yes"
+#: Category that a design calls yes by default.
+_DEFAULT_ANSWER = "yes"
 
 _ONE = Fraction(1)
 
 
 @dataclass(frozen=True)
 class DesignKind:
-    """Design of the literature.
+    """Randomized response design from the literature.
 
     Attributes
     ----------
     parameters : tuple of str
-        Their names, of probabilities above 0 and below 1.
+        Names of its parameters, probabilities above 0 and below 1.
     reported : callable
-        From these to P(report yes | yes) and P(report yes | no).
+        Function of the parameters that returns P(report yes | yes) and P(report yes | no).
     words : str
-        What the device does; parameters, their complements (``not_p``) and both answers are to be
-        filled in.
-    in_the_field : str
-        What respondents did, where that is more than what the device does.
+        Template of a sentence about the device, with fields for the parameters, their complements
+        (``not_p``) and both answers.
+    respondent_words : str
+        Template of a sentence about respondents, if it differs by more than the subject.
     """
 
     parameters: tuple[str, ...]
     reported: Callable[..., tuple[Fraction, Fraction]]
     words: str
-    in_the_field: str = ""
+    respondent_words: str = ""
 
 
 _HARMLESS = (
@@ -85,7 +85,7 @@ DESIGNS = {
         " red and “{No}” for black. Of the deck for “{Yes}” {theta1} are red, of that for “{No}”"
         " {theta2}.",
     ),
-    # Yu, Tian and Tang 2008, as are the triangular ones.
+    # Yu, Tian and Tang 2008, for the crosswise and the triangular design.
     "crosswise": DesignKind(
         ("prevalence",),
         lambda prevalence: (prevalence, 1 - prevalence),
@@ -110,19 +110,19 @@ DESIGNS = {
 }
 
 
-class Design:
-    """Design of one question.
+class RandomizedResponseDesign:
+    """Randomized response design of one question.
 
     Parameters
     ----------
     written : mapping
-        ``design``, its name; its parameters, exact numbers; ``answer``, the category that it calls
-        yes, ``"yes"`` by default; and ``not_sensitive``, the other category, where a report can
-        prove that.
+        ``design``, its name; its parameters, as exact numbers; ``answer``, the category that it
+        calls yes, ``"yes"`` by default; and ``not_sensitive``, the other category, if a report can
+        prove it.
     field : str
-        Its name, for messages.
+        Field of the survey, for messages.
     by_respondent : bool
-        Whether respondents randomized themselves, so that answers can be missing.
+        Whether respondents randomize themselves, so that answers can be missing.
 
     Raises
     ------
@@ -131,7 +131,9 @@ class Design:
 
     Examples
     --------
-    >>> dice = Design({"design": "forced-response", "yes": "1/6", "no": "1/6"}, "designs.smoker")
+    >>> dice = RandomizedResponseDesign(
+    ...     {"design": "forced-response", "yes": "1/6", "no": "1/6"}, "designs.smoker"
+    ... )
     >>> dice.yes_from_yes, dice.yes_from_no
     (Fraction(5, 6), Fraction(1, 6))
     """
@@ -149,7 +151,7 @@ class Design:
         self._by_respondent = by_respondent
         names = self.kind.parameters
         known = {"design", "answer", *names}
-        self.parameters = {p: _chance(written.get(p, ""), f"{field}.{p}") for p in names}
+        self.parameters = {p: _parse_probability(written.get(p, ""), f"{field}.{p}") for p in names}
         self.yes_from_yes, self.yes_from_no = self.kind.reported(**self.parameters)
         self.proves = self.yes_from_yes == 1
         if self.proves:
@@ -162,13 +164,13 @@ class Design:
                 )
         if name == "forced-response" and sum(self.parameters.values()) >= 1:
             raise ParameterError(f"{field}: expected a sum of yes and no below 1", field=field)
-        self.answer = str(written.get("answer", _USUAL))
+        self.answer = str(written.get("answer", _DEFAULT_ANSWER))
         self.not_sensitive = written.get("not_sensitive")
 
     def written(self) -> dict[str, str]:
-        """Return the design as surveys are published, without defaults."""
+        """Return the design for the published survey, without defaults."""
         made = {"design": self.name}
-        if self.answer != _USUAL:
+        if self.answer != _DEFAULT_ANSWER:
             made["answer"] = self.answer
         if self.not_sensitive is not None:
             made["not_sensitive"] = str(self.not_sensitive)
@@ -177,8 +179,8 @@ class Design:
         }
 
     def check(self, attribute: Attribute) -> None:
-        """Raise ParameterError unless it has two answers and reports prove no sensitive one."""
-        answers = self._perturbed(attribute)
+        """Raise ParameterError if there are not two answers or a sensitive one can be proven."""
+        answers = self._randomized_categories(attribute)
         if len(answers) != 2:
             raise ParameterError(
                 f"{self.field}: expected a question with two answers, got {len(answers)}",
@@ -190,7 +192,7 @@ class Design:
                 f" of: {listing(answers)}",
                 field=f"{self.field}.answer",
             )
-        _, no = self._answers(attribute)
+        _, no = self._yes_and_no(attribute)
         if self.proves and self.not_sensitive != no:
             raise ParameterError(
                 f"{self.field}: a report can prove the answer '{no}'; expected not_sensitive ="
@@ -200,47 +202,53 @@ class Design:
 
     def matrix(self, attribute: Attribute) -> tuple[tuple[Fraction, ...], ...]:
         """Return the probabilities of reports, shape (reported categories, true categories)."""
-        yes, no = map(attribute.categories.index, self._answers(attribute))
-        # Whatever is missing is reported as it is.
+        yes, no = map(attribute.categories.index, self._yes_and_no(attribute))
+        # A missing answer is reported unchanged.
         places = range(len(attribute.categories))
         matrix = [[Fraction(u == v) for u in places] for v in places]
         for u, chance in ((yes, self.yes_from_yes), (no, self.yes_from_no)):
             matrix[yes][u], matrix[no][u] = chance, 1 - chance
         return tuple(map(tuple, matrix))
 
-    def provable(self, attribute: Attribute) -> Provable | None:
-        """Return the answer that a report can prove, if any."""
-        yes, no = self._answers(attribute)
-        return Provable(no, yes, 1 / self.yes_from_no) if self.proves else None
+    def provable(self, attribute: Attribute) -> ProvableAnswer | None:
+        """Return the answer that a report can prove; None if there is no such answer."""
+        yes, no = self._yes_and_no(attribute)
+        return ProvableAnswer(no, yes, 1 / self.yes_from_no) if self.proves else None
 
     def in_words(self, attribute: Attribute) -> str:
         """Return the sentence for respondents that follows the labels of the questions."""
-        yes, no = map(attribute.answer_in, self._answers(attribute))
-        chances = {p: _words(value) for p, value in self.parameters.items()}
-        chances |= {f"not_{p}": _words(1 - value) for p, value in self.parameters.items()}
+        yes, no = map(attribute.answer_in, self._yes_and_no(attribute))
+        chances = {p: _format_probability(value) for p, value in self.parameters.items()}
+        chances |= {
+            f"not_{p}": _format_probability(1 - value) for p, value in self.parameters.items()
+        }
         words = self.kind.words
         if self._by_respondent:
-            words = self.kind.in_the_field or words.replace("the device", "the respondent")
+            words = self.kind.respondent_words or words.replace("the device", "the respondent")
         return words.format(Yes=yes, No=no, **chances)
 
-    def _perturbed(self, attribute: Attribute) -> list[str]:
-        """Return the categories that are perturbed."""
+    def _randomized_categories(self, attribute: Attribute) -> list[str]:
+        """Return the categories that are randomized."""
         missing = attribute.missing if self._by_respondent else ()
-        # Who is not asked is known by an earlier answer, which that would reveal.
+        # "Not asked" is randomized, because it would reveal the earlier answer it depends on.
         return [c for c in attribute.categories if c not in missing or c == NOT_ASKED]
 
-    def _answers(self, attribute: Attribute) -> tuple[str, str]:
+    def _yes_and_no(self, attribute: Attribute) -> tuple[str, str]:
         """Return the categories that the design calls yes and no."""
-        [other] = [category for category in self._perturbed(attribute) if category != self.answer]
+        [other] = [
+            category
+            for category in self._randomized_categories(attribute)
+            if category != self.answer
+        ]
         return self.answer, other
 
 
-def _chance(value: Rational, field: str) -> Fraction:
+def _parse_probability(value: Rational, field: str) -> Fraction:
     chance = parse_rational(value, field)
     if not 0 < chance < 1:
         raise ParameterError(f"{field}: expected a probability above 0 and below 1", field=field)
     return chance
 
 
-def _words(chance: Fraction) -> str:
+def _format_probability(chance: Fraction) -> str:
     return f"{chance.numerator} in {chance.denominator}"

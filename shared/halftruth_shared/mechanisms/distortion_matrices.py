@@ -1,4 +1,4 @@
-"""Any column-stochastic matrix for each attribute (Guo §5.2), or a named design."""
+"""Distortion matrices: any column-stochastic matrix (Guo §5.2) or named design per attribute."""
 
 import math
 from bisect import bisect_right
@@ -23,13 +23,13 @@ from .base import (
     Mechanism,
     Parameters,
     Perturbation,
-    Provable,
+    ProvableAnswer,
     Randomizer,
     check_condition,
     check_names,
-    of_records,
+    perturb_records,
 )
-from .designs import Design
+from .designs import RandomizedResponseDesign
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 
@@ -42,7 +42,7 @@ class DistortionMatricesParameters(
     """``matrices`` by attribute: one row for each reported value, one column for each true one.
 
     Instead of a matrix, an attribute may have a named design in ``designs``. With ``randomized_by =
-    "respondent"`` it is what people did themselves, in an interview.
+    "respondent"`` the respondents randomized themselves, in an interview.
     """
 
     matrices: dict[str, list[list[str | int]]] = msgspec.field(default_factory=dict)
@@ -55,14 +55,14 @@ class DistortionMatricesParameters(
 
 @dataclass(frozen=True)
 class CumulativeWeights:
-    """For each true value, the running sums of the integer weights of the reported ones."""
+    """Cumulative integer weights of the reported values, for each true value."""
 
     total: int
     bounds: tuple[tuple[int, ...], ...]
 
     @classmethod
     def of(cls, matrix: Matrix) -> "CumulativeWeights":
-        """Integer weights of a matrix, over its common denominator."""
+        """Return the weights of a matrix, over its common denominator."""
         total = math.lcm(*(entry.denominator for row in matrix for entry in row))
         columns = zip(*matrix, strict=True)
         bounds = [tuple(accumulate(int(entry * total) for entry in column)) for column in columns]
@@ -71,7 +71,7 @@ class CumulativeWeights:
 
 @dataclass(frozen=True)
 class MatrixSampler(Sampler):
-    """A draw by cumulative weights for every attribute."""
+    """Sampler that draws each attribute by its cumulative weights."""
 
     matrices: tuple[Matrix, ...]
 
@@ -108,22 +108,21 @@ class DistortionMatrices(Mechanism):
         By attribute, d_j rows of d_j exact numbers; row v is the reported value, column u the
         true one, so that each column sums to 1.
     designs : mapping of str to mapping, optional
-        By attribute, for those that have no matrix: the ``design``, with its parameters; see
-        :mod:`.designs`.
+        By attribute without a matrix: the ``design``, with its parameters; see :mod:`.designs`.
     randomized_by : {"device", "respondent"}
-        Who draws the report. Respondents who do not answer draw none, so that of a sensitive
-        attribute a category that is missing is reported as it is.
+        Who draws the report. Respondents who do not answer do not randomize either, so missing
+        categories of a sensitive attribute are then reported unchanged.
 
     Raises
     ------
     ParameterError
-        If a matrix is not square, has an entry outside [0, 1] or a column that does not sum to
-        1, or is so nearly singular that nothing could be reconstructed; or if a design is unknown
-        or a parameter outside its range.
+        If a matrix is not square, has an entry outside [0, 1] or a column that does not sum to 1,
+        or is too nearly singular for reconstruction; or if a design is unknown or a parameter is
+        outside its range.
     """
 
     kind = "distortion-matrices"
-    written_as = DistortionMatricesParameters
+    parameters_type = DistortionMatricesParameters
 
     def __init__(
         self,
@@ -137,10 +136,10 @@ class DistortionMatrices(Mechanism):
             )
         self.randomized_by = randomized_by
         self.matrices = {
-            name: _read_matrix(matrix, f"matrices.{name}") for name, matrix in matrices.items()
+            name: _parse_matrix(matrix, f"matrices.{name}") for name, matrix in matrices.items()
         }
         self.designs = {
-            name: Design(design, f"designs.{name}", randomized_by == "respondent")
+            name: RandomizedResponseDesign(design, f"designs.{name}", randomized_by == "respondent")
             for name, design in (designs or {}).items()
         }
         for name in self.designs:
@@ -177,7 +176,7 @@ class DistortionMatrices(Mechanism):
             channels.append(Dense(matrices[-1], self.protected_answers(attribute)))
             if design is not None:
                 check_condition(channels[-1].condition_number, design.field)
-        return of_records(self, schema, Kronecker(channels), MatrixSampler(tuple(matrices)))
+        return perturb_records(self, schema, Kronecker(channels), MatrixSampler(tuple(matrices)))
 
     def _check_matrix(self, attribute: Attribute) -> None:
         matrix, size = self.matrices[attribute.name], len(attribute.categories)
@@ -203,15 +202,15 @@ class DistortionMatrices(Mechanism):
             for u, category in enumerate(attribute.categories)
             if category not in attribute.missing or category == NOT_ASKED
         ]
-        # A single answer is told by its not being missing.
+        # A single answer would be revealed by not being missing.
         return answered if len(answered) > 1 else everything
 
     def matrix(self, attribute: Attribute) -> Matrix:
-        """The matrix of an attribute, also where it is that of a design."""
+        """Return the matrix of an attribute, computed from its design if it has one."""
         design = self.designs.get(attribute.name)
         return self.matrices[attribute.name] if design is None else design.matrix(attribute)
 
-    def provable(self, schema: Schema) -> dict[str, Provable]:
+    def provable(self, schema: Schema) -> dict[str, ProvableAnswer]:
         proofs = {
             attribute.name: self.designs[attribute.name].provable(attribute)
             for attribute in schema.attributes
@@ -238,7 +237,7 @@ class DistortionMatrices(Mechanism):
         return sentences
 
 
-def _read_matrix(rows: Sequence[Sequence[Rational]], field: str) -> Matrix:
+def _parse_matrix(rows: Sequence[Sequence[Rational]], field: str) -> Matrix:
     square = _is_list(rows) and all(_is_list(row) and len(row) == len(rows) for row in rows)
     if not square or not 2 <= len(rows) <= _MAX_CATEGORIES:
         raise ParameterError(

@@ -7,14 +7,14 @@ from typing import ClassVar
 from ..channels import UniformMixture
 from ..errors import DomainTooLarge, ParameterError
 from ..privacy import amplification_for_breach
-from ..rational import Rational, approximately, format_rational, parse_rational
+from ..rational import Rational, format_approximately, format_rational, parse_rational
 from ..schema import Schema
-from .base import MAX_CONDITION, Mechanism, Parameters, Perturbation, of_records
+from .base import MAX_CONDITION, Mechanism, Parameters, Perturbation, perturb_records
 from .uniform import RecordSampler
 
 
 def resolve_gamma(gamma: Rational | None, breach: tuple[Rational, Rational] | None) -> Fraction:
-    """Return γ from exactly one of its two specifications; ParameterError for both or neither."""
+    """Return γ from one of its two specifications; ParameterError for both or neither."""
     if gamma is not None and breach is None:
         return parse_rational(gamma, "gamma")
     if breach is not None and gamma is None:
@@ -25,7 +25,7 @@ def resolve_gamma(gamma: Rational | None, breach: tuple[Rational, Rational] | No
 
 
 class GammaDiagonalParameters(Parameters, frozen=True, tag="gamma-diagonal", omit_defaults=True):
-    """``gamma``, or ``breach = [rho1, rho2]`` for the largest γ that keeps this privacy."""
+    """``gamma``, or ``breach = [rho1, rho2]`` for the largest γ without such a privacy breach."""
 
     gamma: str | int | None = None
     breach: tuple[str | int, str | int] | None = None
@@ -35,7 +35,7 @@ class GammaDiagonalParameters(Parameters, frozen=True, tag="gamma-diagonal", omi
 
 
 class GammaDiagonal(Mechanism):
-    """Report the true record γ times as likely as any other one.
+    """Report the true record with γ times the probability of any other record.
 
     A has γx on its diagonal and x = 1/(γ+n−1) elsewhere (FRAPP eq. 17): keep the record with
     probability (γ−1)/(γ+n−1), otherwise draw one uniformly from all n.
@@ -52,7 +52,7 @@ class GammaDiagonal(Mechanism):
     """
 
     kind = "gamma-diagonal"
-    written_as: ClassVar[type[Parameters]] = GammaDiagonalParameters
+    parameters_type: ClassVar[type[Parameters]] = GammaDiagonalParameters
 
     def __init__(self, gamma: Rational) -> None:
         self.gamma = parse_rational(gamma, "gamma")
@@ -63,7 +63,7 @@ class GammaDiagonal(Mechanism):
         return GammaDiagonalParameters(gamma=format_rational(self.gamma, "gamma"))
 
     def keep_probability(self, schema: Schema) -> Fraction:
-        """P = (γ−1)/(γ+n−1), the same for every subset of attributes (FRAPP eq. 40)."""
+        """Return p = (γ−1)/(γ+n−1), the same for every subset of attributes (FRAPP eq. 40)."""
         return (self.gamma - 1) / (self.gamma + schema.size - 1)
 
     def bind(self, schema: Schema) -> Perturbation:
@@ -71,12 +71,15 @@ class GammaDiagonal(Mechanism):
         if 1 / keep > MAX_CONDITION:
             most = int((MAX_CONDITION - 1) * (self.gamma - 1))
             raise DomainTooLarge(
-                f"attributes: {approximately(schema.size)} cells are too many for"
-                f" {self.kind} with gamma {approximately(self.gamma)}, which serves"
-                f" {approximately(most)} at most; ask fewer attributes or use randomized-response",
+                f"attributes: {format_approximately(schema.size)} cells are too many for"
+                f" {self.kind} with gamma {format_approximately(self.gamma)}, which serves"
+                f" {format_approximately(most)} at most; ask fewer attributes or use"
+                " randomized-response",
                 field="attributes",
             )
-        return of_records(self, schema, UniformMixture(schema.shape, keep), self._sampler(schema))
+        return perturb_records(
+            self, schema, UniformMixture(schema.shape, keep), self._sampler(schema)
+        )
 
     def _sampler(self, schema: Schema) -> RecordSampler:
         return RecordSampler(schema.shape, *self.gamma.as_integer_ratio())

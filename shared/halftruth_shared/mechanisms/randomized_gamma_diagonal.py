@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from ..cells import ravel, unravel
 from ..errors import ParameterError
-from ..rational import Rational, approximately, format_rational, parse_rational
+from ..rational import Rational, format_approximately, format_rational, parse_rational
 from ..sampling import DrawBelow, RandBelow
 from ..schema import Schema
 from .base import Parameters, Perturbation
 from .gamma_diagonal import GammaDiagonal, resolve_gamma
 from .uniform import RecordSampler, move_or_keep
 
-#: Steps of the grid of r on either side of zero, by default.
+#: Default number of steps of the grid of r on either side of zero.
 STEPS = 32_768
 _MAX_STEPS = 2**20
 
@@ -40,9 +40,9 @@ class RandomizedGammaDiagonalParameters(
 
 @dataclass(frozen=True)
 class RandomizedSampler(RecordSampler):
-    """Every matrix on the grid: weights same + shift·(n−1)·t and other − shift·t.
+    """Sampler that draws a matrix from the grid: weights same + shift·(n−1)·t and other − shift·t.
 
-    Their total is the same for every t from −steps to steps.
+    The total of the weights is the same for every t from −steps to steps.
     """
 
     shift: int
@@ -62,13 +62,13 @@ class RandomizedSampler(RecordSampler):
 
 
 class RandomizedGammaDiagonal(GammaDiagonal):
-    """A gamma-diagonal matrix of which every client draws its own version.
+    """Gamma-diagonal matrix with a random diagonal, drawn anew by every client.
 
     A client draws r uniformly from a grid on [−αγx, αγx] and uses γx + r on the diagonal and
-    x − r/(n−1) elsewhere (FRAPP eq. 25). Since r is independent of the record and never sent,
-    the channel that the collector sees is exactly E[A_r], the gamma-diagonal matrix: the
-    distribution of reports, the variance of every estimate and ε = ln γ are those of
-    :class:`GammaDiagonal`. In addition, the matrix of each client is unknown.
+    x − r/(n−1) elsewhere (FRAPP eq. 25). Since r is independent of the record and never sent, the
+    collector observes the channel E[A_r], the gamma-diagonal matrix. The distribution of reports,
+    the variance of every estimate and ε = ln γ equal those of :class:`GammaDiagonal`. In addition,
+    the matrix of each client is unknown.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class RandomizedGammaDiagonal(GammaDiagonal):
     """
 
     kind = "randomized-gamma-diagonal"
-    written_as = RandomizedGammaDiagonalParameters
+    parameters_type = RandomizedGammaDiagonalParameters
 
     def __init__(self, gamma: Rational, alpha: Rational, *, steps: int = STEPS) -> None:
         super().__init__(gamma)
@@ -109,7 +109,7 @@ class RandomizedGammaDiagonal(GammaDiagonal):
         public: Collection[str] = (),
         max_length: int | None = None,
     ) -> "RandomizedGammaDiagonal":
-        """The one with α = ½, or as near to it as this γ allows."""
+        """Return the mechanism with α = ½, or the largest smaller α that this γ allows."""
         most = Fraction(schema.size - 1) / parse_rational(gamma, "gamma")
         return cls(gamma, min(Fraction(1, 2), most))
 
@@ -126,7 +126,7 @@ class RandomizedGammaDiagonal(GammaDiagonal):
         if self.alpha > most:
             written = format_rational(most, "alpha")
             raise ParameterError(
-                f"alpha: with {schema.size} cells and gamma {approximately(self.gamma)}"
+                f"alpha: with {schema.size} cells and gamma {format_approximately(self.gamma)}"
                 f" expected at most {written}, since no probability is negative",
                 field="alpha",
             )

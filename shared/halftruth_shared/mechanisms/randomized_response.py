@@ -1,4 +1,4 @@
-"""Randomized response by attribute (Warner; Guo §2.2, §5.2; GYW eq. 1)."""
+"""Randomized response for each attribute (Warner; Guo §2.2, §5.2; GYW eq. 1)."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -14,18 +14,18 @@ from ..errors import ParameterError
 from ..rational import Rational, format_rational, parse_rational, root_below
 from ..sampling import DrawBelow, RandBelow, Sampler
 from ..schema import Schema
-from .base import Mechanism, Parameters, Perturbation, check_condition, check_names, of_records
+from .base import Mechanism, Parameters, Perturbation, check_condition, check_names, perturb_records
 from .gamma_diagonal import resolve_gamma
 from .uniform import move_or_keep
 
-#: Categories up to which an attribute's matrix is multiplied out.
-_SMALL = 32
+#: Largest number of categories of an attribute whose channel is a dense matrix.
+_MAX_DENSE_CATEGORIES = 32
 
 
 class RandomizedResponseParameters(
     Parameters, frozen=True, tag="randomized-response", omit_defaults=True
 ):
-    """``keep`` by attribute, or ``gamma`` or ``breach`` for equal shares of one budget."""
+    """``keep`` by attribute, or ``gamma`` or ``breach`` for a budget divided equally."""
 
     keep: dict[str, str | int] | None = None
     gamma: str | int | None = None
@@ -42,7 +42,7 @@ class RandomizedResponseParameters(
 
 @dataclass(frozen=True)
 class ValueWeights:
-    """Integer weights of one attribute: `same` for its own value, `other` for each different."""
+    """Integer weights of one attribute: `same` for its true value, `other` for each other one."""
 
     same: int
     other: int
@@ -50,7 +50,7 @@ class ValueWeights:
 
     @classmethod
     def of(cls, p: Fraction, size: int) -> "ValueWeights":
-        """Weights in lowest terms of a value that is kept with probability p."""
+        """Return the weights, in lowest terms, of keeping a value with probability p."""
         same, other = p.numerator * (size - 1), p.denominator - p.numerator
         common = math.gcd(same, other)
         return cls(same // common, other // common, (same + other * (size - 1)) // common)
@@ -58,7 +58,7 @@ class ValueWeights:
 
 @dataclass(frozen=True)
 class ResponseSampler(Sampler):
-    """Randomized response to every attribute."""
+    """Sampler of randomized response for every attribute."""
 
     attributes: tuple[ValueWeights, ...]
 
@@ -92,13 +92,13 @@ class ResponseSampler(Sampler):
 
 
 class RandomizedResponse(Mechanism):
-    """Keep each answer with probability p_j, else report any other one, all equally likely.
+    """Keep each answer with probability p_j, otherwise draw one of the others uniformly.
 
     Parameters
     ----------
     keep : mapping of str to Fraction, int or str
-        p_j by attribute, above 1/d_j and at most 1. An attribute with p_j = 1 is sent unperturbed,
-        which a survey allows only for one that is not sensitive.
+        p_j by attribute, above 1/d_j and at most 1. An attribute with p_j = 1 is sent unperturbed;
+        it must not be sensitive.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class RandomizedResponse(Mechanism):
     """
 
     kind = "randomized-response"
-    written_as = RandomizedResponseParameters
+    parameters_type = RandomizedResponseParameters
 
     def __init__(self, keep: Mapping[str, Rational]) -> None:
         self.keep = {name: parse_rational(p, f"keep.{name}") for name, p in keep.items()}
@@ -120,15 +120,15 @@ class RandomizedResponse(Mechanism):
         public: Collection[str] = (),
         max_length: int | None = None,
     ) -> "RandomizedResponse":
-        """Equal shares γ_j = γ^(1/M) of one budget, p_j = γ_j / (γ_j + d_j − 1).
+        """Divide γ equally: γ_j = γ^(1/M) and p_j = γ_j / (γ_j + d_j − 1).
 
-        The shares are rounded down to rationals, so that the amplification of the M attributes
-        that are not public is at most γ; public ones are kept always.
+        The γ_j are rounded down to rationals, so that the amplification of the M attributes that
+        are not public is at most γ. Public attributes are always kept.
 
         Raises
         ------
         ParameterError
-            If γ is not above 1, or so near to it that a share would be 1.
+            If γ is not above 1, or so near to 1 that a γ_j would be 1.
         """
         whole = parse_rational(gamma, "gamma")
         count = sum(name not in public for name in schema.names)
@@ -172,14 +172,14 @@ class RandomizedResponse(Mechanism):
             channels.append(_channel(p, size))
             check_condition(channels[-1].condition_number, field)
             weights.append(ValueWeights.of(p, size))
-        return of_records(self, schema, Kronecker(channels), ResponseSampler(tuple(weights)))
+        return perturb_records(self, schema, Kronecker(channels), ResponseSampler(tuple(weights)))
 
 
 def _channel(p: Fraction, size: int) -> Channel:
     """Return the channel of an answer that is kept with a probability."""
     other = (1 - p) / (size - 1)
-    if size > _SMALL:
-        # Keeping with p, else one of the d−1 others: the same as keeping with p − q, else any.
+    if size > _MAX_DENSE_CATEGORIES:
+        # Keep with p or draw one of the d−1 others = keep with p − q or draw from all d values.
         return UniformMixture((size,), p - other)
-    # One product with a small matrix takes less time than a sum and three sweeps.
+    # For a small matrix, one matrix product is faster than the operations of a mixture.
     return Dense([[p if u == v else other for u in range(size)] for v in range(size)])

@@ -1,4 +1,4 @@
-"""Columns of a report, and its packed form."""
+"""Columns of a report, and the packed form of its values."""
 
 import math
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from ..errors import ReportError
 class ReportSpace:
     """Name and number of values of each column of a report.
 
-    A report of some mechanisms is a record again, with a column for each attribute; that of others
-    is a symbol of an alphabet of their own.
+    The report of some mechanisms is a record, with a column for each attribute; other mechanisms
+    report a symbol from an alphabet.
     """
 
     names: tuple[str, ...]
@@ -23,11 +23,11 @@ class ReportSpace:
 
     @property
     def size(self) -> int:
-        """Number of different reports."""
+        """Number of possible reports."""
         return math.prod(self.shape)
 
     def check(self, values: Sequence[int], index: int | None = None) -> tuple[int, ...]:
-        """Return the values of a report; ReportError names its index and the column."""
+        """Return the values of a report, checked; ReportError names its index and the column."""
         where = "report" if index is None else f"report {index}"
         if len(values) != len(self.shape):
             raise ReportError(
@@ -52,7 +52,7 @@ class ReportSpace:
 
     @property
     def packed_size(self) -> int:
-        """Number of bytes of a packed report, the same for all."""
+        """Number of bytes of every packed report."""
         return self.dtype.itemsize * len(self.shape)
 
     def pack(self, values: Sequence[int]) -> bytes:

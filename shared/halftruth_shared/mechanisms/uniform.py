@@ -1,7 +1,7 @@
-"""Exact sampling where the true value has one weight and every other value another.
+"""Exact sampling with one weight for the true value and another for every other value.
 
-Both the gamma-diagonal family (over whole records) and randomized response (over one attribute)
-are of this form; only the weights differ.
+The gamma-diagonal mechanisms (over whole records) and randomized response (over one attribute)
+have this form, with different weights.
 """
 
 import math
@@ -20,9 +20,9 @@ from ..sampling import DrawBelow, RandBelow, Sampler
 class RecordSampler(Sampler):
     """Dependent-column sampling of whole records (FRAPP §5, eq. 36).
 
-    With n_j = d_1⋯d_j, a weight D for the true record and O for any other one, column j keeps
-    its value with weight D + O(n/n_j − 1) and takes each other value with weight O·n/n_j, out of
-    D + O(n/n_{j−1} − 1), while every earlier column kept its value.
+    Let n_j = d_1⋯d_j, D the weight of the true record and O that of any other record. If all
+    earlier columns kept their value, column j keeps its value with weight D + O(n/n_j − 1) and
+    takes each other value with weight O·n/n_j, out of D + O(n/n_{j−1} − 1).
 
     Attributes
     ----------
@@ -38,12 +38,12 @@ class RecordSampler(Sampler):
 
     @cached_property
     def _later(self) -> tuple[int, ...]:
-        """n/n_j, the number of ways to go on after each column."""
+        """n/n_j, the number of combinations of the columns after each column."""
         return tuple(math.prod(self.sizes[j + 1 :]) for j in range(len(self.sizes)))
 
     @cached_property
     def cells(self) -> int:
-        """Return n."""
+        """n, the number of cells."""
         return math.prod(self.sizes)
 
     @property
@@ -58,9 +58,9 @@ class RecordSampler(Sampler):
     ) -> tuple[int, ...]:
         """Perturb one record with one draw.
 
-        A column's total is the kept weight of the column before it, so a draw that keeps a
-        column already is the next column's draw; and one that changes a column leaves a
-        remainder that is uniform over the values of all later columns.
+        The total weight of a column equals the keeping weight of the column before it. So a draw
+        that keeps a column is also a draw for the next one, and a draw that changes a column
+        leaves a remainder that is uniform over the values of all later columns.
         """
         draw = randbelow(same + other * (self.cells - 1))
         for changed, later in enumerate(self._later):

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from ..columns import Column, Numbers, Texts, nulls
+from ..columns import Column, Numbers, Texts, replace_nonfinite
 from ..errors import ParameterError
 from ..protocol.base import Message
 from .base import Contradiction, Group, ModelFit, data_frame
@@ -320,7 +320,9 @@ class LongTable(Message, Generic[Q], frozen=True, kw_only=True):
         return [
             *([key_text(each) for each in key.values] for key in self.keys),
             *(
-                nulls(table.numbers(name)) if name in NUMBERS else list(table.texts(name))
+                replace_nonfinite(table.numbers(name))
+                if name in NUMBERS
+                else list(table.texts(name))
                 for name in Estimates.__struct_fields__
             ),
         ]

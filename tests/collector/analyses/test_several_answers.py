@@ -17,7 +17,7 @@ from halftruth_shared import (
     SplitQuestionnaire,
     Survey,
 )
-from halftruth_shared.attribute import Several
+from halftruth_shared.attribute import MultipleResponse
 from sources import counts_of, source_of
 
 OPTIONS = ("cough", "fever", "rash")
@@ -25,7 +25,7 @@ NAMES = [f"symptoms.{option}" for option in OPTIONS]
 
 
 def schema_of(*, sensitive):
-    question = Several("symptoms", "Which symptoms do you have?")
+    question = MultipleResponse("symptoms", "Which symptoms do you have?")
     return Schema(
         (
             Attribute("town", ("big", "small"), sensitive=sensitive),
@@ -232,7 +232,10 @@ def test_where_a_question_with_several_answers_cannot_be_asked_about_one_line_sa
 def test_of_two_questions_with_several_answers_or_as_a_layer_there_is_no_crosstab():
     schema = Schema(
         [
-            *(Attribute(f"{n}.x", ("no", "yes"), ("yes",), question=Several(n)) for n in "ab"),
+            *(
+                Attribute(f"{n}.x", ("no", "yes"), ("yes",), question=MultipleResponse(n))
+                for n in "ab"
+            ),
             Attribute("c", ("no", "yes")),
             Attribute("d", ("no", "yes")),
         ]

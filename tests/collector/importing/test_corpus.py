@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from halftruth_collector.importing import read_questionnaire
-from halftruth_shared.texts import in_language
+from halftruth_shared.texts import choose_language
 from questionnaires import attributes, lss, question, row, workbook
 
 #: Words that nobody may read, and neighbours that never stand without a blank.
@@ -219,7 +219,7 @@ def test_no_question_text_or_condition_is_lost_without_a_word(command, tmp_path,
         ), name
 
     texts = [
-        in_language(text, "en")
+        choose_language(text, "en")
         for each in asked.values()
         for text in (each.label, each.help, each.page, each.option or "")
     ]

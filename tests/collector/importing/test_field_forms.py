@@ -5,7 +5,7 @@ import json
 import pytest
 from halftruth_collector.importing import read_questionnaire
 from halftruth_shared import ParameterError
-from halftruth_shared.texts import in_language
+from halftruth_shared.texts import choose_language
 from questionnaires import attributes, lss, question, row, text
 
 HIDDEN = "it is hidden or read only"
@@ -43,7 +43,7 @@ def said_of(made, name):
         return None
     return (
         asked.label_in("en"),
-        in_language(asked.help, "en"),
+        choose_language(asked.help, "en"),
         {k: list(v) for k, v in asked.ask_if.items()},
     )
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from halftruth_shared.mechanisms.split_questionnaire.geometry import (
     coordinates,
+    count_points,
     orthogonal_sums,
-    placed_of,
-    points,
+    points_of_cells,
 )
 from halftruth_shared.mechanisms.split_questionnaire.responses import response
 
@@ -16,7 +16,7 @@ from halftruth_shared.mechanisms.split_questionnaire.responses import response
 def orthogonal(prime, dimension):
     """Which points are orthogonal, by all products of their coordinates."""
     vectors = np.array(
-        [coordinates(point, prime, dimension) for point in range(points(prime, dimension))]
+        [coordinates(point, prime, dimension) for point in range(count_points(prime, dimension))]
     )
     return vectors @ vectors.T % prime == 0
 
@@ -25,7 +25,7 @@ def orthogonal(prime, dimension):
     ("prime", "dimension"), [(2, 3), (2, 6), (3, 3), (3, 4), (5, 4), (19, 3), (37, 3)]
 )
 def test_sums_over_orthogonal_points_are_those_of_brute_force(prime, dimension):
-    values = np.random.default_rng(0).integers(0, 1_000, (3, 2, points(prime, dimension)))
+    values = np.random.default_rng(0).integers(0, 1_000, (3, 2, count_points(prime, dimension)))
     expected = values @ orthogonal(prime, dimension)
     found = orthogonal_sums(values.astype(float), prime, dimension)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -39,6 +39,6 @@ def test_sums_over_a_few_symbols_are_the_same(cells, prime):
     values = np.arange(10.0).reshape(2, 5)
     whole = np.zeros((2, answered.symbols))
     whole[:, symbols] = values
-    placement = placed_of(np.arange(cells), answered.symbols)
+    placement = points_of_cells(np.arange(cells), answered.symbols)
     expected = whole @ orthogonal(prime, answered.dimension)[:, placement]
     np.testing.assert_allclose(answered.sums_of_few(symbols, values), expected)

@@ -18,13 +18,13 @@ from halftruth_collector.estimation.planning.bound import information_bound
 from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire
 from halftruth_shared.mechanisms.split_questionnaire.design import EXPONENT, choose_views
 from halftruth_shared.mechanisms.split_questionnaire.responses import (
+    choose_direct,
+    choose_prime,
     coordinates,
-    most_direct,
-    nearest_prime,
-    points,
+    count_points,
     response,
 )
-from halftruth_shared.mechanisms.split_questionnaire.views import check, expand
+from halftruth_shared.mechanisms.split_questionnaire.views import check_views, enumerate_views
 
 NINETEEN = Fraction(19)
 
@@ -40,8 +40,8 @@ MIXED = schema_of(2, 7, 3, 2, 4, 3, 2)
 
 
 def response_parameters(gamma):
-    prime = nearest_prime(gamma)
-    return prime, most_direct(gamma, prime)
+    prime = choose_prime(gamma)
+    return prime, choose_direct(gamma, prime)
 
 
 def design(schema, lengths, gamma=NINETEEN, public=()):
@@ -50,8 +50,8 @@ def design(schema, lengths, gamma=NINETEEN, public=()):
     parameters = response_parameters(gamma)
     weights = tuple(importance.items())
     classes = choose_views(schema, gamma, frozenset(public), weights, *parameters)
-    check(schema, classes, public)
-    return classes, expand(schema, classes, gamma, *parameters)
+    check_views(schema, classes, public)
+    return classes, enumerate_views(schema, classes, gamma, *parameters)
 
 
 @pytest.mark.parametrize(
@@ -247,8 +247,8 @@ def test_attributes_taken_together_cost_little():
 
 def test_public_attributes_are_in_no_view():
     classes, _ = design(CENSUS, [1, 2], public=("age", "sex"))
-    named = {name for views in classes for group in views.attributes for name in group}
-    assert named == set(CENSUS.names) - {"age", "sex"}
+    names = {name for views in classes for group in views.attributes for name in group}
+    assert names == set(CENSUS.names) - {"age", "sex"}
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_information_is_that_of_the_channel(prime, dimension, cells):
     """From the dense covariance, and where there are more points than cells, of many placements."""
     gamma = Fraction(5, 2)
     answered = response(gamma, cells, prime, direct=1)
-    assert answered.symbols == points(prime, dimension)
+    assert answered.symbols == count_points(prime, dimension)
     vectors = np.array([coordinates(point, prime, dimension) for point in range(answered.symbols)])
     orthogonal = (vectors @ vectors.T) % prime == 0
     rng = np.random.default_rng(11)
@@ -279,7 +279,9 @@ def test_information_is_that_of_the_channel(prime, dimension, cells):
         sets = orthogonal[rng.permutation(answered.symbols)[:cells]]
         channel = np.where(sets, float(gamma), 1.0)
         channel /= channel.sum(axis=1, keepdims=True)
-        weights = sets / (channel.min() * float(gamma - 1) * (answered.inside - answered.common))
+        weights = sets / (
+            channel.min() * float(gamma - 1) * (answered.subset_size - answered.common)
+        )
         even = channel.mean(axis=0)
         means = weights @ even
         covariance = weights * even @ weights.T - np.outer(means, means)

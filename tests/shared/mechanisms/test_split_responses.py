@@ -7,16 +7,16 @@ import dense_split
 import numpy as np
 import pytest
 from halftruth_shared.mechanisms.split_questionnaire.geometry import (
+    count_points,
     is_prime,
-    placed,
-    placed_of,
-    points,
+    point_of_cell,
+    points_of_cells,
 )
 from halftruth_shared.mechanisms.split_questionnaire.responses import (
     MAX_CELLS,
     MAX_PRIME,
-    most_direct,
-    nearest_prime,
+    choose_direct,
+    choose_prime,
     response,
 )
 
@@ -34,9 +34,12 @@ def own(prime, dimension):
 
 @pytest.mark.parametrize(("prime", "dimension"), GEOMETRIES)
 def test_cells_share_as_many_symbols_as_a_response_says(prime, dimension):
-    sets, found = own(prime, dimension), response(Fraction(19), points(prime, dimension), prime, 2)
+    sets, found = (
+        own(prime, dimension),
+        response(Fraction(19), count_points(prime, dimension), prime, 2),
+    )
     assert (found.symbols, found.prime, found.dimension) == (len(sets), prime, dimension)
-    assert {len(symbols) for symbols in sets} == {found.inside}
+    assert {len(symbols) for symbols in sets} == {found.subset_size}
     assert {len(a & b) for a, b in combinations(sets, 2)} == {found.common}
     # Of three points the first two might be any.
     first, second = sets[:2]
@@ -46,16 +49,18 @@ def test_cells_share_as_many_symbols_as_a_response_says(prime, dimension):
 
 @pytest.mark.parametrize("count", [7, 13, 15, 31, 381, 1_000, 7_240])
 def test_every_cell_has_a_point_of_its_own(count):
-    placement = [placed(cell, count) for cell in range(count)]
+    placement = [point_of_cell(cell, count) for cell in range(count)]
     assert sorted(placement) == list(range(count))
-    assert placed_of(np.arange(count), count).tolist() == placement
+    assert points_of_cells(np.arange(count), count).tolist() == placement
     assert placement == dense_split.placement(count, count)
 
 
 def test_the_largest_geometry_is_placed_without_rounding():
-    count = points(MAX_PRIME, 3)
+    count = count_points(MAX_PRIME, 3)
     cells = [0, 1, 2, 3, 12_345, MAX_CELLS - 1]
-    assert placed_of(np.array(cells), count).tolist() == [placed(cell, count) for cell in cells]
+    assert points_of_cells(np.array(cells), count).tolist() == [
+        point_of_cell(cell, count) for cell in cells
+    ]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +69,7 @@ def test_the_largest_geometry_is_placed_without_rounding():
 )
 def test_the_prime_is_the_nearest_to_one_more_than_gamma(gamma, prime):
     gamma = Fraction(gamma)
-    assert nearest_prime(gamma) == prime
+    assert choose_prime(gamma) == prime
     assert is_prime(prime)
     if gamma < MAX_PRIME:
         assert not any(
@@ -83,8 +88,8 @@ def test_few_cells_are_answered_directly_as_long_as_that_tells_more(gamma, prime
         return response(gamma, n, prime, n).information >= by_geometry
 
     every = range(2, int(2 * gamma**2) + 200)
-    assert most_direct(gamma, prime) == max(filter(tells_as_much, every))
+    assert choose_direct(gamma, prime) == max(filter(tells_as_much, every))
 
 
 def test_with_a_large_gamma_every_view_is_answered_directly():
-    assert most_direct(Fraction(10**60), MAX_PRIME) == MAX_CELLS
+    assert choose_direct(Fraction(10**60), MAX_PRIME) == MAX_CELLS

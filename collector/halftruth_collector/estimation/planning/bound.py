@@ -9,12 +9,12 @@ from halftruth_shared.analyses.base import Target
 from halftruth_shared.mechanisms.split_questionnaire.design import (
     EXPONENT,
     Array,
+    enumerate_types,
     error_coefficients,
-    interchangeable,
-    largest_square,
-    minimum,
+    group_by_categories,
+    minimize_convex,
     product_over_groups,
-    types_of_sets,
+    smooth_largest_square,
 )
 from halftruth_shared.rational import as_float
 
@@ -59,9 +59,9 @@ def information_bound(
     DomainTooLarge
         If the tables have too many components of different sizes.
     """
-    groups = interchangeable(schema, public)
+    groups = group_by_categories(schema, public)
     asked = sorted(lengths)
-    components = types_of_sets(groups, asked[-1], _COMPONENTS)
+    components = enumerate_types(groups, asked[-1], _COMPONENTS)
     if components is None:
         raise DomainTooLarge(
             f"lengths: tables of {asked[-1]} attributes have too many components; expected fewer",
@@ -80,7 +80,7 @@ def information_bound(
 
 def largest_error(errors: Collection[float]) -> float:
     """Return the largest error of some lengths, as `information_bound` minimizes it."""
-    return float(np.sqrt(largest_square(np.square(list(errors)))))
+    return float(np.sqrt(smooth_largest_square(np.square(list(errors)))))
 
 
 def _best_squares(coefficients: Array, dimensions: Array, information: float) -> Array:
@@ -114,7 +114,7 @@ def _best_squares(coefficients: Array, dimensions: Array, information: float) ->
         gradient = norm ** (2 - dual) * prices ** (dual - 1)
         return norm**2 / 2 - float(prices @ errors), gradient - errors
 
-    return squares(minimum(loss, len(coefficients)))
+    return squares(minimize_convex(loss, len(coefficients)))
 
 
 def _allocate(price: Array, dimensions: Array, information: float) -> Array:

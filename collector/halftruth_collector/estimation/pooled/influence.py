@@ -68,8 +68,8 @@ class ReportInfluence:
             response, count = self.columns.responses[kind], float(reports[kind])
             among = response.cells // prod(self.overlaps.sizes)
             share, more = float(response.share), float(response.gamma) - 1
-            mark = share * (response.inside + more * response.common) * known
-            mark = mark + share * more * (response.inside - response.common) * inside / among
+            mark = share * (response.subset_size + more * response.common) * known
+            mark = mark + share * more * (response.subset_size - response.common) * inside / among
             if response.prime:
                 total += effective_reports(count, mark, among)
             else:

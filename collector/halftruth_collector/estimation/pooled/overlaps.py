@@ -47,7 +47,7 @@ class ReportMoments:
     @classmethod
     def of(cls, response: Response) -> "ReportMoments":
         gamma, share = response.gamma, response.share
-        own = response.inside - response.common
+        own = response.subset_size - response.common
         apart = response.common - response.common_to_three
         scale = share * (gamma - 1) * own
         constant = share * (own + (gamma - 1) * apart) / scale**2

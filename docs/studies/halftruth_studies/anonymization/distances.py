@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from halftruth_shared.channels.axes import Array, along_axes, same, with_sum
+from halftruth_shared.channels.axes import Array, along_axes, append_sum, same
 
 
 @dataclass(frozen=True)
@@ -56,4 +56,4 @@ def relative_error(actual: Array, estimated: Array) -> float:
 
 def cube(table: Array) -> Array:
     """A table with all its margins: the last place along an axis is the sum over it."""
-    return along_axes([with_sum(same)] * table.ndim, table, table.shape)
+    return along_axes([append_sum(same)] * table.ndim, table, table.shape)

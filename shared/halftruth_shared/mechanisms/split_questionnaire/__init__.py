@@ -1,7 +1,6 @@
-"""Split questionnaire: each report is about a few of the questions, drawn before the answers.
+"""Split questionnaire: each report is about a few questions, drawn before they are answered.
 
-``views`` says which groups of questions are drawn, ``responses`` how the answers to one group are
-reported.
+``views`` has the groups of questions that are drawn, ``responses`` the reports about one group.
 """
 
 from .mechanism import SplitQuestionnaire

@@ -2,14 +2,14 @@
 
 A table over the attributes T splits into orthogonal components, one for each ∅ ≠ U ⊆ T, with
 D_U = ∏_{j∈U}(d_j − 1) dimensions. With information J_U about each dimension of component U, the
-variance of a cell of a table of n_T cells is Σ_{∅≠U⊆T} D_U/(n_T²·J_U), in the mean over its cells.
+mean variance of a cell of a table of n_T cells is Σ_{∅≠U⊆T} D_U/(n_T²·J_U).
 
-Attributes with the same number of categories are interchangeable: sets of attributes are
-distinguished by their *type* only, the number of attributes of each group.
+Attributes with the same number of categories are interchangeable. A set of attributes is therefore
+described by its *type*, the number of its attributes from each group.
 
-A view v, drawn with the chance w_v and telling i_v about each contrast of its n_v cells, adds
-w_v·i_v/n_v to the information J_U about every component U whose attributes are among its own. So
-the squared error of a length is convex in the chances, and the best ones can be found.
+A view v with probability w_v and information i_v about each contrast of its n_v cells adds
+w_v·i_v/n_v to the information J_U about every component U ⊆ v. So the squared error of the tables
+of one length is convex in the probabilities, and can be minimized.
 """
 
 import math
@@ -27,32 +27,32 @@ from numpy.typing import NDArray
 from ...errors import ParameterError
 from ...schema import Schema
 from .geometry import is_prime
-from .responses import MAX_CELLS, most_direct, response
+from .responses import MAX_CELLS, choose_direct, response
 from .views import MAX_SYMBOLS, MAX_VIEWS, ViewClass
 
 Array = NDArray[np.float64]
 
-#: One row for each type: the number of attributes of each group.
+#: Types of sets of attributes, one in each row: the number of attributes of each group.
 Types = NDArray[np.int64]
 
-#: The largest error is taken as the power mean of this exponent. It is smooth and, other than the
-#: maximum, leaves no error larger than it need be where another one is the largest.
+#: Exponent of the power mean that approximates the largest error. Unlike the maximum, it is smooth,
+#: and it also reduces the errors that are not the largest.
 EXPONENT = 20
 
-#: In place of 0: no information may be 0.
-_LEAST = 1e-10
+#: Lower bound of the variables of the minimization, since no information may be 0.
+_MIN_VALUE = 1e-10
 
 
 @dataclass(frozen=True)
 class Group:
-    """Attributes that are interchangeable, or treated as such.
+    """Attributes that are treated as interchangeable.
 
     Attributes
     ----------
     positions : tuple of int
-        In the schema, in increasing order.
+        Positions of the attributes in the schema, in increasing order.
     sizes : tuple of int
-        Their numbers of categories, in decreasing order.
+        Numbers of categories, in decreasing order.
     """
 
     positions: tuple[int, ...]
@@ -60,7 +60,7 @@ class Group:
 
     @cached_property
     def size(self) -> float:
-        """Assumed number of categories of each, the geometric mean."""
+        """Number of categories assumed for each attribute: the geometric mean."""
         return math.exp(math.fsum(map(math.log, self.sizes)) / len(self.sizes))
 
     def subsets(self, chosen: int) -> int:
@@ -70,7 +70,7 @@ class Group:
 Groups = Sequence[Group]
 
 
-def interchangeable(schema: Schema, public: Collection[str]) -> list[Group]:
+def group_by_categories(schema: Schema, public: Collection[str]) -> list[Group]:
     """Group the attributes that are not public by number of categories."""
     free = [j for j, name in enumerate(schema.names) if name not in public]
     groups = []
@@ -80,32 +80,32 @@ def interchangeable(schema: Schema, public: Collection[str]) -> list[Group]:
     return groups
 
 
-def coarser(groups: Groups) -> list[Group]:
-    """Merge the two groups of most similar sizes, if there are two."""
+def merge_similar_groups(groups: Groups) -> list[Group]:
+    """Merge the two groups with the most similar sizes; keep a single group unchanged."""
     if len(groups) == 1:
         return list(groups)
     ratios = [above.size / below.size for below, above in pairwise(groups)]
     k = ratios.index(min(ratios))
     below, above = groups[k], groups[k + 1]
-    together = Group(
+    merged = Group(
         tuple(sorted(below.positions + above.positions)),
         tuple(sorted(below.sizes + above.sizes, reverse=True)),
     )
-    return [*groups[:k], together, *groups[k + 2 :]]
+    return [*groups[:k], merged, *groups[k + 2 :]]
 
 
-def types_of_sets(groups: Groups, longest: int, most: int) -> Types | None:
-    """Return the types of all sets of 1 to `longest` attributes; None for more than `most` numbers.
+def enumerate_types(groups: Groups, max_length: int, most: int) -> Types | None:
+    """Return the types of all sets of 1 to `max_length` attributes, shape (types, groups).
 
-    Shape (types, groups), in the order of their lengths.
+    They are in the order of their lengths; None if there would be more than `most` numbers.
     """
     types = np.zeros((1, 0), dtype=np.int64)
     for group in groups:
-        choices = np.arange(min(len(group.sizes), longest) + 1)
+        choices = np.arange(min(len(group.sizes), max_length) + 1)
         types = np.column_stack(
             [np.repeat(types, len(choices), axis=0), np.tile(choices, len(types))]
         )
-        types = types[types.sum(axis=1) <= longest]
+        types = types[types.sum(axis=1) <= max_length]
         if len(types) * len(groups) > most:
             return None
     return types[np.argsort(types.sum(axis=1), kind="stable")][1:]
@@ -114,7 +114,7 @@ def types_of_sets(groups: Groups, longest: int, most: int) -> Types | None:
 def product_over_groups(
     groups: Groups, types: Types, factor: Callable[[Group, int], float]
 ) -> Array:
-    """Return for each type the product over the groups of a factor of their contributions."""
+    """Return, for each type, the product over the groups of factor(group, number of attributes)."""
     product = np.ones(len(types))
     for group, chosen in zip(groups, types.T, strict=True):
         product *= np.array(
@@ -123,8 +123,8 @@ def product_over_groups(
     return product
 
 
-def largest_cells(groups: Groups, types: Types) -> list[int]:
-    """Return the cells of the largest table of each type."""
+def count_largest_cells(groups: Groups, types: Types) -> list[int]:
+    """Return the number of cells of the largest table of each type."""
     return [
         math.prod(math.prod(group.sizes[:n]) for group, n in zip(groups, chosen, strict=True))
         for chosen in types.tolist()
@@ -132,14 +132,16 @@ def largest_cells(groups: Groups, types: Types) -> list[int]:
 
 
 def error_coefficients(groups: Groups, components: Types, lengths: Sequence[int]) -> Array:
-    """Coefficients of 1/J_U in the mean squared error of each length.
+    """Return the coefficients of 1/J_U in the mean squared error of tables of each length.
 
     Shape (lengths, types of components). With e_k the elementary symmetric polynomials, the sets U
     of one type, of n_U cells, add D_U/n_U·e_{l−|U|}(1/d_j, j ∉ U)/e_l(d_j) each.
     """
     used = components.sum(axis=1)
-    cells = _elementary(groups, np.zeros_like(components[:1]), lengths[-1], +1)[0]
-    around = _elementary(groups, components, lengths[-1], -1)
+    cells = _compute_elementary_polynomials(groups, np.zeros_like(components[:1]), lengths[-1], +1)[
+        0
+    ]
+    around = _compute_elementary_polynomials(groups, components, lengths[-1], -1)
     dimensions = product_over_groups(
         groups, components, lambda group, n: group.subsets(n) * (1 - 1 / group.size) ** n
     )
@@ -153,8 +155,11 @@ def error_coefficients(groups: Groups, components: Types, lengths: Sequence[int]
     )
 
 
-def _elementary(groups: Groups, without: Types, most: int, sign: int) -> Array:
-    """Return elementary symmetric polynomials of d_j or 1/d_j without some attributes, by row."""
+def _compute_elementary_polynomials(groups: Groups, without: Types, most: int, sign: int) -> Array:
+    """Return elementary symmetric polynomials of d_j or 1/d_j.
+
+    Row i leaves out as many attributes of each group as row i of `without` says.
+    """
     values = np.eye(1, most + 1).repeat(len(without), axis=0)
     for group, taken in zip(groups, without.T, strict=True):
         powers = np.array(
@@ -172,47 +177,47 @@ def _elementary(groups: Groups, without: Types, most: int, sign: int) -> Array:
     return values
 
 
-def largest_square(squares: Array) -> float:
-    """Return the largest squared error, smoothed."""
+def smooth_largest_square(squares: Array) -> float:
+    """Return a smooth approximation of the largest squared error, by a power mean."""
     largest = squares.max()
     if not largest > 0:
         return 0.0
     return float(largest * ((squares / largest) ** (EXPONENT / 2)).sum() ** (2 / EXPONENT))
 
 
-def minimum(loss: Callable[[Array], tuple[float, Array]], variables: int) -> Array:
-    """Minimize a convex function of positive variables, of about 1."""
+def minimize_convex(loss: Callable[[Array], tuple[float, Array]], variables: int) -> Array:
+    """Return the minimum of a convex function of positive variables, each of about 1."""
     options = {"maxcor": 30, "maxiter": 5_000, "maxfun": 10_000, "ftol": 1e-13, "gtol": 1e-9}
     result = scipy.optimize.minimize(
         loss,
         np.ones(variables),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(_LEAST, None)] * variables,
+        bounds=[(_MIN_VALUE, None)] * variables,
         options=options,
     )
     return np.asarray(result.x)
 
 
-#: Most vectors of a geometry: decoding takes memory for each.
-_VECTORS = 2**24
+#: Largest number of vectors of a geometry, since decoding needs memory for each.
+_MAX_VECTORS = 2**24
 
-#: Most views of one class: the first that is nearly as good as the next ones; the last only where
-#: with fewer views some table is not reached.
+#: Limits of the number of views of one class. The smallest limit whose error is near the best is
+#: used; the last one only if smaller limits leave some table without a view.
 _CLASS_VIEWS = (2**10, 2**12, 2**14, MAX_VIEWS)
 
-#: Relative increase of the largest error allowed for fewer views.
-_FEWER = 0.02
+#: Accepted relative increase of the largest error for having fewer views.
+_FEWER_VIEWS_TOLERANCE = 0.02
 
-#: Largest problem, in types of sets, and in numbers of a matrix.
-_TYPES = 2**14
-_MATRIX = 2**21
+#: Largest optimization problem: types of sets, and entries of a matrix.
+_MAX_TYPES = 2**14
+_MAX_MATRIX_ENTRIES = 2**21
 
-#: Most bytes of the document of the views.
-_DOCUMENT = 40_000
+#: Largest size of the views in a survey document, in bytes.
+_MAX_DOCUMENT_BYTES = 40_000
 
-#: Relative increase of the largest error allowed for rounding the chances to integers.
-_ROUNDING = 0.001
+#: Accepted relative increase of the largest error for rounding probabilities to integer weights.
+_ROUNDING_TOLERANCE = 0.001
 
 
 # A survey is planned many times before it is published.
@@ -225,10 +230,10 @@ def choose_views(
     prime: int,
     direct: int,
 ) -> tuple[ViewClass, ...]:
-    """Return the views with the smallest largest error over tables of some lengths.
+    """Return the views that minimize the largest error over tables of some lengths.
 
-    The error of a length is the root mean square over the cells of all its tables, under uniform
-    answers.
+    The error of a length is the root mean square over the cells of all tables of that length, for
+    uniform answers.
 
     Parameters
     ----------
@@ -237,77 +242,77 @@ def choose_views(
     public : frozenset of str
         Attributes that are in no view.
     importances : tuple of (int, float)
-        Lengths with the weights of their errors. Every set of attributes of these lengths is in
-        some view.
+        Lengths with the weights of their errors. Every set of attributes of these lengths will be
+        in some view.
     prime, direct : int
         As for `response`.
 
     Returns
     -------
     tuple of ViewClass
-        Their weights are integers, as small as cost a thousandth of the error.
+        Their weights are small integers; rounding increases the error by at most 0.1 %.
 
     Raises
     ------
     ParameterError
-        If no views so few and so small reach all tables of the greatest length.
+        If all tables of the greatest length would need too many or too large views.
     """
     importance = dict(importances)
-    groups = interchangeable(schema, public)
-    longest = max(importance)
-    largest = _largest_table(schema, public, longest)
+    groups = group_by_categories(schema, public)
+    max_length = max(importance)
+    largest = _count_largest_table(schema, public, max_length)
     if largest <= MAX_CELLS:
         classes = None
         while classes is None:
             classes = _choose_views(schema, groups, gamma, importance, prime, direct)
-            groups = coarser(groups)
+            groups = merge_similar_groups(groups)
         if classes:
             return classes
     raise ParameterError(
-        f"max_length: tables of {longest} attributes, of up to {largest} cells, need views that"
+        f"max_length: tables of {max_length} attributes, of up to {largest} cells, need views that"
         f" are too many or too large; expected at most {MAX_VIEWS} views of at most {MAX_CELLS}"
-        f" cells, whose geometry of prime {prime} has at most {_VECTORS} vectors; so less, or"
+        f" cells, whose geometry of prime {prime} has at most {_MAX_VECTORS} vectors; so less, or"
         " fewer attributes",
         field="max_length",
     )
 
 
 def decodable_prime(
-    schema: Schema, gamma: Fraction, public: Collection[str], longest: int, usual: int
+    schema: Schema, gamma: Fraction, public: Collection[str], max_length: int, usual: int
 ) -> int:
-    """Return the usual prime, or the nearest with a decodable geometry for every table.
+    """Return the usual prime, or the nearest prime with a decodable geometry for every table.
 
     Parameters
     ----------
     public : collection of str
-        Attributes that are in none of the tables.
-    longest : int
-        Most attributes of a table.
+        Attributes that are in no table.
+    max_length : int
+        Largest number of attributes of a table.
     usual : int
-        Returned too where the tables have too many cells for every prime.
+        Default, also returned if the tables have too many cells for every prime.
     """
-    cells = _largest_table(schema, public, longest)
-    if _decodable(gamma, cells, usual, most_direct(gamma, usual)):
+    cells = _count_largest_table(schema, public, max_length)
+    if _is_decodable(gamma, cells, usual, choose_direct(gamma, usual)):
         return usual
-    # Beyond, even a plane has too many vectors.
-    primes = filter(is_prime, range(2, round(_VECTORS ** (1 / 3)) + 1))
+    # For larger primes, even a plane has too many vectors.
+    primes = filter(is_prime, range(2, round(_MAX_VECTORS ** (1 / 3)) + 1))
     return min(
-        (q for q in primes if _decodable(gamma, cells, q, direct=0)),
+        (q for q in primes if _is_decodable(gamma, cells, q, direct=0)),
         key=lambda q: max(q / (gamma + 1), (gamma + 1) / q),
         default=usual,
     )
 
 
-def _largest_table(schema: Schema, public: Collection[str], longest: int) -> int:
+def _count_largest_table(schema: Schema, public: Collection[str], max_length: int) -> int:
     free = [
         size for name, size in zip(schema.names, schema.shape, strict=True) if name not in public
     ]
-    return math.prod(sorted(free)[-longest:])
+    return math.prod(sorted(free)[-max_length:])
 
 
-def _decodable(gamma: Fraction, cells: int, prime: int, direct: int) -> bool:
+def _is_decodable(gamma: Fraction, cells: int, prime: int, direct: int) -> bool:
     answered = response(gamma, cells, prime, direct)
-    return bool(answered.prime**answered.dimension <= _VECTORS)
+    return bool(answered.prime**answered.dimension <= _MAX_VECTORS)
 
 
 def _choose_views(
@@ -318,12 +323,12 @@ def _choose_views(
     prime: int,
     direct: int,
 ) -> tuple[ViewClass, ...] | None:
-    """Return the views of these groups, () for too many views, None for too many groups."""
+    """Return the views for these groups; () for too many views, None for too many groups."""
     coarsest = len(groups) == 1
     lengths = sorted(importance)
-    # A set of more attributes than 2 to this power has cells has too many.
-    types = types_of_sets(groups, MAX_CELLS.bit_length() - 1, _TYPES * len(groups))
-    components = types_of_sets(groups, lengths[-1], _TYPES * len(groups))
+    # With at least two categories each, more attributes than this have more than MAX_CELLS cells.
+    types = enumerate_types(groups, MAX_CELLS.bit_length() - 1, _MAX_TYPES * len(groups))
+    components = enumerate_types(groups, lengths[-1], _MAX_TYPES * len(groups))
     if types is None or components is None:
         return None
     coefficients = error_coefficients(groups, components, lengths)
@@ -331,49 +336,57 @@ def _choose_views(
     candidates: list[tuple[float, tuple[ViewClass, ...]]] = []
     before = 0
     for most in _CLASS_VIEWS:
-        views = _usable(groups, types, most, gamma, prime, direct)
+        views = _keep_feasible(groups, types, most, gamma, prime, direct)
         if len(views) == before:
             continue
         before = len(views)
-        if len(components) * len(views) > _MATRIX and not coarsest:
+        if len(components) * len(views) > _MAX_MATRIX_ENTRIES and not coarsest:
             return None
-        unit_information = _unit_information(groups, components, views, gamma, prime, direct)
+        unit_information = _compute_unit_information(
+            groups, components, views, gamma, prime, direct
+        )
         if (candidates and most == MAX_VIEWS) or not unit_information.any(axis=1).all():
             continue
         numbers = product_over_groups(groups, views, Group.subsets)
-        weights, square = _integers(
-            coefficients, unit_information, numbers, _best_chances(coefficients, unit_information)
+        weights, square = _round_to_weights(
+            coefficients,
+            unit_information,
+            numbers,
+            _optimize_chances(coefficients, unit_information),
         )
         drawn = weights > 0
         symbols = numbers * [
-            response(gamma, n, prime, direct).symbols for n in largest_cells(groups, views)
+            response(gamma, n, prime, direct).symbols for n in count_largest_cells(groups, views)
         ]
         if numbers[drawn].sum() > MAX_VIEWS or symbols[drawn].sum() > MAX_SYMBOLS:
             continue
         chosen = zip(views[drawn].tolist(), weights[drawn].tolist(), strict=True)
-        classes = tuple(_view_class(schema, groups, *each) for each in chosen)
-        if len(msgspec.json.encode(classes)) > _DOCUMENT and not coarsest:
+        classes = tuple(_make_view_class(schema, groups, *each) for each in chosen)
+        if len(msgspec.json.encode(classes)) > _MAX_DOCUMENT_BYTES and not coarsest:
             return None
         candidates.append((math.sqrt(square), classes))
     least = min((error for error, _ in candidates), default=0.0)
-    return next((classes for error, classes in candidates if error <= (1 + _FEWER) * least), ())
+    return next(
+        (classes for error, classes in candidates if error <= (1 + _FEWER_VIEWS_TOLERANCE) * least),
+        (),
+    )
 
 
-def _usable(
+def _keep_feasible(
     groups: Groups, types: Types, most: int, gamma: Fraction, prime: int, direct: int
 ) -> Types:
-    """Return the types that do not have too many or too large views."""
-    sizes = largest_cells(groups, types)
-    small = np.array([n <= MAX_CELLS and _decodable(gamma, n, prime, direct) for n in sizes])
+    """Return the types whose views are neither too many nor too large."""
+    sizes = count_largest_cells(groups, types)
+    small = np.array([n <= MAX_CELLS and _is_decodable(gamma, n, prime, direct) for n in sizes])
     return types[small & (product_over_groups(groups, types, Group.subsets) <= most)]
 
 
-def _unit_information(
+def _compute_unit_information(
     groups: Groups, components: Types, views: Types, gamma: Fraction, prime: int, direct: int
 ) -> Array:
-    """Information on each component in a report about a view of each type, drawn at random.
+    """Return the information about each component in a report about a random view of each type.
 
-    Shape (types of components, types of views), relative to the view that tells most.
+    Shape (types of components, types of views), relative to the most informative view.
     """
     cells = product_over_groups(groups, views, lambda group, n: group.size**n)
     absolute = [response(gamma, round(n), prime, direct).information for n in cells.tolist()]
@@ -393,11 +406,11 @@ def _unit_information(
     return information
 
 
-def _best_chances(coefficients: Array, unit_information: Array) -> Array:
-    """Weights of the types of views that minimize the largest error.
+def _optimize_chances(coefficients: Array, unit_information: Array) -> Array:
+    """Return the probabilities of the types of views that minimize the largest error.
 
-    The error is homogeneous in the chances, so that nothing has to keep their sum at 1: it is a
-    price, and with it the sum comes out as the error.
+    The error is homogeneous in the probabilities. So their sum is added to the objective instead of
+    being constrained, and the result is normalized.
 
     Parameters
     ----------
@@ -407,34 +420,34 @@ def _best_chances(coefficients: Array, unit_information: Array) -> Array:
     Returns
     -------
     ndarray, shape (views,)
-        They add up to 1.
+        Probabilities that add up to 1.
     """
     views = unit_information.shape[1]
     even = unit_information.mean(axis=1)
-    unit = largest_square(coefficients @ (1 / even))
+    unit = smooth_largest_square(coefficients @ (1 / even))
 
     def objective(chances: Array) -> tuple[float, Array]:
         information = unit_information @ chances / views
         squares = coefficients @ (1 / information) / unit
-        largest = largest_square(squares)
+        largest = smooth_largest_square(squares)
         gradient = (squares / largest) ** (EXPONENT / 2 - 1) @ coefficients / unit
         return largest + chances.mean(), (
             1 - (gradient / information**2) @ unit_information
         ) / views
 
-    chances = minimum(objective, views)
+    chances = minimize_convex(objective, views)
     return np.asarray(chances / chances.sum())
 
 
-def _integers(
+def _round_to_weights(
     coefficients: Array, unit_information: Array, numbers: Array, chances: Array
 ) -> tuple[Types, float]:
-    """Round the chances of the types to small integer weights of single views.
+    """Round the probabilities of the types to small integer weights of single views.
 
-    Small chances become 0, unless some table needs them. Returns the weights and the largest
-    squared error.
+    Small probabilities become 0, unless some table would be left without a view. Returns the
+    weights and the largest squared error.
     """
-    allowed = (1 + _ROUNDING) ** 2 * largest_square(
+    allowed = (1 + _ROUNDING_TOLERANCE) ** 2 * smooth_largest_square(
         coefficients @ (1 / (unit_information @ chances))
     )
     single = chances / numbers
@@ -444,13 +457,15 @@ def _integers(
         drawn = weights * numbers
         information = unit_information @ (drawn / drawn.sum())
         if information.all():
-            square = largest_square(coefficients @ (1 / information))
+            square = smooth_largest_square(coefficients @ (1 / information))
             if square <= allowed:
                 return weights.astype(np.int64), square
         highest += 1 + highest // 32
 
 
-def _view_class(schema: Schema, groups: Groups, chosen: Sequence[int], weight: int) -> ViewClass:
+def _make_view_class(
+    schema: Schema, groups: Groups, chosen: Sequence[int], weight: int
+) -> ViewClass:
     taken = [(group.positions, n) for group, n in zip(groups, chosen, strict=True) if n]
     if all(len(positions) == n for positions, n in taken):
         positions = sorted(j for positions, _ in taken for j in positions)

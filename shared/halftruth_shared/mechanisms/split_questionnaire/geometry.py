@@ -1,10 +1,10 @@
 """Projective geometries PG(t−1, q): their points, and sums over orthogonal points.
 
-Points are one-dimensional subspaces of F_q^t, represented by the vector whose first coordinate
-that is not 0 is 1. They are numbered by the place of that 1, and where it is the same by the
-coordinates that follow, as digits of a number: first the q^{t−1} points (1, y'), then those of
-PG(t−2, q) with a 0 in front. Exact samplers take one point at a time, in integers of any size;
-functions of arrays do the same for many.
+Points are one-dimensional subspaces of F_q^t, represented by the vector whose first nonzero
+coordinate is 1. They are numbered by the place of that 1, and then by the following coordinates,
+read as digits of a number: first the q^{t−1} points (1, y'), then the points of PG(t−2, q) with a
+0 in front. Exact samplers take one point at a time, with integers of any size; functions with a
+plural name do the same for arrays.
 """
 
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ from ...channels.axes import Array
 
 Integers = NDArray[np.int64]
 
-#: Numbers that are transformed at once.
-_AT_ONCE = 2**22
+#: Largest number of values that are transformed at once.
+_MAX_BATCH_NUMBERS = 2**22
 
 
 @cache
-def points(prime: int, dimension: int) -> int:
-    """Number of points of PG(t−1, q), (q^t − 1)/(q − 1).
+def count_points(prime: int, dimension: int) -> int:
+    """Return the number of points of PG(t−1, q), (q^t − 1)/(q − 1).
 
-    >>> points(19, 4)
+    >>> count_points(19, 4)
     7240
     """
     return (int(prime**dimension) - 1) // (prime - 1)
@@ -34,26 +34,26 @@ def points(prime: int, dimension: int) -> int:
 
 @cache
 def is_prime(number: int) -> bool:
-    """Return true for a prime number, by division."""
+    """Return true for a prime number, by trial division."""
     return number > 1 and all(number % divisor for divisor in range(2, isqrt(number) + 1))
 
 
 @cache
-def modulus(symbols: int) -> int:
-    """The smallest prime of at least so many that is 2 modulo 3, where cubing is one to one."""
+def cubing_modulus(symbols: int) -> int:
+    """Return the smallest prime ≥ `symbols` that is 2 modulo 3, for which cubing is a bijection."""
     candidate = max(symbols, 5)
     while candidate % 3 != 2 or not is_prime(candidate):
         candidate += 1
     return candidate
 
 
-def placed(cell: int, symbols: int) -> int:
-    """Return the index of the point that represents a cell, distinct for each.
+def point_of_cell(cell: int, symbols: int) -> int:
+    """Return the index of the point that represents a cell, a different one for each cell.
 
-    Cells in their own order would lie in lines; as cubes, in a ring that is no smaller than the
-    number of points, they lie like random ones.
+    In their original order, cells would be collinear. Cubing them, modulo a prime that is no
+    smaller than the number of points, spreads them like random points.
     """
-    ring = modulus(symbols)
+    ring = cubing_modulus(symbols)
     point = cell
     while True:
         point = (point + ring // 3) ** 3 % ring
@@ -62,10 +62,7 @@ def placed(cell: int, symbols: int) -> int:
 
 
 def coordinates(point: int, prime: int, dimension: int) -> tuple[int, ...]:
-    """The coordinates of a point, of which the first that is not 0 is 1.
-
-    Points are numbered by the place of that 1, and where it is the same by the coordinates that
-    follow, as digits of a number.
+    """Return the coordinates of a point; the first nonzero coordinate is 1.
 
     >>> [coordinates(point, 2, 2) for point in range(3)]
     [(1, 0), (1, 1), (0, 1)]
@@ -81,19 +78,19 @@ def coordinates(point: int, prime: int, dimension: int) -> tuple[int, ...]:
     return (0,) * place + (1, *reversed(digits))
 
 
-def number(vector: tuple[int, ...], prime: int) -> int:
-    """Index of the point of a vector that is not 0 everywhere; the inverse of `coordinates`."""
+def point_of(vector: tuple[int, ...], prime: int) -> int:
+    """Return the index of the point of a nonzero vector: the inverse of `coordinates`."""
     dimension, place, value = len(vector), 0, 0
     while not vector[place]:
         place += 1
     scale = 1 if vector[place] == 1 else pow(vector[place], -1, prime)
     for entry in vector[place + 1 :]:
         value = value * prime + entry * scale % prime
-    return points(prime, dimension) - points(prime, dimension - place) + value
+    return count_points(prime, dimension) - count_points(prime, dimension - place) + value
 
 
 def digits(value: int, base: int, count: int) -> tuple[int, ...]:
-    """The last so many digits of a number, the most significant first."""
+    """Return the last `count` digits of a number, the most significant first."""
     digits = []
     for _ in range(count):
         value, digit = divmod(value, base)
@@ -101,21 +98,22 @@ def digits(value: int, base: int, count: int) -> tuple[int, ...]:
     return tuple(reversed(digits))
 
 
-def solved(vectors: Integers, rest: Integers, product: Integers, prime: int) -> Integers:
-    """Vectors y of these coordinates other than the pivot's, so that ⟨u,y⟩ is as given.
+def solve_coordinates(vectors: Integers, rest: Integers, product: Integers, prime: int) -> Integers:
+    """Return the vectors y with a given ⟨u,y⟩ and given coordinates except at the pivot of u.
 
     Parameters
     ----------
     vectors : ndarray of int64, shape (t, N)
-        The points u; their pivot is their first coordinate that is not 0.
+        Points u; the pivot is the first nonzero coordinate.
     rest : ndarray of int64, shape (t − 1, N)
+        Coordinates of y without the pivot.
     product : ndarray, shape (N,)
         ⟨u,y⟩ modulo the prime.
     """
     pivot = np.argmax(vectors != 0, axis=0)
     result = np.zeros_like(vectors)
     for j in range(len(rest)):
-        # What stands before the pivot keeps its place.
+        # Coordinates before the pivot keep their place.
         result[j] = np.where(pivot > j, rest[j], result[j])
         result[j + 1] = np.where(pivot > j, 0, rest[j])
     across = (vectors * result).sum(axis=0)
@@ -123,9 +121,9 @@ def solved(vectors: Integers, rest: Integers, product: Integers, prime: int) -> 
     return result
 
 
-def placed_of(cells: Integers, count: int) -> Integers:
-    """`placed` of many cells, of so many points."""
-    ring = np.uint64(modulus(count))
+def points_of_cells(cells: Integers, count: int) -> Integers:
+    """Return `point_of_cell` of many cells, among `count` points."""
+    ring = np.uint64(cubing_modulus(count))
     third = ring // np.uint64(3)
     indices = cells.astype(np.uint64)
     left = np.arange(len(cells))
@@ -137,28 +135,28 @@ def placed_of(cells: Integers, count: int) -> Integers:
     return indices.astype(np.int64)
 
 
-def digits_of(values: Integers, base: int, count: int) -> Integers:
-    """`digits` of many numbers, shape (count, N)."""
+def digits_of_numbers(values: Integers, base: int, count: int) -> Integers:
+    """Return `digits` of many numbers, shape (count, N)."""
     digits = np.empty((count, len(values)), dtype=np.int64)
     for j in reversed(range(count)):
-        # Much quicker than the remainder.
+        # This is much faster than the remainder operator.
         whole = values // base
         digits[j] = values - whole * base
         values = whole
     return digits
 
 
-def coordinates_of(indices: Integers, prime: int, dimension: int) -> Integers:
-    """`coordinates` of many points, shape (t, N)."""
+def coordinates_of_points(indices: Integers, prime: int, dimension: int) -> Integers:
+    """Return `coordinates` of many points, shape (t, N)."""
     blocks = _blocks(prime, dimension)
     place = np.searchsorted(blocks, indices, side="right") - 1
-    coordinates = digits_of(indices - blocks[place], prime, dimension)
+    coordinates = digits_of_numbers(indices - blocks[place], prime, dimension)
     coordinates[place, np.arange(len(indices))] = 1
     return coordinates
 
 
-def numbers_of(vectors: Integers, prime: int) -> Integers:
-    """`number` of many vectors, shape (t, N)."""
+def points_of_vectors(vectors: Integers, prime: int) -> Integers:
+    """Return `point_of` of many vectors of shape (t, N)."""
     dimension = len(vectors)
     place = np.argmax(vectors != 0, axis=0)
     scale = _inverses(prime)[vectors[place, np.arange(len(place))]]
@@ -170,22 +168,22 @@ def numbers_of(vectors: Integers, prime: int) -> Integers:
 
 @cache
 def _blocks(prime: int, dimension: int) -> Integers:
-    """Number of points whose first 1 is before each place."""
-    total = points(prime, dimension)
-    return np.array([total - points(prime, dimension - j) for j in range(dimension)])
+    """Return, for each place, the number of points whose first 1 is before it."""
+    total = count_points(prime, dimension)
+    return np.array([total - count_points(prime, dimension - j) for j in range(dimension)])
 
 
 @cache
 def _inverses(prime: int) -> Integers:
-    """The inverse of each number modulo a prime, 0 for 0."""
+    """Return the inverse of each number modulo a prime, with 0 for 0."""
     return np.array([0, *(pow(number, -1, prime) for number in range(1, prime))])
 
 
 def orthogonal_sums(values: Array, prime: int, dimension: int) -> Array:
-    """Sum of the values of all points that are orthogonal to each point.
+    """Sum, for each point, the values of all points orthogonal to it.
 
-    It takes O(q^t log q) steps, from the sums over all hyperplanes of F_q^{t−1}, which are inverse
-    transforms of one line of its Fourier transform each.
+    The sums over all hyperplanes of F_q^{t−1} are inverse transforms of lines of the Fourier
+    transform of the values, so that the total takes O(q^t log q) steps.
 
     Parameters
     ----------
@@ -195,14 +193,14 @@ def orthogonal_sums(values: Array, prime: int, dimension: int) -> Array:
     """
     flat = values.reshape(-1, values.shape[-1])
     result = np.empty_like(flat)
-    for part in parts(len(flat), flat.shape[1]):
+    for part in split_rows(len(flat), flat.shape[1]):
         result[part] = _orthogonal_sums(flat[part], prime, dimension)
     return result.reshape(values.shape)
 
 
-def parts(rows: int, numbers: int) -> Iterator[slice]:
-    """Return slices of rows of so many numbers, as many as are transformed at once."""
-    step = max(1, _AT_ONCE // numbers)
+def split_rows(rows: int, numbers: int) -> Iterator[slice]:
+    """Return slices of rows, with at most `_MAX_BATCH_NUMBERS` numbers each."""
+    step = max(1, _MAX_BATCH_NUMBERS // numbers)
     return (slice(start, start + step) for start in range(0, rows, step))
 
 
@@ -214,7 +212,8 @@ def _orthogonal_sums(values: Array, prime: int, dimension: int) -> Array:
     axes = range(1, dimension)
     table = values[:, :block].reshape(-1, *[prime] * len(axes))
     spectrum = np.fft.fftn(table, axes=axes).reshape(-1, block)
-    # On the line of a direction d it is Σ y' e(−s⟨d,y'⟩), of which the inverse sums by ⟨d,y'⟩.
+    # On the line of a direction d the transform is Σ y' e(−s⟨d,y'⟩); inverted, it is the sums of
+    # the values by ⟨d,y'⟩.
     sums = np.fft.irfft(np.take(spectrum, lines, axis=1), prime)
     sums += _orthogonal_sums(values[:, block:], prime, dimension - 1)[:, :, None]
     result = np.take(sums.reshape(len(sums), -1), order, axis=1)
@@ -224,23 +223,25 @@ def _orthogonal_sums(values: Array, prime: int, dimension: int) -> Array:
 
 @lru_cache(maxsize=8)
 def _lines(prime: int, dimension: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices where sums over hyperplanes come from, and where they are needed.
+    """Return the indices of the input and of the output of the sums over hyperplanes.
 
     Returns
     -------
     lines : ndarray of int, shape (K_{t−1}, q//2 + 1)
         Index in F_q^{t−1} of the multiples 0·d, 1·d, … of every direction d.
     order : ndarray of int, shape (K_t,)
-        For each point but the first, (1, 0), the hyperplane whose points (1, y') it is orthogonal
-        to: of all ⟨d,y'⟩ = b, with the index q·d + b.
+        Index q·d + b of the hyperplane ⟨d,y'⟩ = b whose points (1, y') are orthogonal to each
+        point, except the first one, (1, 0).
     """
-    directions = coordinates_of(np.arange(points(prime, dimension - 1)), prime, dimension - 1)
+    directions = coordinates_of_points(
+        np.arange(count_points(prime, dimension - 1)), prime, dimension - 1
+    )
     multiples = np.zeros((directions.shape[1], prime), dtype=np.int64)
     for coordinate in directions:
         multiples *= prime
         multiples += np.multiply.outer(coordinate, np.arange(prime)) % prime
     first = prime * np.arange(len(multiples))
-    order = np.zeros(points(prime, dimension), dtype=np.int64)
+    order = np.zeros(count_points(prime, dimension), dtype=np.int64)
     order[prime ** (dimension - 1) :] = first
     # (1, s·d) is orthogonal to (1, y') where ⟨d,y'⟩ = −1/s.
     inverses = [-pow(s, -1, prime) % prime for s in range(1, prime)]

@@ -18,10 +18,10 @@ from ...schema import Schema
 from ..base import Mechanism, Parameters, Perturbation, View
 from ..gamma_diagonal import resolve_gamma
 from .geometry import Integers, is_prime
-from .responses import MAX_CELLS, MAX_PRIME, Response, most_direct, nearest_prime
-from .views import ViewClass, check, check_unperturbed, expand
+from .responses import MAX_CELLS, MAX_PRIME, Response, choose_direct, choose_prime
+from .views import ViewClass, check_unperturbed, check_views, enumerate_views
 
-#: Default largest number of attributes of tables.
+#: Default of the largest number of attributes of tables.
 MAX_LENGTH = 3
 
 
@@ -47,7 +47,7 @@ class SplitQuestionnaireParameters(
         gamma, public = resolve_gamma(self.gamma, self.breach), self.public or ()
         if self.views is None:
             check_unperturbed(schema, public)
-            importance = _importance(schema, public, self.max_length, self.lengths)
+            importance = _parse_importance(schema, public, self.max_length, self.lengths)
             return SplitQuestionnaire.designed(
                 schema, gamma, public, importance, prime=self.prime, direct=self.direct
             )
@@ -60,14 +60,14 @@ class SplitQuestionnaireParameters(
         return SplitQuestionnaire(gamma, self.views, public, prime=self.prime, direct=self.direct)
 
 
-def _importance(
+def _parse_importance(
     schema: Schema,
     public: Collection[str],
     max_length: int | None,
     lengths: Mapping[str, float] | None,
 ) -> dict[int, float]:
-    """Return the weight of tables of each length, as an author wrote it."""
-    explicit = {_length(text): value for text, value in (lengths or {}).items()}
+    """Return the weight of tables of each length, from the parameters of a survey file."""
+    explicit = {_parse_length(text): value for text, value in (lengths or {}).items()}
     most = len(schema.names) - len(public)
     usual = max(explicit, default=min(MAX_LENGTH, most))
     longest = usual if max_length is None else max_length
@@ -90,30 +90,31 @@ def _importance(
     return dict.fromkeys(range(1, longest + 1), 1.0) | explicit
 
 
-def _length(text: str) -> int:
-    """Return the number that a text is, 0 for none."""
+def _parse_length(text: str) -> int:
+    """Parse a number of attributes; 0 for an invalid text."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else 0
 
 
 class SplitQuestionnaire(Mechanism):
-    """Report about a few of the questions, drawn before the answers, by one symbol.
+    """Report one symbol about a few questions, drawn before they are answered.
 
-    A view, which is a group of attributes, is drawn with its weight. Its cell is answered with a
-    symbol that is γ times as likely for some cells as for the others: by k-ary randomized response
-    where the cells are few, else by projective geometry response (Feldman, Nelson, Nguyen & Talwar
-    2022); see `responses`. Attributes that are *public* are in no view and are sent
-    unperturbed with every report.
+    A view, which is a group of attributes, is drawn with its weight. The report is a symbol that is
+    γ times as likely for some cells of the view as for the others: by k-ary randomized response for
+    few cells, else by projective geometry response (Feldman, Nelson, Nguyen & Talwar 2022); see
+    `responses`. *Public* attributes are in no view and are sent unperturbed with every report.
 
     Parameters
     ----------
     gamma : Fraction, int or str
         Amplification, above 1.
+    views : sequence of ViewClass
     public : sequence of str
         Attributes that are not sensitive.
     prime : int, optional
-        q of the geometries, by default the prime nearest γ + 1.
+        q of the geometries; by default the prime nearest γ + 1.
     direct : int, optional
-        Most cells with k-ary randomized response, by default while it is more informative.
+        Largest number of cells for k-ary randomized response; by default the largest for which it
+        is as informative as a geometry.
 
     Raises
     ------
@@ -122,7 +123,7 @@ class SplitQuestionnaire(Mechanism):
     """
 
     kind = "split-questionnaire"
-    written_as: ClassVar[type[Parameters]] = SplitQuestionnaireParameters
+    parameters_type: ClassVar[type[Parameters]] = SplitQuestionnaireParameters
 
     def __init__(
         self,
@@ -138,10 +139,10 @@ class SplitQuestionnaire(Mechanism):
         self.gamma = parse_rational(gamma, "gamma")
         if self.gamma <= 1:
             raise ParameterError("gamma: expected an amplification above 1", field="gamma")
-        self.prime = nearest_prime(self.gamma) if prime is None else prime
+        self.prime = choose_prime(self.gamma) if prime is None else prime
         if type(self.prime) is not int or self.prime > MAX_PRIME or not is_prime(self.prime):
             raise ParameterError(f"prime: expected a prime up to {MAX_PRIME}", field="prime")
-        self.direct = most_direct(self.gamma, self.prime) if direct is None else direct
+        self.direct = choose_direct(self.gamma, self.prime) if direct is None else direct
         if type(self.direct) is not int or not 2 <= self.direct <= MAX_CELLS:
             raise ParameterError(
                 f"direct: expected an integer from 2 to {MAX_CELLS}", field="direct"
@@ -160,19 +161,19 @@ class SplitQuestionnaire(Mechanism):
         prime: int | None = None,
         direct: int | None = None,
     ) -> "SplitQuestionnaire":
-        """Return the mechanism with optimal views for tables of some lengths.
+        """Return the mechanism with optimal views for tables of some numbers of attributes.
 
         Parameters
         ----------
         importance : mapping of int to float
-            Weight of the errors of each length, the largest of which is minimized.
+            Weight of the error of each length; the largest weighted error is minimized.
         prime, direct : int, optional
             The default prime depends on the largest of these tables.
 
         Raises
         ------
         ParameterError
-            If a parameter is outside its range, or SciPy, with which views are chosen, is missing.
+            If a parameter is outside its range, or SciPy, which optimizes the views, is missing.
         """
         resolved = cls(gamma, (), public, prime=prime, direct=direct)
         try:
@@ -199,9 +200,9 @@ class SplitQuestionnaire(Mechanism):
         public: Collection[str] = (),
         max_length: int | None = None,
     ) -> "SplitQuestionnaire | None":
-        """Design for tables of up to `max_length` attributes, three by default, of equal weight.
+        """Optimize the views for tables of up to `max_length` attributes, three by default.
 
-        None where all attributes are public.
+        Returns None if all attributes are public.
         """
         unperturbed = [name for name in schema.names if name in public]
         most = len(schema.names) - len(unperturbed)
@@ -221,58 +222,63 @@ class SplitQuestionnaire(Mechanism):
 
     def bind(self, schema: Schema) -> Perturbation:
         check_unperturbed(schema, self.public)
-        check(schema, self.classes, self.public)
+        check_views(schema, self.classes, self.public)
         public = tuple(sorted(schema.positions(self.public))) if self.public else ()
-        views = expand(schema, self.classes, self.gamma, self.prime, self.direct)
+        views = enumerate_views(schema, self.classes, self.gamma, self.prime, self.direct)
         return Perturbation(self, schema, views, SplitSampler(public, views), public)
 
 
 @dataclass(frozen=True)
 class SplitSampler(Sampler):
-    """A view, drawn first, and then a symbol for the cell of its answers.
+    """Sampler that draws a view, and then a symbol for the cell of its answers.
 
     Attributes
     ----------
     public : tuple of int
         Positions of the attributes that are sent unperturbed.
+    views : tuple of View
     """
 
     public: tuple[int, ...]
     views: tuple[View, ...]
 
     @cached_property
-    def _until(self) -> list[int]:
-        """Sums of the weights of the views up to each."""
+    def _cumulative(self) -> list[int]:
+        """Cumulative weights of the views."""
         return list(accumulate(view.weight for view in self.views))
 
     @property
     def outcomes(self) -> int:
-        return max(self._until[-1], *(response.outcomes for response in self._table.responses))
+        return max(
+            self._cumulative[-1], *(response.outcomes for response in self._columns.responses)
+        )
 
     def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
-        drawn = self.views[bisect_right(self._until, randbelow(self._until[-1]))]
+        drawn = self.views[bisect_right(self._cumulative, randbelow(self._cumulative[-1]))]
         cell = 0
         for j, size in zip(drawn.positions, drawn.shape, strict=True):
             cell = cell * size + record[j]
-        answer = drawn.first + _response(drawn).draw(cell, randbelow)
+        answer = drawn.first + _response_of(drawn).draw(cell, randbelow)
         return (*[record[j] for j in self.public], answer)
 
     def reports(self, records: Integers, draw: DrawBelow) -> Integers:
-        table = self._table
-        drawn = np.searchsorted(table.until, draw(self._until[-1], len(records)), side="right")
-        own = np.take_along_axis(records, table.positions[drawn], axis=1)
-        cells = np.einsum("ij,ij->i", own, table.strides[drawn])
-        answers = table.first[drawn]
-        kinds = table.kind[drawn]
+        columns = self._columns
+        drawn = np.searchsorted(
+            columns.cumulative, draw(self._cumulative[-1], len(records)), side="right"
+        )
+        own = np.take_along_axis(records, columns.positions[drawn], axis=1)
+        cells = np.einsum("ij,ij->i", own, columns.strides[drawn])
+        answers = columns.first[drawn]
+        kinds = columns.kind[drawn]
         order = np.argsort(kinds, kind="stable")
-        ends = np.searchsorted(kinds[order], np.arange(len(table.responses)), side="right")
-        for response, chosen in zip(table.responses, np.split(order, ends[:-1]), strict=True):
+        ends = np.searchsorted(kinds[order], np.arange(len(columns.responses)), side="right")
+        for response, chosen in zip(columns.responses, np.split(order, ends[:-1]), strict=True):
             if chosen.size:
                 answers[chosen] += response.draw_many(cells[chosen], draw)
         return np.column_stack([records[:, list(self.public)], answers])
 
     @cached_property
-    def _table(self) -> "_Table":
+    def _columns(self) -> "_ViewColumns":
         longest = max(len(view.positions) for view in self.views)
         positions, strides = np.zeros((2, len(self.views), longest), dtype=np.int64)
         for row, view in enumerate(self.views):
@@ -280,32 +286,38 @@ class SplitSampler(Sampler):
             strides[row, : len(view.shape)] = [
                 math.prod(view.shape[axis + 1 :]) for axis in range(len(view.shape))
             ]
-        # Geometries of the same points draw alike, however many of them are cells.
-        every = list(map(_response, self.views))
+        # Geometries with the same points share a sampler, whatever their numbers of cells.
+        every = list(map(_response_of, self.views))
         ways = [(response.symbols, response.prime) for response in every]
         responses = dict(zip(ways, every, strict=True))
         number = {way: kind for kind, way in enumerate(responses)}
-        # Numbers of 16 bits are sorted quickest.
+        # Sorting is fastest for 16-bit numbers.
         kinds = np.array([number[way] for way in ways], np.min_scalar_type(len(responses)))
         first = np.array([view.first for view in self.views])
-        return _Table(
-            np.array(self._until), positions, strides, first, kinds, tuple(responses.values())
+        return _ViewColumns(
+            np.array(self._cumulative), positions, strides, first, kinds, tuple(responses.values())
         )
 
 
-def _response(view: View) -> Response:
-    assert isinstance(view.channel, Response)  # noqa: S101 - `expand` makes no others
+def _response_of(view: View) -> Response:
+    assert isinstance(view.channel, Response)  # noqa: S101 - `enumerate_views` makes no others
     return view.channel
 
 
-class _Table(NamedTuple):
-    """The views as columns, for looking up those of many records at once.
+class _ViewColumns(NamedTuple):
+    """Columns of the views, for looking up the views of many records at once.
 
-    Where the answers are in a record, and what each adds to the number of the cell, has shape
-    (views, longest view); `kind` says which of the responses is that of a view.
+    Attributes
+    ----------
+    cumulative : ndarray, shape (views,)
+        Cumulative weights.
+    positions, strides : ndarray, shape (views, length of the longest view)
+        Position of each answer in a record, and its stride in the number of the cell.
+    first, kind : ndarray, shape (views,)
+        First symbol, and index of the response in `responses`.
     """
 
-    until: Integers
+    cumulative: Integers
     positions: Integers
     strides: Integers
     first: Integers

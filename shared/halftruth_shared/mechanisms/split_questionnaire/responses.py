@@ -1,10 +1,10 @@
-"""Report one cell out of n, γ times as likely by some symbols as by the others.
+"""Subset responses: report a cell by a symbol, γ times as likely from the subset of the cell.
 
-With A_u the symbols of cell u, p(y|u) = γc for y in A_u and c elsewhere, c = 1/(K + (γ−1)k).
-Every A_u has k of the K symbols, and any two have λ₂ in common. Few cells are answered by *k-ary
-randomized response*, each with the one symbol of its own; many by *projective geometry response*
-(Feldman, Nelson, Nguyen & Talwar 2022): cells and symbols are points of PG(t−1, q), and the
-symbols of a cell are the points orthogonal to its own.
+With A_u the subset of symbols of cell u, p(y|u) = γc for y in A_u and c for all other symbols,
+c = 1/(K + (γ−1)k). Every A_u has k of the K symbols, and any two have λ₂ in common. Two responses
+have this form. *k-ary randomized response*, for few cells, has one symbol for each cell.
+*Projective geometry response*, for many cells (Feldman, Nelson, Nguyen & Talwar 2022), represents
+cells and symbols by points of PG(t−1, q); the symbols of a cell are the points orthogonal to it.
 """
 
 from bisect import bisect_left
@@ -24,52 +24,53 @@ from ...sampling import DrawBelow, RandBelow
 from .geometry import (
     Integers,
     coordinates,
-    coordinates_of,
+    coordinates_of_points,
+    count_points,
     digits,
-    digits_of,
+    digits_of_numbers,
     is_prime,
-    number,
-    numbers_of,
     orthogonal_sums,
-    parts,
-    placed,
-    placed_of,
-    points,
-    solved,
+    point_of,
+    point_of_cell,
+    points_of_cells,
+    points_of_vectors,
+    solve_coordinates,
+    split_rows,
 )
 
-#: Most cells of a view.
+#: Largest number of cells of a view.
 MAX_CELLS = 2**20
 
 #: The largest prime below 2¹⁶, whose planes are the largest with fewer than 2³² points.
 MAX_PRIME = 65_521
 
-#: No two primes below `MAX_PRIME` that follow each other are further apart.
+#: Largest difference between consecutive primes up to `MAX_PRIME`.
 _LARGEST_GAP = 72
 
 
 @dataclass(frozen=True)
 class Response(Operator):
-    """Randomized response to the cell of a view: a channel from its cells to symbols.
+    """Subset response to the cell of a view: a channel from its cells to symbols.
 
     Attributes
     ----------
     gamma : Fraction
     cells : int
-        n.
-    symbols, inside, common : int
-        K; k, the symbols of one cell; λ₂, those that two cells share.
+        n, the number of cells.
+    symbols, subset_size, common : int
+        K, the number of symbols; k, the number of symbols of one cell; λ₂, the number of symbols
+        that two cells have in common.
     common_to_three : Fraction
-        λ₃, the symbols that three points share in the mean.
+        λ₃, the mean number of symbols that three points have in common.
     prime, dimension : int
         q and t of the geometry; 0 for k-ary randomized response.
     """
 
-    # Equal γ and numbers of cells and symbols make equal responses; hashes of fractions are slow.
+    # Hashing fractions is slow, and responses differ in the hashed fields anyway.
     gamma: Fraction = field(hash=False)
     cells: int
     symbols: int
-    inside: int
+    subset_size: int
     common: int
     common_to_three: Fraction = field(hash=False)
     prime: int = 0
@@ -84,26 +85,26 @@ class Response(Operator):
 
     @cached_property
     def share(self) -> Fraction:
-        """The probability c of each symbol that is not the cell's own."""
-        return 1 / (self.symbols + (self.gamma - 1) * self.inside)
+        """c, the probability of each symbol outside the subset of the cell."""
+        return 1 / (self.symbols + (self.gamma - 1) * self.subset_size)
 
     @cached_property
     def information(self) -> Fraction:
-        """The information of a report about each contrast of the cells, under uniform cells.
+        """Information i of one report about each contrast of the cells, for uniform cells.
 
-        Of a contrast Σ r_u π_u with Σ r_u = 0 and Σ r_u² = 1 the variance is 1/(N·i) with N
-        reports, and of a share (n − 1)/(n·N·i). No response has more than n/(n − 1)·(γ−1)²/(4γ).
+        A contrast Σ r_u π_u with Σ r_u = 0 and Σ r_u² = 1 has the variance 1/(N·i) with N reports,
+        and a share (n − 1)/(n·N·i). The upper bound for all responses is n/(n − 1)·(γ−1)²/(4γ).
         """
-        own = self.inside - self.common
-        alone = self.inside - 3 * self.common + 2 * self.common_to_three
+        own = self.subset_size - self.common
+        alone = self.subset_size - 3 * self.common + 2 * self.common_to_three
         spread = alone / self.cells + self.common - self.common_to_three
         return self.share * (self.gamma - 1) ** 2 * own**2 / (own + (self.gamma - 1) * spread)
 
     def merged(self, cells: int) -> UniformMixture:
-        """Return k-ary randomized response to a margin with so many cells.
+        """Return k-ary randomized response to a margin with the given number of cells.
 
-        Each symbol stands for all cells that agree with it there. Symbols of a geometry alone tell
-        nothing of a margin.
+        Each symbol represents all cells that agree with it on the margin. A geometry has no such
+        channel.
         """
         return UniformMixture((cells,), (self.gamma - 1) * self.share)
 
@@ -118,7 +119,7 @@ class Response(Operator):
         return np.asarray(float(self.share) * (own + y.sum(axis=-1, keepdims=True)))
 
     def sums_by_symbol(self, values: Array) -> Array:
-        """For each symbol, the sum of the values of the cells that own it, from shape (…, n)."""
+        """Sum, for each symbol, the values of the cells whose subset has it, from shape (…, n)."""
         if not self.prime:
             return values
         placed = np.zeros((*values.shape[:-1], self.symbols))
@@ -126,87 +127,87 @@ class Response(Operator):
         return orthogonal_sums(placed, self.prime, self.dimension)
 
     def sums_by_cell(self, values: Array) -> Array:
-        """For each cell, the sum of the values of its own symbols, from shape (…, K)."""
+        """Sum, for each cell, the values of the symbols in its subset, from shape (…, K)."""
         if not self.prime:
             return values
         sums = orthogonal_sums(values, self.prime, self.dimension)
         return np.asarray(sums[..., _placement(self.cells, self.symbols)])
 
     def sums_of_few(self, symbols: Integers, values: Array) -> Array:
-        """For each cell of a geometry, the sum of the values of its symbols, where these are few.
+        """Sum, for each cell of a geometry, the values of those few symbols that it has.
 
         From shape (…, symbols) to (…, cells).
         """
         result = np.empty((*values.shape[:-1], self.cells))
-        for part in parts(self.cells, len(symbols)):
+        for part in split_rows(self.cells, len(symbols)):
             result[..., part] = values @ self.belongs(symbols, part)
         return result
 
     def belongs(self, symbols: Integers, cells: slice = slice(None)) -> NDArray[np.bool_]:
-        """Incidence of symbols and cells of a geometry, shape (symbols, cells)."""
+        """Return the incidence matrix of symbols and cells of a geometry, (symbols, cells)."""
         points = symbols, _placement(self.cells, self.symbols)[cells]
-        rows, columns = (coordinates_of(p, self.prime, self.dimension) for p in points)
-        # Coordinates are below 2¹⁶, so that no sum of products is rounded.
+        rows, columns = (coordinates_of_points(p, self.prime, self.dimension) for p in points)
+        # Coordinates are below 2¹⁶, so that sums of products are exact.
         product = rows.T.astype(np.float64) @ columns.astype(np.float64)
         return np.asarray(product % self.prime == 0)
 
-    # The same as an exact draw.
+    # Exact sampling of the same channel.
 
     @property
     def outcomes(self) -> int:
-        """Equally likely outcomes of the draw: γ for each of a cell's own symbols, 1 for others.
+        """Number of equally likely outcomes: γ for each symbol in the subset, 1 for each other one.
 
         Both are multiplied by the denominator of γ.
         """
         own, other = self.gamma.as_integer_ratio()
-        return own * self.inside + other * (self.symbols - self.inside)
+        return own * self.subset_size + other * (self.symbols - self.subset_size)
 
     def draw(self, cell: int, randbelow: RandBelow) -> int:
-        """Draw a symbol that answers for a cell."""
+        """Draw a symbol for a cell."""
         own, other = self.gamma.as_integer_ratio()
         drawn = randbelow(self.outcomes)
-        chances = own * self.inside
-        inside = drawn < chances
-        place = drawn // own if inside else (drawn - chances) // other
+        chances = own * self.subset_size
+        in_subset = drawn < chances
+        place = drawn // own if in_subset else (drawn - chances) // other
         prime, rest_of = self.prime, self.dimension - 1
         if not prime:
-            return cell if inside else place + (place >= cell)
-        vector = coordinates(placed(cell, self.symbols), prime, rest_of + 1)
+            return cell if in_subset else place + (place >= cell)
+        vector = coordinates(point_of_cell(cell, self.symbols), prime, rest_of + 1)
         pivot = vector.index(1)
-        # The orthogonal points are those of the other coordinates, the pivot's being solved from
-        # ⟨u,y⟩ = 0. Each other point has one vector with ⟨u,y⟩ = 1, and it is solved likewise.
-        rest = (coordinates if inside else digits)(place, prime, rest_of)
-        # Before its pivot, u is 0.
+        # An orthogonal point is given by all coordinates but the pivot, which follows from
+        # ⟨u,y⟩ = 0. Every other point has one vector with ⟨u,y⟩ = 1, found in the same way.
+        rest = (coordinates if in_subset else digits)(place, prime, rest_of)
+        # All coordinates of u before its pivot are 0.
         across = sum(map(mul, vector[pivot + 1 :], rest[pivot:]))
-        answer = ((not inside) - across) % prime
-        return number((*rest[:pivot], answer, *rest[pivot:]), prime)
+        answer = ((not in_subset) - across) % prime
+        return point_of((*rest[:pivot], answer, *rest[pivot:]), prime)
 
     def draw_many(self, cells: Integers, draw: DrawBelow) -> Integers:
-        """Draw a symbol for each of many cells; at most 2⁶² outcomes."""
+        """Draw a symbol for each of many cells; requires at most 2⁶² outcomes."""
         own, other = self.gamma.as_integer_ratio()
         drawn = draw(self.outcomes, len(cells))
-        inside = drawn < own * self.inside
-        place = np.where(inside, drawn // own, (drawn - own * self.inside) // other)
+        in_subset = drawn < own * self.subset_size
+        place = np.where(in_subset, drawn // own, (drawn - own * self.subset_size) // other)
         if not self.prime:
-            return np.where(inside, cells, place + (place >= cells))
+            return np.where(in_subset, cells, place + (place >= cells))
         prime, dimension = self.prime, self.dimension
-        vectors = coordinates_of(placed_of(cells, self.symbols), prime, dimension)
-        rest = digits_of(place, prime, dimension - 1)
-        orthogonal = np.flatnonzero(inside)
-        rest[:, orthogonal] = coordinates_of(place[orthogonal], prime, dimension - 1)
-        return numbers_of(solved(vectors, rest, 1 - inside, prime), prime)
+        vectors = coordinates_of_points(points_of_cells(cells, self.symbols), prime, dimension)
+        rest = digits_of_numbers(place, prime, dimension - 1)
+        orthogonal = np.flatnonzero(in_subset)
+        rest[:, orthogonal] = coordinates_of_points(place[orthogonal], prime, dimension - 1)
+        return points_of_vectors(solve_coordinates(vectors, rest, 1 - in_subset, prime), prime)
 
 
 @lru_cache(maxsize=64)
 def _placement(cells: int, symbols: int) -> Integers:
-    """Return the symbols that represent the cells of a geometry, shape (n,)."""
-    return placed_of(np.arange(cells), symbols)
+    """Return the points that represent the cells of a geometry, shape (n,)."""
+    return points_of_cells(np.arange(cells), symbols)
 
 
-def nearest_prime(gamma: Fraction) -> int:
-    """The prime nearest γ + 1, with which a set of points and so its symbols are 1 in γ + 1.
+def choose_prime(gamma: Fraction) -> int:
+    """Return the prime nearest γ + 1, with which the subset of a cell has 1 in γ + 1 symbols.
 
-    >>> nearest_prime(Fraction(19))
+    >>> choose_prime(Fraction(19))
     19
     """
     best = gamma + 1
@@ -216,10 +217,10 @@ def nearest_prime(gamma: Fraction) -> int:
 
 
 @lru_cache
-def most_direct(gamma: Fraction, prime: int) -> int:
-    """Return the largest number of cells with k-ary randomized response as informative as geometry.
+def choose_direct(gamma: Fraction, prime: int) -> int:
+    """Return the largest number of cells for which k-ary response is as informative as geometry.
 
-    >>> most_direct(Fraction(19), 19)
+    >>> choose_direct(Fraction(19), 19)
     45
     """
 
@@ -227,14 +228,14 @@ def most_direct(gamma: Fraction, prime: int) -> int:
         by_geometry = response(gamma, cells, prime, direct=0).information
         return response(gamma, cells, prime, direct=cells).information < by_geometry
 
-    # Both are best for about γ − 1 cells; beyond, k-ary randomized response gets worse.
+    # Both are most informative for about γ − 1 cells; beyond, k-ary response gets worse.
     fewest = min(max(2, ceil(gamma - 1)), MAX_CELLS)
     return fewest - 1 + bisect_left(range(fewest, MAX_CELLS + 1), True, key=worse)
 
 
 @cache
 def response(gamma: Fraction, cells: int, prime: int, direct: int) -> Response:
-    """The response to a view.
+    """Return the response to a view with some number of cells.
 
     Parameters
     ----------
@@ -242,25 +243,25 @@ def response(gamma: Fraction, cells: int, prime: int, direct: int) -> Response:
     cells : int
         n, at least 2.
     prime : int
-        q, of the geometries.
+        q of the geometry.
     direct : int
-        Most cells that are answered by k-ary randomized response; beyond, the geometry is that of
-        the smallest dimension t ≥ 3 that has a point for each cell.
+        Largest number of cells for k-ary randomized response. With more cells, the geometry has the
+        smallest dimension t ≥ 3 with a point for each cell.
     """
     if cells <= direct:
         return Response(gamma, cells, cells, 1, 0, Fraction(0))
     dimension = 3
-    while points(prime, dimension) < cells:
+    while count_points(prime, dimension) < cells:
         dimension += 1
-    symbols = points(prime, dimension)
-    common, line = points(prime, dimension - 2), points(prime, dimension - 3)
-    # Of the symbols − 2 other points, q − 1 are on the line through two of them.
+    symbols = count_points(prime, dimension)
+    common, line = count_points(prime, dimension - 2), count_points(prime, dimension - 3)
+    # Of the symbols − 2 points besides any two, q − 1 are on the line through these two.
     in_three = (prime - 1) * common + (symbols - prime - 1) * line
     return Response(
         gamma,
         cells,
         symbols,
-        points(prime, dimension - 1),
+        count_points(prime, dimension - 1),
         common,
         Fraction(in_three, symbols - 2),
         prime,

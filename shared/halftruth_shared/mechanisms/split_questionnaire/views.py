@@ -1,4 +1,4 @@
-"""Views: groups of questions that are drawn, with their weights."""
+"""Views: the groups of questions that are drawn, with their weights."""
 
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
@@ -12,10 +12,10 @@ from ...schema import Schema
 from ..base import View
 from .responses import MAX_CELLS, response
 
-#: Most views of a survey.
+#: Largest number of views of a survey.
 MAX_VIEWS = 2**17
 
-#: Most symbols of all its views together, so that a report takes four bytes.
+#: Largest number of symbols of all views of a survey, so that a report takes four bytes.
 MAX_SYMBOLS = 2**32 - 1
 
 #: Largest weight of a view.
@@ -25,9 +25,9 @@ MAX_WEIGHT = 2**32 - 1
 class ViewClass(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """Views of equal weight: so many of each of these groups of attributes, in every way.
+    """Views of equal weight: all choices of ``choose[k]`` attributes from the k-th group.
 
-    Without ``choose`` it is one view, of all of them.
+    Without ``choose`` it is one view of all attributes.
     """
 
     attributes: tuple[tuple[str, ...], ...]
@@ -35,8 +35,8 @@ class ViewClass(
     weight: int
 
     @property
-    def named(self) -> tuple[str, ...]:
-        """All attributes of the class."""
+    def names(self) -> tuple[str, ...]:
+        """Names of all attributes of the class."""
         return tuple(chain(*self.attributes))
 
     @property
@@ -45,22 +45,22 @@ class ViewClass(
         return tuple(map(len, self.attributes)) if self.choose is None else self.choose
 
 
-def expand(
+def enumerate_views(
     schema: Schema, classes: Sequence[ViewClass], gamma: Fraction, prime: int, direct: int
 ) -> tuple[View, ...]:
-    """Every view, class by class.
+    """Return all views, class by class.
 
-    Within a class, all subsets of the last group before the next one of the group before it;
-    subsets of a group are in lexicographic order of their positions in the schema.
+    Within a class, the subset of the last group changes fastest. The subsets of a group are in
+    lexicographic order of their positions in the schema.
 
     Raises
     ------
     ParameterError
-        If a view has too many cells, or all have too many symbols.
+        If a view has too many cells, or all views together have too many symbols.
     """
     views: list[View] = []
     first = 0
-    for positions, weight in _subsets(schema, classes):
+    for positions, weight in _enumerate_subsets(schema, classes):
         shape = tuple([schema.shape[j] for j in positions])
         cells = prod(shape)
         if cells > MAX_CELLS:
@@ -81,18 +81,18 @@ def expand(
     return tuple(views)
 
 
-def check(schema: Schema, classes: Sequence[ViewClass], public: Collection[str]) -> None:
-    """Raise ParameterError unless the views are all about attributes that are not public."""
+def check_views(schema: Schema, classes: Sequence[ViewClass], public: Collection[str]) -> None:
+    """Raise ParameterError unless the views cover exactly the attributes that are not public."""
     for views in classes:
-        for group in (*views.attributes, views.named):
-            known(schema, group, "views")
-        for name in views.named:
+        for group in (*views.attributes, views.names):
+            resolve_positions(schema, group, "views")
+        for name in views.names:
             if name in public:
                 raise ParameterError(
                     f"views: '{name}' is public; expected attributes that are not", field="views"
                 )
         _check_numbers(views)
-    in_views = set(chain(*(views.named for views in classes)))
+    in_views = set(chain(*(views.names for views in classes)))
     for name in schema.names:
         if name not in in_views and name not in public:
             raise ParameterError(
@@ -120,8 +120,8 @@ def _check_numbers(views: ViewClass) -> None:
 
 
 def check_unperturbed(schema: Schema, public: Sequence[str]) -> None:
-    """Raise ParameterError if a sensitive answer is sent unperturbed, or if all are."""
-    for j in known(schema, public, "public") if public else ():
+    """Raise ParameterError if a sensitive attribute or all attributes are sent unperturbed."""
+    for j in resolve_positions(schema, public, "public") if public else ():
         if schema.attributes[j].sensitive:
             raise ParameterError(
                 f"public: '{schema.names[j]}' would be sent unperturbed; expected attributes with"
@@ -132,15 +132,17 @@ def check_unperturbed(schema: Schema, public: Sequence[str]) -> None:
         raise ParameterError("public: expected at least one attribute that is not", field="public")
 
 
-def known(schema: Schema, names: Sequence[str], field: str) -> tuple[int, ...]:
-    """Positions of attributes in the order given; ParameterError if one is unknown or repeated."""
+def resolve_positions(schema: Schema, names: Sequence[str], field: str) -> tuple[int, ...]:
+    """Return the positions of attributes; ParameterError if a name is unknown or repeated."""
     try:
         return schema.positions(names, field)
     except SchemaError as error:
         raise ParameterError(str(error), field=field) from None
 
 
-def _subsets(schema: Schema, classes: Sequence[ViewClass]) -> Iterator[tuple[tuple[int, ...], int]]:
+def _enumerate_subsets(
+    schema: Schema, classes: Sequence[ViewClass]
+) -> Iterator[tuple[tuple[int, ...], int]]:
     for views in classes:
         groups = [sorted(schema.positions(group)) for group in views.attributes]
         for chosen in product(*map(combinations, groups, views.sizes)):

@@ -170,7 +170,7 @@ Chart = EstimateChart | CurveChart | HeatMap
 MOST_ROWS, MOST_NAMES, MOST_CURVES = 100, 20, 20
 
 
-def shortened(chart: Chart) -> Chart:
+def shorten(chart: Chart) -> Chart:
     """Cut a chart to what can be read, with a note of how much is left out."""
     if isinstance(chart, CurveChart):
         left = len(chart.curves) - MOST_CURVES

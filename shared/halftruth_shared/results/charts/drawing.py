@@ -31,7 +31,7 @@ from . import (
     HeatMap,
     Mark,
     Panel,
-    shortened,
+    shorten,
 )
 
 #: Inches: width of a figure, height of a row, of an axis with its label, and of a line of text.
@@ -112,7 +112,7 @@ def draw(chart: Chart, *, caption: bool = True) -> ChartFigure:
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)
-        return _figure(shortened(chart), caption)
+        return _figure(shorten(chart), caption)
 
 
 def _figure(chart: Chart, caption: bool) -> ChartFigure:
