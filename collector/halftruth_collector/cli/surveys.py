@@ -17,7 +17,7 @@ from ..collector_store import Store, open_existing_store
 from ..dry_run import check_survey, why_form_refuses
 from ..operations import Changes
 from ..ops.settings import Config
-from ..store.surveys import describe_limits
+from ..store.surveys import SurveyState, describe_limits
 from . import Commands, options
 from .output import json_text, print_table, write
 
@@ -153,9 +153,9 @@ def publish(
             signature,
             listed=False if unlisted else None,
         )
-        taken = store.surveys.get(new.id)
+        taken = store.surveys.state(new.id)
     click.echo("\n".join([f"published {new.id}, digest {new.digest}", *changed]))
-    click.echo(f"reports are taken {_taken(taken.terms, signed=taken.signature is not None)}")
+    click.echo(f"reports are taken {_taken(taken)}")
     click.echo("\n".join(sentences))
     if refused is not None:
         click.echo(f"halftruth: the hosted form refuses it: {refused}", err=True)
@@ -197,9 +197,9 @@ def terms(id: str, file: str | None, no_signature: bool, database: str, **chosen
         signature = None
     with open_existing_store(database, _known_keys) as store:
         changed = operations.set_terms(store, id, new, signature)
-        taken = store.surveys.get(id)
+        taken = store.surveys.state(id)
     click.echo("\n".join(f"{id}: {line}" for line in changed or ["nothing changed"]))
-    click.echo(f"{id}: {_taken(taken.terms, signed=taken.signature is not None)}")
+    click.echo(f"{id}: {_taken(taken)}")
 
 
 @survey.command("list")
@@ -223,7 +223,7 @@ def list_surveys(as_json: bool, database: str) -> None:
                 "yes" if state.listed else "no",
                 state.title,
                 state.mechanism,
-                _taken(state.terms, signed=state.signed_by is not None),
+                _taken(state),
                 state.digest,
             ]
             for state in states
@@ -331,13 +331,17 @@ def _known_keys() -> Sequence[str]:
     return () if path is None else SealingKeys.read(path).public
 
 
-def _taken(terms: Terms, *, signed: bool) -> str:
-    """Terms in a few words."""
+def _taken(state: SurveyState) -> str:
+    """How the reports of a survey are taken, in a few words."""
+    terms, relay = state.terms, state.relay
+    source = "with invitations" if terms.invitations else "from anyone"
+    if relay is not None:
+        source = f"from the relay {relay.url} in batches of at least {relay.batch}"
     return ", ".join(
         [
-            "with invitations" if terms.invitations else "from anyone",
-            "sealed" if terms.sealing_key else "not sealed",
+            source,
+            "sealed" if terms.sealing_key or relay else "not sealed",
             *describe_limits(terms),
-            "signed" if signed else "not signed",
+            "signed" if state.signed_by else "not signed",
         ]
     )

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
-from halftruth_shared import Survey
+from halftruth_shared import Relay, Survey
 from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.protocol.terms import Signature, Terms
 from msgspec import Meta
@@ -80,6 +80,9 @@ class SurveyState(Message, frozen=True, kw_only=True):
     ]
     mechanism: str
     terms: Terms
+    relay: Annotated[
+        Relay | None, Meta(description="Who passes its reports on, where devices send them to one.")
+    ]
     signed_by: Annotated[
         str | None, Meta(description="Public key of the operator who signed it, if anyone did.")
     ]
@@ -308,6 +311,7 @@ def _state(row: Row[*tuple[Any, ...]], reports: int, unused: int) -> SurveyState
         listed=stored.listed,
         mechanism=survey.mechanism.kind,
         terms=terms,
+        relay=survey.relay,
         signed_by=None if signature is None else signature.key,
         reports=reports,
         invited=row.invited,

@@ -95,7 +95,6 @@ def survey(survey_id: str, problem: HalftruthError | None = None) -> Answer:
         problem,
         state=state,
         limits=describe_limits(state.terms),
-        relay=stored.survey().relay,
         before=msgspec.json.encode(state.terms).decode(),
         check=check_survey(stored.survey(), collector().config.max_gamma),
         sealing_keys=collector().known_keys(),

@@ -1,0 +1,222 @@
+"""Attacks of a relay and of a collector that do not keep to what they promise.
+
+Each test says what is learnt by it, of which nothing may go beyond the central bound unless both
+work together, and where it shows: at the device, at the relay, or at the collector.
+"""
+
+import base64
+import logging
+from dataclasses import replace
+
+import pytest
+from halftruth_collector import operations as collecting
+from halftruth_collector.relay import operations as relaying
+from halftruth_shared import ParameterError, Relay
+from halftruth_shared.protocol.reports import Receipt
+from halftruth_shared.protocol.sealing import create_sealing_key, open_envelope
+from relays import Device, inner_reports
+
+
+def cells(parties):
+    """Reports counted of each cell."""
+    return parties.store.reports.counts("health")[1].marginal((0, 1)).astype(int).tolist()
+
+
+@pytest.fixture
+def post():
+    """A relay that sends to the collector whatever it likes."""
+
+    def send(parties, *relayed, digest=None):
+        body = {
+            "digest": digest or parties.survey.digest,
+            "relayed": [base64.b64encode(sealed).decode() for sealed in relayed],
+        }
+        bearer = {"Authorization": f"Bearer {parties.token}"}
+        return parties.collector.test_client().post(parties.path, json=body, headers=bearer)
+
+    return send
+
+
+def receipt(response):
+    assert response.status_code == 202, response.text
+    return {"refused": 0, **response.get_json()}
+
+
+# A relay ------------------------------------------------------------------------------------------
+
+
+def test_a_relay_that_drops_reports_learns_nothing_and_the_count_is_below_its_receipts(make, post):
+    parties = make(batch=5)
+    devices = parties.fill(10)
+    kept = inner_reports(parties.relay_store)[:6]
+    assert receipt(post(parties, *kept)) == {"accepted": 6, "duplicates": 0, "refused": 0}
+    assert parties.counted() == 6 < len(devices)
+    # No device can tell whether its own was among them: a retry gets the answer of every other.
+    answers = {parties.send(device).get_data() for device in devices}
+    assert len(answers) == 1
+
+
+def test_a_relay_that_repeats_reports_has_them_counted_once(make, post):
+    parties = make(batch=2)
+    parties.fill(3)
+    [one, other, _] = inner_reports(parties.relay_store)
+    assert receipt(post(parties, one, one, other)) == {
+        "accepted": 2,
+        "duplicates": 1,
+        "refused": 0,
+    }
+    assert receipt(post(parties, other, one)) == {"accepted": 0, "duplicates": 2, "refused": 0}
+    assert parties.counted() == 2
+
+
+def test_a_relay_that_splits_a_batch_gains_what_both_learn_together_and_no_count_changes(
+    make, post
+):
+    """One report a request tells the collector, at most, what its relay tells it anyway."""
+    parties = make(batch=2)
+    parties.fill(6)
+    for sealed in inner_reports(parties.relay_store):
+        assert receipt(post(parties, sealed))["accepted"] == 1
+    alone = cells(parties)
+    assert sum(map(sum, alone)) == 6
+    parties.close()
+    assert cells(parties) == alone
+
+
+def test_a_relay_that_adds_reports_makes_results_wrong_and_learns_nothing_of_anybody(make, post):
+    """As anyone can who answers often. Others' reports stay as they are."""
+    parties = make(batch=2)
+    parties.fill(2)
+    honest = inner_reports(parties.relay_store)
+    keys = parties.relay.extensions["halftruth"].sealing_keys
+    made = Device((1, 2))
+    outer = base64.b64decode(made.sealed(parties.survey)["sealed"])
+    size = parties.survey.report_space.packed_size
+    added = open_envelope(keys, parties.survey.digest, made.relay_id, outer, size)
+    assert receipt(post(parties, *honest, added))["accepted"] == 3
+    assert cells(parties)[1][2] == 1
+    # More than there are receipts: the collector has the relay's own figure to compare.
+    assert parties.counted() == 3 > parties.held()
+
+
+def test_a_relay_cannot_alter_a_report_or_bring_it_to_another_survey(make, post):
+    parties = make(batch=2)
+    parties.fill(2)
+    [one, other] = inner_reports(parties.relay_store)
+    forged = bytes([one[0] ^ 1]) + one[1:], one[:-1], one + b"\0", other[:-1] + b"\0", b""
+    assert receipt(post(parties, *forged)) == {"accepted": 0, "duplicates": 0, "refused": 5}
+    [day] = parties.store.reports.daily_outcomes("health")
+    assert day.refused == {"report-error": 5}
+    twin = replace(parties.survey, id="twin")
+    collecting.publish_survey(parties.store, twin)
+    token = collecting.create_token(parties.store, "relay", "twin")
+    body = {"digest": twin.digest, "relayed": [base64.b64encode(one).decode()]}
+    response = parties.collector.test_client().post(
+        "/v1/surveys/twin/reports", json=body, headers={"Authorization": f"Bearer {token}"}
+    )
+    assert receipt(response) == {"accepted": 0, "duplicates": 0, "refused": 1}
+
+
+# A collector --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("changed", ["url", "key", "sealing_key", "batch", "release"])
+def test_a_collector_that_changes_what_the_survey_says_of_its_relay_changes_the_digest(
+    make, changed, tmp_path, caplog
+):
+    """The relay keeps to the digest that it registered, says so, and refuses every other.
+
+    Different people who are given different keys have different digests, of which it takes one.
+    """
+    parties = make(batch=5)
+    other_key = create_sealing_key(tmp_path / "collector.pem")
+    new = {
+        "url": "http://127.0.0.1:1",
+        "key": create_sealing_key(tmp_path / "relay.pem"),
+        "sealing_key": other_key,
+        "batch": 2,
+        "release": "batches",
+    }
+    told = parties.survey
+    asked = Relay(
+        **{name: getattr(told.relay, name) for name in new if name != changed},
+        **{changed: new[changed]},
+    )
+    changed_survey = replace(told, relay=asked)
+    assert changed_survey.digest != told.digest
+    # Before the first report it may replace the survey; no device is taken in by the relay.
+    collecting.publish_survey(parties.store, changed_survey)
+    report = Device((0, 0)).sealed(changed_survey)
+    for digest in (changed_survey.digest, told.digest):
+        body = {"digest": digest, "reports": [report]}
+        response = parties.http.post(parties.path, json=body)
+        assert response.status_code in (409, 422), response.text
+    assert parties.held() == 0
+    parties.fill(6)
+    with caplog.at_level(logging.ERROR):
+        parties.passing().look()
+    assert "publishes another digest: reports are taken under the registered one" in caplog.text
+    # Nor does it get any of them under the digest that people answered.
+    parties.close()
+    assert (parties.held(), parties.counted()) == (6, 0)
+    parties.survey = changed_survey
+    with pytest.raises(ParameterError):
+        parties.register()
+
+
+@pytest.mark.parametrize(
+    ("terms", "field"),
+    [
+        ({"invitations": True}, "invitations"),
+        ({"max_reports": 3}, "max_reports"),
+        ({"sealing_key": "ab" * 32}, "sealing_key"),
+    ],
+)
+def test_a_collector_cannot_change_terms_so_that_reports_can_be_told_apart(make, terms, field):
+    parties = make()
+    with pytest.raises(ParameterError) as refusal:
+        collecting.set_terms(parties.store, "health", terms)
+    assert refusal.value.field == field
+
+
+def test_a_collector_that_floods_is_told_so_at_the_limit_and_learns_what_a_report_says(make):
+    """Its own reports fill a batch: what is left of it, taken away its own, is one report.
+
+    So all that is promised is said for honest others, and the audit says what floods do. The limit
+    of an address makes it costly.
+    """
+    parties = make({"rate_limit": "9 per hour", "proxies": 1}, batch=10)
+    flood = [Device((0, 0)) for _ in range(9)]
+    address = {"X-Forwarded-For": "192.0.2.9"}
+    assert parties.send(*flood, **address).status_code == 202
+    refused = parties.send(Device((0, 0)), **address)
+    assert refused.status_code == 429
+    assert refused.get_json()["detail"].startswith("reports: expected at most 9 per 1 hour")
+    assert parties.send(Device((1, 2)), **{"X-Forwarded-For": "192.0.2.10"}).status_code == 202
+    parties.close()
+    found = cells(parties)
+    found[0][0] -= len(flood)
+    assert found[1][2] == sum(map(sum, found)) == 1
+
+
+@pytest.mark.parametrize(("reports", "counted"), [(9, 0), (10, 10)])
+def test_a_collector_that_closes_early_gets_a_whole_batch_or_none(make, reports, counted, caplog):
+    parties = make(batch=10)
+    parties.fill(reports)
+    collecting.close_survey(parties.store, "health")
+    parties.passing().look()
+    assert parties.counted() == counted
+    assert ("fewer than the 10 of a batch" in caplog.text) == (counted == 0)
+    # What it closed it cannot open again at the relay, to see others come one by one.
+    assert parties.send(Device((0, 0))).status_code == 409
+
+
+def test_a_collector_that_acknowledges_what_it_did_not_take_is_not_believed(make, caplog):
+    """A receipt of another number of reports deletes none of them."""
+    parties = make(batch=2)
+    parties.fill(3)
+    relaying.close(parties.relay_store, "health")
+    parties.store.reports.count = lambda batch: Receipt(accepted=len(batch.ids) - 1, duplicates=0)
+    parties.passing().look()
+    assert parties.held() == 3
+    assert "3 reports of health are held: the receipt of 3 reports is not of as many" in caplog.text

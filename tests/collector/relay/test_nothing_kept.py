@@ -1,0 +1,107 @@
+"""What a thief finds in the files, logs and back-ups of either party, and what is not there."""
+
+import logging
+
+import pytest
+from halftruth_collector import operations as collecting
+from halftruth_collector.relay import operations as relaying
+from halftruth_collector.store.tables import metadata
+from relays import Device, contents, inner_reports
+
+#: The address that all reports come from, as text and as a network writes it.
+ADDRESS = "203.0.113.77"
+ADDRESSES = [ADDRESS.encode(), bytes(map(int, ADDRESS.split(".")))]
+
+
+@pytest.fixture
+def parties(make, caplog):
+    caplog.set_level(logging.INFO)
+    made = make({"proxies": 1, "rate_limit": "1000 per hour"}, batch=20)
+    made.devices = [Device((n % 2, n % 3)) for n in range(40)]
+    for device in made.devices:
+        response = made.send(device, **{"X-Forwarded-For": ADDRESS})
+        assert response.status_code == 202
+    return made
+
+
+def found(data, needles):
+    return [needle for needle in needles if needle in data]
+
+
+def test_neither_party_keeps_address_time_or_report(parties, tmp_path, caplog):
+    backups = tmp_path / "backups"
+    backups.mkdir()
+    inner = inner_reports(parties.relay_store)
+    folder = tmp_path / "relay"
+    ids = [device.report_id.bytes for device in parties.devices]
+    relay_ids = [device.relay_id.bytes for device in parties.devices]
+    before = contents(folder)
+    # This is what is looked for below, and it would be found.
+    assert len(found(before, inner)) == len(found(before, relay_ids)) == 40
+    collecting.back_up(parties.relay_store, backups / "held")
+    parties.close()
+    collecting.close_survey(parties.store, "health")
+    collecting.back_up(parties.relay_store, backups / "relay")
+    collecting.back_up(parties.store, backups / "collector")
+    after, collected = contents(folder), (tmp_path / "test.db").read_bytes()
+    kept = contents(tmp_path)
+    assert found(kept + caplog.text.encode(), ADDRESSES) == []
+    # On SQLite, nothing that was passed on is left, in the log beside the file neither.
+    assert found(after, inner) == []
+    assert found((backups / "relay").read_bytes(), inner) == []
+    # Neither party has what connects its id of a report with that of the other.
+    assert len(found(after, relay_ids)) == len(found(collected, ids)) == 40
+    assert found(after + before, ids) == found(collected, relay_ids) == []
+    assert found((backups / "held").read_bytes(), ids) == []
+    assert parties.token not in collected.decode("latin")
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+def test_no_column_of_a_relay_can_hold_a_time_an_address_or_an_order(parties):
+    """Of a report; times are those of what operators do, and of the end of a survey."""
+    names = {
+        table.name: set(table.c.keys())
+        for table in metadata.tables.values()
+        if table.name.startswith("relay_")
+    }
+    assert names.pop("relay_surveys") >= {"closes_at", "closed_at"}
+    assert names == {
+        "relay_ids": {"survey", "report_id"},
+        "relay_reports": {"survey", "report_id", "sealed", "is_due"},
+    }
+    with parties.relay_store.database.reading() as connection:
+        for name in names:
+            rows = connection.exec_driver_sql(f"SELECT * FROM {name}").all()
+            assert len(rows) == 40
+            assert len({(row.survey, getattr(row, "is_due", None)) for row in rows}) == 1
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+def test_reports_of_equal_length_say_nothing(parties):
+    assert len({len(inner) for inner in inner_reports(parties.relay_store)}) == 1
+    assert len(set(inner_reports(parties.relay_store))) == 40
+
+
+def test_ids_of_a_relay_go_when_it_is_purged(parties, tmp_path):
+    ids = [device.relay_id.bytes for device in parties.devices]
+    assert relaying.purge(parties.relay_store, 0) == []
+    parties.close()
+    assert relaying.purge(parties.relay_store, 1) == []
+    assert relaying.purge(parties.relay_store, 0) == [("health", 40, 0)]
+    assert found(contents(tmp_path / "relay"), ids) == []
+    # Purged for good: a report that is sent again is told that the survey is closed.
+    assert parties.send(parties.devices[0]).status_code == 409
+    assert parties.relay_store.all()[0].status == "purged"
+
+
+def test_no_line_of_the_log_is_about_a_report_that_was_taken(parties, caplog):
+    """Nor about when it came: the first line after registration is about the end."""
+    lines = [record.getMessage() for record in caplog.records]
+    assert not [line for line in lines if "health" in line]
+    parties.close()
+    said = [r.getMessage() for r in caplog.records if r.name.endswith(("operations", "passing"))]
+    assert said == [
+        "health is closed by its operator",
+        "40 reports of health are passed on",
+        "passed on 40 reports of health: 40 counted now, 0 before, 0 not to be opened; 0 are held",
+    ]
