@@ -9,7 +9,14 @@ from typing import Any, Generic, Literal, TypeVar, cast, get_args
 
 import msgspec
 import numpy as np
-from halftruth_shared import Attribute, EstimateError, ParameterError, Survey
+from halftruth_shared import (
+    Attribute,
+    DomainTooLarge,
+    EstimateError,
+    ParameterError,
+    SchemaError,
+    Survey,
+)
 from halftruth_shared.analyses import Query, name_of, result_of
 from halftruth_shared.analyses.base import (
     Answers,
@@ -35,6 +42,7 @@ from halftruth_shared.results.wording import items
 
 from ..errors import TooFewReports
 from ..estimation import Counts, Estimator
+from ..estimation.automatic import modelled, prefers_model
 from ..estimation.bounds import Array, normal_quantile
 from ..estimation.design_fit import contradictions
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
@@ -433,6 +441,9 @@ class Analysis(Generic[Q, R]):
         The result as a chart.
     further : callable
         Queries about a survey whose answers belong on the same page, by the query.
+    table : callable or None
+        The attributes of the table that a query is about, without those of its domain, where the
+        query has `estimate` = auto.
     together : int
         Number of attributes whose joint table reports have to identify.
     check_work : callable
@@ -460,6 +471,7 @@ class Analysis(Generic[Q, R]):
     state: Callable[[R, Claim], str] = lambda _, __: ""
     chart: Callable[[R], Chart] | None = None
     further: Callable[[Survey, Q], Sequence[Query[Any]]] = lambda _, __: ()
+    table: Callable[[Survey, Q], Sequence[str]] | None = None
     together: int = 1
     check_work: Callable[[Survey, Q], None] = lambda _, __: None
     offer: str = ""
@@ -474,6 +486,7 @@ class Analysis(Generic[Q, R]):
 
         def checked(counted: Counted, query: Q) -> R:
             # A domain that an analysis forgot would be a wrong number that goes unnoticed.
+            query = self._with_estimate(counted, query)
             restricted = replace(counted, question=query)
             restricted.check()
             result = compute(restricted, query)
@@ -487,6 +500,30 @@ class Analysis(Generic[Q, R]):
             object.__setattr__(self, "chart", self._chart)
         if (of_people := self.of_people) is not None:
             object.__setattr__(self, "of_people", lambda *of: self.decided(of_people(*of)))
+
+    def _with_estimate(self, counted: Counted, query: Q) -> Q:
+        """Return a query with an estimate in the place of auto."""
+        asked: Any = query
+        if self.table is None or asked.estimate != "auto":
+            return query
+        moment: Q = msgspec.structs.replace(asked, estimate="moment")
+        try:
+            names = list(dict.fromkeys([*self.table(counted.survey, query), *asked.where]))
+            counted.survey.schema.positions(names)
+            named = bool(asked.interactions) or asked.modelled is not None
+            if not named and not (
+                counted.counts.reports
+                and asked.target == "population"
+                and asked.population is None
+                and prefers_model(counted.survey, counted.counts, names)
+            ):
+                return moment
+            about = asked.modelled if named else modelled(counted.survey, names)
+        except (DomainTooLarge, ParameterError, SchemaError):
+            # The analysis says what is wrong with it.
+            return moment
+        by_model: Q = msgspec.structs.replace(asked, estimate="model", modelled=about)
+        return by_model
 
     def decided(self, result: R) -> R:
         """Return a result with its tests and claims, its headline and its layout."""
@@ -514,9 +551,15 @@ class Analysis(Generic[Q, R]):
         return described
 
     def headline(self, result: R) -> str:
-        """State the claims of a result, with which its page begins."""
-        said = contradicted(result) or [self.state(result, claim) for claim in result.claims]
-        return " ".join(said) or "Nothing is claimed of these estimates."
+        """State the claims of a result, with which its page begins, by what a model assumes."""
+        if unexplained := contradicted(result):
+            return " ".join(unexplained)
+        said = [self.state(result, claim) for claim in result.claims]
+        headline = " ".join(said) or "Nothing is claimed of these estimates."
+        if result.model_fit is None:
+            return headline
+        but = ", but those named" if result.model_fit.interactions else ""
+        return f"Assuming no interaction of three or more questions{but}: {headline}"
 
     @property
     def name(self) -> str:

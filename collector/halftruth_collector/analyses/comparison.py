@@ -270,6 +270,7 @@ ANALYSIS = Analysis(
     decide=decide,
     state=state,
     further=further,
+    table=lambda survey, query: [query.groups, _answer(survey.schema, query)[0]],
     together=2,
     place="Compare",
     order=4,

@@ -16,6 +16,7 @@ from halftruth_shared.results.long_table import Row
 from halftruth_shared.results.wording import items, quoted_items
 
 from ..estimation.answers import answers_of, nothing_missing, presence
+from ..estimation.automatic import modelled
 from ..estimation.bounds import Array
 from ..estimation.domain import Domain
 from ..estimation.equation import Equation, equation
@@ -27,10 +28,11 @@ from ..estimation.model import (
     at_independence,
     channel_of_outcome,
     described,
+    off_the_edge,
     perturbed_outcome_regression,
     shares,
 )
-from ..estimation.regression import Regression, fit_table
+from ..estimation.regression import Regression, carries, fit_table
 from ..estimation.reliability import WELL_FILLED
 from ..estimation.table import COVARIANCE_CELLS
 from . import sentences
@@ -52,6 +54,10 @@ class Fitted:
     method: Method
     caveats: Sequence[Caveat] = ()
     model_fit: ModelFit | None = None
+
+
+class _NotCarried(Exception):
+    """Reports like these cannot be expected to determine the regression from its table."""
 
 
 def compute(counted: Counted, query: RegressionQuery) -> Result[RegressionQuery]:
@@ -106,10 +112,15 @@ def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> Fitted
             field="estimate",
         )
     if query.estimate != "model":
+        sample = query.target == "population" and query.population is None
+        fallback = query.estimate == "auto" and query.model != "linear" and sample
         try:
-            return _from_table(counted, query, model)
-        except (DomainTooLarge, ParameterError):
-            if query.estimate == "moment" and query.model != "linear":
+            return _from_table(counted, query, model, carried=fallback)
+        except _NotCarried:
+            pass
+        except (DomainTooLarge, EstimateError, ParameterError) as error:
+            by_moment = query.estimate == "moment" and query.model != "linear"
+            if by_moment or (isinstance(error, EstimateError) and not fallback):
                 raise
     if query.target == "respondents":
         raise ParameterError(
@@ -146,13 +157,22 @@ def _from_outcome(
     return Fitted(fit, "outcome", [note("left out of regression")] if missing else [])
 
 
-def _from_table(counted: Counted, query: RegressionQuery, model: Equation) -> Fitted:
+def _from_table(
+    counted: Counted, query: RegressionQuery, model: Equation, *, carried: bool
+) -> Fitted:
     """The regression from the unbiased table of all its answers.
+
+    Parameters
+    ----------
+    carried : bool
+        Whether the table must be expected to determine it.
 
     Raises
     ------
     DomainTooLarge, ParameterError
         If there is no such table.
+    _NotCarried
+        If it is not expected to.
     """
     if model.cells > COVARIANCE_CELLS:
         raise DomainTooLarge(
@@ -164,6 +184,11 @@ def _from_table(counted: Counted, query: RegressionQuery, model: Equation) -> Fi
         table = counted.estimator.table(model.names)
     reports = float(np.median(table.effective_reports))
     kept = nothing_missing(counted.estimator.schema, model.names)
+    if carried:
+        of_one = [counted.estimator.table([name]) for name in model.names]
+        single = [off_the_edge(each.support, each.reports) for each in of_one]
+        if not carries(table, model, single, kept):
+            raise _NotCarried
     fit = (fit_linear_table if query.model == "linear" else fit_table)(table, model, kept)
     few = [warning("few reports", reports=reports)] if reports < WELL_FILLED else []
     return Fitted(fit, "moment", few)
@@ -181,18 +206,19 @@ def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> Fi
         [*(query.predictors[number] for number in numbers), query.outcome]
         for numbers in model.predictors.interactions
     ]
-    modelled: list[str] | None = None
+    names = [*model.names, *query.where]
     with errors_naming("predictors"):
+        about = modelled(counted.survey, names) if query.estimate == "auto" else None
         try:
-            answers = counted.model(crossed)
+            answers = counted.model(crossed, about)
         except (DomainTooLarge, EstimateError):
-            modelled = [*model.names, *query.where]
-            answers = counted.model(crossed, modelled)
+            about = names
+            answers = counted.model(crossed, about)
         fit = _fit_model(answers, query, model)
         # Not by the estimated errors: those that come out small would be the ones shown.
         even = at_independence(counted.survey, counted.counts, answers)
         far = _fit_model(even, query, model).standard_error > _FAR
-    fitted = described(counted.survey, counted.counts, crossed, modelled)
+    fitted = described(counted.survey, counted.counts, crossed, about)
     if not far.any():
         return Fitted(fit, "model", model_fit=fitted)
     tested = replace(fit, z=np.where(far, np.nan, fit.z))

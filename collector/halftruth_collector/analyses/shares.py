@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from halftruth_shared.analyses.base import Method
+from halftruth_shared.analyses.base import AutoMethod
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.results import QUANTITIES, Caveat, Estimates, Texts, note
@@ -47,7 +47,8 @@ def share_columns(
         A best guess has a typical error, and never the errors of another estimate.
     caveats : list of Caveat
     """
-    table, support = estimator.table(names), estimator.support(names, query.estimate)
+    method = "moment" if query.estimate == "auto" else query.estimate
+    table, support = estimator.table(names), estimator.support(names, method)
     of, about = QUANTITIES[quantity], {"question": question} if question else {}
     if query.estimate == "likelihood":
         typical = estimator.typical_error(names)
@@ -112,7 +113,7 @@ def _dependence(support: Array) -> float:
     return float(np.sqrt(np.mean((support - reduce(np.multiply.outer, margins)) ** 2)))
 
 
-def ends_at(alpha: float, estimates: Estimates, method: Method) -> tuple[Array, Array]:
+def ends_at(alpha: float, estimates: Estimates, method: AutoMethod) -> tuple[Array, Array]:
     """Return the intervals of shares at a level α, unbounded where an error is not known."""
     error = estimates.numbers("standard_error")
     lower, upper = share_interval(

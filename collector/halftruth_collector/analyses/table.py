@@ -108,6 +108,7 @@ ANALYSIS = Analysis(
     layout=layout,
     decide=decide,
     state=state,
+    table=lambda _, query: query.attributes,
     place="Compare",
     order=10,
 )

@@ -21,9 +21,9 @@ often: where an answer is rare, β̂ is finite only if the answer came out frequ
 estimates a weak penalty keeps finite, tests are of β̂ over its standard error.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 from halftruth_shared import DomainTooLarge
@@ -168,6 +168,43 @@ def fit_table(
     return fit_regression(joint, model.predictors.everywhere(), model.outcome)
 
 
+def carries(
+    table: Table,
+    model: Equation,
+    single: Sequence[Array],
+    kept: NDArray[np.bool_] | None = None,
+) -> bool:
+    """Return whether reports like these can be expected to determine an equation from their table.
+
+    If answers were independent, its smallest information would be significant in 97.5 % of surveys.
+    Neither the table nor the coefficients that are estimated from it are looked at.
+
+    Parameters
+    ----------
+    table : Table
+        Of the predictors and then the outcome; only its design counts.
+    model : Equation
+    single : sequence of ndarray
+        Shares of each question by itself, all above 0.
+    kept : ndarray of bool, optional
+        As of `fit_table`.
+    """
+    if table.reports < 2:
+        return False
+    independent = reduce(np.multiply.outer, single)
+    cells = np.arange(table.support.size) if kept is None else np.flatnonzero(kept)
+    support = independent.ravel()[cells].reshape(-1, len(model.outcome.scores))
+    columns = model.predictors.everywhere().columns
+    try:
+        least = _least_known(columns, support, model.outcome)
+    except NotIdentified:
+        return False
+    form = np.zeros((1, table.support.size))
+    form[:, cells] = least.influence
+    error = np.sqrt(max(table.null_covariance(independent, form)[0, 0], 0.0))
+    return bool(least.information > 2 * SIGNIFICANT * error)
+
+
 def fit_regression(joint: Joint, predictors: Predictors, outcome: Outcome) -> Regression:
     """Fit a model to an estimated table.
 
@@ -236,29 +273,76 @@ def without_numbers(
     return Regression(nothing, np.diag(nothing), nothing, undefined=reason, least_known=least_known)
 
 
-def _fitted(joint: Joint, columns: Array, outcome: Outcome) -> tuple[Regression, Array]:
-    coefficients = _root(columns, joint.support, outcome)
-    here = outcome.response(columns @ coefficients)
-    information = information_of(columns, joint.support, here)
-    influence: Array = np.asarray(np.linalg.solve(information, _gradient(columns, here)))
-    covariance = joint.covariance_of(influence)
-    if joint.modelled:
-        return Regression(coefficients, covariance, coefficients / _errors(covariance)), influence
+@dataclass(frozen=True, eq=False)
+class _LeastKnown:
+    """The combination of coefficients that a table has least information about.
+
+    Attributes
+    ----------
+    coefficients : ndarray, shape (k,)
+        That solve the equations of the table.
+    by_shares : ndarray, shape (k, cells)
+        Their derivatives by the shares of the table.
+    information : float
+        The smallest eigenvalue of the information, in units in which its diagonal is 1.
+    influence : ndarray, shape (cells,)
+        Derivatives of the smallest eigenvalue by the shares.
+    weights : ndarray, shape (k,)
+        How much it is about each coefficient.
+    """
+
+    coefficients: Array
+    by_shares: Array
+    information: float
+    influence: Array
+    weights: Array
+
+
+def _least_known(columns: Array, support: Array, outcome: Outcome) -> _LeastKnown:
+    """Solve the equations of a table, and find what it has least information about.
+
+    Raises
+    ------
+    NotIdentified
+        If there is no solution.
+    """
+    coefficients, here, by_shares, information = _solved(columns, support, outcome)
     eigenvalue, vector, units = _smallest(information)
     squares = (columns @ (units * vector)) ** 2
     # The smallest eigenvalue depends on the shares, and through β̂ on the whole table.
-    own = np.repeat(squares * here.curvature, joint.support.shape[1])
+    own = np.repeat(squares * here.curvature, support.shape[1])
 
     def curvature(trial: Array) -> float:
         there = outcome.response(columns @ trial)
-        return float((joint.support.sum(axis=1) * squares) @ there.curvature)
+        return float((support.sum(axis=1) * squares) @ there.curvature)
 
-    change = own + _derivatives(curvature, coefficients, units) @ influence
-    error = np.sqrt(max(joint.covariance_of(change[None])[0, 0], 0.0))
-    if not eigenvalue > SIGNIFICANT * error:
-        raise NotIdentified(_NOT_DETERMINED, vector)
+    change = own + _derivatives(curvature, coefficients, units) @ by_shares
+    return _LeastKnown(coefficients, by_shares, eigenvalue, change, vector)
+
+
+def _solved(
+    columns: Array, support: Array, outcome: Outcome
+) -> tuple[Array, Response, Array, Array]:
+    """Return the coefficients, the response there, their derivatives, and the information."""
+    coefficients = _root(columns, support, outcome)
+    here = outcome.response(columns @ coefficients)
+    information = information_of(columns, support, here)
+    by_shares = np.asarray(np.linalg.solve(information, _gradient(columns, here)))
+    return coefficients, here, by_shares, information
+
+
+def _fitted(joint: Joint, columns: Array, outcome: Outcome) -> tuple[Regression, Array]:
+    if joint.modelled:
+        coefficients, _, by_shares, _ = _solved(columns, joint.support, outcome)
+        covariance = joint.covariance_of(by_shares)
+        return Regression(coefficients, covariance, coefficients / _errors(covariance)), by_shares
+    least = _least_known(columns, joint.support, outcome)
+    error = np.sqrt(max(joint.covariance_of(least.influence[None])[0, 0], 0.0))
+    if not least.information > SIGNIFICANT * error:
+        raise NotIdentified(_NOT_DETERMINED, least.weights)
+    covariance = joint.covariance_of(least.by_shares)
     z = [_score_if_zero(j, joint, columns, outcome) for j in range(columns.shape[1])]
-    return Regression(coefficients, covariance, np.array(z)), influence
+    return Regression(least.coefficients, covariance, np.array(z)), least.by_shares
 
 
 def _errors(covariance: Array) -> Array:

@@ -36,11 +36,23 @@ Decision = Literal["frequent", "undecided"]
 #: What supports are.
 Method = Literal["moment", "likelihood", "model"]
 
+#: The same, or what the design of the reports suggests.
+AutoMethod = Literal["auto", "moment", "likelihood", "model"]
+
 #: Target of inference: a population that the respondents are a sample of, or these alone.
 Target = Literal["population", "respondents"]
 
-#: Where the shares of groups and the confidences of rules come from.
+#: Where the confidences of rules come from.
 Source = Literal["moment", "model"]
+
+#: Where the shares of groups come from, or what the design of the reports suggests.
+AutoSource = Literal["auto", "moment", "model"]
+
+_AUTO = (
+    " By default (auto) the model is taken where the reports do not tell of the table, or where the"
+    " expected margins of unbiased estimates are more than twice those of the model, by the design"
+    " of the survey and never by what was estimated."
+)
 
 #: One category, or any of several, for each of some attributes.
 Answers = Mapping[str, str | Sequence[str]]
@@ -126,6 +138,21 @@ SourceOf = Annotated[
     Meta(
         description="What the shares are: unbiased moment estimates, or those of a model of all"
         " answers, which are more precise where it holds."
+    ),
+]
+AutoMethodOf = Annotated[
+    AutoMethod,
+    Meta(
+        description="What the shares are: unbiased moment estimates; those of a loglinear model of"
+        " all answers, of any length; or best guesses (likelihood), which have no intervals but a"
+        " typical error from held-out reports." + _AUTO
+    ),
+]
+AutoSourceOf = Annotated[
+    AutoSource,
+    Meta(
+        description="What the shares are: unbiased moment estimates, or those of a model of all"
+        " answers, which are more precise where it holds." + _AUTO
     ),
 ]
 Interactions = Annotated[

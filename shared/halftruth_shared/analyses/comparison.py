@@ -8,13 +8,13 @@ from msgspec import Meta
 from ..results import Result
 from .base import (
     AttributeName,
+    AutoSourceOf,
     CategoryName,
     CovarianceOf,
     Interactions,
     Items,
     Modelled,
     SampleQuery,
-    SourceOf,
 )
 
 #: Effect measure of two shares.
@@ -71,7 +71,7 @@ class ComparisonQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
             " each to the next is wanted, too."
         ),
     ] = False
-    estimate: SourceOf = "moment"
+    estimate: AutoSourceOf = "auto"
     interactions: Interactions = msgspec.field(default_factory=list)
     modelled: Modelled | None = None
     covariance: CovarianceOf = False

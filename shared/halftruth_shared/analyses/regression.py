@@ -83,7 +83,8 @@ class RegressionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
         Meta(
             description="By the unbiased table of all these answers (moment), by one model of all"
             " answers without interactions of three or more but those named (model), or by the"
-            " table where reports tell of it and else by the model (auto)."
+            " table where reports like these can be expected to determine the coefficients, and"
+            " else by the model (auto)."
         ),
     ] = "auto"
     population: PopulationOf = None

@@ -5,14 +5,14 @@ from typing import Any
 import msgspec
 
 from ..results import Result
-from .base import AttributeNames, CovarianceOf, Interactions, MethodOf, Modelled, SampleQuery
+from .base import AttributeNames, AutoMethodOf, CovarianceOf, Interactions, Modelled, SampleQuery
 
 
 class TableQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
     """Reconstructed table of some attributes, each cell with its bounds."""
 
     attributes: AttributeNames
-    estimate: MethodOf = "moment"
+    estimate: AutoMethodOf = "auto"
     interactions: Interactions = msgspec.field(default_factory=list)
     modelled: Modelled | None = None
     covariance: CovarianceOf = False

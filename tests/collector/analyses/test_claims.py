@@ -24,13 +24,15 @@ def test_a_headline_has_a_sentence_for_each_claim_and_no_other(study):
         assert result.claims, analysis.name
         for shown in (result, labelled(result, study.counted["study"].survey)):
             stated = [analysis.state(shown, claim) for claim in shown.claims]
-            assert analysis.headline(shown) == " ".join(stated)
+            assumed = "Assuming no interaction of three or more questions: "
+            first = assumed if shown.model_fit else ""
+            assert analysis.headline(shown) == first + " ".join(stated)
             assert all(each.endswith(".") for each in stated), analysis.name
             for left_out in range(len(stated)):
                 rest = [claim for i, claim in enumerate(shown.claims) if i != left_out]
                 said = analysis.headline(msgspec.structs.replace(shown, claims=rest))
                 kept = [each for i, each in enumerate(stated) if i != left_out]
-                assert said == (" ".join(kept) or NOTHING)
+                assert said == first + (" ".join(kept) or NOTHING)
 
 
 def test_a_headline_decides_nothing_by_p_values(study):

@@ -8,7 +8,7 @@ survey that perturbs one answer alone.
 
 from .adequacy import LackOfFit, adequacy
 from .cached import cached_model, described
-from .fit import LoglinearModel, Penalty, at_independence, fit_model
+from .fit import LoglinearModel, Penalty, at_independence, fit_model, off_the_edge
 from .perturbed_outcome import Reported, channel_of_outcome, perturbed_outcome_regression
 from .tables import ModelTable, shares
 
@@ -24,6 +24,7 @@ __all__ = [
     "channel_of_outcome",
     "described",
     "fit_model",
+    "off_the_edge",
     "perturbed_outcome_regression",
     "shares",
 ]

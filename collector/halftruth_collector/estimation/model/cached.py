@@ -23,7 +23,7 @@ _Terms = tuple[_Term, ...]
 
 
 @dataclass(frozen=True)
-class _Source:
+class Source:
     """Counts of a survey, equal where all that a fit depends on is."""
 
     digest: str
@@ -32,7 +32,7 @@ class _Source:
     counts: Counts = field(compare=False)
 
     @classmethod
-    def of(cls, survey: Survey, counts: Counts) -> "_Source":
+    def of(cls, survey: Survey, counts: Counts) -> "Source":
         return cls(survey.digest, counts.fingerprint, survey, counts)
 
 
@@ -59,7 +59,7 @@ def cached_model(
         As of `fit_model`.
     """
     return _fitted(
-        _Source.of(survey, counts), _names(interactions), attributes and tuple(attributes)
+        Source.of(survey, counts), _names(interactions), attributes and tuple(attributes)
     )
 
 
@@ -73,7 +73,7 @@ def described(
 
     Parameters are as there.
     """
-    source = _Source.of(survey, counts)
+    source = Source.of(survey, counts)
     return _described(source, _names(interactions), attributes and tuple(attributes))
 
 
@@ -82,14 +82,14 @@ def _names(interactions: Sequence[Collection[str]]) -> _Terms:
 
 
 @lru_cache(maxsize=_KEPT)
-def _fitted(source: _Source, interactions: _Terms, attributes: _Term | None) -> LoglinearModel:
+def _fitted(source: Source, interactions: _Terms, attributes: _Term | None) -> LoglinearModel:
     names = source.survey.schema.names if attributes is None else attributes
     terms = [*combinations(names, 2), *interactions]
     return fit_model(source.survey, source.counts, terms, attributes)
 
 
 @lru_cache(maxsize=_KEPT)
-def _described(source: _Source, interactions: _Terms, attributes: _Term | None) -> ModelFit:
+def _described(source: Source, interactions: _Terms, attributes: _Term | None) -> ModelFit:
     survey, counts = source.survey, source.counts
     model = _fitted(source, interactions, attributes)
     clearest: LackOfFit | None = None
@@ -120,7 +120,7 @@ def _described(source: _Source, interactions: _Terms, attributes: _Term | None) 
 
 
 def _needed(
-    source: _Source, term: _Term, interactions: _Terms, attributes: _Term | None
+    source: Source, term: _Term, interactions: _Terms, attributes: _Term | None
 ) -> float | None:
     """p-value of the model with what an interaction consists of in its place."""
     others = tuple(each for each in interactions if each != term)

@@ -10,7 +10,7 @@ categories nor a reference matters to it.
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -85,13 +85,17 @@ def independence(survey: Survey, counts: Counts, schema: Schema, design: Design)
     unbiased = reconstruction(survey)
     corner = np.zeros(design.parameters)
     for axis, name in enumerate(schema.names):
-        table = unbiased.table(counts, [name])
-        shares = project_to_simplex(table.support)
-        # Far from an edge: what is estimated to be 0 is seldom that.
-        shares = np.maximum(shares, np.sqrt(1 / counts.reports) / shares.size)
+        shares = off_the_edge(unbiased.table(counts, [name]).support, counts.reports)
         effects = np.log(shares[1:] / shares[0])
         corner[design.term_of == design.terms.index((axis,))] = effects
     return corner
+
+
+def off_the_edge(shares: Array, reports: int) -> Array:
+    """Return the nearest possible shares, all above 0: what is estimated to be 0 is seldom that."""
+    possible = project_to_simplex(shares)
+    above = np.maximum(possible, np.sqrt(1 / reports) / possible.size)
+    return np.asarray(above / above.sum())
 
 
 def feasible(schema: Schema) -> NDArray[np.bool_] | None:
@@ -427,12 +431,43 @@ def at_independence(survey: Survey, counts: Counts, model: LoglinearModel) -> Lo
     parts = report_parts(survey.perturbation, counts, schema.names)
     problem = Problem(schema.names, design, parts, model.penalty, feasible(schema))
     theta = design.contrast @ independence(survey, counts, schema, design)
+    return _expected(problem, schema, theta, counts.reports)
+
+
+def at_even_answers(
+    survey: Survey, counts: Counts, attributes: Sequence[str]
+) -> LoglinearModel | None:
+    """Return the model of all pairs as it would be of even answers, without a penalty.
+
+    Its covariance says how precise these reports can be, whatever is estimated from them. None
+    where they do not determine it.
+    """
+    schema = schema_of(survey.schema, attributes)
+    design = Design(schema.shape, axes_of(schema, None))
+    parts = report_parts(survey.perturbation, counts, schema.names)
+    problem = Problem(schema.names, design, parts, np.zeros(design.parameters), feasible(schema))
+    if not all(is_told(term, parts) for term in design.terms):
+        return None
+    try:
+        model = _expected(problem, schema, np.zeros(design.parameters), counts.reports)
+    except np.linalg.LinAlgError:
+        return None
+    return model if (np.diag(model.covariance) > 0).all() else None
+
+
+def _expected(problem: Problem, schema: Schema, theta: Array, reports: int) -> LoglinearModel:
+    """Return the model at some parameters, with the covariance by their expected information."""
     information = problem.derivatives(theta, expected=True).expected
-    return replace(
-        model,
+    return LoglinearModel(
+        schema=schema,
         fitted=problem.at(theta),
         coefficients=theta,
         covariance=np.asarray(np.linalg.inv(information)),
+        penalty=problem.ridge,
+        reports=reports,
+        log_likelihood=math.nan,
+        steps=0,
+        converged=True,
     )
 
 

@@ -1,0 +1,112 @@
+"""The default estimate: decided by the design of the reports, never by what they say."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_shared import (
+    Attribute,
+    GammaDiagonal,
+    RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_shared.analyses.comparison import ComparisonQuery
+from halftruth_shared.analyses.regression import RegressionQuery
+from halftruth_shared.analyses.table import TableQuery
+
+ASSUMED = "Assuming no interaction of three or more questions: "
+
+
+def counted(mechanism, size, people, rare=0.5, seed=0):
+    """Reports of yes/no questions, each of which a share `rare` answers with yes."""
+    names = [f"q{j}" for j in range(size)]
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in names])
+    survey = Survey("s", "S", schema, mechanism(schema))
+    rng = np.random.default_rng(seed)
+    records = (rng.random((people, size)) < rare).astype(np.int64)
+    counts = Counts.from_reports(survey, survey.perturbation.reports(records, rng))
+    return Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+
+
+def split(longest):
+    return lambda schema: SplitQuestionnaire.for_amplification(schema, 19, max_length=longest)
+
+
+def keep(schema):
+    return RandomizedResponse(dict.fromkeys(schema.names, "0.6"))
+
+
+def gamma_diagonal(_):
+    return GammaDiagonal(19)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "size", "length", "estimate"),
+    [
+        (gamma_diagonal, 5, 2, "moment"),
+        (gamma_diagonal, 5, 3, "moment"),
+        (keep, 5, 2, "moment"),
+        (keep, 5, 3, "model"),
+        (split(2), 5, 2, "moment"),
+        (split(2), 5, 3, "moment"),
+        (split(3), 6, 3, "moment"),
+    ],
+)
+def test_tables_take_the_model_where_moment_margins_are_more_than_twice_as_wide(
+    mechanism, size, length, estimate
+):
+    names = [f"q{j}" for j in range(length)]
+    for rare, seed in ((0.5, 0), (0.05, 1)):
+        of = counted(mechanism, size, 4_000, rare, seed)
+        result = ANALYSES["table"].compute(of, TableQuery(attributes=names))
+        assert result.query.estimate == estimate
+        assert result.headline.startswith(ASSUMED) == (estimate == "model")
+    # By the spread of moment estimates and of the model's in other surveys of even answers.
+    spread = {}
+    surveys = [counted(mechanism, size, 4_000, seed=seed) for seed in range(100, 130)]
+    for method in ("moment", "model"):
+        try:
+            supports = [
+                Estimator(s.survey, s.counts, model=s.model() if method == "model" else None)
+                .table(names)
+                .support
+                for s in surveys
+            ]
+        except ValueError:
+            spread[method] = np.inf
+        else:
+            spread[method] = np.std(supports, axis=0).mean()
+    assert (spread["moment"] > 2 * spread["model"]) == (estimate == "model")
+
+
+def test_domains_and_named_interactions_count_for_the_choice():
+    of = counted(keep, 5, 8_000)
+    alone = ComparisonQuery(answer={"q0": "yes"}, groups="q1")
+    within = ComparisonQuery(answer={"q0": "yes"}, groups="q1", where={"q2": "no"})
+    named = TableQuery(attributes=["q0", "q1"], interactions=[["q0", "q1", "q2"]])
+    sampled = TableQuery(attributes=["q0", "q1", "q2"], population=100_000)
+    chosen = [
+        ANALYSES[name].compute(of, query).query.estimate
+        for name, query in (
+            ("comparison", alone),
+            ("comparison", within),
+            ("table", named),
+            ("table", sampled),
+        )
+    ]
+    assert chosen == ["moment", "model", "model", "moment"]
+
+
+@pytest.mark.parametrize(("rare", "method"), [(0.5, "moment"), (0.04, "model")])
+def test_regressions_on_two_predictors_have_coefficients_by_default(rare, method):
+    for seed in range(3):
+        of = counted(split(2), 5, 15_000, rare, seed)
+        query = RegressionQuery(outcome="q0", predictors=["q1", "q2"])
+        result = ANALYSES["regression"].compute(of, query)
+        [said] = [each.values for each in result.caveats if each.code == "regression"]
+        assert said["method"] == method
+        assert np.isfinite(result.estimates.value[result.places("coefficient")]).all()
