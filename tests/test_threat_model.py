@@ -31,7 +31,7 @@ def test_every_test_that_is_named_is_there():
 
 
 def test_of_everybody_it_is_said_what_is_promised_by_which_test_and_what_is_not():
-    assert len(ATTACKERS) == 9
+    assert len(ATTACKERS) == 10
     for title, text in ATTACKERS:
         promised, _, rest = text.partition("Not promised")
         assert rest, title

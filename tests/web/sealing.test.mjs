@@ -71,6 +71,27 @@ readVectors("relayed").vectors.forEach((vector, i) => {
   });
 });
 
+test("two sealings for a relay differ in every part", async () => {
+  const [relay, collector] = [newKey(), newKey()];
+  const keys = { key: relay.publicHex, sealingKey: collector.publicHex };
+  const report = { id: "6f0d3c9e-0d3c-4b8e-9d55-1f5a3c0e7a11", packed: new Uint8Array(40) };
+  const digest = "00".repeat(32);
+  const opened = async (relayId) => {
+    const sealed = Buffer.from(await sealForRelay(keys, digest, { ...report, relayId }), "base64");
+    const about = Buffer.from(`${digest}${relayId.replaceAll("-", "")}`, "hex");
+    const purpose = Buffer.from("halftruth relay envelope 1\n");
+    return { sealed, inner: open(sealed, relay.privateHex, Buffer.concat([purpose, about])) };
+  };
+  const id = "0a0d3c9e-0d3c-4b8e-9d55-1f5a3c0e7a22";
+  const [one, other] = [await opened(id), await opened(id)];
+  for (const part of ["sealed", "inner"]) {
+    const size = one[part].length;
+    for (let i = 0; i < size - 8; i += 8) {
+      assert.notDeepEqual(one[part].subarray(i, i + 8), other[part].subarray(i, i + 8));
+    }
+  }
+});
+
 test("two sealings of one report differ in key and ciphertext", async () => {
   const { publicHex } = newKey();
   const report = { id: "6f0d3c9e-0d3c-4b8e-9d55-1f5a3c0e7a11", packed: new Uint8Array(40) };
