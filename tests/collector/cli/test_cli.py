@@ -128,9 +128,7 @@ def test_a_record_that_does_not_fit_is_named_and_nothing_is_written(
             ("analyse", "itemsets", "x", "--min-support", "0.1", "--url", "x", "--token", "y"),
             "url: expected",
         ),
-        (("survey", "close", "nothing"), "there is no survey 'nothing'"),
         (("survey", "publish", __file__), "not valid TOML"),
-        (("admin", "token", "revoke", "nothing"), "there is none with the id 'nothing'"),
         *(
             (
                 ("analyse", "table", "health", "--attributes", "smoker", "--plot", file),

@@ -165,25 +165,6 @@ def test_ids_that_begin_with_the_time_are_parted_and_those_that_begin_alike_are_
     assert sum(each.rows > 0 for each in provenance(folder).ids) > 1
 
 
-@pytest.mark.nightly
-def test_clusters_count_the_same_also_when_workers_end(
-    run, write, tmp_path, survey, cluster, monkeypatch
-):
-    monkeypatch.setattr(counting, "_BYTES_OF_PART", 1_000)
-    files = write(some([*range(200), *range(50)]), rows=60)
-    here, _ = run()
-    (tmp_path / "ended").mkdir()
-    with open_executor(scheduler=cluster.scheduler) as map_pieces:
-        map_and_end = ending(map_pieces, tmp_path / "ended")
-        count(survey, [*map(str, files)], tmp_path / "there", map_and_end)
-    assert sorted(each.name for each in (tmp_path / "ended").iterdir()) == [
-        "check_file",
-        "count_part",
-    ]
-    assert counted(tmp_path / "there") == counted(here)
-    assert provenance(tmp_path / "there").ids == provenance(here).ids
-
-
 def test_processes_count_the_same_or_leave_nothing(run, write, tmp_path, survey):
     files = write(some([*range(200), *range(50)]), rows=60)
     here, _ = run()
