@@ -21,9 +21,10 @@ SURVEYS = 4
 def study(page: Page) -> None:
     """Fill the page."""
     rows, errors = [], []
-    keys = {"key": "1" * 64, "sealing_key": "2" * 64}
     for batch in BATCHES:
-        relay = Relay(url="https://relay.example.edu", batch=batch, **keys)
+        relay = Relay(
+            url="https://relay.example.edu", key="1" * 64, sealing_key="2" * 64, batch=batch
+        )
         for gamma in map(Fraction, GAMMAS):
             found = Relayed.of(relay, gamma)
             losses = found.losses

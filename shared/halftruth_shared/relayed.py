@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .errors import ParameterError
-from .privacy import worst_case_posterior
+from .privacy import amplification_for_breach, worst_case_posterior
 from .protocol.relay import Relay
 from .results.wording import number
 from .shuffling import Shuffled, shuffled
@@ -147,6 +147,33 @@ class Relayed:
 
     def _together(self, reports: int) -> int:
         return math.ceil(100 * worst_case_posterior(_PRIOR, self.gamma**reports))
+
+
+def largest_gamma(at_most: int, batch: int) -> int:
+    """Return the largest whole γ with which a batch keeps to a bound.
+
+    Parameters
+    ----------
+    at_most : int
+        Of how many in 100 people something may be true after a batch that was true of 5; 6 to 99.
+    batch : int
+        Number of honest reports.
+
+    Examples
+    --------
+    >>> largest_gamma(9, 40_000), largest_gamma(50, 40)
+    (113, 19)
+    """
+    # What a report by itself keeps to is kept to by every batch, and no report hides among fewer
+    # others than γ.
+    low = math.floor(amplification_for_breach(_PRIOR, Fraction(at_most, 100)))
+    high = max(low + 1, batch)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (
+            (middle, high) if _of_batch(Fraction(middle), batch)[1] <= at_most else (low, middle)
+        )
+    return low
 
 
 def _of_batch(gamma: Fraction, batch: int, delta: float | None = None) -> tuple[Shuffled, int, int]:

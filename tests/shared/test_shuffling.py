@@ -14,7 +14,7 @@ import pytest
 import scipy
 from dense import gamma_diagonal, kronecker, randomized_response
 from halftruth_shared import GammaDiagonal, ParameterError, Protection, Relay, Survey
-from halftruth_shared.relayed import Relayed
+from halftruth_shared.relayed import Relayed, largest_gamma
 from halftruth_shared.shuffling import Clones, at_least_half, binomial, divergence, shuffled
 
 SHUFFLED = json.loads((Path(__file__).parents[1] / "vectors" / "shuffled.json").read_text())[
@@ -288,6 +288,16 @@ def test_a_relay_promises_what_the_vectors_have_and_says_both_figures(vector):
         assert said.endswith(f" If they work together: at most {together}.")
     else:
         assert said.endswith(f"than a report by itself: of 100 people at most {together}.")
+
+
+@pytest.mark.parametrize("batch", [2, 100, 5_000, 40_000])
+@pytest.mark.parametrize("at_most", [6, 10, 50, 99])
+def test_the_largest_gamma_keeps_to_the_bound_and_the_next_one_does_not(batch, at_most):
+    gamma = largest_gamma(at_most, batch)
+    assert gamma >= math.floor(19 * at_most / (100 - at_most)) >= 1
+    assert Relayed.of(relay_of(batch), Fraction(gamma)).apart <= at_most
+    if gamma + 1 < batch:
+        assert Relayed.of(relay_of(batch), Fraction(gamma + 1)).apart > at_most
 
 
 def test_half_of_a_batch_of_the_askers_own_leaves_the_bound_of_the_other_half():
