@@ -15,10 +15,9 @@ from math import prod
 import numpy as np
 import scipy
 from halftruth_shared import Channel, DomainTooLarge, Perturbation
-from halftruth_shared.channels import Operator
+from halftruth_shared.channels import Operator, SubsetResponse
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.mechanisms import View
-from halftruth_shared.mechanisms.split_questionnaire import Response
 from numpy.typing import NDArray
 
 from .counts import Counts
@@ -44,13 +43,15 @@ class PairsOperator:
 
     Parameters
     ----------
-    responses : sequence of Response
+    responses : sequence of SubsetResponse
         Those of the views, whose cells, and whose symbols, follow each other.
     symbols : sequence of ndarray of int
         Symbols that are wanted of each.
     """
 
-    def __init__(self, responses: Sequence[Response], symbols: Sequence[NDArray[np.int64]]) -> None:
+    def __init__(
+        self, responses: Sequence[SubsetResponse], symbols: Sequence[NDArray[np.int64]]
+    ) -> None:
         self._views, self._more = len(responses), float(responses[0].gamma - 1)
         shares = [float(response.share) for response in responses]
         self._lowest = np.repeat(shares, [len(some) for some in symbols])
@@ -75,12 +76,8 @@ def _product(matrix: "scipy.sparse.csr_array", values: Array) -> Array:
     return np.asarray((matrix @ flat.T).T).reshape(*values.shape[:-1], -1)
 
 
-def _pairs(response: Response, symbols: NDArray[np.int64]) -> "scipy.sparse.csr_array":
+def _pairs(response: SubsetResponse, symbols: NDArray[np.int64]) -> "scipy.sparse.csr_array":
     """Return which cells (columns) own each of some symbols (rows)."""
-    if not response.prime:
-        rows = np.arange(len(symbols))
-        shape = (len(symbols), response.cells)
-        return scipy.sparse.csr_array((np.ones(len(rows)), (rows, symbols)), shape=shape)
     step = max(1, _AT_ONCE // response.cells)
     blocks = [
         scipy.sparse.csr_array(response.belongs(some).astype(np.float64))
@@ -89,12 +86,8 @@ def _pairs(response: Response, symbols: NDArray[np.int64]) -> "scipy.sparse.csr_
     return scipy.sparse.vstack(blocks, format="csr")
 
 
-#: Most pairs of a cell and a symbol of its own that are listed; beyond, sums take transforms.
-_MOST_PAIRS = 2**23
-
-
 @lru_cache(maxsize=16)
-def _geometry(response: Response) -> Response | PairsOperator:
+def _geometry(response: SubsetResponse) -> SubsetResponse | PairsOperator:
     if response.cells * response.subset_size > _MOST_PAIRS:
         return response
     return PairsOperator([response], [np.arange(response.symbols)])
@@ -168,14 +161,14 @@ def _parts_by_view(
         response = response_of(view)
         if end == start or not (kept or known):
             continue
-        if response.prime and len(kept) < len(view.positions):
+        if not response.is_direct and len(kept) < len(view.positions):
             continue
         symbols = cells[start:end, -1] - view.first
         row = [cells[start:end, column] for column in columns]
         cell = np.ravel_multi_index((*row, symbols), (*sizes, response.symbols))
         sums = np.bincount(cell, numbers[start:end], prod(sizes) * response.symbols)
         table = sums.astype(np.float64).reshape(*sizes, response.symbols)
-        if response.prime:
+        if not response.is_direct:
             yield ReportPart(known, kept, _geometry(response), table)
             continue
         others = tuple(len(sizes) + axis for axis, j in enumerate(view.positions) if j not in among)
@@ -183,9 +176,9 @@ def _parts_by_view(
         yield ReportPart(known, kept, response.merged(table.shape[-1]), table)
 
 
-def response_of(view: View) -> Response:
+def response_of(view: View) -> SubsetResponse:
     """Return the channel of a view whose reports are symbols."""
-    assert isinstance(view.channel, Response)  # noqa: S101 - no other reports are no records
+    assert isinstance(view.channel, SubsetResponse)  # noqa: S101 - no other reports are no records
     return view.channel
 
 
@@ -356,11 +349,9 @@ class ViewLikelihood(Likelihood):
         self._symbols = np.unique(counts.cells[:, -1])
         responses, first = list(map(response_of, views)), [view.first for view in views]
         came = np.split(self._symbols, np.searchsorted(self._symbols, first[1:]))
-        of_each = [
-            response.cells / response.prime if response.prime else 1 for response in responses
-        ]
-        listed = np.dot(of_each, list(map(len, came))) <= _FEW * symbols
-        self._operators: list[Response | PairsOperator]
+        owners = [response.mean_owners for response in responses]
+        listed = np.dot(owners, list(map(len, came))) <= _FEW * symbols
+        self._operators: list[SubsetResponse | PairsOperator]
         if listed:
             own = [some - start for some, start in zip(came, first, strict=True)]
             self._operators = [PairsOperator(responses, own)]

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from halftruth_shared.mechanisms.split_questionnaire.geometry import (
+from halftruth_shared.channels.geometry import (
     coordinates,
     count_points,
     orthogonal_sums,

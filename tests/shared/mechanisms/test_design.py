@@ -16,12 +16,11 @@ import pytest
 from halftruth_collector.demo.census import SCHEMA as CENSUS
 from halftruth_collector.estimation.planning.bound import information_bound
 from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire
+from halftruth_shared.channels.geometry import coordinates, count_points
 from halftruth_shared.mechanisms.split_questionnaire.design import EXPONENT, choose_views
 from halftruth_shared.mechanisms.split_questionnaire.responses import (
     choose_direct,
     choose_prime,
-    coordinates,
-    count_points,
     response,
 )
 from halftruth_shared.mechanisms.split_questionnaire.views import check_views, enumerate_views

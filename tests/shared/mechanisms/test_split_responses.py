@@ -6,7 +6,7 @@ from itertools import combinations
 import dense_split
 import numpy as np
 import pytest
-from halftruth_shared.mechanisms.split_questionnaire.geometry import (
+from halftruth_shared.channels.geometry import (
     count_points,
     is_prime,
     point_of_cell,

@@ -6,9 +6,9 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
+from halftruth_shared.channels import SubsetResponse
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.mechanisms import View
-from halftruth_shared.mechanisms.split_questionnaire import Response
 from numpy.typing import NDArray
 
 from ..counts import Counts
@@ -156,7 +156,7 @@ class Decoded:
     @cached_property
     def _alike(self) -> list["_Alike"]:
         """Views with small geometries that have reports, summed over public attributes."""
-        numbers: dict[tuple[Response, tuple[int, ...]], list[int]] = {}
+        numbers: dict[tuple[SubsetResponse, tuple[int, ...]], list[int]] = {}
         for number in np.flatnonzero(self.by_view).tolist():
             view = self._views[number]
             if response_of(view).symbols <= _SMALL:
@@ -168,7 +168,7 @@ class Decoded:
         ]
 
     def _decode_alike(
-        self, response: Response, shape: tuple[int, ...], numbers: NDArray[np.int64]
+        self, response: SubsetResponse, shape: tuple[int, ...], numbers: NDArray[np.int64]
     ) -> "_Alike":
         starts, lengths = self._starts[numbers], np.diff(self._starts)[numbers]
         views = np.repeat(np.arange(len(numbers)), lengths)
@@ -245,7 +245,7 @@ class Decoded:
         different, index = np.unique(symbols, return_inverse=True)
         work = len(different) * response.cells * response.dimension
         few = work <= _TRANSFORM * response.symbols * height
-        if response.prime and (few or response.symbols > _MOST_NUMBERS):
+        if not response.is_direct and (few or response.symbols > _MOST_NUMBERS):
             table = _counted(cells, index, counts, (height, len(different)))
             decoded = response.sums_of_few(different, table)
         else:

@@ -6,9 +6,9 @@ from math import prod
 
 import numpy as np
 from halftruth_shared import DomainTooLarge
+from halftruth_shared.channels import SubsetResponse
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.mechanisms import View
-from halftruth_shared.mechanisms.split_questionnaire import Response
 
 from ..report_model import response_of
 from ..table import Sample, check_cells
@@ -24,8 +24,8 @@ _AT_ONCE = 2**22
 #: Part of all reports that is nothing but rounding of their expected numbers.
 _ROUNDING = 1e-9
 
-#: Response and shape of a view, and the axis of the table for each of its attributes, −1 for none.
-_Kind = tuple[Response, tuple[int, ...], tuple[int, ...]]
+#: Channel and shape of a view, and the axis of the table for each of its attributes, −1 for none.
+_Kind = tuple[SubsetResponse, tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class ReportInfluence:
             share, more = float(response.share), float(response.gamma) - 1
             mark = share * (response.subset_size + more * response.common) * known
             mark = mark + share * more * (response.subset_size - response.common) * inside / among
-            if response.prime:
+            if not response.is_direct:
                 total += effective_reports(count, mark, among)
             else:
                 total += effective_reports(count, np.minimum(among * mark, 1.0))
@@ -100,7 +100,7 @@ class ReportInfluence:
                     f" expected at most {_MOST_WEIGHTS} of them, so fewer attributes",
                     field="attributes",
                 )
-            same, slope = (1, 1 / among) if response.prime else (among, 1.0)
+            same, slope = (among, 1.0) if response.is_direct else (1, 1 / among)
             share, more = float(response.share), float(response.gamma) - 1
             chances = share * (same * known[:, None] + more * slope * _by_symbol(kind, margin))
             kept = [d if axis in within else 1 for axis, d in enumerate(sizes)]
@@ -140,9 +140,9 @@ class ReportInfluence:
             view = self.views[number]
             axes = [self.positions.index(j) if j in self.positions else -1 for j in view.positions]
             response = response_of(view)
-            if not response.prime:
+            if response.is_direct:
                 axes = [axis for axis in axes if axis >= 0]
-            kind = (response, view.shape if response.prime else (), tuple(axes))
+            kind = (response, () if response.is_direct else view.shape, tuple(axes))
             count, _ = kinds.get(kind, (0.0, 0.0))
             strength = float(columns.strength[number] / columns.scale[number])
             kinds[kind] = (count + float(self.by_view[number]), strength)
@@ -160,7 +160,7 @@ def _by_symbol(kind: _Kind, rows: Array) -> Array:
     The symbols of k-ary randomized response are those cells.
     """
     response, shape, axes = kind
-    if not response.prime:
+    if response.is_direct:
         return rows
     grid = np.arange(rows.shape[1]).reshape(
         [d if axis >= 0 else 1 for d, axis in zip(shape, axes, strict=True)]

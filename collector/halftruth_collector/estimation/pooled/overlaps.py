@@ -12,9 +12,9 @@ from functools import cached_property
 
 import numpy as np
 from halftruth_shared.analyses.base import Target
+from halftruth_shared.channels import SubsetResponse
 from halftruth_shared.channels.axes import Array
 from halftruth_shared.mechanisms import View
-from halftruth_shared.mechanisms.split_questionnaire import Response
 from numpy.typing import NDArray
 
 from ..report_model import response_of
@@ -45,7 +45,7 @@ class ReportMoments:
     slope: float
 
     @classmethod
-    def of(cls, response: Response) -> "ReportMoments":
+    def of(cls, response: SubsetResponse) -> "ReportMoments":
         gamma, share = response.gamma, response.share
         own = response.subset_size - response.common
         apart = response.common - response.common_to_three
@@ -72,7 +72,7 @@ class Views:
         i/n, the weight of a report in pooled estimates.
     scale : ndarray, shape (V,)
         κ.
-    responses : list of Response
+    responses : list of SubsetResponse
         The different ones.
     kind : ndarray of int, shape (V,)
         Which of them each view has.

@@ -4,7 +4,6 @@
 """
 
 from .mechanism import SplitQuestionnaire
-from .responses import Response
 from .views import ViewClass
 
-__all__ = ["Response", "SplitQuestionnaire", "ViewClass"]
+__all__ = ["SplitQuestionnaire", "ViewClass"]

@@ -24,9 +24,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from ...channels.geometry import is_prime
 from ...errors import ParameterError
 from ...schema import Schema
-from .geometry import is_prime
 from .responses import MAX_CELLS, choose_direct, response
 from .views import MAX_SYMBOLS, MAX_VIEWS, ViewClass
 

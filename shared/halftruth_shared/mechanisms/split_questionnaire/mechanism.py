@@ -11,14 +11,15 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...channels import SubsetResponse
+from ...channels.geometry import Integers, is_prime
 from ...errors import ParameterError
 from ...rational import Rational, format_rational, parse_rational
 from ...sampling import DrawBelow, RandBelow, Sampler
 from ...schema import Schema
 from ..base import Mechanism, Parameters, Perturbation, View
 from ..gamma_diagonal import resolve_gamma
-from .geometry import Integers, is_prime
-from .responses import MAX_CELLS, MAX_PRIME, Response, choose_direct, choose_prime
+from .responses import MAX_CELLS, MAX_PRIME, choose_direct, choose_prime
 from .views import ViewClass, check_unperturbed, check_views, enumerate_views
 
 #: Default of the largest number of attributes of tables.
@@ -299,8 +300,8 @@ class SplitSampler(Sampler):
         )
 
 
-def _response_of(view: View) -> Response:
-    assert isinstance(view.channel, Response)  # noqa: S101 - `enumerate_views` makes no others
+def _response_of(view: View) -> SubsetResponse:
+    assert isinstance(view.channel, SubsetResponse)  # noqa: S101 - `enumerate_views` makes no others
     return view.channel
 
 
@@ -322,4 +323,4 @@ class _ViewColumns(NamedTuple):
     strides: Integers
     first: Integers
     kind: NDArray[np.unsignedinteger]
-    responses: tuple[Response, ...]
+    responses: tuple[SubsetResponse, ...]

@@ -14,7 +14,7 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from ...channels.axes import Array
+from .axes import Array
 
 Integers = NDArray[np.int64]
 

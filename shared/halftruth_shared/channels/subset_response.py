@@ -1,0 +1,208 @@
+"""Subset responses: report a cell by a symbol, γ times as likely from the subset of the cell.
+
+With A_u the subset of symbols of cell u, p(y|u) = γc for y in A_u and c for all other symbols,
+c = 1/(K + (γ−1)k). Every A_u has k of the K symbols, and any two have λ₂ in common. Two responses
+have this form. *k-ary randomized response*, for few cells, has one symbol for each cell.
+*Projective geometry response*, for many cells (Feldman, Nelson, Nguyen & Talwar 2022), represents
+cells and symbols by points of PG(t−1, q); the symbols of a cell are the points orthogonal to it.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from operator import mul
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..sampling import DrawBelow, RandBelow
+from .axes import Array
+from .base import Operator
+from .geometry import (
+    Integers,
+    coordinates,
+    coordinates_of_points,
+    digits,
+    digits_of_numbers,
+    orthogonal_sums,
+    point_of,
+    point_of_cell,
+    points_of_cells,
+    points_of_vectors,
+    solve_coordinates,
+    split_rows,
+)
+from .uniform_mixture import UniformMixture
+
+
+@dataclass(frozen=True)
+class SubsetResponse(Operator):
+    """Subset response to a cell, as of several questions together: a channel to symbols.
+
+    Attributes
+    ----------
+    gamma : Fraction
+    cells : int
+        n, the number of cells.
+    symbols, subset_size, common : int
+        K, the number of symbols; k, the number of symbols of one cell; λ₂, the number of symbols
+        that two cells have in common.
+    common_to_three : Fraction
+        λ₃, the mean number of symbols that three points have in common.
+    prime, dimension : int
+        q and t of the geometry; 0 for k-ary randomized response.
+    """
+
+    # Hashing fractions is slow, and responses differ in the hashed fields anyway.
+    gamma: Fraction = field(hash=False)
+    cells: int
+    symbols: int
+    subset_size: int
+    common: int
+    common_to_three: Fraction = field(hash=False)
+    prime: int = 0
+    dimension: int = 0
+
+    @property
+    def reports(self) -> int:
+        return self.symbols
+
+    @property
+    def is_direct(self) -> bool:
+        """True for k-ary randomized response, whose symbols are the cells.
+
+        A symbol then represents all cells that agree with it on a margin, so that reports identify
+        margins; one of a geometry identifies the table of all its questions alone.
+        """
+        return not self.prime
+
+    @property
+    def mean_owners(self) -> float:
+        """Mean number of cells that have a symbol in their subset."""
+        return self.cells * self.subset_size / self.symbols
+
+    def amplification(self, axes: Collection[int]) -> Fraction:
+        return self.gamma if axes else Fraction(1)
+
+    @cached_property
+    def share(self) -> Fraction:
+        """c, the probability of each symbol outside the subset of the cell."""
+        return 1 / (self.symbols + (self.gamma - 1) * self.subset_size)
+
+    @cached_property
+    def information(self) -> Fraction:
+        """Information i of one report about each contrast of the cells, for uniform cells.
+
+        A contrast Σ r_u π_u with Σ r_u = 0 and Σ r_u² = 1 has the variance 1/(N·i) with N reports,
+        and a share (n − 1)/(n·N·i). The upper bound for all responses is n/(n − 1)·(γ−1)²/(4γ).
+        """
+        own = self.subset_size - self.common
+        alone = self.subset_size - 3 * self.common + 2 * self.common_to_three
+        spread = alone / self.cells + self.common - self.common_to_three
+        return self.share * (self.gamma - 1) ** 2 * own**2 / (own + (self.gamma - 1) * spread)
+
+    def merged(self, cells: int) -> UniformMixture:
+        """Return k-ary randomized response to a margin with the given number of cells.
+
+        Each symbol represents all cells that agree with it on the margin. A geometry has no such
+        channel.
+        """
+        return UniformMixture((cells,), (self.gamma - 1) * self.share)
+
+    # The channel.
+
+    def forward(self, x: Array) -> Array:
+        own = float(self.gamma - 1) * self.sums_by_symbol(x)
+        return np.asarray(float(self.share) * (own + x.sum(axis=-1, keepdims=True)))
+
+    def adjoint(self, y: Array) -> Array:
+        own = float(self.gamma - 1) * self.sums_by_cell(y)
+        return np.asarray(float(self.share) * (own + y.sum(axis=-1, keepdims=True)))
+
+    def sums_by_symbol(self, values: Array) -> Array:
+        """Sum, for each symbol, the values of the cells whose subset has it, from shape (…, n)."""
+        if self.is_direct:
+            return values
+        placed = np.zeros((*values.shape[:-1], self.symbols))
+        placed[..., _placement(self.cells, self.symbols)] = values
+        return orthogonal_sums(placed, self.prime, self.dimension)
+
+    def sums_by_cell(self, values: Array) -> Array:
+        """Sum, for each cell, the values of the symbols in its subset, from shape (…, K)."""
+        if self.is_direct:
+            return values
+        sums = orthogonal_sums(values, self.prime, self.dimension)
+        return np.asarray(sums[..., _placement(self.cells, self.symbols)])
+
+    def sums_of_few(self, symbols: Integers, values: Array) -> Array:
+        """Sum, for each cell, the values of those few symbols that it has.
+
+        From shape (…, symbols) to (…, cells).
+        """
+        result = np.empty((*values.shape[:-1], self.cells))
+        for part in split_rows(self.cells, len(symbols)):
+            result[..., part] = values @ self.belongs(symbols, part)
+        return result
+
+    def belongs(self, symbols: Integers, cells: slice = slice(None)) -> NDArray[np.bool_]:
+        """Return the incidence matrix of symbols and cells, shape (symbols, cells)."""
+        if self.is_direct:
+            return np.asarray(symbols[:, None] == np.arange(self.cells)[cells])
+        points = symbols, _placement(self.cells, self.symbols)[cells]
+        rows, columns = (coordinates_of_points(p, self.prime, self.dimension) for p in points)
+        # Coordinates are below 2¹⁶, so that sums of products are exact.
+        product = rows.T.astype(np.float64) @ columns.astype(np.float64)
+        return np.asarray(product % self.prime == 0)
+
+    # Exact sampling of the same channel.
+
+    @property
+    def outcomes(self) -> int:
+        """Number of equally likely outcomes: γ for each symbol in the subset, 1 for each other one.
+
+        Both are multiplied by the denominator of γ.
+        """
+        own, other = self.gamma.as_integer_ratio()
+        return own * self.subset_size + other * (self.symbols - self.subset_size)
+
+    def draw(self, cell: int, randbelow: RandBelow) -> int:
+        """Draw a symbol for a cell."""
+        own, other = self.gamma.as_integer_ratio()
+        drawn = randbelow(self.outcomes)
+        chances = own * self.subset_size
+        in_subset = drawn < chances
+        place = drawn // own if in_subset else (drawn - chances) // other
+        prime, rest_of = self.prime, self.dimension - 1
+        if self.is_direct:
+            return cell if in_subset else place + (place >= cell)
+        vector = coordinates(point_of_cell(cell, self.symbols), prime, rest_of + 1)
+        pivot = vector.index(1)
+        # An orthogonal point is given by all coordinates but the pivot, which follows from
+        # ⟨u,y⟩ = 0. Every other point has one vector with ⟨u,y⟩ = 1, found in the same way.
+        rest = (coordinates if in_subset else digits)(place, prime, rest_of)
+        # All coordinates of u before its pivot are 0.
+        across = sum(map(mul, vector[pivot + 1 :], rest[pivot:]))
+        answer = ((not in_subset) - across) % prime
+        return point_of((*rest[:pivot], answer, *rest[pivot:]), prime)
+
+    def draw_many(self, cells: Integers, draw: DrawBelow) -> Integers:
+        """Draw a symbol for each of many cells; requires at most 2⁶² outcomes."""
+        own, other = self.gamma.as_integer_ratio()
+        drawn = draw(self.outcomes, len(cells))
+        in_subset = drawn < own * self.subset_size
+        place = np.where(in_subset, drawn // own, (drawn - own * self.subset_size) // other)
+        if self.is_direct:
+            return np.where(in_subset, cells, place + (place >= cells))
+        prime, dimension = self.prime, self.dimension
+        vectors = coordinates_of_points(points_of_cells(cells, self.symbols), prime, dimension)
+        rest = digits_of_numbers(place, prime, dimension - 1)
+        orthogonal = np.flatnonzero(in_subset)
+        rest[:, orthogonal] = coordinates_of_points(place[orthogonal], prime, dimension - 1)
+        return points_of_vectors(solve_coordinates(vectors, rest, 1 - in_subset, prime), prime)
+
+
+@lru_cache(maxsize=64)
+def _placement(cells: int, symbols: int) -> Integers:
+    """Return the points that represent the cells of a geometry, shape (n,)."""
+    return points_of_cells(np.arange(cells), symbols)
