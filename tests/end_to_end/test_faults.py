@@ -33,12 +33,13 @@ SCENARIOS = {
     "clock": ["SQLite", "PostgreSQL"],
     "two-collectors": ["PostgreSQL"],
     "restart-in-turn": ["PostgreSQL"],
+    "relay": ["SQLite", "PostgreSQL"],
     "memory": ["SQLite", "PostgreSQL"],
 }
 
 #: Exit statuses of a suite that found something broken, and that lacks something, and the only
 #: scenarios that may in CI: not every container lets its root mount a file system.
-BROKEN, NOT_RUN, MAY_LACK = 1, 3, {"full-disk", "power-cut"}
+BROKEN, NOT_RUN, MAY_LACK = 1, 3, {"full-disk", "power-cut", "relay"}
 
 
 #: What nothing else shows by day; the others are for the night.

@@ -1,4 +1,4 @@
-"""``halftruth serve`` as a process that can be killed and started again at its address."""
+"""Collectors and relays as processes that can be killed and started again at their addresses."""
 
 import os
 import random
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -20,13 +20,16 @@ _WORKERS = 2
 
 
 class Collector:
-    """One collector on a database; as a context, it runs until the block is left."""
+    """One collector on a database, or a relay; as a context, it runs until the block is left."""
 
     def __init__(
         self,
         database: str,
         folder: Path,
         environment: Mapping[str, str] | None = None,
+        *,
+        words: Sequence[str] = ("serve",),
+        workers: int = _WORKERS,
     ) -> None:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
@@ -38,8 +41,8 @@ class Collector:
             **(environment or {}),
         }
         self._command = [
-            *[sys.executable, "-m", "halftruth_collector", "serve", "--port", str(port)],
-            *["--workers", str(_WORKERS), "--database", database],
+            *[sys.executable, "-m", "halftruth_collector", *words, "--port", str(port)],
+            *["--workers", str(workers), "--database", database],
         ]
         self._process: subprocess.Popen[bytes] | None = None
         self._folders: set[Path] = set()
@@ -126,6 +129,10 @@ class Collector:
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
         self._process = None
+
+    def log(self) -> str:
+        """All that it said on standard error."""
+        return self._log.read_text(errors="replace")
 
     def last_words(self) -> str:
         """The end of its log."""

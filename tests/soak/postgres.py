@@ -6,13 +6,16 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import psycopg
 from processes import Broken, NotRun, children, halt, running, send, until
-from reading import Reading, read
+from reading import Query, read
 from wire import free_port
+
+T = TypeVar("T")
 
 #: Who runs the server where root runs the suite: PostgreSQL refuses to be root.
 _USER = "postgres"
@@ -116,11 +119,11 @@ class Cluster:
         finally:
             send(pids, signal.SIGCONT)
 
-    def read(self) -> Reading:
-        """What the database holds."""
+    def read(self, of: Callable[[Query], T] = read) -> T:
+        """What the database holds: of a collector, unless something else is asked for."""
         with psycopg.connect(self.url) as connection:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            return read(lambda statement: connection.execute(statement.encode()))
+            return of(lambda statement: connection.execute(statement.encode()))
 
     def settle(self) -> None:
         """Wait until nothing is being committed any more, for clients that are gone either."""

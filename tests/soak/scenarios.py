@@ -4,7 +4,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import cycle, islice
@@ -21,6 +21,7 @@ from postgres import Cluster
 from power import CuttableDisk
 from processes import Broken, resident, until
 from promise import check_acknowledged, check_after_retries
+from relayed import RelayTrial
 from rolling import Proxy
 from sealed import KEYS
 from sqlite import SqliteFile
@@ -63,18 +64,19 @@ class Setting:
     quick: bool
     synced: bool = True
 
+    def bare(self, folder: Path) -> AbstractContextManager[SqliteFile | Cluster]:
+        """A database without anything in it."""
+        if self.kind == "SQLite":
+            return nullcontext(SqliteFile(folder / "soak.db"))
+        return Cluster(folder, self.folder / f"{folder.name}-postgres.log", synced=self.synced)
+
     @contextmanager
     def database(self, folder: Path | None = None) -> Iterator[SqliteFile | Cluster]:
         """A database with the surveys published, in a folder of its own unless one is named."""
         where = folder or self.subfolder("database")
-        if self.kind == "SQLite":
-            file = SqliteFile(where / "soak.db")
-            publish(file)
-            yield file
-        else:
-            with Cluster(where, self.folder / "postgres.log", synced=self.synced) as cluster:
-                publish(cluster)
-                yield cluster
+        with self.bare(where) as made:
+            publish(made)
+            yield made
 
     def collector(self, database: SqliteFile | Cluster, clock: Clock | None = None) -> Collector:
         """A collector on a database, not started yet."""
@@ -367,6 +369,48 @@ def _with_reports_in_flight(trial: Trial) -> Figures:
     return trial.figures()
 
 
+def kill_relay(setting: Setting) -> Figures:
+    """Kill a relay and its collector in turn, and fill the relay's disk where it is SQLite's."""
+    folder = setting.subfolder("relay")
+    with ExitStack() as stack:
+        disk = None
+        if setting.kind == "SQLite":
+            disk = stack.enter_context(SmallDisk(folder, _SQLITE_DISK))
+        database = stack.enter_context(setting.bare(setting.subfolder("collector")))
+        held = stack.enter_context(setting.bare(folder))
+        trial = stack.enter_context(RelayTrial(database, held, setting.rng, setting.folder))
+
+        def collector_away() -> None:
+            trial.collector.kill()
+            until(trial.says_held, "the relay to say that it holds reports")
+            trial.collector.start()
+
+        def fill() -> None:
+            assert disk is not None
+            goal = trial.unavailable + 1
+            try:
+                disk.fill(0)
+                until(lambda: trial.unavailable >= goal, "the disk to be full")
+            finally:
+                disk.free()
+
+        faults = [
+            lambda: kill(trial.relay),
+            lambda: kill(trial.collector),
+            *([fill] if disk is not None else []),
+            lambda: kill(trial.relay),
+            collector_away,
+        ]
+
+        def kill(party: Collector) -> None:
+            party.kill()
+            party.start()
+
+        for fault in islice(cycle(faults), len(faults) if setting.quick else 20):
+            trial.round(fault)
+        return trial.finish()
+
+
 _BOTH: tuple[Kind, ...] = ("SQLite", "PostgreSQL")
 _POSTGRESQL: tuple[Kind, ...] = ("PostgreSQL",)
 
@@ -379,5 +423,6 @@ SCENARIOS = (
     Scenario("clock", "clock jumps", _BOTH, jump_in_time),
     Scenario("two-collectors", "two collectors, one killed", _POSTGRESQL, kill_one_of_two),
     Scenario("restart-in-turn", "two collectors restarted", _POSTGRESQL, restart_in_turn),
+    Scenario("relay", "kill -9 of relay and collector", _BOTH, kill_relay),
     Scenario("memory", "memory over many reports", _BOTH, grow),
 )

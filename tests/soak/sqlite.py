@@ -1,11 +1,14 @@
 """SQLite: a file, and another writer that gets in the way."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
-from reading import Reading, read
+from reading import Query, read
+
+T = TypeVar("T")
 
 
 class SqliteFile:
@@ -17,11 +20,11 @@ class SqliteFile:
         self._path = path
         self.url = f"sqlite:///{path}"
 
-    def read(self) -> Reading:
-        """What it holds."""
+    def read(self, of: Callable[[Query], T] = read) -> T:
+        """What it holds: of a collector, unless something else is asked for."""
         with closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
             connection.execute("BEGIN")
-            return read(connection.execute)
+            return of(connection.execute)
 
     def settle(self) -> None:
         """Wait until nothing is being committed: whoever was, ended with its process."""

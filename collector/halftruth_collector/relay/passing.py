@@ -168,7 +168,7 @@ class Passing:
         return receipt
 
     def _transport(self, survey: RegisteredSurvey) -> Transport:
-        return Transport(survey.collector, token=survey.token, retries=1, timeout=_TIMEOUT)
+        return Transport(survey.collector, token=survey.token, retries=0, timeout=_TIMEOUT)
 
     def _say(self, about: str, level: int, message: str) -> None:
         """Log what has not just been said."""
