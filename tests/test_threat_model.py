@@ -1,26 +1,27 @@
-"""What docs/threat-model.md says is held by tests is held by tests that are there."""
+"""What docs/threat-model.md promises is checked by tests that exist."""
 
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+PAGE, LIST = (
+    (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("threat-model.md", "threat-model-tests.md")
+)
 
-#: Who is gone through, by heading; those before are about what there is.
-ATTACKERS = re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)[2:]
+#: Sections about parties; those before them are about what there is to learn.
+PARTIES = re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)[2:]
+
+#: Tests of each promise, as pairs of file and name.
+TESTS = {
+    code: re.findall(r"`(tests/[\w/.-]+)::([^`]+)`", tests)
+    for code, tests in re.findall(r"^\| ([A-Z]\d+) \| (.+) \|$", LIST, re.M)
+}
 
 
-def named_tests(text):
-    """Files and names of tests, as `file::name`."""
-    return re.findall(r"`(tests/[\w/.-]+)::([^`]+)`", " ".join(text.split()))
-
-
-def test_every_test_that_is_named_is_there():
-    named = named_tests(PAGE)
-    assert len(named) == PAGE.count("`tests/")
-    assert len(named) > 60
+def test_every_test_that_is_named_exists():
     missing = []
-    for file, name in named:
+    for file, name in {pair for pairs in TESTS.values() for pair in pairs}:
         path = ROOT / file
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
         is_python = file.endswith(".py")
@@ -30,11 +31,15 @@ def test_every_test_that_is_named_is_there():
     assert missing == []
 
 
-def test_of_everybody_it_is_said_what_is_promised_by_which_test_and_what_is_not():
-    assert len(ATTACKERS) == 10
-    for title, text in ATTACKERS:
+def test_every_promise_has_a_code_and_a_test():
+    assert len(PARTIES) == 10
+    codes = []
+    for title, text in PARTIES:
         promised, _, rest = text.partition("Not promised")
         assert rest, title
         promises = promised.partition("Promised:\n")[2].strip().split("\n- ")
-        assert promises, title
-        assert all(named_tests(promise) for promise in promises), title
+        own = [re.findall(r"\[([A-Z]\d+)\]", promise) for promise in promises]
+        assert all(len(found) == 1 for found in own), title
+        codes += [found[0] for found in own]
+    assert codes == list(TESTS)
+    assert all(TESTS.values())
