@@ -33,9 +33,14 @@ def with_cluster(compose) -> dict[str, Any]:
     return merged(compose, read_compose("compose.cluster.yaml"))
 
 
-@pytest.fixture(params=["compose", "with_cluster"])
+@pytest.fixture
+def of_relay() -> dict[str, Any]:
+    return read_compose("compose.relay.yaml")
+
+
+@pytest.fixture(params=["compose", "with_cluster", "of_relay"])
 def composed(request) -> dict[str, Any]:
-    """The services of a collector alone, and of one with a cluster."""
+    """The services of a collector alone, of one with a cluster, and of a relay."""
     return request.getfixturevalue(request.param)
 
 

@@ -11,8 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+from halftruth_collector.cli import main
 from halftruth_collector.ops.settings import Config
+from halftruth_collector.relay.app import check_settings
 from wire import free_port, listening
 
 
@@ -37,7 +40,9 @@ def docker_compose(root):
 
 
 @pytest.mark.parametrize(
-    "files", [["compose.yaml"], ["compose.yaml", "compose.cluster.yaml"]], ids=len
+    "files",
+    [["compose.yaml"], ["compose.yaml", "compose.cluster.yaml"], ["compose.relay.yaml"]],
+    ids=lambda files: files[-1],
 )
 def test_compose_accepts_the_files(docker_compose, files):
     done = docker_compose(files, "config", "--quiet")
@@ -80,6 +85,36 @@ def test_only_the_proxy_is_reached_from_outside_and_only_it_reaches_out(compose)
         assert service.get("network_mode", "none") == "none"
         assert ("networks" in service) != ("network_mode" in service)
     assert not set(services["proxy"]["networks"]) & set(services["db"]["networks"])
+
+
+def test_a_relay_is_reached_through_its_proxy_alone_and_says_nothing_of_requests(of_relay, root):
+    services = of_relay["services"]
+    assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
+    assert {name: set(service["networks"]) for name, service in services.items()} == {
+        "relay": {"front", "outside"},
+        "proxy": {"front", "outside"},
+    }
+    assert of_relay["networks"]["front"]["internal"]
+    proxy = services["proxy"]["environment"]
+    assert (proxy["HALFTRUTH_PROXY_OUTPUT"], proxy["HALFTRUTH_PROXY_LOG"]) == (
+        "discard",
+        "anonymous",
+    )
+    caddyfile = (root / "docker/Caddyfile").read_text(encoding="utf-8")
+    assert set(re.findall(r"\{\$(\w+)", caddyfile)) == set(proxy)
+    environment = dict(services["relay"]["environment"])
+    assert "HALFTRUTH_RATE_LIMIT_STORAGE" not in environment
+    given = {name: value for name, value in environment.items() if value is not None}
+    given["HALFTRUTH_MAX_BODY"] = default_of(given["HALFTRUTH_MAX_BODY"])
+    given["HALFTRUTH_RELAY_URL"] = "https://relay.example.edu"
+    config = Config.from_environment(given)
+    assert {f"HALFTRUTH_{name.upper()}" for name in Config.__struct_fields__} >= set(environment)
+    check_settings(config)
+    assert config.proxies == 1
+    assert config.relay_keys == Path("/data/relay.keys")
+    words = services["relay"]["command"]
+    assert proxy["HALFTRUTH_UPSTREAM"] == f"relay:{words[-1]}"
+    assert main.get_command(click.Context(main), words[1]).get_command(None, words[2]) is not None
 
 
 def test_nobody_outside_reaches_the_scheduler_or_its_workers(with_cluster):

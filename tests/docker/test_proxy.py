@@ -126,8 +126,12 @@ def start_nginx(root, tmp_path, upstream) -> Iterator[Callable[..., Proxy]]:
     """Start nginx with nginx.conf, which takes as much as the Caddy of these tests."""
     ports, started = (free_port(), free_port()), []
 
-    def start(collectors: str = f"127.0.0.1:{upstream.port}") -> Proxy:
+    def start(collectors: str = f"127.0.0.1:{upstream.port}", instead: str = "") -> Proxy:
         main, tls = nginx_files(root, tmp_path, *ports, collectors, str(LIMIT))
+        if instead:
+            file = tmp_path / "halftruth.conf"
+            text = re.sub(r"^    access_log .* halftruth;$", instead, file.read_text(), flags=re.M)
+            file.write_text(text)
         process = subprocess.Popen([program("nginx"), "-c", main, "-p", tmp_path])
         started.append(process)
         wait_for(ports[1], process, tmp_path / "errors")
@@ -262,6 +266,23 @@ def test_caddys_log_tells_no_query_no_header_and_no_address_unless_asked_to(
     text = json.dumps(entries)
     assert "secret" not in text
     assert ("remote_ip" in text) == told
+
+
+def test_in_front_of_a_relay_caddy_writes_no_line_about_a_request(start_caddy, of_relay):
+    given = of_relay["services"]["proxy"]["environment"]
+    names = ("HALFTRUTH_PROXY_LOG", "HALFTRUTH_PROXY_OUTPUT")
+    proxy = start_caddy(**{name: given[name] for name in names})
+    assert proxy.ask("POST", "/v1/surveys/a/reports", b"report") == 202
+    assert "/v1/surveys" not in proxy.log.read_text()
+
+
+def test_in_front_of_a_relay_nginx_writes_no_line_about_a_request(start_nginx, root):
+    """As the comment beside its log says."""
+    text = (root / "docker/nginx.conf").read_text(encoding="utf-8")
+    [instead] = re.findall(r"# In front of a relay: (access_log off;)", text)
+    proxy = start_nginx(instead=instead)
+    assert proxy.ask("POST", "/v1/surveys/a/reports", b"report") == 202
+    assert not proxy.log.exists()
 
 
 def test_caddys_log_of_a_failure_tells_no_address_either(start_caddy, upstream):
