@@ -7,7 +7,12 @@ from fractions import Fraction
 
 import pytest
 from halftruth_shared import ParameterError
-from halftruth_shared.rational import approximately, as_float, format_rational, parse_rational
+from halftruth_shared.rational import (
+    as_float,
+    format_approximately,
+    format_rational,
+    parse_rational,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,4 +121,4 @@ def test_no_text_raises_anything_but_a_parameter_error(text):
 def test_every_fraction_is_a_number_and_words(value, number, words):
     assert as_float(value) == number
     if words is not None:
-        assert approximately(value) == words
+        assert format_approximately(value) == words
