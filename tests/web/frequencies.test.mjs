@@ -112,10 +112,10 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
           const truth = { own: shares[i], others: others.length > 0 ? extremes(others) : null };
           assert.equal(text(said), text(truth), `${report} of ${codes}`);
           const record = byName(codes.map((code) => `c${code}`));
-          const lines = receipt(survey, { values, sent: true }, words, record);
+          const lines = receipt(survey, { values, sent: true }, words, { record });
           // Nobody reads a number in one language that another does not say.
           for (const other of translations) {
-            assert.deepEqual(numbers(receipt(survey, { values, sent: true }, other, record)), numbers(lines), other.locale);
+            assert.deepEqual(numbers(receipt(survey, { values, sent: true }, other, { record })), numbers(lines), other.locale);
           }
           const [{ label, value }] = lines;
           assert.equal(label.startsWith("Chance makes the same of other answers"), truth.others.most.sign() > 0);
@@ -153,7 +153,7 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
       });
       assert.equal(text(survey.mechanism.fit(drawn)), text(extremes(kept)));
       const promised = protection(survey, new Set(bare.map((j) => `a${j}`)));
-      const [sentence] = happening(promised, survey.mechanism.fit(drawn), words);
+      const [sentence] = happening(promised, survey.mechanism.fit(drawn), words, null);
       const [, figure, base] = sentence.match(/fit \w+(?: answers)?: (.*) of ([\d,]+)\.$/);
       const [low, high = low] = figure.replace("from ", "").split(" to ");
       within(extremes(kept).least, read(low, Number(base)), sentence);
@@ -251,7 +251,7 @@ test("questions that are asked for the sake of others alone are named as such", 
   document.attributes[1].ask_if = { a0: ["c1"] };
   const survey = new Survey(document);
   assert.deepEqual(filterQuestions(survey.schema, survey.mechanism.asked(0)).map(({ name }) => name), ["a0"]);
-  const lines = receipt(survey, { values: [1], sent: true }, await loadWording("en"), { a0: "c1", a1: "c0" });
+  const lines = receipt(survey, { values: [1], sent: true }, await loadWording("en"), { record: { a0: "c1", a1: "c0" } });
   assert.deepEqual(lines.slice(1, 3), [
     { label: "Of 3 questions, your device reported on this one", value: "a1" },
     { label: "Asked only to decide what else is asked", value: "a0" },

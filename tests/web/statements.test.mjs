@@ -8,7 +8,10 @@ import { reasonOf } from "../../client/halftruth_client/js/form/closing.js";
 import { promiseOf, readingOf, receiptOf } from "../../client/halftruth_client/js/form/index.js";
 import { Survey } from "../../client/halftruth_client/js/index.js";
 import { Wording } from "../../client/halftruth_client/js/form/wording.js";
+import { loadWording } from "../../client/halftruth_client/js/form/languages.js";
+import { LANGUAGES } from "../../client/halftruth_client/js/form/words.js";
 import { byName, setUp, surveyOf } from "./helpers.mjs";
+import { newKey } from "./hpke.mjs";
 
 const GAMMA = surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "9" });
 
@@ -125,4 +128,43 @@ test("what went wrong besides is said of a report that may have left, and of non
   const [sent, unsent] = [true, false].map((left) => reasonOf(new TypeError("x"), left, new Wording()).join(""));
   assert.match(sent, /^A report may have been sent.*something unforeseen/);
   assert.match(unsent, /^Nothing was sent: something unforeseen/);
+});
+
+/** γ = 100: 500 of 595 are 84.03 in 100, rounded up. Of 100 people, if relay and collector do not work together, by the size of a batch; §22 of the formulas. */
+const BATCHES = { 500: 85, 5_000: 37, 40_000: 9 };
+const RELAY = { url: "https://relay.example/surveys", key: newKey().publicHex, sealing_key: newKey().publicHex };
+
+for (const [size, apart] of Object.entries(BATCHES)) {
+  test(`a survey with a relay says on every surface, in every language, what it hides: ${size}`, async () => {
+    const relay = { ...RELAY, batch: Number(size) };
+    const { client, collector } = await setUp(surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "100" }, { relay }), {
+      maxGamma: "100",
+    });
+    const survey = await client.survey("health");
+    assert.equal((await client.submit(survey, byName(["c1", "c2"]))).status, "accepted");
+    assert.equal(collector.posted.length, 1);
+    for (const language of LANGUAGES) {
+      const numbers = (said) => said.match(/\d+/g).map(Number);
+      const { outlook, happening, exactly } = await promiseOf(client, survey, { language });
+      assert.deepEqual(outlook.map(({ count }) => count), [5, apart, 85, 100]);
+      assert.deepEqual(outlook.map(({ value }) => numbers(value)[0]), [5, apart, 85, 100]);
+      const [said] = exactly.filter((text) => numbers(text).join() === `100,${apart},85`);
+      assert.ok(said, exactly.join("\n"));
+      assert.ok(happening.some((text) => text.includes("relay.example") && /\d/.test(text)));
+      const lines = await receiptOf(client, survey, { language });
+      assert.deepEqual(numbers(lines.at(-1).value), [5, 100, 100, 100, apart, 85]);
+      assert.ok(lines.at(-1).value.endsWith(said));
+      const { text } = await loadWording(language).then((words) => ({ text: words.counted(survey) }));
+      assert.equal(text.replace(/\D/g, ""), String(relay.batch - 1));
+    }
+  });
+}
+
+test("the words for a relay are those that everybody uses", async () => {
+  const words = new Wording();
+  assert.equal(
+    words.relayed({ batch: 40_000, delta: 1e-8, apart: 9, together: 84 }),
+    "If the relay and the asker do not work together, and the others who answer are honest: of 100 people" +
+      " at most 9. If they work together: at most 84.",
+  );
 });

@@ -34,10 +34,12 @@ import {
 } from "./errors.js";
 import { Questionnaire } from "./questionnaire.js";
 import { checkInvitation } from "./terms.js";
+import { loaded } from "./transport.js";
 
 /**
  * @import { Submission } from "./client.js"
  * @import { Ledger } from "./ledger.js"
+ * @import { RelayFigures } from "./shuffling.js"
  * @import { Survey } from "./survey.js"
  *
  * @typedef {"idle" | "loading" | "asking" | "sending" | "waiting" | "counted" | "refused" | "failed" | "left"} State
@@ -90,6 +92,8 @@ export class Session extends Target {
   view = undefined;
   /** @type {Ledger | null} That bounds the survey: of its series, or of all reports. */
   ledger = null;
+  /** @type {RelayFigures | null} What is promised of the reports of a survey with a relay. */
+  relayFigures = null;
   /** @type {Submission["status"] | null} What became of the report last. */
   status = null;
   /** @type {unknown} Why the session is `failed` or `refused`, or the answers are no record. */
@@ -171,8 +175,9 @@ export class Session extends Target {
       if (report === null) await this.#checkAdmission(survey);
       const names = report === null && !asksAll ? await client.asked(survey) : survey.schema.names;
       const view = await client.view(survey);
+      const relayFigures = await loadRelayFigures(survey);
       if (isOver()) return this.state;
-      Object.assign(this, { ledger, view });
+      Object.assign(this, { ledger, view, relayFigures });
       if (report === null) this.questionnaire = new Questionnaire(survey.schema, names);
       await prepare?.(this);
       if (isOver()) return this.state;
@@ -366,6 +371,15 @@ export class Session extends Target {
     if (survey.series === null && this.#settings.maxTotalGamma === undefined) return null;
     return this.client.ledger(survey).catch(() => null);
   }
+}
+
+/**
+ * The figures of a survey with a relay, by what most surveys do without; null without one.
+ *
+ * @param {Survey} survey
+ */
+export async function loadRelayFigures(survey) {
+  return survey.relay && (await loaded(import("./shuffling.js"))).relayFigures(survey);
 }
 
 /** @param {unknown} error In one line, which never holds an answer. */

@@ -62,7 +62,8 @@ export function outcome(session, { onward, again, another, forget }, words) {
   const what = outcomeOf(session);
   const [heading, text] = OUTCOMES[what];
   // Whoever opens the page later, or answers in a second tab, may be somebody else.
-  const report = isOwn ? receipt(survey, session.report, words, questionnaire?.record()) : null;
+  const known = { record: questionnaire?.record(), relay: session.relayFigures };
+  const report = isOwn ? receipt(survey, session.report, words, known) : null;
   const answers = (isOwn && questionnaire?.lines(words)) || [];
   const isCounted = state === "counted";
   const thanks = isCounted && isOwn ? inLanguage(survey.framing.thanks, words.language) : "";
@@ -70,10 +71,11 @@ export function outcome(session, { onward, again, another, forget }, words) {
   const promise = what === "before" || what === "shared" ? "" : ` ${words.say("nothingElse")}`;
   const held = heldUntil ? `${words.say("held", { moment: words.moment(heldUntil) })} ` : "";
   const isHidden = hidesAll(survey, client.unprotected);
+  const said = what === "counted" ? words.counted(survey) : words.say(text);
   return view(
     words.say(heading),
     thanks ? element("p", {}, surveyText(thanks, words)) : null,
-    element("p", {}, `${held}${words.say(text)}${promise}`),
+    element("p", {}, `${held}${said}${promise}`),
     report &&
       element(
         "div",

@@ -37,7 +37,7 @@ export function opening(session, step, words) {
   const { framing, terms, mechanism } = survey;
   const promise = protection(survey, client.unprotected);
   const agreement = inLanguage(framing.consent, words.language);
-  const exact = words.promises(promise, survey.schema).map((text) => element("p", {}, text));
+  const exact = words.promises(promise, survey.schema, session.relayFigures).map((text) => element("p", {}, text));
   const isBounded = promise.hidden > 0 && promise.whole !== null;
   const notes = [
     selection(session, words).join(" "),
@@ -54,7 +54,7 @@ export function opening(session, step, words) {
     element("h2", { tabindex: "-1" }, words.say("opening")),
     asker(framing, words),
     ...(isBounded
-      ? consequences(promise, survey.schema, mechanism.fit(view), words)
+      ? consequences(promise, session, mechanism.fit(view), words)
       : [element("h3", {}, words.say("protection")), ...exact]),
     client.remembers ? null : element("p", {}, words.say("forgetful")),
     ...notes,
@@ -97,32 +97,32 @@ function asker({ askedBy, purpose, contact, privacyNotice }, words) {
  * What others can learn, in natural frequencies, and what can and cannot happen.
  *
  * @param {Protection} protection
- * @param {import("../schema.js").Schema} schema
+ * @param {Session} session
  * @param {Fit} fit
  * @param {Wording} words
  */
-function consequences(protection, schema, fit, words) {
+function consequences(protection, { survey: { schema, relay }, relayFigures }, fit, words) {
   const { prior } = protection;
   return [
     // What is not protected is said first, where nobody has to open anything.
     ...words.exceptions(protection, schema).map((text) => element("p", {}, text)),
     element("h3", {}, words.say("learn")),
     element("p", {}, words.say("suppose", { count: inHundred(prior) })),
-    figures(protection, words),
+    figures(outlook(protection, words, relayFigures)),
     element(
       "ul",
       { class: "happens" },
-      ...happening(protection, fit, words).map((text) => element("li", {}, text)),
+      ...happening(protection, fit, words, relay).map((text) => element("li", {}, text)),
     ),
   ];
 }
 
-/** @type {(protection: Protection, words: Wording) => HTMLElement} */
-function figures(protection, words) {
+/** @param {readonly {label: string, value: string, count: number}[]} lines */
+function figures(lines) {
   return element(
     "ul",
     { class: "figures" },
-    ...outlook(protection, words).map(({ label, value, count }) =>
+    ...lines.map(({ label, value, count }) =>
       element("li", {}, element("span", {}, label), element("strong", {}, value), bar(count)),
     ),
   );
@@ -169,35 +169,44 @@ function consent(text, { agreed, missing, agree }, words) {
  * survey sends, and after answers that are sent unperturbed.
  *
  * The largest share holds for every secret, and whatever else somebody knows; the one below it holds for
- * a single answer, to someone who already knows all others; and one for all waves of a series.
+ * a single answer, to someone who already knows all others; and one for all waves of a series. Where the
+ * survey has a relay, one holds if it keeps what it sees from the collector, and one if not.
  *
  * @param {Protection} protection With a bound.
  * @param {Wording} words
+ * @param {import("../shuffling.js").RelayFigures | null} [relay]
  * @returns {{label: string, value: string, count: number}[]}
  */
-export function outlook({ prior, whole, single, series }, words) {
+export function outlook({ prior, whole, single, series }, words, relay = null) {
   const before = inHundred(prior);
   const after = inHundred(whole?.posterior ?? 1_000);
   const ofOne = single && inHundred(single.posterior);
-  const line = (/** @type {"after" | "afterSingle" | "afterSeries"} */ key, /** @type {number} */ count) => ({
+  const line = (/** @type {Key} */ key, /** @type {number} */ count) => ({
     label: words.say(key),
     value: words.say("atMost", { count }),
     count,
   });
   return [
     { label: words.say("before"), value: String(before), count: before },
-    line("after", after),
-    ...(ofOne !== null && ofOne < after ? [line("afterSingle", ofOne)] : []),
+    ...(relay
+      ? [line("relayApart", relay.apart), line("relayTogether", relay.together)]
+      : [line("after", after), ...(ofOne !== null && ofOne < after ? [line("afterSingle", ofOne)] : [])]),
     ...(series ? [line("afterSeries", inHundred(series.bound?.posterior ?? 1_000))] : []),
     { label: words.say("ordinary"), value: "100", count: 100 },
   ];
 }
 
-/** @type {(protection: Protection, fit: Fit, words: Wording) => string[]} */
-export function happening({ unperturbed, provable, series, timed }, fit, words) {
+/**
+ * @param {Protection} protection
+ * @param {Fit} fit
+ * @param {Wording} words
+ * @param {import("../survey.js").Relay | null} relay
+ */
+export function happening({ unperturbed, provable, series, timed }, fit, words, relay) {
   const isAll = unperturbed.length + provable.length === 0;
   return [
     words.say(isAll ? "chance" : "chanceOthers", { figure: words.frequency(fit) }),
+    ...(relay ? [words.relay(relay)] : []),
     words.say(isAll ? "certain" : "certainMostly"),
     words.say("lasting"),
     ...(timed ? [words.say("pace")] : []),

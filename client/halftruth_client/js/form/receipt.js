@@ -20,11 +20,13 @@ import { inHundred, protection, unperturbed } from "../protection.js";
  * @param {Survey} survey
  * @param {import("../memory.js").Remembered | null} report
  * @param {Wording} words
- * @param {import("../schema.js").PersonRecord | null} [record]
+ * @param {object} [known]
+ * @param {import("../schema.js").PersonRecord | null} [known.record]
  *   The answers that it was made of: how often these make the same report, if they are there.
+ * @param {import("../shuffling.js").RelayFigures | null} [known.relay] Where the survey has a relay.
  * @returns {Line[] | null}
  */
-export function receipt(survey, report, words, record = null) {
+export function receipt(survey, report, words, { record = null, relay = null } = {}) {
   if (report === null || !isCounted(report)) return null;
   const { schema, mechanism } = survey;
   const { attributes } = schema;
@@ -56,7 +58,7 @@ export function receipt(survey, report, words, record = null) {
     lines.push({ label: words.say("code"), value: `${code}\n${number}` });
   }
   const chances = frequencies(survey, report.values, record, isDrawn, words);
-  const learnt = learnable(survey, words);
+  const learnt = learnable(survey, relay, words);
   return [...(chances ? [chances] : []), ...lines, ...(learnt ? [learnt] : [])];
 }
 
@@ -97,15 +99,19 @@ function frequencies(survey, values, record, isDrawn, words) {
  * What others can learn at most of a report, in the promise's number.
  *
  * @param {Survey} survey
+ * @param {import("../shuffling.js").RelayFigures | null} relay
  * @param {Wording} words
  * @returns {Line | null} Null where there is no bound.
  */
-function learnable(survey, words) {
+function learnable(survey, relay, words) {
   const { prior, unperturbed, provable, hidden, whole } = protection(survey, new Set(survey.schema.names));
   if (hidden === 0 || whole === null) return null;
   const counts = { before: inHundred(prior), after: inHundred(whole.posterior) };
   const isAll = unperturbed.length + provable.length === 0;
-  return { label: words.say(isAll ? "learnt" : "learntProtected"), value: words.say("learntSame", counts) };
+  const value = relay
+    ? `${words.say("suppose", { count: counts.before })} ${words.relayed(relay)}`
+    : words.say("learntSame", counts);
+  return { label: words.say(isAll ? "learnt" : "learntProtected"), value };
 }
 
 /**

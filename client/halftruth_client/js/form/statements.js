@@ -1,6 +1,7 @@
 /** What the form says of a survey, of answers and of a report, for pages that ask by themselves. */
 
 import { inHundred, protection } from "../protection.js";
+import { loadRelayFigures } from "../session.js";
 import { Questionnaire } from "../questionnaire.js";
 import { chooseLanguage, loadWording } from "./languages.js";
 import { happening, outlook } from "./opening.js";
@@ -36,7 +37,8 @@ export async function promiseOf(client, survey, { language } = {}) {
   const { schema, mechanism } = survey;
   const words = await wordsOf(survey, language);
   const figures = protection(survey, client.unprotected);
-  const exactly = words.promises(figures, schema);
+  const relay = await loadRelayFigures(survey);
+  const exactly = words.promises(figures, schema, relay);
   if (figures.hidden === 0 || figures.whole === null) {
     return { figures, suppose: "", outlook: [], happening: [], exactly };
   }
@@ -44,8 +46,8 @@ export async function promiseOf(client, survey, { language } = {}) {
   return {
     figures,
     suppose: words.say("suppose", { count: inHundred(figures.prior) }),
-    outlook: outlook(figures, words),
-    happening: happening(figures, fit, words),
+    outlook: outlook(figures, words, relay),
+    happening: happening(figures, fit, words, survey.relay),
     exactly,
   };
 }
@@ -80,7 +82,8 @@ export async function readingOf(survey, record, { language } = {}) {
  */
 export async function receiptOf(client, survey, { language, record } = {}) {
   if (!client.hasDrawn(survey.id)) return null;
-  return receipt(survey, client.report(survey.id), await wordsOf(survey, language), record);
+  const known = { record, relay: await loadRelayFigures(survey) };
+  return receipt(survey, client.report(survey.id), await wordsOf(survey, language), known);
 }
 
 /** @type {(survey: Survey, language?: string) => ReturnType<typeof loadWording>} */

@@ -197,8 +197,9 @@ export class Wording {
   /**
    * @param {import("../protection.js").Protection} protection
    * @param {import("../schema.js").Schema} schema
+   * @param {import("../shuffling.js").RelayFigures | null} [relay]
    */
-  promises(protection, schema) {
+  promises(protection, schema, relay = null) {
     const { prior, designs, unperturbed, provable, hidden, whole, single, series, timed } = protection;
     const sentences = [...this.designs(designs, attributesOf(schema)), ...this.exceptions(protection, schema)];
     if (hidden === 0) return sentences;
@@ -208,6 +209,7 @@ export class Wording {
     sentences.push(this.say("promise", { whose, epsilon, ...this.figures(prior, whole) }));
     if (single !== null) sentences.push(this.say("single", { bound: this.bound(prior, single) }));
     if (series) sentences.push(this.say("promiseSeries", { whose, bound: this.bound(prior, series.bound) }));
+    if (relay) sentences.push(this.relayed(relay));
     if (timed) sentences.push(this.say("timed"));
     return sentences;
   }
@@ -227,6 +229,22 @@ export class Wording {
       return this.say("provable", values);
     });
     return unperturbed.length > 0 ? [this.unperturbed(unperturbed), ...proofs] : proofs;
+  }
+
+  /** @param {import("../shuffling.js").RelayFigures} figures */
+  relayed({ apart, together }) {
+    return this.say("relayed", { apart, together });
+  }
+
+  /** @param {import("../survey.js").Survey} survey What became of a report that was taken. */
+  counted({ relay }) {
+    return relay ? this.say("withRelay", { count: relay.batch - 1 }) : this.say("counted");
+  }
+
+  /** @param {import("../survey.js").Relay} relay Which way reports go. */
+  relay({ url, batch, release }) {
+    const key = release === "closing" ? "relayClosing" : "relayBatches";
+    return this.say(key, { host: new URL(url).host, batch });
   }
 
   /**

@@ -79,6 +79,12 @@ export const ENGLISH = {
     " for certain what you answered.",
   lasting: "What is sent cannot be taken back. That you take part is not hidden.",
   pace: "How long you take can show which questions you were asked.",
+  relayClosing:
+    "Your report goes to a relay, {host}, which cannot read it. It passes all reports on in" +
+    " random order once the survey is closed, if there are at least {batch}.",
+  relayBatches:
+    "Your report goes to a relay, {host}, which cannot read it. It passes reports on in random" +
+    " order, at least {batch} at once.",
   series:
     "You may be asked again: this is wave {wave} of a series. This browser counts what its reports" +
     " tell, and refuses a wave that would exceed what is promised here for all waves together. In" +
@@ -111,6 +117,8 @@ export const ENGLISH = {
   after: "if they send the same as you, and it fits the secret",
   afterSingle: "the same about a single answer, if others already know all the rest",
   afterSeries: "if they send the same as you in all waves, and all of it fits",
+  relayApart: "if the relay and the asker do not work together, and the others who answer are honest",
+  relayTogether: "if they work together",
   ordinary: "if they admit it in an ordinary survey",
   exactly: "The same in exact words",
   unperturbed: "Sent as answered, without protection: {labels}.",
@@ -129,6 +137,9 @@ export const ENGLISH = {
     "{whose}, from all waves of this series together: {bound}. The device that answers counts, and" +
     " refuses a wave that would exceed this.",
   boundless: "no bound, since a report can prove an answer (γ infinite)",
+  relayed:
+    "If the relay and the asker do not work together, and the others who answer are honest: of" +
+    " 100 people at most {apart}. If they work together: at most {together}.",
   timed:
     "Some questions are asked after certain answers only. How long somebody takes can show whether" +
     " they were asked, to whoever sees when the form is loaded and when the report arrives; no bound" +
@@ -208,12 +219,16 @@ export const ENGLISH = {
   // After sending.
   thanks: "Thank you",
   counted: "Your report was counted.",
+  withRelay:
+    "The relay has your report, and passes it on with at least {count} others; with fewer, it" +
+    " passes on none.",
   answeredHere: "Answered in this browser already",
   answeredHereText:
-    "A report from this browser was counted. If it was yours, all is done: thank you. If it was" +
-    " somebody else's: this survey takes one report from each browser, so please use another device.",
+    "A report from this browser has arrived. If it was yours, all is done: thank you. If it was" +
+    " somebody else's: this survey takes one report from each browser, so please use another" +
+    " device.",
   answeredHereShared:
-    "A report from this browser was counted. If it was yours, all is done: thank you. If it was" +
+    "A report from this browser has arrived. If it was yours, all is done: thank you. If it was" +
     " somebody else's, you can answer here now.",
   keptForLater: "Kept for later",
   waiting:

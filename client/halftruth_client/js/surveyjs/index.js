@@ -224,7 +224,7 @@ class ModelView {
       return;
     }
     model.completedHtml = html;
-    if (state === "counted") this.#completion.showSaveSuccess(words.say("counted"));
+    if (state === "counted") this.#completion.showSaveSuccess(words.counted(session.survey));
     else this.#completion.showSaveError(view.querySelector("h2")?.textContent);
   }
 }

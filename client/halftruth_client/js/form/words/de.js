@@ -65,6 +65,13 @@ export default {
     " daraus sicher erkennen, was Sie geantwortet haben.",
   lasting: "Gesendetes lässt sich nicht zurücknehmen. Dass Sie teilnehmen, wird nicht verborgen.",
   pace: "Wie lange Sie brauchen, kann zeigen, welche Fragen Ihnen gestellt wurden.",
+  relayClosing:
+    "Ihr Bericht geht an eine Zwischenstelle, {host}, die ihn nicht lesen kann. Sie gibt alle" +
+    " Berichte in zufälliger Reihenfolge weiter, wenn die Umfrage geschlossen ist und es" +
+    " mindestens {batch} sind.",
+  relayBatches:
+    "Ihr Bericht geht an eine Zwischenstelle, {host}, die ihn nicht lesen kann. Sie gibt Berichte" +
+    " in zufälliger Reihenfolge weiter, mindestens {batch} auf einmal.",
   series:
     "Sie werden vielleicht wieder gefragt: Das ist Welle {wave} einer Reihe. Dieser Browser zählt, was" +
     " seine Berichte verraten, und lehnt eine Welle ab, die mehr verraten würde, als hier für alle" +
@@ -98,6 +105,10 @@ export default {
   after: "wenn sie dasselbe senden wie Sie und es zum Geheimnis passt",
   afterSingle: "ebenso für eine einzelne Antwort, wenn andere alle übrigen schon kennen",
   afterSeries: "wenn sie in allen Wellen dasselbe senden wie Sie und alles passt",
+  relayApart:
+    "wenn Zwischenstelle und Fragende nicht zusammenarbeiten und die anderen, die antworten," +
+    " ehrlich sind",
+  relayTogether: "wenn sie zusammenarbeiten",
   ordinary: "wenn sie es in gewöhnlichen Umfragen zugeben",
   exactly: "Dasselbe genau gesagt",
   unperturbed: "Wird ohne Schutz so gesendet, wie Sie antworten: {labels}.",
@@ -117,6 +128,10 @@ export default {
     "{whose}, aus allen Wellen dieser Reihe zusammen: {bound}. Das Gerät, auf dem geantwortet wird," +
     " zählt mit und lehnt eine Welle ab, die das überschreiten würde.",
   boundless: "keine Grenze, weil ein Bericht eine Antwort beweisen kann (γ unendlich)",
+  relayed:
+    "Wenn Zwischenstelle und Fragende nicht zusammenarbeiten und die anderen, die antworten," +
+    " ehrlich sind: von 100 Menschen höchstens {apart}. Wenn sie zusammenarbeiten: höchstens" +
+    " {together}.",
   timed:
     "Manche Fragen werden nur nach bestimmten Antworten gestellt. Ob sie gestellt wurden, kann die Dauer" +
     " zeigen, wenn jemand sieht, wann das Formular geladen wird und wann der Bericht ankommt; dafür gilt" +
@@ -200,13 +215,16 @@ export default {
   // After sending.
   thanks: "Vielen Dank",
   counted: "Ihr Bericht wurde gezählt.",
+  withRelay:
+    "Die Zwischenstelle hat Ihren Bericht und gibt ihn mit mindestens {count} anderen weiter;" +
+    " sind es weniger, gibt sie keinen weiter.",
   answeredHere: "In diesem Browser wurde schon geantwortet",
   answeredHereText:
-    "Ein Bericht aus diesem Browser wurde gezählt. Wenn es Ihrer war, ist alles erledigt: vielen" +
-    " Dank. Wenn es der von jemand anderem war: Diese Umfrage nimmt einen Bericht aus jedem Browser" +
-    " an, benutzen Sie also bitte ein anderes Gerät.",
+    "Ein Bericht aus diesem Browser ist angekommen. Wenn es Ihrer war, ist alles erledigt: vielen" +
+    " Dank. Wenn es der von jemand anderem war: Diese Umfrage nimmt einen Bericht aus jedem" +
+    " Browser an, benutzen Sie also bitte ein anderes Gerät.",
   answeredHereShared:
-    "Ein Bericht aus diesem Browser wurde gezählt. Wenn es Ihrer war, ist alles erledigt: vielen" +
+    "Ein Bericht aus diesem Browser ist angekommen. Wenn es Ihrer war, ist alles erledigt: vielen" +
     " Dank. Wenn es der von jemand anderem war, können Sie jetzt hier antworten.",
   keptForLater: "Für später aufgehoben",
   waiting:

@@ -66,6 +66,12 @@ export default {
     " ellos con certeza qué respondió usted.",
   lasting: "Lo que se envía no se puede retirar. Que usted participa no se oculta.",
   pace: "El tiempo que usted tarda puede mostrar qué preguntas se le hicieron.",
+  relayClosing:
+    "Su informe va a un intermediario, {host}, que no puede leerlo. Transmite todos los informes" +
+    " en orden aleatorio cuando la encuesta ha terminado, si hay al menos {batch}.",
+  relayBatches:
+    "Su informe va a un intermediario, {host}, que no puede leerlo. Transmite los informes en" +
+    " orden aleatorio, al menos {batch} a la vez.",
   series:
     "Puede que se le pregunte otra vez: esta es la oleada {wave} de una serie. Este navegador cuenta lo" +
     " que dicen sus informes y rechaza una oleada que supere lo que aquí se promete para todas" +
@@ -100,6 +106,10 @@ export default {
   after: "si envían lo mismo que usted y corresponde al secreto",
   afterSingle: "lo mismo sobre una sola respuesta, si otros ya conocen todas las demás",
   afterSeries: "si envían lo mismo que usted en todas las oleadas y todo corresponde",
+  relayApart:
+    "si el intermediario y quien pregunta no colaboran y las demás personas que responden son" +
+    " honestas",
+  relayTogether: "si colaboran",
   ordinary: "si lo admiten en una encuesta corriente",
   exactly: "Lo mismo con palabras exactas",
   unperturbed: "Se envía tal como usted responde, sin protección: {labels}.",
@@ -118,6 +128,9 @@ export default {
     "{whose}, con todas las oleadas de esta serie juntas: {bound}. El dispositivo en que se responde" +
     " lleva la cuenta y rechaza una oleada que lo supere.",
   boundless: "sin límite, pues un informe puede demostrar una respuesta (γ infinito)",
+  relayed:
+    "Si el intermediario y quien pregunta no colaboran y las demás personas que responden son" +
+    " honestas: de 100 personas, como mucho {apart}. Si colaboran: como mucho {together}.",
   timed:
     "Algunas preguntas solo se hacen después de ciertas respuestas. El tiempo que se tarda puede mostrar" +
     " si se hicieron, a quien vea cuándo se carga el formulario y cuándo llega el informe; ningún límite" +
@@ -198,13 +211,17 @@ export default {
   // After sending.
   thanks: "Gracias",
   counted: "Su informe se ha contado.",
+  withRelay:
+    "El intermediario tiene su informe y lo transmite con al menos {count} más; si hay menos, no" +
+    " transmite ninguno.",
   answeredHere: "En este navegador ya se ha respondido",
   answeredHereText:
-    "Se ha contado un informe de este navegador. Si era el suyo, ya está todo: gracias. Si era de otra" +
-    " persona: esta encuesta acepta un informe de cada navegador, así que use otro dispositivo, por favor.",
+    "Ha llegado un informe de este navegador. Si era el suyo, ya está todo: gracias. Si era de" +
+    " otra persona: esta encuesta acepta un informe de cada navegador, así que use otro" +
+    " dispositivo, por favor.",
   answeredHereShared:
-    "Se ha contado un informe de este navegador. Si era el suyo, ya está todo: gracias. Si era de otra" +
-    " persona, usted puede responder aquí ahora.",
+    "Ha llegado un informe de este navegador. Si era el suyo, ya está todo: gracias. Si era de" +
+    " otra persona, usted puede responder aquí ahora.",
   keptForLater: "Guardado para más tarde",
   waiting:
     "El servidor de la encuesta todavía no ha confirmado su informe. Queda guardado en este" +

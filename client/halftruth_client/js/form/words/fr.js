@@ -66,6 +66,12 @@ export default {
     " données, en déduire vos réponses avec certitude.",
   lasting: "Ce qui est envoyé ne peut pas être repris. Votre participation n’est pas cachée.",
   pace: "Le temps que vous prenez peut montrer quelles questions vous ont été posées.",
+  relayClosing:
+    "Votre rapport va à un relais, {host}, qui ne peut pas le lire. Il transmet tous les rapports" +
+    " dans un ordre aléatoire une fois l’enquête terminée, s’il y en a au moins {batch}.",
+  relayBatches:
+    "Votre rapport va à un relais, {host}, qui ne peut pas le lire. Il transmet les rapports dans" +
+    " un ordre aléatoire, au moins {batch} à la fois.",
   series:
     "On vous interrogera peut-être de nouveau : c’est la vague {wave} d’une série. Ce navigateur compte" +
     " ce que disent ses rapports, et refuse une vague qui dépasserait ce qui est promis ici pour toutes" +
@@ -99,6 +105,10 @@ export default {
   after: "si elles envoient la même chose que vous et que cela correspond au secret",
   afterSingle: "de même pour une seule réponse, si d’autres connaissent déjà toutes les autres",
   afterSeries: "si elles envoient la même chose que vous à toutes les vagues et que tout correspond",
+  relayApart:
+    "si le relais et ceux qui interrogent ne coopèrent pas et si les autres personnes qui" +
+    " répondent sont honnêtes",
+  relayTogether: "s’ils coopèrent",
   ordinary: "si elles l’avouent dans une enquête ordinaire",
   exactly: "La même chose en termes exacts",
   unperturbed: "Envoyé tel que vous répondez, sans protection : {labels}.",
@@ -118,6 +128,10 @@ export default {
     "{whose}, avec toutes les vagues de cette série : {bound}. L’appareil sur lequel on répond tient le" +
     " compte et refuse une vague qui dépasserait cela.",
   boundless: "aucune limite, car un rapport peut prouver une réponse (γ infini)",
+  relayed:
+    "Si le relais et ceux qui interrogent ne coopèrent pas et si les autres personnes qui" +
+    " répondent sont honnêtes : sur 100 personnes, au plus {apart}. S’ils coopèrent : au plus" +
+    " {together}.",
   timed:
     "Certaines questions ne sont posées qu’après certaines réponses. Le temps passé peut montrer si elles" +
     " ont été posées, à qui voit quand le formulaire est chargé et quand le rapport arrive ; aucune borne" +
@@ -201,14 +215,17 @@ export default {
   // After sending.
   thanks: "Merci",
   counted: "Votre rapport a été compté.",
+  withRelay:
+    "Le relais a votre rapport et le transmet avec au moins {count} autres ; s’il y en a moins," +
+    " il n’en transmet aucun.",
   answeredHere: "On a déjà répondu dans ce navigateur",
   answeredHereText:
-    "Un rapport de ce navigateur a été compté. Si c’était le vôtre, tout est fait : merci. Si c’était" +
-    " celui de quelqu’un d’autre : cette enquête accepte un rapport par navigateur, merci donc" +
-    " d’utiliser un autre appareil.",
+    "Un rapport de ce navigateur est arrivé. Si c’était le vôtre, tout est fait : merci. Si" +
+    " c’était celui de quelqu’un d’autre : cette enquête accepte un rapport par navigateur, merci" +
+    " donc d’utiliser un autre appareil.",
   answeredHereShared:
-    "Un rapport de ce navigateur a été compté. Si c’était le vôtre, tout est fait : merci. Si c’était" +
-    " celui de quelqu’un d’autre, vous pouvez maintenant répondre ici.",
+    "Un rapport de ce navigateur est arrivé. Si c’était le vôtre, tout est fait : merci. Si" +
+    " c’était celui de quelqu’un d’autre, vous pouvez maintenant répondre ici.",
   keptForLater: "Gardé pour plus tard",
   waiting:
     "Le serveur de l’enquête n’a pas encore confirmé votre rapport. Il est gardé dans ce" +
