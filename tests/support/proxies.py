@@ -5,6 +5,21 @@ import subprocess
 from pathlib import Path
 
 
+def certify(folder: Path) -> tuple[Path, Path]:
+    """Make a certificate of this machine and its key."""
+    certificate, key = folder / "tls.crt", folder / "tls.key"
+    subprocess.run(
+        [
+            *["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"],
+            *["-noenc", "-days", "2", "-subj", "/CN=localhost"],
+            *["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return certificate, key
+
+
 def nginx_files(
     root: Path, folder: Path, plain: int, port: int, collectors: str, most: str = "8000000"
 ) -> tuple[Path, ssl.SSLContext]:
@@ -27,16 +42,7 @@ def nginx_files(
     tuple
         The file to start nginx with, and what trusts its certificate.
     """
-    certificate, key = folder / "tls.crt", folder / "tls.key"
-    subprocess.run(
-        [
-            *["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"],
-            *["-noenc", "-days", "2", "-subj", "/CN=localhost"],
-            *["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
-        ],
-        check=True,
-        capture_output=True,
-    )
+    certificate, key = certify(folder)
     text = (root / "docker/nginx.conf").read_text(encoding="utf-8")
     changes = {
         "    listen [::]:80;\n": "",

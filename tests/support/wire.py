@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import random
 import socket
+import ssl
 import struct
 import termios
 import threading
@@ -94,7 +95,9 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def listening(app: Callable[..., Any], port: int = 0) -> Iterator[str]:
+def listening(
+    app: Callable[..., Any], port: int = 0, tls: ssl.SSLContext | None = None
+) -> Iterator[str]:
     """An app that answers on loopback, until the block is left; the value is its address."""
 
     def whole(*request: Any) -> list[bytes]:
@@ -106,8 +109,9 @@ def listening(app: Callable[..., Any], port: int = 0) -> Iterator[str]:
             if hasattr(parts, "close"):
                 parts.close()
 
-    with running(make_server("127.0.0.1", port, whole, threaded=True)) as server:
-        yield f"http://127.0.0.1:{server.server_port}"
+    made = make_server("127.0.0.1", port, whole, threaded=True, ssl_context=tls)
+    with running(made) as server:
+        yield f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
 
 
 @contextlib.contextmanager

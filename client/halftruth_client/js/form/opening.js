@@ -4,6 +4,7 @@ import { inLanguage } from "../documents.js";
 import { bound, inHundred, PRIOR_TENTHS, protection } from "../protection.js";
 import { filterQuestions } from "./receipt.js";
 import { button, buttons, card, element, surveyText } from "./views.js";
+import { hidesMore } from "./wording.js";
 
 /**
  * @import { Ledger } from "../ledger.js"
@@ -188,7 +189,7 @@ export function outlook({ prior, whole, single, series }, words, relay = null) {
   });
   return [
     { label: words.say("before"), value: String(before), count: before },
-    ...(relay
+    ...(hidesMore(relay)
       ? [line("relayApart", relay.apart), line("relayTogether", relay.together)]
       : [line("after", after), ...(ofOne !== null && ofOne < after ? [line("afterSingle", ofOne)] : [])]),
     ...(series ? [line("afterSeries", inHundred(series.bound?.posterior ?? 1_000))] : []),

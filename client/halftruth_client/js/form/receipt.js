@@ -3,6 +3,7 @@
 import { isCounted } from "../memory.js";
 import { least, most } from "../mechanisms/base.js";
 import { inHundred, protection, unperturbed } from "../protection.js";
+import { hidesMore } from "./wording.js";
 
 /**
  * @import { Survey } from "../survey.js"
@@ -108,8 +109,8 @@ function learnable(survey, relay, words) {
   if (hidden === 0 || whole === null) return null;
   const counts = { before: inHundred(prior), after: inHundred(whole.posterior) };
   const isAll = unperturbed.length + provable.length === 0;
-  const value = relay
-    ? `${words.say("suppose", { count: counts.before })} ${words.relayed(relay)}`
+  const value = hidesMore(relay)
+    ? words.say("learntRelay", { ...counts, relayed: words.relayed(relay) })
     : words.say("learntSame", counts);
   return { label: words.say(isAll ? "learnt" : "learntProtected"), value };
 }

@@ -92,7 +92,7 @@ h3 { margin-block-start: 1.5em; }
 .opening { line-height: 1.4; }
 @media (max-width: 30rem) { .opening { font-size: 0.94em; } }
 .opening h2 { margin-block-end: 0.4em; }
-.opening h3 { margin-block: 0.8em 0.2em; }
+.opening h3 { margin-block: 0.6em 0.2em; }
 .opening p { margin-block: 0 0.5em; }
 .opening .buttons { margin-block-start: 0.8em; }
 .asker dt, .asker dd { display: inline; margin: 0; font: inherit; }
@@ -100,7 +100,7 @@ h3 { margin-block-start: 1.5em; }
 .asker dt:lang(fr)::after { content: "\\202f: "; }
 .links { display: flex; flex-wrap: wrap; gap: 0 1.2em; }
 .happens { margin: 0 0 0.5em; padding-inline-start: 1.1em; max-inline-size: 60ch; }
-.happens li { margin: 0 0 0.25em; }
+.happens li { margin: 0 0 0.15em; }
 .tries { margin: 0 0 1em; padding-inline-start: 2.4em; max-inline-size: 60ch; }
 .figures { list-style: none; margin: 0 0 0.6em; padding: 0; max-inline-size: 40rem; }
 .figures li { display: grid; grid-template-columns: 1fr auto; align-items: end; column-gap: 0.5em; margin: 0 0 0.3em; }

@@ -61,7 +61,7 @@ export interface Properties {
 
 /** Events; none ever holds an answer. */
 export interface FormEvents {
-  /** A report was counted now or before, or waits until the collector is back. */
+  /** A report was counted or is with the relay, now or from before, or waits. */
   submitted: CustomEvent<Submission>;
   /** Nothing is asked or sent, and why. */
   refused: CustomEvent<{ message: string }>;

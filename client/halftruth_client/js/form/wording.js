@@ -209,7 +209,11 @@ export class Wording {
     sentences.push(this.say("promise", { whose, epsilon, ...this.figures(prior, whole) }));
     if (single !== null) sentences.push(this.say("single", { bound: this.bound(prior, single) }));
     if (series) sentences.push(this.say("promiseSeries", { whose, bound: this.bound(prior, series.bound) }));
-    if (relay) sentences.push(this.relayed(relay));
+    if (relay) {
+      const batch = String(relay.batch).replace(/\B(?=(\d{3})+$)/g, GAP);
+      const values = { batch, together: relay.together, relayed: this.relayed(relay) };
+      sentences.push(this.say(hidesMore(relay) ? "relayedThrough" : "relayTooSmall", values));
+    }
     if (timed) sentences.push(this.say("timed"));
     return sentences;
   }
@@ -305,6 +309,16 @@ export class Wording {
       gamma: this.point(gamma),
     };
   }
+}
+
+/**
+ * True if a batch promises more than each report by itself.
+ *
+ * @param {import("../shuffling.js").RelayFigures | null} relay
+ * @returns {relay is import("../shuffling.js").RelayFigures}
+ */
+export function hidesMore(relay) {
+  return relay !== null && relay.apart < relay.together;
 }
 
 /** @param {import("../schema.js").Schema} schema */

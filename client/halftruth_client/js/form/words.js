@@ -80,11 +80,11 @@ export const ENGLISH = {
   lasting: "What is sent cannot be taken back. That you take part is not hidden.",
   pace: "How long you take can show which questions you were asked.",
   relayClosing:
-    "Your report goes to a relay, {host}, which cannot read it. It passes all reports on in" +
-    " random order once the survey is closed, if there are at least {batch}.",
+    "A relay, {host}, takes the report and cannot read it. It passes all reports on in random" +
+    " order once the survey is closed, if there are at least {batch}.",
   relayBatches:
-    "Your report goes to a relay, {host}, which cannot read it. It passes reports on in random" +
-    " order, at least {batch} at once.",
+    "A relay, {host}, takes the report and cannot read it. It passes reports on in random order," +
+    " at least {batch} at once.",
   series:
     "You may be asked again: this is wave {wave} of a series. This browser counts what its reports" +
     " tell, and refuses a wave that would exceed what is promised here for all waves together. In" +
@@ -140,6 +140,12 @@ export const ENGLISH = {
   relayed:
     "If the relay and the asker do not work together, and the others who answer are honest: of" +
     " 100 people at most {apart}. If they work together: at most {together}.",
+  relayTooSmall:
+    "A relay passes reports on, but batches of {batch} are too small to promise more than a" +
+    " report by itself: of 100 people at most {together}.",
+  relayedThrough:
+    "Through the relay, in batches of at least {batch}, whatever someone thought true of 5 in 100" +
+    " people can become likely only this far. {relayed}",
   timed:
     "Some questions are asked after certain answers only. How long somebody takes can show whether" +
     " they were asked, to whoever sees when the form is loaded and when the report arrives; no bound" +
@@ -247,6 +253,7 @@ export const ENGLISH = {
   learntSame:
     "Of 100 people who send the same, at most {after} have a secret that {before} of 100 people" +
     " have.",
+  learntRelay: "Take a secret that {before} of 100 people have. {relayed}",
   receiptProving: "This page shows it only now.",
   again: "Send the same report again",
   another: "Answer as another person",

@@ -66,12 +66,11 @@ export default {
   lasting: "Gesendetes lässt sich nicht zurücknehmen. Dass Sie teilnehmen, wird nicht verborgen.",
   pace: "Wie lange Sie brauchen, kann zeigen, welche Fragen Ihnen gestellt wurden.",
   relayClosing:
-    "Ihr Bericht geht an eine Zwischenstelle, {host}, die ihn nicht lesen kann. Sie gibt alle" +
-    " Berichte in zufälliger Reihenfolge weiter, wenn die Umfrage geschlossen ist und es" +
-    " mindestens {batch} sind.",
+    "Eine Zwischenstelle, {host}, nimmt den Bericht an und kann ihn nicht lesen. Nach dem Ende" +
+    " der Umfrage gibt sie alle gemischt weiter, wenn es mindestens {batch} sind.",
   relayBatches:
-    "Ihr Bericht geht an eine Zwischenstelle, {host}, die ihn nicht lesen kann. Sie gibt Berichte" +
-    " in zufälliger Reihenfolge weiter, mindestens {batch} auf einmal.",
+    "Eine Zwischenstelle, {host}, nimmt den Bericht an und kann ihn nicht lesen. Sie gibt" +
+    " Berichte gemischt weiter, mindestens {batch} auf einmal.",
   series:
     "Sie werden vielleicht wieder gefragt: Das ist Welle {wave} einer Reihe. Dieser Browser zählt, was" +
     " seine Berichte verraten, und lehnt eine Welle ab, die mehr verraten würde, als hier für alle" +
@@ -106,8 +105,7 @@ export default {
   afterSingle: "ebenso für eine einzelne Antwort, wenn andere alle übrigen schon kennen",
   afterSeries: "wenn sie in allen Wellen dasselbe senden wie Sie und alles passt",
   relayApart:
-    "wenn Zwischenstelle und Fragende nicht zusammenarbeiten und die anderen, die antworten," +
-    " ehrlich sind",
+    "wenn Zwischenstelle und Fragende nicht zusammenarbeiten und die anderen ehrlich antworten",
   relayTogether: "wenn sie zusammenarbeiten",
   ordinary: "wenn sie es in gewöhnlichen Umfragen zugeben",
   exactly: "Dasselbe genau gesagt",
@@ -129,9 +127,14 @@ export default {
     " zählt mit und lehnt eine Welle ab, die das überschreiten würde.",
   boundless: "keine Grenze, weil ein Bericht eine Antwort beweisen kann (γ unendlich)",
   relayed:
-    "Wenn Zwischenstelle und Fragende nicht zusammenarbeiten und die anderen, die antworten," +
-    " ehrlich sind: von 100 Menschen höchstens {apart}. Wenn sie zusammenarbeiten: höchstens" +
-    " {together}.",
+    "Wenn Zwischenstelle und Fragende nicht zusammenarbeiten und die anderen ehrlich antworten:" +
+    " von 100 Menschen höchstens {apart}. Wenn sie zusammenarbeiten: höchstens {together}.",
+  relayTooSmall:
+    "Eine Zwischenstelle gibt Berichte weiter, aber Sammlungen von {batch} sind zu klein, um mehr" +
+    " zu versprechen als ein Bericht für sich: von 100 Menschen höchstens {together}.",
+  relayedThrough:
+    "Über die Zwischenstelle, in Sammlungen von mindestens {batch} Berichten, kann das, was" +
+    " jemand bei 5 von 100 Menschen vermutete, nur so viel wahrscheinlicher werden. {relayed}",
   timed:
     "Manche Fragen werden nur nach bestimmten Antworten gestellt. Ob sie gestellt wurden, kann die Dauer" +
     " zeigen, wenn jemand sieht, wann das Formular geladen wird und wann der Bericht ankommt; dafür gilt" +
@@ -246,6 +249,7 @@ export default {
   learntSame:
     "Von 100 Menschen, die dasselbe senden, haben höchstens {after} ein Geheimnis, das {before}" +
     " von 100 Menschen haben.",
+  learntRelay: "Nehmen wir ein Geheimnis, das {before} von 100 Menschen haben. {relayed}",
   receiptProving: "Diese Seite zeigt das nur jetzt.",
   again: "Denselben Bericht noch einmal senden",
   another: "Als andere Person antworten",

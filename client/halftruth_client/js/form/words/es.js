@@ -67,11 +67,11 @@ export default {
   lasting: "Lo que se envía no se puede retirar. Que usted participa no se oculta.",
   pace: "El tiempo que usted tarda puede mostrar qué preguntas se le hicieron.",
   relayClosing:
-    "Su informe va a un intermediario, {host}, que no puede leerlo. Transmite todos los informes" +
-    " en orden aleatorio cuando la encuesta ha terminado, si hay al menos {batch}.",
+    "Un intermediario, {host}, recibe el informe y no puede leerlo. Terminada la encuesta, los" +
+    " transmite todos mezclados, si hay al menos {batch}.",
   relayBatches:
-    "Su informe va a un intermediario, {host}, que no puede leerlo. Transmite los informes en" +
-    " orden aleatorio, al menos {batch} a la vez.",
+    "Un intermediario, {host}, recibe el informe y no puede leerlo. Transmite los informes" +
+    " mezclados, al menos {batch} a la vez.",
   series:
     "Puede que se le pregunte otra vez: esta es la oleada {wave} de una serie. Este navegador cuenta lo" +
     " que dicen sus informes y rechaza una oleada que supere lo que aquí se promete para todas" +
@@ -107,8 +107,7 @@ export default {
   afterSingle: "lo mismo sobre una sola respuesta, si otros ya conocen todas las demás",
   afterSeries: "si envían lo mismo que usted en todas las oleadas y todo corresponde",
   relayApart:
-    "si el intermediario y quien pregunta no colaboran y las demás personas que responden son" +
-    " honestas",
+    "si el intermediario y quien pregunta no colaboran y los demás responden con honestidad",
   relayTogether: "si colaboran",
   ordinary: "si lo admiten en una encuesta corriente",
   exactly: "Lo mismo con palabras exactas",
@@ -129,8 +128,14 @@ export default {
     " lleva la cuenta y rechaza una oleada que lo supere.",
   boundless: "sin límite, pues un informe puede demostrar una respuesta (γ infinito)",
   relayed:
-    "Si el intermediario y quien pregunta no colaboran y las demás personas que responden son" +
-    " honestas: de 100 personas, como mucho {apart}. Si colaboran: como mucho {together}.",
+    "Si el intermediario y quien pregunta no colaboran y los demás responden con honestidad: de" +
+    " 100 personas, como mucho {apart}. Si colaboran: como mucho {together}.",
+  relayTooSmall:
+    "Un intermediario transmite los informes, pero los lotes de {batch} son demasiado pequeños" +
+    " para prometer más que un informe por sí solo: de 100 personas, como mucho {together}.",
+  relayedThrough:
+    "Por el intermediario, en lotes de al menos {batch} informes, lo que alguien suponía de 5 de" +
+    " cada 100 personas solo puede hacerse probable hasta aquí. {relayed}",
   timed:
     "Algunas preguntas solo se hacen después de ciertas respuestas. El tiempo que se tarda puede mostrar" +
     " si se hicieron, a quien vea cuándo se carga el formulario y cuándo llega el informe; ningún límite" +
@@ -242,6 +247,7 @@ export default {
   learntSame:
     "De 100 personas que envían lo mismo, como mucho {after} tienen un secreto que tienen" +
     " {before} de cada 100 personas.",
+  learntRelay: "Tomemos un secreto que tienen {before} de cada 100 personas. {relayed}",
   receiptProving: "Esta página lo muestra solo ahora.",
   again: "Enviar otra vez el mismo informe",
   another: "Responder como otra persona",

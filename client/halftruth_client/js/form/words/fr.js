@@ -67,11 +67,11 @@ export default {
   lasting: "Ce qui est envoyé ne peut pas être repris. Votre participation n’est pas cachée.",
   pace: "Le temps que vous prenez peut montrer quelles questions vous ont été posées.",
   relayClosing:
-    "Votre rapport va à un relais, {host}, qui ne peut pas le lire. Il transmet tous les rapports" +
-    " dans un ordre aléatoire une fois l’enquête terminée, s’il y en a au moins {batch}.",
+    "Un relais, {host}, reçoit le rapport et ne peut pas le lire. L’enquête terminée, il les" +
+    " transmet tous mélangés, s’il y en a au moins {batch}.",
   relayBatches:
-    "Votre rapport va à un relais, {host}, qui ne peut pas le lire. Il transmet les rapports dans" +
-    " un ordre aléatoire, au moins {batch} à la fois.",
+    "Un relais, {host}, reçoit le rapport et ne peut pas le lire. Il transmet les rapports" +
+    " mélangés, au moins {batch} à la fois.",
   series:
     "On vous interrogera peut-être de nouveau : c’est la vague {wave} d’une série. Ce navigateur compte" +
     " ce que disent ses rapports, et refuse une vague qui dépasserait ce qui est promis ici pour toutes" +
@@ -106,8 +106,7 @@ export default {
   afterSingle: "de même pour une seule réponse, si d’autres connaissent déjà toutes les autres",
   afterSeries: "si elles envoient la même chose que vous à toutes les vagues et que tout correspond",
   relayApart:
-    "si le relais et ceux qui interrogent ne coopèrent pas et si les autres personnes qui" +
-    " répondent sont honnêtes",
+    "si le relais et ceux qui interrogent ne coopèrent pas et si les autres répondent honnêtement",
   relayTogether: "s’ils coopèrent",
   ordinary: "si elles l’avouent dans une enquête ordinaire",
   exactly: "La même chose en termes exacts",
@@ -129,9 +128,14 @@ export default {
     " compte et refuse une vague qui dépasserait cela.",
   boundless: "aucune limite, car un rapport peut prouver une réponse (γ infini)",
   relayed:
-    "Si le relais et ceux qui interrogent ne coopèrent pas et si les autres personnes qui" +
-    " répondent sont honnêtes : sur 100 personnes, au plus {apart}. S’ils coopèrent : au plus" +
-    " {together}.",
+    "Si le relais et ceux qui interrogent ne coopèrent pas et si les autres répondent" +
+    " honnêtement : sur 100 personnes, au plus {apart}. S’ils coopèrent : au plus {together}.",
+  relayTooSmall:
+    "Un relais transmet les rapports, mais des lots de {batch} sont trop petits pour promettre" +
+    " plus qu’un rapport seul : sur 100 personnes, au plus {together}.",
+  relayedThrough:
+    "Par le relais, en lots d’au moins {batch} rapports, ce que quelqu’un supposait de 5" +
+    " personnes sur 100 ne peut devenir plus probable que jusque-là. {relayed}",
   timed:
     "Certaines questions ne sont posées qu’après certaines réponses. Le temps passé peut montrer si elles" +
     " ont été posées, à qui voit quand le formulaire est chargé et quand le rapport arrive ; aucune borne" +
@@ -246,6 +250,7 @@ export default {
   learntSame:
     "Sur 100 personnes qui envoient la même chose, au plus {after} ont un secret que {before}" +
     " personnes sur 100 ont.",
+  learntRelay: "Prenons un secret qu’ont {before} personnes sur 100. {relayed}",
   receiptProving: "Cette page ne le montre que maintenant.",
   again: "Envoyer de nouveau le même rapport",
   another: "Répondre pour une autre personne",

@@ -1,0 +1,133 @@
+"""The form through two servers with TLS: a collector that asks, and a relay that passes on."""
+
+import ssl
+
+import pytest
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+from halftruth_shared.protection import Protection
+from playwright.sync_api import expect
+from proxies import certify
+from relays import parties, with_relay
+from wire import free_port, listening
+
+from .conftest import fits_a_phone, heading, posted
+
+SCREEN = {"width": 390, "height": 844}
+LANGUAGES = ("en", "de", "fr", "es")
+
+#: For γ = 50: of 100 people at most 27 if relay and collector do not work together, else 250 of 345.
+BATCH, APART, TOGETHER = 3_000, 27, 73
+
+
+def in_all(english, german, french, spanish):
+    return dict(zip(LANGUAGES, (english, german, french, spanish), strict=True))
+
+
+SURVEY = Survey(
+    "work",
+    in_all("Health at work", "Gesund arbeiten", "La santé au travail", "Salud en el trabajo"),
+    Schema(
+        [
+            Attribute(
+                "smoker",
+                ["no-hush", "yes-hush"],
+                label=in_all("Do you smoke?", "Rauchen Sie?", "Fumez-vous\u202f?", "¿Fuma usted?"),
+            ),
+            Attribute(
+                "drinks",
+                ["never-hush", "weekly-hush", "daily-hush"],
+                label=in_all("Drinking?", "Trinken Sie?", "Buvez-vous\u202f?", "¿Bebe usted?"),
+            ),
+        ]
+    ),
+    GammaDiagonal(50),
+)
+
+
+@pytest.fixture
+def tls(tmp_path):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certify(tmp_path))
+    return context
+
+
+@pytest.fixture
+def two_servers(database, sqlite_template, tmp_path, tls):
+    """Both parties, and the address of the collector."""
+    port = free_port()
+    made = with_relay(SURVEY, tmp_path, url=f"https://127.0.0.1:{port}", batch=BATCH)
+    (tmp_path / "relay").mkdir()
+    relay_database = f"sqlite:///{tmp_path}/relay/relay.db"
+    with (
+        parties(made, database, relay_database, tmp_path) as both,
+        listening(both.collector, tls=tls) as collector,
+        listening(both.relay, port, tls=tls),
+    ):
+        yield both, collector
+
+
+def test_a_report_goes_to_the_relay_alone_and_is_counted_with_all_others(two_servers, visit):
+    both, collector = two_servers
+    both.fill(BATCH - len(LANGUAGES))
+    # What every surface says, by the one function.
+    [said] = Protection.of(both.survey).relayed.sentences()
+    assert f"at most {APART}. If they work together: at most {TOGETHER}." in said
+    for language in LANGUAGES:
+        address = f"{collector}/s/work?lang={language}"
+        found = visit(address, viewport=SCREEN, ignore_https_errors=True)
+        page = found.page
+        main = page.locator("halftruth-form button.main")
+        expect(main).to_be_visible()
+        assert main.bounding_box()["y"] + main.bounding_box()["height"] <= SCREEN["height"]
+        figures = page.locator(".figures strong").all_text_contents()
+        assert [text.split()[-1] for text in figures] == ["5", str(APART), str(TOGETHER), "100"]
+        expect(page.locator(".happens")).to_contain_text(both.survey.relay.url.split("//")[1])
+        if language == "en":
+            page.get_by_text("The same in exact words").click()
+            for sentence in Protection.of(both.survey).sentences():
+                expect(page.get_by_text(sentence, exact=True)).to_be_visible()
+            page.get_by_text("The same in exact words").click()
+        fits_a_phone(found, f"relay-opening-{language}")
+        main.click()
+        for label in ("yes-hush", "never-hush"):
+            page.get_by_label(label, exact=True).check()
+        main.click()
+        main.click()
+        expect(page.locator(".card.sent")).to_be_visible()
+        [request] = posted(found)
+        assert request.startswith(f"POST {both.survey.relay.url}/v1/surveys/work/reports ")
+        assert "hush" not in found.traffic()
+        learnt = page.locator(".card.sent dd").last.text_content()
+        assert str(APART) in learnt
+        assert str(TOGETHER) in learnt
+        fits_a_phone(found, f"relay-receipt-{language}")
+        # Neither id of it was in a request to the collector.
+        kept = page.evaluate("JSON.parse(localStorage.getItem('halftruth:work'))")
+        asked = [line for line in found.requests if line.split()[1].startswith(collector)]
+        assert not [line for line in asked if kept["id"] in line or kept["relayId"] in line]
+        assert found.said == []
+    assert (both.held(), both.counted()) == (BATCH, 0)
+    both.close()
+    assert (both.held(), both.counted()) == (0, BATCH)
+
+
+def test_a_report_waits_in_the_browser_while_the_relay_is_away(two_servers, visit):
+    both, collector = two_servers
+    found = visit(ignore_https_errors=True)
+    page = found.page
+    page.route("**/reports", lambda route: route.abort())
+    page.goto(f"{collector}/s/work?lang=en")
+    page.locator("button.main").click()
+    for label in ("yes-hush", "never-hush"):
+        page.get_by_label(label, exact=True).check()
+    page.locator("button.main").click()
+    page.locator("button.main").click()
+    expect(heading(page, "Kept for later")).to_be_visible()
+    kept = page.evaluate("localStorage.getItem('halftruth:work')")
+    page.unroute("**/reports")
+    page.reload()
+    expect(heading(page, "Answered in this browser already")).to_be_visible()
+    assert both.held() == 1
+    after = page.evaluate("localStorage.getItem('halftruth:work')")
+    assert after == kept.replace('"sent":false', '"sent":true')
+    assert {line.split()[1] for line in posted(found)} == {f"{both.survey.relay.url}{both.path}"}
