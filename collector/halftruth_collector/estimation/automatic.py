@@ -11,8 +11,7 @@ from functools import lru_cache
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 
-from .counts import Counts
-from .model.cached import Source
+from .counts import Counts, Snapshot
 from .model.fit import at_even_answers, schema_of
 from .model.tables import shares
 from .reconstruction import reconstruction
@@ -41,11 +40,11 @@ def prefers_model(survey: Survey, counts: Counts, attributes: Sequence[str]) -> 
     # A model of pairs has all that a table of two consists of.
     if len(attributes) < 3:
         return False
-    return _prefers_model(Source.of(survey, counts), tuple(sorted(attributes)))
+    return _prefers_model(Snapshot.of(survey, counts), tuple(sorted(attributes)))
 
 
 @lru_cache(maxsize=256)
-def _prefers_model(source: Source, names: tuple[str, ...]) -> bool:
+def _prefers_model(source: Snapshot, names: tuple[str, ...]) -> bool:
     try:
         model = at_even_answers(source.survey, source.counts, names)
     except DomainTooLarge:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -208,6 +208,21 @@ class Counts:
             index *= index.dtype.type(self.shape[column])
             index += self._columns[column]
         return _add_up(index, self._weights, size).reshape(shape)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Counts of a survey, equal where all that is estimated from them is."""
+
+    digest: str
+    content: bytes
+    survey: Survey = field(compare=False)
+    counts: Counts = field(compare=False)
+
+    @classmethod
+    def of(cls, survey: Survey, counts: Counts) -> "Snapshot":
+        """Make the snapshot of these counts."""
+        return cls(survey.digest, counts.fingerprint, survey, counts)
 
 
 def _over(table: NDArray[np.int64], axes: Sequence[int]) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ from halftruth_shared.channels import Channel
 from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile
-from .counts import Counts
+from .counts import Counts, Snapshot
 from .intervals import SHARE, intervals_at
 from .reconstruction import reconstruction
 from .report_model import ReportPart, report_parts
@@ -236,26 +236,12 @@ def contradictions(
         known = any(set(each.attributes) <= set(table) for each in found)
         if known or not _has_impossible(source, counts, table):
             continue
-        fit = _fit(_Content(survey, counts), table, LEVEL / len(tables))
+        fit = _fit(Snapshot.of(survey, counts), table, LEVEL / len(tables))
         if fit is not None and fit.p_value <= LEVEL / len(tables):
             found.append(
                 Contradiction(attributes=list(table), p_value=fit.p_value, simulated=fit.simulated)
             )
     return found
-
-
-class _Content:
-    """A survey with its counts, equal where all that a fit depends on is."""
-
-    def __init__(self, survey: Survey, counts: Counts) -> None:
-        self.survey, self.counts = survey, counts
-        self._key = (survey.digest, counts.fingerprint)
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Content) and self._key == other._key
 
 
 def _has_impossible(source: TableSource, counts: Counts, names: tuple[str, ...]) -> bool:
@@ -269,7 +255,7 @@ def _has_impossible(source: TableSource, counts: Counts, names: tuple[str, ...])
 
 
 @lru_cache(maxsize=256)
-def _fit(content: _Content, names: tuple[str, ...], level: float) -> Fit | None:
+def _fit(content: Snapshot, names: tuple[str, ...], level: float) -> Fit | None:
     """Test a table, None where all reports about it are about other questions, too."""
     parts = parts_of(content.survey, content.counts, names)
     return fit_of(parts, level) if parts else None

@@ -1,14 +1,13 @@
 """Models of the last counts, which several questions about them have in common."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
 
 from halftruth_shared import Survey
 from halftruth_shared.analyses.base import ModelFit, TestedInteraction
 
-from ..counts import Counts
+from ..counts import Counts, Snapshot
 from .adequacy import LackOfFit, adequacy, work
 from .fit import LoglinearModel, fit_model
 
@@ -20,20 +19,6 @@ MOST_TESTED = 2**25
 
 _Term = tuple[str, ...]
 _Terms = tuple[_Term, ...]
-
-
-@dataclass(frozen=True)
-class Source:
-    """Counts of a survey, equal where all that a fit depends on is."""
-
-    digest: str
-    content: bytes
-    survey: Survey = field(compare=False)
-    counts: Counts = field(compare=False)
-
-    @classmethod
-    def of(cls, survey: Survey, counts: Counts) -> "Source":
-        return cls(survey.digest, counts.fingerprint, survey, counts)
 
 
 def cached_model(
@@ -59,7 +44,7 @@ def cached_model(
         As of `fit_model`.
     """
     return _fitted(
-        Source.of(survey, counts), _names(interactions), attributes and tuple(attributes)
+        Snapshot.of(survey, counts), _names(interactions), attributes and tuple(attributes)
     )
 
 
@@ -73,7 +58,7 @@ def described(
 
     Parameters are as there.
     """
-    source = Source.of(survey, counts)
+    source = Snapshot.of(survey, counts)
     return _described(source, _names(interactions), attributes and tuple(attributes))
 
 
@@ -82,14 +67,14 @@ def _names(interactions: Sequence[Collection[str]]) -> _Terms:
 
 
 @lru_cache(maxsize=_KEPT)
-def _fitted(source: Source, interactions: _Terms, attributes: _Term | None) -> LoglinearModel:
+def _fitted(source: Snapshot, interactions: _Terms, attributes: _Term | None) -> LoglinearModel:
     names = source.survey.schema.names if attributes is None else attributes
     terms = [*combinations(names, 2), *interactions]
     return fit_model(source.survey, source.counts, terms, attributes)
 
 
 @lru_cache(maxsize=_KEPT)
-def _described(source: Source, interactions: _Terms, attributes: _Term | None) -> ModelFit:
+def _described(source: Snapshot, interactions: _Terms, attributes: _Term | None) -> ModelFit:
     survey, counts = source.survey, source.counts
     model = _fitted(source, interactions, attributes)
     clearest: LackOfFit | None = None
@@ -120,7 +105,7 @@ def _described(source: Source, interactions: _Terms, attributes: _Term | None) -
 
 
 def _needed(
-    source: Source, term: _Term, interactions: _Terms, attributes: _Term | None
+    source: Snapshot, term: _Term, interactions: _Terms, attributes: _Term | None
 ) -> float | None:
     """p-value of the model with what an interaction consists of in its place."""
     others = tuple(each for each in interactions if each != term)
