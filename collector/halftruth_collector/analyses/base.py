@@ -22,6 +22,7 @@ from halftruth_shared.analyses.base import (
     Answers,
     Contradiction,
     Group,
+    Merge,
     MiningQuery,
     Missing,
     ModelFit,
@@ -49,7 +50,7 @@ from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..estimation.model import LoglinearModel, cached_model, described
 
 #: What of a query says where estimates come from.
-_OF_COUNTED = ("where", "missing", "interactions", "modelled", "population", "target")
+_OF_COUNTED = ("where", "missing", "merge", "interactions", "modelled", "population", "target")
 
 Q = TypeVar("Q", bound=Query[Any])
 R = TypeVar("R", bound=Result[Any])
@@ -107,6 +108,7 @@ class Counted:
             self._population,
             target=self._target,
             possible=bool(self.contradictions) and self._few,
+            merge=self._merge,
         )
 
     @cached_property
@@ -146,7 +148,8 @@ class Counted:
                 names.add(question)
         # What a query names beside the questions that it lists, each of its rows rests on.
         said = msgspec.to_builtins(self.question)
-        shared = {*_texts([said[field] for field in said if field != "attributes"])} & names
+        others = [said[field] for field in said if field not in ("attributes", "merge")]
+        shared = {*_texts(others)} & names
         return cast(R, without_errors_of(result, names, possible=self._few, whole=bool(shared)))
 
     def result(
@@ -281,6 +284,10 @@ class Counted:
         return getattr(self.question, "missing", "keep")
 
     @property
+    def _merge(self) -> Merge:
+        return getattr(self.question, "merge", {})
+
+    @property
     def _population(self) -> int | None:
         return getattr(self.question, "population", None)
 
@@ -299,7 +306,7 @@ def named_by(query: Query[Any], survey: Survey) -> set[str]:
     """Attributes that a query names, with options of questions; none where it is about all."""
     options = survey.schema.options
     said = msgspec.to_builtins(query)
-    where = set(said.pop("where", {}))
+    where, _ = set(said.pop("where", {})), said.pop("merge", {})
     texts = set(_texts(said))
     if said.get("attributes", ()) is None or not texts & {*survey.schema.names, *options}:
         return set()

@@ -244,6 +244,7 @@ def further(survey: Survey, query: ComparisonQuery) -> list[Query[Any]]:
     name = attribute.question_name or name
     same: Any = {
         "where": query.where,
+        "merge": query.merge,
         "missing": query.missing,
         "confidence": query.confidence,
         "target": query.target,

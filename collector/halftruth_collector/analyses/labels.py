@@ -12,10 +12,12 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 import msgspec
-from halftruth_shared import Attribute, Survey
+from halftruth_shared import Attribute, Schema, Survey
 from halftruth_shared.analyses.base import Answers
 from halftruth_shared.results import AnswerSets, Caveat, Key, Result, Texts
 from msgspec import inspect
+
+from ..estimation.merging import Merging
 
 R = TypeVar("R", bound=Result[Any])
 
@@ -28,10 +30,9 @@ class Labels:
     answers: Mapping[str, Mapping[str, str]]
 
     @classmethod
-    def of(cls, survey: Survey, *languages: str) -> "Labels":
-        """Return the labels of a survey; ambiguous ones are followed by names."""
-        attributes = survey.schema.attributes
-        options = survey.schema.options
+    def of(cls, schema: Schema, *languages: str) -> "Labels":
+        """Return the labels of a schema; ambiguous ones are followed by names."""
+        attributes, options = schema.attributes, schema.options
         labels = {a.name: a.short_in(*languages) for a in attributes}
         for name, of_question in options.items():
             [several] = {option.question for option in of_question if option.question}
@@ -92,7 +93,8 @@ def labelled(result: R, survey: Survey, *languages: str) -> R:
     Result
         For tables, charts and sentences alone, with the survey's title in place of its id.
     """
-    labels = Labels.of(survey, *languages)
+    merging = Merging(survey.schema, getattr(result.query, "merge", {}))
+    labels = Labels.of(merging.schema, *languages)
     replaced: R = _of_struct(result, labels)
     return msgspec.structs.replace(
         replaced,

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import msgspec
 import numpy as np
@@ -34,7 +33,7 @@ from ..estimation.model import (
 )
 from ..estimation.regression import Regression, carries, fit_table
 from ..estimation.reliability import WELL_FILLED
-from ..estimation.table import COVARIANCE_CELLS
+from ..estimation.table import COVARIANCE_CELLS, Table
 from . import sentences
 from .base import Analysis, Counted, clearest, errors_naming, middle_answer
 from .coefficients import UNIT, Method, coefficient_rows, term_of
@@ -138,7 +137,7 @@ def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> Fitted
         return _from_pairs(counted, model)
     known = [*query.predictors, *query.where]
     channel = channel_of_outcome(counted.survey, query.outcome, known)
-    if channel is not None and model.outcome.is_distribution:
+    if channel is not None and model.outcome.is_distribution and not query.merge:
         return _from_outcome(counted, query, model, channel)
     return _from_model(counted, query, model)
 
@@ -214,10 +213,10 @@ def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> Fi
         except (DomainTooLarge, EstimateError):
             about = names
             answers = counted.model(crossed, about)
-        fit = _fit_model(answers, query, model)
+        fit = _fit_model(counted, answers, query, model)
         # Not by the estimated errors: those that come out small would be the ones shown.
         even = at_independence(counted.survey, counted.counts, answers)
-        far = _fit_model(even, query, model).standard_error > _FAR
+        far = _fit_model(counted, even, query, model).standard_error > _FAR
     fitted = described(counted.survey, counted.counts, crossed, about)
     if not far.any():
         return Fitted(fit, "model", model_fit=fitted)
@@ -225,10 +224,17 @@ def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> Fi
     return Fitted(tested, "model", [warning("untested coefficients", limit=_FAR)], fitted)
 
 
-def _fit_model(answers: LoglinearModel, query: RegressionQuery, model: Equation) -> Regression:
+def _fit_model(
+    counted: Counted, answers: LoglinearModel, query: RegressionQuery, model: Equation
+) -> Regression:
     """Fit the equation to the table of a model of all answers."""
-    domain = Domain(answers.schema, query.where, answered=True)
-    return fit_table(domain.table(partial(shares, answers), model.names), model)
+    merging = counted.estimator.merging.among(answers.schema)
+    domain = Domain(merging.schema, query.where, answered=True)
+
+    def joint(names: Sequence[str]) -> Table:
+        return merging.table(shares(answers, names))
+
+    return fit_table(domain.table(joint, model.names), model)
 
 
 def layout(result: Result[RegressionQuery]) -> list[Block]:

@@ -83,7 +83,7 @@ def survey_report(counted: Counted) -> SurveyReport:
     ------
     TooFewReports
     """
-    survey, labels = counted.survey, Labels.of(counted.survey)
+    survey, labels = counted.survey, Labels.of(counted.survey.schema)
     query = OverviewQuery(confidence=_CONFIDENCE)
     found = overview.ANALYSIS.compute(counted, query)
     impossible = {name for each in found.contradictions for name in each.attributes}

@@ -224,7 +224,7 @@ def of_query(fields: Mapping[str, Field], others: Mapping[str, str]) -> Iterable
 
 def _metavar(field: Field) -> str | None:
     """Placeholder of a value in help."""
-    if field.kind == "items":
+    if field.kind in ("items", "groups"):
         return field.written.upper()
     kind = "categories" if field.of == "category" else field.kind
     return _METAVARS.get(kind, "|".join(field.choices) or None)

@@ -9,6 +9,7 @@ from halftruth_shared.analyses.base import (
     AnsweredQuery,
     Answers,
     Items,
+    Merge,
     Method,
     Missing,
     Target,
@@ -58,6 +59,8 @@ class Estimator(Tables):
     possible : bool
         Whether tables are the most likely ones without negative shares, of reports that contradict
         the design, instead of unbiased ones.
+    merge : mapping of str to sequence of sequences of str, optional
+        Categories that count as one, groups of them by attribute. `where` names merged ones.
 
     Attributes
     ----------
@@ -107,6 +110,7 @@ class Estimator(Tables):
         *,
         target: Target = "population",
         possible: bool = False,
+        merge: Merge | None = None,
     ) -> None:
         counts.check(survey)
         check_target(target)
@@ -125,20 +129,28 @@ class Estimator(Tables):
         if target == "respondents":
             fraction = 1.0
         exclude = missing == "exclude"
-        super().__init__(survey, counts, where, exclude, source, fraction, possible)
+        super().__init__(survey, counts, where, exclude, source, fraction, possible, merge)
         self._whole = WholeTable(self)
 
     def where(self, answers: Answers) -> "Estimator":
         """Estimates about those alone who give some answers; errors are as of `Estimator`."""
+        return self._with(answers, self.merging.merge)
+
+    def merged(self, merge: Merge) -> "Estimator":
+        """The same estimates where some categories count as one; errors are as of `Estimator`."""
+        return self._with(self.domain.where, merge)
+
+    def _with(self, where: Answers, merge: Merge) -> "Estimator":
         return Estimator(
             self.survey,
             self.counts,
-            answers,
+            where,
             self.missing,
             self.model,
             self.population,
             target=self.target,
             possible=self.possible,
+            merge=merge,
         )
 
     def support(self, attributes: Sequence[str], estimate: Method = "moment") -> Array:
@@ -154,6 +166,11 @@ class Estimator(Tables):
         check_field(ItemsetsQuery, "estimate", estimate)
         if estimate in ("moment", "model"):
             return self.table(attributes).support
+        if self.merging.merge:
+            raise ParameterError(
+                "merge: best guesses are of all categories; expected estimate = moment or model",
+                field="merge",
+            )
         return self._whole.table(attributes)
 
     def typical_error(self, attributes: Sequence[str]) -> TypicalError:

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Schema, Survey
-from halftruth_shared.analyses.base import Answers, Group, Interval
+from halftruth_shared.analyses.base import Answers, Group, Interval, Merge
 from halftruth_shared.results.wording import half_width, items, percent
 
 from .bounds import NEARLY_LINEAR, TOO_SMALL, Array, check_confidence, normal_quantile
@@ -15,6 +15,7 @@ from .counts import Counts
 from .design_fit import most_likely_table
 from .domain import Domain
 from .intervals import SHARE, intervals_at
+from .merging import Merging
 from .reconstruction import reconstruction
 from .table import DomainTable, Table, TableSource
 from .variances import UnitVariance
@@ -47,11 +48,14 @@ class Tables:
     possible : bool
         Whether tables are the most likely ones without negative shares, of reports that contradict
         the design, instead of unbiased ones.
+    merge : mapping of str to sequence of sequences of str, optional
+        Categories that count as one: see `Merging`. All others name the merged ones.
 
     Attributes
     ----------
     schema : Schema
         The attributes that can be asked about, all but those of `where`.
+    merging : Merging
     domain : Domain
 
     Raises
@@ -70,11 +74,13 @@ class Tables:
         source: TableSource | None = None,
         fraction: float = 0.0,
         possible: bool = False,
+        merge: Merge | None = None,
     ) -> None:
         self.survey, self.counts, self.fraction = survey, counts, fraction
         self.possible = possible
         self.reconstruction = source or reconstruction(survey)
-        whole = self.reconstruction.schema
+        self.merging = Merging(survey.schema, merge or {}).among(self.reconstruction.schema)
+        whole = self.merging.schema
         self.domain = Domain(whole, where or {}, answered)
         self.schema: Schema = self.domain if self.domain.restricted else whole
         self._where = list(self.domain.where)
@@ -218,10 +224,14 @@ class Tables:
         table = self.reconstruction.table(self.counts, names)
         if self.possible:
             table = most_likely_table(self.survey, self.counts, table)
-        return table.sampled(self.fraction) if self.fraction else table
+        return self.merging.table(table.sampled(self.fraction) if self.fraction else table)
 
     def _design(self, attributes: Sequence[str], fraction: float) -> UnitVariance:
         """N times the variance of the table of everybody as a function of a share."""
+        if not self.merging.places.keys().isdisjoint(attributes):
+            known = self._joint(attributes).sampled(fraction).unit_variance()
+            assert known is not None  # noqa: S101 - of a moment estimate it is known
+            return known
         unit = partial(self.reconstruction.unit_variance, attributes)
         return unit("population").mixed(unit("respondents"), fraction)
 

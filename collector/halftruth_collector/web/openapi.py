@@ -73,6 +73,7 @@ _WRITTEN: dict[str, Json] = {
         "items": {"type": "string", "pattern": f"^{_NAME}=.+:[0-9.eE+-]+$"},
         "uniqueItems": True,
     },
+    "groups": {"items": {"type": "string", "pattern": f"^{_NAME}=.+,.+$"}, "uniqueItems": True},
 }
 
 #: Header of a problem, by status: its name, what it says, and its schema.

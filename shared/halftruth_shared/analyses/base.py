@@ -57,6 +57,9 @@ _AUTO = (
 #: One category, or any of several, for each of some attributes.
 Answers = Mapping[str, str | Sequence[str]]
 
+#: Groups of categories that count as one, for each of some attributes.
+Merge = Mapping[str, Sequence[Sequence[str]]]
+
 #: Treatment of categories that are missing values.
 Missing = Literal["keep", "exclude"]
 
@@ -89,6 +92,14 @@ Where = Annotated[
         description="Only people who give these answers, as attribute=category; of an attribute"
         " that is given several times, any of them. Shares are shares of these people, with errors"
         " that include that of how many they are."
+    ),
+]
+MergeOf = Annotated[
+    dict[str, list[list[str]]],
+    Meta(
+        description="Categories that count as one, as attribute=category,category; several groups"
+        " of an attribute each by themselves. A comma inside a category has a backslash before it."
+        " The merged category is called after all of them, with “or” in between."
     ),
 ]
 MissingOf = Annotated[

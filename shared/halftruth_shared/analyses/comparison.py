@@ -13,6 +13,7 @@ from .base import (
     CovarianceOf,
     Interactions,
     Items,
+    MergeOf,
     Modelled,
     SampleQuery,
 )
@@ -71,6 +72,7 @@ class ComparisonQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
             " each to the next is wanted, too."
         ),
     ] = False
+    merge: MergeOf = msgspec.field(default_factory=dict)
     estimate: AutoSourceOf = "auto"
     interactions: Interactions = msgspec.field(default_factory=list)
     modelled: Modelled | None = None

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from .base import CovarianceOf, QuestionName, SampleQuery
+from .base import CovarianceOf, MergeOf, QuestionName, SampleQuery
 
 #: Base of the shares: everybody, or those with a row's or a column's answer.
 Percentages = Literal["joint", "row", "column"]
@@ -40,4 +41,5 @@ class CrosstabQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
             " the same column (and layer)."
         ),
     ] = "row"
+    merge: MergeOf = msgspec.field(default_factory=dict)
     covariance: CovarianceOf = False

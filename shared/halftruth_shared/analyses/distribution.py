@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from .base import AttributeName, CategoryName, EstimateQuery, Items
+from .base import AttributeName, CategoryName, EstimateQuery, Items, MergeOf
 
 #: Scores of answers: middles of the bins of numbers, categories that are numbers, requested
 #: scores, or ranks 1, 2, ….
@@ -56,3 +56,4 @@ class DistributionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
             extra={"also": ("ranks",), "written": "attribute=ranks"},
         ),
     ] = msgspec.field(default_factory=dict)
+    merge: MergeOf = msgspec.field(default_factory=dict)

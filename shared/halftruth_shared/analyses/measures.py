@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from .base import AnsweredQuery, AttributeName, MeasureNames, Presence
+from .base import AnsweredQuery, AttributeName, MeasureNames, MergeOf, Presence
 
 #: Attributes whose association is estimated.
 Associated = Annotated[
@@ -34,6 +34,7 @@ class MeasuresQuery(AnsweredQuery[Result[Any]], frozen=True, kw_only=True):
     attributes: Associated | None = None
     present: Presence = msgspec.field(default_factory=dict)
     measures: MeasureNames | None = None
+    merge: MergeOf = msgspec.field(default_factory=dict)
 
     @property
     def maps_pairs(self) -> bool:

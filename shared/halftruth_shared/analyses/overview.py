@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from ..results import Result
-from .base import Interactions, MethodOf, Modelled, QuestionName, SampleQuery
+from .base import Interactions, MergeOf, MethodOf, Modelled, QuestionName, SampleQuery
 
 
 class OverviewQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
@@ -29,6 +29,7 @@ class OverviewQuery(SampleQuery[Result[Any]], frozen=True, kw_only=True):
         ]
         | None
     ) = None
+    merge: MergeOf = msgspec.field(default_factory=dict)
     estimate: MethodOf = "moment"
     interactions: Interactions = msgspec.field(default_factory=list)
     modelled: Modelled | None = None

@@ -2,10 +2,12 @@
 
 Addresses, command lines and forms use the same syntax. Names are separated by commas. An item is
 attribute=category, one per text since categories may hold commas; likewise categories by themselves
-and the terms of a model. A margin is attribute=category:number, one per line.
+and the terms of a model. A margin is attribute=category:number, one per line. A group is
+attribute=category,category, one per line, with a backslash before a comma inside a category.
 """
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -30,6 +32,7 @@ Kind = Literal[
     "items",
     "terms",
     "margins",
+    "groups",
 ]
 
 Q = TypeVar("Q", bound=Request)
@@ -39,6 +42,8 @@ _MOMENTS = {
     inspect.DateType: "a day, such as 2027-03-31",
     inspect.DateTimeType: "a moment with its time zone, such as 2027-03-31T22:00:00Z",
 }
+#: A comma inside a category of a group, and one between two of its categories.
+_COMMA, _UNESCAPED = "\\,", re.compile(r"(?<!\\),")
 #: The largest integer that JSON represents exactly: no limit in practice.
 _NO_LIMIT = 2**53 - 1
 _LISTED = {
@@ -48,6 +53,7 @@ _LISTED = {
     "items": "attribute=category",
     "terms": "terms of names",
     "margins": "attribute=category:number",
+    "groups": "attribute=category,category",
 }
 
 
@@ -116,6 +122,8 @@ class Field:
             return self.checked(list(texts))
         if self.kind == "margins":
             return self.checked(self._margins(texts))
+        if self.kind == "groups":
+            return self.checked(self._groups(texts))
         if self.several:
             return self.checked([name for text in texts for name in _names(text)])
         if len(texts) > 1:
@@ -133,6 +141,8 @@ class Field:
             raise self.unexpected()
         if isinstance(value, np.generic):
             value = value.item()
+        if self.kind == "groups" and isinstance(value, Mapping):
+            value = {name: _grouped(groups) for name, groups in value.items()}
         try:
             converted = msgspec.convert(value, self.type, strict=not isinstance(value, (str, list)))
         except msgspec.ValidationError:
@@ -167,6 +177,12 @@ class Field:
                 f"{name}={category}:{number}"
                 for name, numbers in value.items()
                 for category, number in numbers.items()
+            ]
+        if self.kind == "groups":
+            return [
+                f"{name}={','.join(each.replace(',', _COMMA) for each in group)}"
+                for name, groups in value.items()
+                for group in groups
             ]
         if self.kind == "names":
             return [self._joined(value)]
@@ -213,6 +229,18 @@ class Field:
                 )
             margins[name][category] = number
         return margins
+
+    def _groups(self, texts: Sequence[str]) -> dict[str, list[list[str]]]:
+        groups: dict[str, list[list[str]]] = {}
+        for line in (line.strip() for text in texts for line in text.split("\n")):
+            if not line:
+                continue
+            name, equals, rest = line.partition("=")
+            if not equals:
+                raise self.unexpected()
+            parts = [part.replace(_COMMA, ",").strip() for part in _UNESCAPED.split(rest)]
+            groups.setdefault(name, []).append(parts)
+        return groups
 
     def _joined(self, names: Sequence[str]) -> str:
         if any(not name or "," in name for name in names):
@@ -280,6 +308,13 @@ def _complete(kind: type[Q], values: dict[str, Any]) -> Q:
     return kind(**values)
 
 
+def _grouped(groups: Any) -> Any:
+    """Return groups of categories, where a single one may be given by itself."""
+    if isinstance(groups, (list, tuple)) and any(isinstance(each, str) for each in groups):
+        return [list(groups)]
+    return groups
+
+
 def _names(text: str) -> list[str]:
     return [name for part in text.split(",") if (name := part.strip())]
 
@@ -334,7 +369,9 @@ def _kind(type: Any) -> Kind:
         case inspect.LiteralType():
             return "choice"
         case inspect.DictType():
-            # A category or several for each attribute, or a number for each of its categories.
+            # Of each attribute one category or several, numbers of categories, or groups of them.
+            if isinstance(type.value_type, inspect.ListType):
+                return "groups"
             return "margins" if isinstance(type.value_type, inspect.DictType) else "items"
         case inspect.ListType():
             notes, inner = _annotations(type.item_type)
@@ -371,7 +408,9 @@ def _accepted(type: Any, kind: Kind, choices: Sequence[str], notes: Mapping[str,
     more = _syntax(kind, notes) + each
     least, most = type.min_length or 0, type.max_length
     between = (
-        "" if kind in ("categories", "items", "terms", "margins") else ", with commas between them"
+        ""
+        if kind in ("categories", "items", "terms", "margins", "groups")
+        else ", with commas between them"
     )
     if most is not None and least == most:
         return f"{_COUNTS.get(least, least)} {more}{between}"

@@ -11,6 +11,7 @@ from .base import (
     CovarianceOf,
     EstimateQuery,
     Items,
+    MergeOf,
     PopulationOf,
 )
 
@@ -87,5 +88,6 @@ class RegressionQuery(EstimateQuery[Result[Any]], frozen=True, kw_only=True):
             " else by the model (auto)."
         ),
     ] = "auto"
+    merge: MergeOf = msgspec.field(default_factory=dict)
     population: PopulationOf = None
     covariance: CovarianceOf = False

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.analyses.labels import Labels, labelled
-from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
+from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.errors import HalftruthError
 from halftruth_shared.protocol.base import encode
 from sources import source_of
@@ -85,7 +85,7 @@ def test_results_have_short_labels_or_the_first_words_of_long_ones_as_far_as_the
     survey = Survey(
         "s", "S", LONG, RandomizedResponse(dict.fromkeys("abc", "0.9") | {"theft": "0.9"})
     )
-    labels = Labels.of(survey, "de")
+    labels = Labels.of(survey.schema, "de")
     assert labels.questions == {
         "theft": "Mitgenommen",
         "a": "How satisfied… your work?",
@@ -125,7 +125,7 @@ def test_labels_that_several_questions_have_are_told_apart():
             Attribute("d", ["no", "yes"], label="Another"),
         ]
     )
-    labels = Labels.of(Survey("s", "S", same, GammaDiagonal(19)))
+    labels = Labels.of(same)
     assert labels.items({"a": "no", "b": "no", "c": "yes", "e": "x"}) == {
         "Which? (a)": "no",
         "Which? (b)": "no",

@@ -189,7 +189,7 @@ def test_a_question_that_a_report_quotes_stands_by_itself(study):
 
 
 def test_questions_that_begin_alike_are_told_apart_by_their_ends():
-    assert Labels.of(SURVEY).questions["smoker"] == "Thinking of the… you smoke?"
-    labels, schema = Labels.of(SURVEY).questions, SURVEY.schema
+    assert Labels.of(SURVEY.schema).questions["smoker"] == "Thinking of the… you smoke?"
+    labels, schema = Labels.of(SURVEY.schema).questions, SURVEY.schema
     assert labels.keys() == {*schema.names, *schema.options}
     assert len(set(labels.values())) == len(labels)

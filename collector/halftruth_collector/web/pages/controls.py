@@ -90,7 +90,7 @@ def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[st
         # A term that was given is kept, however long it is.
         terms += [text for text in texts if text not in terms]
         return Control(*described, "boxes", options=(_options(terms, texts),))
-    if field.kind == "margins":
+    if field.kind in ("margins", "groups"):
         return Control(*described, "area", value="\n".join(texts))
     if field.kind == "flag":
         ticked = [text for text in texts if text != "false"]

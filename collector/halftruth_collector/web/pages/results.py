@@ -38,7 +38,16 @@ from .tables import PARAMETER, rows_of
 blueprint = guarded("results", "/results", "analyst")
 
 #: What was picked on one page and goes with the links to the others, besides questions.
-_CARRIED = ("attributes", "where", "missing", "confidence", "target", "estimate", "interactions")
+_CARRIED = (
+    "attributes",
+    "where",
+    "missing",
+    "merge",
+    "confidence",
+    "target",
+    "estimate",
+    "interactions",
+)
 
 #: Fields that name the question that a page is about, and the one whose answers make groups.
 _QUESTIONS = ("answer", "outcome", "attribute", "sensitive")
@@ -152,7 +161,7 @@ def export(survey_id: str) -> tuple[str, int]:
         controls=controls(table, survey, texts),
         problem=problem,
         query=query,
-        labels=Labels.of(survey),
+        labels=Labels.of(survey.schema),
         records=_link(records, survey, every) if records in identified(survey) else "",
         no_records=no_records,
         address=address,

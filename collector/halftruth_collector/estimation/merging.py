@@ -1,0 +1,264 @@
+"""Categories merged into one: a coarser table, as a linear map along each of its axes."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from halftruth_shared import Attribute, ParameterError, Schema
+from halftruth_shared.analyses.base import Merge, Target
+from numpy.typing import NDArray
+
+from .answers import category_codes
+from .bounds import Array
+from .table import SOMEBODY, Sample, Table
+from .variances import UnitVariance
+
+#: Longest label that names all of three merged categories or more.
+_LONGEST, _NAMED = 60, 3
+
+
+@dataclass(frozen=True)
+class Merging:
+    """Categories of some questions that count as one.
+
+    Parameters
+    ----------
+    whole : Schema
+    merge : mapping of str to sequence of sequences of str
+        Groups of two categories or more, by attribute.
+
+    Raises
+    ------
+    SchemaError, ParameterError
+        If an attribute or a category is unknown, in two groups, or no answer; or if a question is
+        left with one category.
+    """
+
+    whole: Schema
+    merge: Merge
+
+    def __post_init__(self) -> None:
+        _ = self.schema
+
+    @cached_property
+    def places(self) -> dict[str, NDArray[np.int64]]:
+        """Number of the merged category of each category, by attribute."""
+        positions = self.whole.positions(list(self.merge), "merge") if self.merge else ()
+        return {
+            name: _places(self.whole.attributes[j], groups)
+            for j, (name, groups) in zip(positions, self.merge.items(), strict=True)
+        }
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The attributes with merged categories."""
+        if not self.merge:
+            return self.whole
+        merged = [
+            _merged(each, self.places[each.name]) if each.name in self.places else each
+            for each in self.whole.attributes
+        ]
+        names = {
+            attribute.name: {
+                category: merged[j].categories[place]
+                for category, place in zip(
+                    attribute.categories, self.places[attribute.name], strict=True
+                )
+            }
+            for j, attribute in enumerate(self.whole.attributes)
+            if attribute.name in self.places
+        }
+        return Schema(tuple(_with_condition(each, names) for each in merged))
+
+    def among(self, schema: Schema) -> "Merging":
+        """Return the same of some of the attributes, with the groups of these alone."""
+        if schema is self.whole:
+            return self
+        return Merging(schema, {n: each for n, each in self.merge.items() if n in schema.names})
+
+    def table(self, table: Table) -> Table:
+        """Return a table with merged categories along its axes."""
+        if not any(name in self.places for name in table.attributes):
+            return table
+        places = tuple(
+            self.places.get(name, np.arange(size))
+            for name, size in zip(table.attributes, table.support.shape, strict=True)
+        )
+        return MergedTable(table, places)
+
+
+@dataclass(eq=False)
+class MergedTable(Table):
+    """Table whose cells are sums of those of a finer one.
+
+    Attributes
+    ----------
+    joint : Table
+        The finer one. Its errors are of the population that is meant, and so are those of this.
+    places : tuple of ndarray of int
+        Where each place along an axis of it is along that of this.
+    """
+
+    joint: Table
+    places: tuple[NDArray[np.int64], ...]
+
+    @property
+    def attributes(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.joint.attributes
+
+    @property
+    def reports(self) -> int:  # type: ignore[override]
+        return self.joint.reports
+
+    @property
+    def fraction(self) -> float:  # type: ignore[override]
+        return self.joint.fraction
+
+    def sampled(self, fraction: float) -> "Table":
+        if fraction == self.fraction:
+            return self
+        return replace(self, joint=self.joint.sampled(fraction))
+
+    @property
+    def logit(self) -> bool:
+        return self.joint.logit
+
+    @cached_property
+    def support(self) -> Array:
+        return self._sums(self.joint.support)
+
+    @property
+    def effective_reports(self) -> Array:
+        return self._sums(self.joint.effective_reports)
+
+    def samples(self, shares: Array) -> Iterable[Sample]:
+        # Those of a cell are as those of its parts are estimated to be.
+        parts = np.maximum(self.joint.support.ravel(), SOMEBODY)
+        of_cell = np.bincount(self._cell, parts, self.support.size)
+        finer = (parts * (shares.ravel() / of_cell)[self._cell]).reshape(self.joint.support.shape)
+        for each in self.joint.samples(finer):
+            yield replace(each, weights=each.weights @ self._map.T)
+
+    def covariance_of(self, forms: Array) -> Array:
+        return self.joint.covariance_of(forms[:, self._cell])
+
+    def unit_variance(self) -> UnitVariance | None:
+        """Of a cell that is merged, as of its parts on average, met at the estimated share."""
+        parts = self.joint.unit_variance()
+        if parts is None:
+            return None
+        number = np.bincount(self._cell, minlength=self.support.size)
+        constant, linear, quadratic, worst = (
+            (np.bincount(self._cell, column.ravel(), number.size) / number).reshape(
+                self.support.shape
+            )
+            for column in parts
+        )
+        estimated = self.reports * self.variance()
+        met = estimated - (linear + quadratic * self.support) * self.support
+        merged = (number > 1).reshape(self.support.shape)
+        return UnitVariance(
+            np.where(merged, np.maximum(met, 0.0), constant), linear, quadratic, worst
+        )
+
+    def _mixed(self, of: Callable[[Target], Array]) -> Array:
+        # The finer table has mixed its own.
+        return of("population")
+
+    def _variance(self, target: Target) -> Array:
+        if self.reports < 2:
+            return np.full(self.support.shape, np.nan)
+        known = self._map @ self.joint.known_covariance() @ self._map.T
+        spread = np.maximum(np.diag(known), 0.0).reshape(self.support.shape)
+        alone = self._sums(np.ones(self.joint.support.shape)) == 1
+        return np.where(alone, self._sums(self.joint.variance()), spread)
+
+    def _covariance(self, target: Target) -> Array:
+        return np.asarray(self._map @ self.joint.covariance() @ self._map.T)
+
+    @cached_property
+    def _cell(self) -> NDArray[np.int64]:
+        """Number of the cell of this table that each one of the finer table is part of."""
+        codes = np.meshgrid(*self.places, indexing="ij")
+        shape = [int(places.max()) + 1 for places in self.places]
+        return np.asarray(np.ravel_multi_index(tuple(codes), shape).ravel())
+
+    @cached_property
+    def _map(self) -> Array:
+        return np.asarray(np.eye(self.support.size)[:, self._cell])
+
+    def _sums(self, finer: Array) -> Array:
+        for axis, places in enumerate(self.places):
+            sums = np.eye(int(places.max()) + 1)[:, places]
+            finer = np.moveaxis(np.tensordot(sums, finer, axes=(1, axis)), 0, axis)
+        return np.asarray(finer)
+
+
+def _places(attribute: Attribute, groups: Sequence[Sequence[str]]) -> NDArray[np.int64]:
+    """Return the number of the merged category of each category, in the order of the first ones."""
+    first = np.arange(len(attribute.categories))
+    taken: set[int] = set()
+    for group in groups:
+        codes = category_codes(attribute, group, "merge")
+        said = f"merge: '{attribute.name}'"
+        if len(codes) < 2:
+            raise ParameterError(
+                f"{said}: one category by itself; expected two or more", field="merge"
+            )
+        if twice := taken.intersection(codes):
+            name = attribute.categories[min(twice)]
+            raise ParameterError(f"{said}: '{name}' is merged twice; expected once", field="merge")
+        if attribute.missing_mask[list(codes)].any():
+            raise ParameterError(
+                f"{said}: a missing value is no answer; expected answers", field="merge"
+            )
+        taken.update(codes)
+        first[list(codes)] = codes[0]
+    kept, places = np.unique(first, return_inverse=True)
+    if len(kept) < 2:
+        raise ParameterError(
+            f"merge: '{attribute.name}' has one category left; expected two or more",
+            field="merge",
+        )
+    return np.asarray(places)
+
+
+def _merged(attribute: Attribute, places: NDArray[np.int64]) -> Attribute:
+    """Return an attribute with merged categories. Merged numbers are answers in an order."""
+    parts = [np.flatnonzero(places == place) for place in range(int(places.max()) + 1)]
+    names = {
+        tuple(codes): _joined([attribute.categories[code] for code in codes]) for codes in parts
+    }
+    answers, short = attribute.answers_in(), attribute.short_answers_in()
+    items = attribute.items
+    return replace(
+        attribute,
+        categories=tuple(names.values()),
+        items=None
+        if items is None
+        else tuple(n for codes, n in names.items() if attribute.item_mask[list(codes)].all()),
+        kind="choice",
+        number=None,
+        answers={name: _joined([answers[code] for code in codes]) for codes, name in names.items()},
+        short_answers={
+            name: _joined([short[code] for code in codes]) for codes, name in names.items()
+        },
+    )
+
+
+def _joined(labels: Sequence[str]) -> str:
+    """Return the label of merged categories: all of them, or the first ones."""
+    joined = " or ".join(labels)
+    if len(joined) <= _LONGEST or len(labels) < _NAMED:
+        return joined
+    return f"{labels[0]} or {len(labels) - 1} others"
+
+
+def _with_condition(attribute: Attribute, names: Mapping[str, Mapping[str, str]]) -> Attribute:
+    """Return an attribute whose condition names merged categories."""
+    conditions = {
+        name: tuple(dict.fromkeys(names.get(name, {}).get(each, each) for each in answers))
+        for name, answers in attribute.ask_if.items()
+    }
+    return replace(attribute, ask_if=conditions) if attribute.ask_if else attribute

@@ -1,0 +1,175 @@
+"""Categories that count as one: sums of a finer table, in every analysis and on every surface."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses.labels import labelled
+from halftruth_collector.estimation import Counts, Estimator
+from halftruth_collector.estimation.intervals import table_intervals
+from halftruth_shared import (
+    Attribute,
+    GammaDiagonal,
+    ParameterError,
+    RandomizedResponse,
+    Schema,
+    SchemaError,
+    SplitQuestionnaire,
+    Survey,
+)
+from halftruth_shared.analyses.comparison import ComparisonQuery
+from halftruth_shared.analyses.crosstab import CrosstabQuery
+from halftruth_shared.analyses.distribution import DistributionQuery
+from halftruth_shared.analyses.measures import MeasuresQuery
+from halftruth_shared.analyses.overview import OverviewQuery
+from halftruth_shared.analyses.reading import fields, make, read, write
+from halftruth_shared.analyses.regression import RegressionQuery
+from halftruth_shared.analyses.table import TableQuery
+
+INCOME = ["1, or less", "2", "3", "4", "5"]
+SCHEMA = Schema(
+    [
+        Attribute(
+            "income", [*INCOME, "refused"], missing=["refused"], ordered=True, answers={"5": "much"}
+        ),
+        Attribute("sex", ["female", "male"]),
+        Attribute("region", ["north", "east", "south"]),
+    ]
+)
+MERGE = {"income": [["1, or less", "2"], ["4", "5"]], "region": [["north", "south"]]}
+LOW, HIGH, OUTER = "1, or less or 2", "4 or 5", "north or south"
+#: Sums of the fine categories in the merged ones.
+SUMS = {
+    "income": np.array([[1, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 1, 0], [0] * 5 + [1]]),
+    "sex": np.eye(2),
+    "region": np.array([[1, 0, 1], [0, 1, 0]]),
+}
+MECHANISMS = {
+    "gamma-diagonal": GammaDiagonal(19),
+    "randomized response": RandomizedResponse(dict.fromkeys(SCHEMA.names, "0.7")),
+    "split": SplitQuestionnaire.for_amplification(SCHEMA, 19, max_length=2),
+}
+
+
+def drawn(people, rng):
+    sex = rng.integers(0, 2, people)
+    income = np.minimum(rng.poisson(1.0 + 0.5 * sex), 4)
+    income[rng.random(people) < 0.1] = 5
+    return np.stack([income, sex, rng.choice(3, people, p=[0.5, 0.2, 0.3])], axis=1)
+
+
+def counted(mechanism="split", people=20_000, seed=0):
+    survey = Survey("s", "S", SCHEMA, MECHANISMS[mechanism])
+    rng = np.random.default_rng(seed)
+    reports = survey.perturbation.reports(drawn(people, rng).astype(np.int64), rng)
+    counts = Counts.from_reports(survey, reports)
+    return Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+
+
+@pytest.mark.parametrize("modelled", [False, True])
+@pytest.mark.parametrize("fraction", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_merged_table_has_the_sums_of_a_finer_one_and_their_covariance(
+    mechanism, fraction, modelled
+):
+    if modelled and fraction:
+        return
+    of = counted(mechanism)
+    names = ["income", "region"]
+    model = of.model() if modelled else None
+    asked = {"model": model}
+    if fraction:
+        asked = {"population": 40_000} if fraction == 0.5 else {"target": "respondents"}
+    fine = Estimator(of.survey, of.counts, **asked).table(names)
+    merged = Estimator(of.survey, of.counts, merge=MERGE, **asked).table(names)
+    sums = np.kron(SUMS["income"], SUMS["region"])
+    np.testing.assert_allclose(merged.support.ravel(), sums @ fine.support.ravel(), atol=1e-12)
+    expected = sums @ fine.covariance() @ sums.T
+    np.testing.assert_allclose(merged.covariance(), expected, atol=1e-15)
+    np.testing.assert_allclose(merged.variance().ravel(), np.diag(expected), atol=1e-15)
+    # A margin over what was merged, and a domain of merged answers.
+    places = np.array([[0, 2], [2, 2], [4, 1]])
+    weights = np.array([np.kron([1, 0, 0, 0], [1, 1]), np.kron([0, 0, 1, 0], [1, 1])])
+    np.testing.assert_allclose(
+        merged.margin_covariance(places[:1], places[1:2]),
+        weights[:1] @ expected @ weights[1:].T[:, 0],
+        atol=1e-15,
+    )
+    within = Estimator(of.survey, of.counts, {"income": HIGH}, merge=MERGE, **asked).table(["sex"])
+    several = Estimator(of.survey, of.counts, {"income": ["4", "5"]}, **asked).table(["sex"])
+    np.testing.assert_allclose(within.support, several.support, atol=1e-12)
+    np.testing.assert_allclose(within.covariance(), several.covariance(), atol=1e-15)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_intervals_of_merged_shares_hold_the_truth(mechanism):
+    truth = np.bincount(drawn(2_000_000, np.random.default_rng(1))[:, 0], minlength=6) / 2e6
+    truth = SUMS["income"] @ truth
+    held, surveys = np.zeros(4), 200
+    for seed in range(surveys):
+        of = counted(mechanism, 1_000, seed)
+        table = Estimator(of.survey, of.counts, merge=MERGE).table(["income"])
+        lower, upper = table_intervals(table)
+        held += (lower <= truth) & (truth <= upper)
+    # Four standard errors of a rate of 95 %.
+    assert (np.abs(held / surveys - 0.95) < 4 * np.sqrt(0.05 * 0.95 / surveys)).all()
+
+
+QUERIES = [
+    TableQuery(attributes=["income", "sex"], merge=MERGE),
+    TableQuery(
+        attributes=["income", "sex"], merge=MERGE, estimate="model", modelled=["income", "sex"]
+    ),
+    CrosstabQuery(attributes=["income", "sex"], merge=MERGE, missing="exclude"),
+    ComparisonQuery(answer={"sex": "male"}, groups="income", among=[LOW, HIGH], merge=MERGE),
+    MeasuresQuery(attributes=["income", "region"], merge=MERGE, missing="exclude"),
+    MeasuresQuery(merge=MERGE),
+    DistributionQuery(attribute="income", groups="region", merge=MERGE),
+    RegressionQuery(outcome="sex", predictors=["income", "region"], merge=MERGE),
+    RegressionQuery(outcome="sex", predictors=["income", "region"], merge=MERGE, estimate="model"),
+    OverviewQuery(merge=MERGE, missing="exclude"),
+]
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: type(query).__name__)
+def test_every_analysis_knows_merged_categories_by_name_and_label(query):
+    of = counted()
+    analysis = ANALYSES[type(query).__name__.removesuffix("Query").lower()]
+    result = analysis.compute(of, query)
+    # Read from texts and written to these, with commas inside of a category.
+    assert read(type(query), write(query)) == query
+    said = str(result.to_pandas().to_dict())
+    shown = analysis.present(labelled(result, of.survey))
+    if analysis.name != "measures":
+        assert HIGH in said
+        assert "4 or much" in str(shown)
+        assert LOW in said or analysis.name == "regression"
+    assert np.isfinite(result.estimates.value).any()
+
+
+@pytest.mark.parametrize(
+    ("merge", "error", "message"),
+    [
+        ({"wage": [["1", "2"]]}, SchemaError, "merge: unknown attribute 'wage'"),
+        ({"income": [["2", "9"]]}, ParameterError, "merge: 'income' has no category '9'"),
+        ({"income": [["2"]]}, ParameterError, "merge: 'income': one category by itself"),
+        ({"income": [["2", "3"], ["3", "4"]]}, ParameterError, "merge: 'income': '3' is merged tw"),
+        ({"income": [["5", "refused"]]}, ParameterError, "merge: 'income': a missing value is no"),
+        ({"sex": [["female", "male"]]}, ParameterError, "merge: 'sex' has one category left"),
+    ],
+)
+def test_what_cannot_be_merged_is_refused(merge, error, message):
+    with pytest.raises(error) as refused:
+        ANALYSES["table"].compute(counted(), TableQuery(attributes=["region"], merge=merge))
+    assert message in str(refused.value)
+    assert refused.value.field == "merge"
+
+
+def test_groups_are_read_from_lists_and_lines():
+    by_itself = make(TableQuery, {"attributes": ["income"], "merge": {"income": ["4", "5"]}})
+    assert by_itself.merge == {"income": [["4", "5"]]}
+    lines = fields(TableQuery)["merge"].value(["income=1\\, or less,2\n\nincome=4,5"])
+    assert lines == {"income": MERGE["income"]}
+    with pytest.raises(ParameterError, match="merge: expected attribute=category,category"):
+        read(TableQuery, {"attributes": ["income"], "merge": ["4,5"]})
