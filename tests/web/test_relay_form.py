@@ -15,7 +15,7 @@ from .conftest import fits_a_phone, heading, posted
 SCREEN = {"width": 390, "height": 844}
 LANGUAGES = ("en", "de", "fr", "es")
 
-#: For γ = 50: of 100 people at most 27 if relay and collector do not work together, else 250 of 345.
+#: For γ = 50: of 100 people at most 27 if they do not work together, and else 250 of 345.
 BATCH, APART, TOGETHER = 3_000, 27, 73
 
 
