@@ -164,6 +164,8 @@ class Protection:
             )
         if self.relayed is not None:
             sentences += self.relayed.sentences()
+            if self.series is not None:
+                sentences.append(self.relayed.two_waves())
         return [*sentences, *self.timing]
 
 

@@ -129,11 +129,7 @@ class Relayed:
             " somebody takes part, and when, the relay sees.",
         ]
         if waves:
-            found.append(
-                "Waves add up: ε and δ of each. After two waves, of 100 people at most"
-                f" {min(of_hundred(2 * self.losses.tail), self._together(2))}, with twice the"
-                " chance."
-            )
+            found.append(self.two_waves())
         if timed:
             found.append(
                 "Some questions are asked after certain answers only. How long somebody takes can"
@@ -141,6 +137,14 @@ class Relayed:
                 " loaded; no bound covers that."
             )
         return found
+
+    def two_waves(self) -> str:
+        """Say that the losses of waves add up, and what two of them leave."""
+        both = min(of_hundred(2 * self.losses.tail), self._together(2))
+        return (
+            "Waves add up, ε and δ of each: after two waves through the relay, of 100 people at"
+            f" most {both}, with twice the chance."
+        )
 
     def _with(self, honest: int) -> int:
         return _of_batch(self.gamma, honest, self.losses.delta)[1]

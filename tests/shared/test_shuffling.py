@@ -3,6 +3,7 @@
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 from math import comb
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 import scipy
 from dense import gamma_diagonal, kronecker, randomized_response
-from halftruth_shared import GammaDiagonal, ParameterError, Protection, Relay, Survey
+from halftruth_shared import GammaDiagonal, ParameterError, Protection, Relay, Series, Survey
 from halftruth_shared.relayed import Relayed, largest_gamma
 from halftruth_shared.shuffling import Clones, at_least_half, binomial, divergence, shuffled
 
@@ -307,7 +308,8 @@ def test_half_of_a_batch_of_the_askers_own_leaves_the_bound_of_the_other_half():
     assert f"half of a batch, of 100 people at most {half.apart}" in rests
     tail = shuffled(gamma, 80_000, 1e-8).tail
     odds = 5 / 95 * math.exp(2 * tail)
-    assert f"After two waves, of 100 people at most {math.ceil(100 * odds / (1 + odds))}" in rests
+    most = math.ceil(100 * odds / (1 + odds))
+    assert f"after two waves through the relay, of 100 people at most {most}" in rests
 
 
 def test_the_promise_of_a_survey_has_that_of_its_relay(schema_of):
@@ -316,4 +318,7 @@ def test_the_promise_of_a_survey_has_that_of_its_relay(schema_of):
     found = Protection.of(survey)
     assert found.relayed == Relayed.of(survey.relay, Fraction(100))
     assert found.relayed.sentences()[0] in found.sentences()
+    assert found.relayed.two_waves() not in found.sentences()
+    wave = replace(survey, series=Series(id="panel", wave=1, total_gamma=10_000))
+    assert found.relayed.two_waves() in Protection.of(wave).sentences()
     assert Protection.of(Survey("health", "Health", schema, survey.mechanism)).relayed is None
