@@ -33,4 +33,4 @@ ANALYSES = _analyses()
 def identified(survey: Survey) -> list[Analysis[Any, Any]]:
     """Return the analyses whose results reports of a survey identify, however many they are."""
     most = reconstruction(survey).max_order
-    return [each for each in ANALYSES.values() if each.applies(survey) and each.together <= most]
+    return [each for each in ANALYSES.values() if each.applies(survey) and each.min_order <= most]

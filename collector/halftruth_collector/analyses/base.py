@@ -451,8 +451,8 @@ class Analysis(Generic[Q, R]):
     table : callable or None
         The attributes of the table that a query is about, without those of its domain, where the
         query has `estimate` = auto.
-    together : int
-        Number of attributes whose joint table reports have to identify.
+    min_order : int
+        Fewest attributes of the tables that the reports have to identify.
     check_work : callable
         Refuses a query about a survey that would take too long, before anything is computed; called
         for requests over HTTP.
@@ -479,7 +479,7 @@ class Analysis(Generic[Q, R]):
     chart: Callable[[R], Chart] | None = None
     further: Callable[[Survey, Q], Sequence[Query[Any]]] = lambda _, __: ()
     table: Callable[[Survey, Q], Sequence[str]] | None = None
-    together: int = 1
+    min_order: int = 1
     check_work: Callable[[Survey, Q], None] = lambda _, __: None
     offer: str = ""
     options: Mapping[str, str] = field(default_factory=dict)

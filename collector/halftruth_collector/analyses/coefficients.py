@@ -10,10 +10,9 @@ from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.results import QUANTITIES, AnswerSets, Estimates, Key
 
 from ..estimation.bounds import Array, normal_quantile
-from ..estimation.equation import Equation
+from ..estimation.equation import Equation, Factor
 from ..estimation.estimates import columns
 from ..estimation.intervals import ConfidenceSets
-from ..estimation.predictors import Factor
 from ..estimation.regression import Regression
 from ..estimation.reliability import NOT, grades
 from ..estimation.selection import adjusted_p_values

@@ -272,7 +272,7 @@ ANALYSIS = Analysis(
     state=state,
     further=further,
     table=lambda survey, query: [query.groups, _answer(survey.schema, query)[0]],
-    together=2,
+    min_order=2,
     place="Compare",
     order=4,
 )

@@ -391,7 +391,7 @@ ANALYSIS = Analysis(
     layout=layout,
     decide=decide,
     state=state,
-    together=2,
+    min_order=2,
     place="Compare",
     order=5,
 )

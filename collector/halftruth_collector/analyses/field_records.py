@@ -16,9 +16,8 @@ from halftruth_shared.errors import listing
 from halftruth_shared.results import Estimates, Result
 from msgspec.structs import replace
 
-from ..estimation.equation import Equation, outcome_of
+from ..estimation.equation import Equation, Factor, Predictor, Predictors, indicators, outcome_of
 from ..estimation.model import channel_of_outcome, perturbed_outcome_regression
-from ..estimation.predictors import Factor, Predictor, Predictors, indicators
 from .coefficients import coefficient_rows
 from .regression import ANALYSIS, Fitted, caveats_of
 

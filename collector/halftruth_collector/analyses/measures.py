@@ -170,7 +170,7 @@ ANALYSIS = Analysis(
     layout=layout,
     decide=decide,
     state=state,
-    together=2,
+    min_order=2,
     place="Relate",
     order=45,
 )

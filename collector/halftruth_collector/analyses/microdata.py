@@ -149,7 +149,7 @@ ANALYSIS = Analysis(
     pictured=False,
     offer="A row for each combination of answers with its weight and replicate weights, for R"
     " and for Python. Show makes them: the model behind them takes some seconds.",
-    together=2,
+    min_order=2,
     place="Export",
     order=150,
 )

@@ -196,7 +196,7 @@ ANALYSIS = Analysis(
     layout=layout,
     decide=decide,
     state=state,
-    together=2,
+    min_order=2,
     place="Quality",
     order=90,
 )

@@ -281,7 +281,7 @@ ANALYSIS = Analysis(
     layout=layout,
     decide=decide,
     state=state,
-    together=2,
+    min_order=2,
     place="Overview",
     order=40,
 )

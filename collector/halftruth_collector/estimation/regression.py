@@ -1,7 +1,7 @@
 """Regression of one answer on others, from the estimated table of all of them.
 
 The coefficients β of a table π solve U(β) = Σ π(x, y) ∂l(y | x; β)/∂β = 0 with l the log-likelihood
-of an answer (:mod:`.responses`). U is linear in π, and β is a smooth function of it. So β̂ has the
+of an answer (:mod:`.equation`). U is linear in π, and β is a smooth function of it. So β̂ has the
 variance A⁻¹·G V Gᵀ·A⁻¹ with A = −∂U/∂β, G = ∂U/∂π and V the covariance of the estimated table.
 
 - Of the unbiased table U is an unbiased estimating equation, whether outcome or predictors were
@@ -30,10 +30,8 @@ from halftruth_shared import DomainTooLarge
 from numpy.typing import NDArray
 
 from .bounds import SIGNIFICANT, Array
-from .equation import Equation
-from .predictors import Predictors
+from .equation import Equation, Outcome, Predictors, Response
 from .ratios import Quotients
-from .responses import Outcome, Response
 from .table import Table
 
 #: Largest linear predictor, in either direction, of a model of odds: odds of three millions.

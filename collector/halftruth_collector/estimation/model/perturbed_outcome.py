@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..answers import answer_codes, category_codes
 from ..bounds import Array
 from ..counts import Counts
-from ..predictors import Predictors
+from ..equation import Outcome, Predictors, Response
 from ..regression import (
     NotIdentified,
     Regression,
@@ -28,7 +28,6 @@ from ..regression import (
     weighted_squares,
     without_numbers,
 )
-from ..responses import Outcome, Response
 
 #: Most of Newton's steps, and most halvings of each.
 _STEPS, _HALVINGS = 100, 30

@@ -316,7 +316,7 @@ def _link(
         # Nobody can be asked about the answers that make up the group.
         asked = _named(text for field in trial if field != "where" for text in trial[field])
         group = _named(trial.get("where", ()))
-        if asked & group or len(survey.schema.names) - len(group) < other.together:
+        if asked & group or len(survey.schema.names) - len(group) < other.min_order:
             continue
         with suppress(HalftruthError):
             read(other.query, trial)
