@@ -443,7 +443,7 @@ def test_a_page_is_written_the_way_of_its_language(way):
 def test_the_menu_offers_what_can_be_answered_of_reports_about_two_questions(
     http, store, signed_in, monkeypatch
 ):
-    of_three = replace(ANALYSES["crosstab"], together=3)
+    of_three = replace(ANALYSES["crosstab"], min_order=3)
     monkeypatch.setitem(ANALYSES, "crosstab", of_three)
     schema = Schema([Attribute(name, ("no", "yes", "hush"), missing=("hush",)) for name in "abc"])
     mechanism = SplitQuestionnaire.designed(schema, "19", (), {1: 1.0, 2: 1.0})
