@@ -11,7 +11,13 @@ from uuid import UUID
 
 import pytest
 import requests
-from halftruth_client import AnsweredBefore, Client, CollectorUnavailable, RequestRefused
+from halftruth_client import (
+    AnsweredBefore,
+    Client,
+    CollectorUnavailable,
+    RequestRefused,
+    SurveyRefused,
+)
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.sealing import SealingKeys, open_envelope, open_relayed
 
@@ -202,6 +208,10 @@ def test_many_reports_go_to_the_relay_in_one_request_and_wait_for_it(answering, 
     assert url == f"{RELAY['url']}/v1/surveys/health/reports"
     assert len({report["id"] for report in reports}) == 5
     assert {len(report["sealed"]) for report in reports} == {len(reports[0]["sealed"])}
+    # What a relay hides is no reason to accept a larger amplification.
+    with pytest.raises(SurveyRefused) as refused:
+        Client(URL, max_gamma=19, session=session).survey("health")
+    assert refused.value.field == "max_gamma"
     # No id of a report is in what the collector was asked.
     asked = [request.url for request in adapter.asked if request.url.startswith(URL)]
     assert set(asked) == {f"{URL}/v1/surveys/health"}

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Session } from "../../client/halftruth_client/js/session.js";
+import { newKey } from "./hpke.mjs";
 import { ADDRESS, away, byName, FakeStorage, problem, setUp, surveyOf } from "./helpers.mjs";
 
 // Two draws of one record coincide with a probability of 6^−30, so that equal values are remembered ones.
@@ -476,4 +477,20 @@ test("where the browser keeps nothing, a series is not asked", async () => {
     if (before) Object.defineProperty(globalThis, "localStorage", before);
     else delete globalThis.localStorage;
   }
+});
+
+test("a report for a relay waits for it, and nobody else gets it", async () => {
+  const relay = { url: "https://relay.example", key: newKey().publicHex, sealing_key: newKey().publicHex, batch: 500 };
+  const { collector, storage, session } = await answered({ ...DOCUMENT, relay });
+  assert.deepEqual([session.relayFigures.batch, session.relayFigures.apart], [500, session.relayFigures.together]);
+  collector.trouble = [away];
+  assert.equal(await session.submit(), "waiting");
+  assert.equal(await session.resend(), "counted");
+  const posts = collector.requests.filter(({ method }) => method === "POST").map(({ url }) => url);
+  assert.deepEqual(posts, Array(2).fill(`${relay.url}/v1/surveys/health/reports`));
+  // By one id of the relay at both tries, which is not the report's; no answer and no value is in the clear.
+  const [first, second] = collector.posted.map(({ reports: [report] }) => report);
+  assert.deepEqual([first.id, Object.keys(first)], [second.id, ["id", "sealed"]]);
+  assert.notEqual(first.id, session.report.id);
+  assert.equal(storage.reports[0].relayId, first.id);
 });

@@ -163,6 +163,20 @@ for (const [size, apart] of Object.entries(BATCHES)) {
   });
 }
 
+test("of a wave with a relay it is said that waves add up, in every language", async () => {
+  const more = { relay: { ...RELAY, batch: 40_000 }, series: { id: "panel", wave: 1, total_gamma: "10000" } };
+  const document = surveyOf([2, 3], { kind: "gamma-diagonal", gamma: "100" }, more);
+  const { client } = await setUp(document, { maxGamma: "100" });
+  const survey = await client.survey("health");
+  for (const language of LANGUAGES) {
+    const words = await loadWording(language);
+    const { happening, outlook } = await promiseOf(client, survey, { language });
+    assert.equal(happening.at(-1), words.say("relayWaves"));
+    // 50 000 of 50 095, rounded up.
+    assert.deepEqual(outlook.map(({ count }) => count), [5, 9, 85, 100, 100]);
+  }
+});
+
 test("the words for a relay are those that everybody uses", async () => {
   const words = new Wording();
   assert.equal(

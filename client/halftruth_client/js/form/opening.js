@@ -212,6 +212,7 @@ export function happening({ unperturbed, provable, series, timed }, fit, words, 
     words.say("lasting"),
     ...(timed ? [words.say("pace")] : []),
     ...(series ? [words.say("series", { wave: series.wave })] : []),
+    ...(series && relay ? [words.say("relayWaves")] : []),
   ];
 }
 

@@ -85,6 +85,7 @@ export const ENGLISH = {
   relayBatches:
     "A relay, {host}, takes the report and cannot read it. It passes reports on in random order," +
     " at least {batch} at once.",
+  relayWaves: "The figure for the relay is of this wave alone; each further wave adds to it.",
   series:
     "You may be asked again: this is wave {wave} of a series. This browser counts what its reports" +
     " tell, and refuses a wave that would exceed what is promised here for all waves together. In" +

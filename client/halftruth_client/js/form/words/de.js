@@ -71,6 +71,8 @@ export default {
   relayBatches:
     "Eine Zwischenstelle, {host}, nimmt den Bericht an und kann ihn nicht lesen. Sie gibt" +
     " Berichte gemischt weiter, mindestens {batch} auf einmal.",
+  relayWaves:
+    "Die Zahl zur Zwischenstelle gilt für diese Welle allein; jede weitere Welle kommt hinzu.",
   series:
     "Sie werden vielleicht wieder gefragt: Das ist Welle {wave} einer Reihe. Dieser Browser zählt, was" +
     " seine Berichte verraten, und lehnt eine Welle ab, die mehr verraten würde, als hier für alle" +

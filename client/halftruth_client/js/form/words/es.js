@@ -72,6 +72,8 @@ export default {
   relayBatches:
     "Un intermediario, {host}, recibe el informe y no puede leerlo. Transmite los informes" +
     " mezclados, al menos {batch} a la vez.",
+  relayWaves:
+    "La cifra del intermediario vale solo para esta oleada; cada oleada más se añade a ella.",
   series:
     "Puede que se le pregunte otra vez: esta es la oleada {wave} de una serie. Este navegador cuenta lo" +
     " que dicen sus informes y rechaza una oleada que supere lo que aquí se promete para todas" +

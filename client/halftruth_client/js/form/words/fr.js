@@ -72,6 +72,7 @@ export default {
   relayBatches:
     "Un relais, {host}, reçoit le rapport et ne peut pas le lire. Il transmet les rapports" +
     " mélangés, au moins {batch} à la fois.",
+  relayWaves: "Le chiffre du relais ne vaut que pour cette vague ; chaque autre vague s’y ajoute.",
   series:
     "On vous interrogera peut-être de nouveau : c’est la vague {wave} d’une série. Ce navigateur compte" +
     " ce que disent ses rapports, et refuse une vague qui dépasserait ce qui est promis ici pour toutes" +
