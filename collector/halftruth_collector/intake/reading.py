@@ -71,7 +71,8 @@ def read(data: bytes, stored: "StoredSurvey", max_batch: int) -> AnyBatch:
     survey = stored.survey()
     columns = survey.report_space.names
     if survey.relay is not None:
-        return read_batch(data, RelayedBatch, stored.id, stored.digest, max_batch, columns)
+        # As many as relays pass on at once, since they would not try with fewer.
+        return read_batch(data, RelayedBatch, stored.id, stored.digest, MOST_SEALED, columns)
     if stored.terms.sealing_key is not None:
         return read_batch(data, SealedBatch, stored.id, stored.digest, max_batch, columns)
     return read_batch(data, ReportBatch, stored.id, stored.digest, max_batch, columns)
