@@ -173,7 +173,7 @@ class Analyst:
         respondents : int
         **parameters
             Further fields of a :class:`~halftruth_shared.analyses.plan.PlanQuery`, such as
-            `support`, `lengths` and `half_width`.
+            `half_width` and `groups`.
 
         Raises
         ------

@@ -22,6 +22,9 @@ PRIOR = Fraction(1, 20)
 #: Whole numbers below this are written with all digits.
 _WRITTEN_OUT = 10**6
 
+#: Prior probabilities of three examples of what can be learned.
+_EXAMPLES = (Fraction(1, 100), PRIOR, Fraction(1, 4))
+
 _GAP = "\N{NARROW NO-BREAK SPACE}"
 
 
@@ -167,6 +170,31 @@ class Protection:
             if self.series is not None:
                 sentences.append(self.relayed.two_waves())
         return [*sentences, *self.timing]
+
+    def learning(self) -> list[str]:
+        """Return what γ permits somebody to learn from a report, by three examples.
+
+        Examples
+        --------
+        >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+        >>> survey = Survey("s", "S", Schema([Attribute("a", ["no", "yes"])]), GammaDiagonal("19"))
+        >>> [said] = Protection.of(survey).learning()
+        >>> said.partition("; ")[0].replace("\N{NARROW NO-BREAK SPACE}", " ")
+        'γ = 19 means: what somebody holds to be 1 % likely about a person, such as an answer, a \
+report can make at most 16.2 % likely'
+        """
+        if not self.protected or self.record.gamma == math.inf:
+            return []
+        first, *others = (
+            (percent(prior), percent(worst_case_posterior(prior, self.record.gamma)))
+            for prior in _EXAMPLES
+        )
+        more = ", and ".join(f"{before} at most {after}" for before, after in others)
+        return [
+            f"γ = {self.record.written} means: what somebody holds to be {first[0]} likely about a"
+            f" person, such as an answer, a report can make at most {first[1]} likely; {more}. Most"
+            " reports change far less."
+        ]
 
 
 def _of_relay(survey: Survey) -> Relayed | None:

@@ -74,11 +74,11 @@ def test_every_page_is_shown(browser):
 
 
 def test_it_is_planned_and_promised(survey):
-    result = plan(survey, PlanQuery(respondents=100, half_width=0.1))
+    result = plan(survey, PlanQuery(respondents=10_000, half_width=0.1))
     assert result.gamma is None
     assert any("about" in line or "e+" in line for line in result.protection)
-    for length in result.mechanisms[0].lengths:
-        assert 0 <= length.standard_error <= length.worst_standard_error < np.inf
+    for each in result.margins:
+        assert 0 < each.median <= each.worst < np.inf
     gamma = survey.perturbation.amplification()
     assert gamma > 10**300
     assert epsilon(gamma) > 690

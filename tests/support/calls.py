@@ -87,7 +87,7 @@ def calls():
     terms = Terms(
         invitations=True, closes_at=datetime(2027, 3, 31, 22, tzinfo=UTC), max_reports=5000
     )
-    planned = PlanQuery(respondents=5000, lengths=[1, 2], half_width=0.02)
+    planned = PlanQuery(respondents=5000, half_width=0.02)
     plan = PlanRequest(survey=msgspec.Raw(SURVEY.canonical_json), **msgspec.structs.asdict(planned))
     batch = ReportBatch(digest=SURVEY.digest, reports=[Report(id=_REPORT_ID, values=[0, 2, 1])])
     sealed = bytes(range(_ENCAPSULATED + SURVEY.report_space.packed_size + _TAG))

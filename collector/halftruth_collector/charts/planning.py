@@ -5,15 +5,17 @@ from halftruth_shared.analyses.plan import MechanismPlan, PlanResult
 from halftruth_shared.results.charts import Axis, Curve, CurveChart, Reference
 from halftruth_shared.results.wording import half_width, number, percent
 
+from ..estimation.planning.wording import NAMES
+
 #: The axis goes from this part of the respondents planned for to this many times as many.
 _RANGE = 100.0
 _POINTS = 41
 
-_SAME = 1e-9
+_SAME = 1e-3
 
 
 def plan_chart(result: PlanResult) -> CurveChart:
-    """Half-width of an interval against respondents, by mechanism and length of itemsets.
+    """Typical margin against respondents, of shares and shares within groups, by mechanism.
 
     A mechanism that gives what an earlier one gives has no curves of its own; a note says so.
     """
@@ -24,22 +26,23 @@ def plan_chart(result: PlanResult) -> CurveChart:
     )
     curves = [
         Curve(
-            f"{mechanism.kind}, length {length.length}",
+            f"{mechanism.kind}, {NAMES[each.quantity]}",
             tuple(respondents.tolist()),
-            tuple((length.half_width * np.sqrt(query.respondents / respondents)).tolist()),
+            tuple((each.median * np.sqrt(query.respondents / respondents)).tolist()),
         )
         for mechanism in shown
-        for length in mechanism.lengths
+        for each in mechanism.margins
+        if each.median is not None
     ]
-    gamma = "" if result.gamma is None else f", amplification {number(result.gamma)}"
+    gamma = "" if result.gamma is None else f", γ = {number(result.gamma)}"
     wanted = None
     if query.half_width is not None:
         wanted = Reference(query.half_width, f"wanted {half_width(query.half_width)}")
     return CurveChart(
         title="Precision against respondents",
         notes=(
-            f"Margin for evenly spread answers, root mean square over all cells{gamma}.",
-            f"{result.reason[0].upper()}{result.reason[1:]}.",
+            f"Median over questions or pairs of them{gamma}.",
+            f"Most precise is {result.reason}.",
             *equals,
         ),
         x_axis=Axis("respondents", scale="log"),
@@ -66,7 +69,7 @@ def _different(mechanisms: list[MechanismPlan]) -> tuple[list[MechanismPlan], li
 
 
 def _alike(one: MechanismPlan, other: MechanismPlan) -> bool:
-    return len(one.lengths) == len(other.lengths) and all(
-        a.length == b.length and abs(a.half_width - b.half_width) <= _SAME * b.half_width
-        for a, b in zip(one.lengths, other.lengths, strict=True)
+    medians = [[each.median or 0.0 for each in plan.margins] for plan in (one, other)]
+    return len(medians[0]) == len(medians[1]) and all(
+        abs(a - b) <= _SAME * b for a, b in zip(*medians, strict=True)
     )

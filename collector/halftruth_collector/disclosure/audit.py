@@ -8,11 +8,10 @@ from fractions import Fraction
 from functools import partial
 
 from halftruth_shared import DomainTooLarge, ParameterError, Protection, Survey
-from halftruth_shared.analyses.plan import LengthPlan, PlanQuery
 from halftruth_shared.protection import Guarantee
 from halftruth_shared.shuffling import Shuffled, shuffled
 
-from ..estimation.planning.planner import plan
+from ..estimation.planning.sets import LengthPrecision, precision_of_lengths
 from ..executors import Map
 from .linking import linking_risk_of, shape_of
 from .posterior import (
@@ -86,7 +85,7 @@ class Audit:
         since they form distinguishable groups.
     false_reports : tuple of FalseReports
         Influence of fake reports by length, unless there are too many cells.
-    precision : tuple of LengthPlan
+    precision : tuple of LengthPrecision
         Expected precision by length; empty if no attribute has items.
     linking : Linking or None
         Risk of linking, if requested.
@@ -106,7 +105,7 @@ class Audit:
     twice: Guarantee
     counts: Shuffled | None
     false_reports: tuple[FalseReports, ...]
-    precision: tuple[LengthPlan, ...]
+    precision: tuple[LengthPrecision, ...]
     linking: Linking | None
     series: SeriesAudit | None = None
 
@@ -155,7 +154,7 @@ def audit(
     if quasi or sensitive is not None:
         linking = _linking(survey, people, quasi, sensitive)
     protection = Protection.of(survey)
-    precision = _precision(survey, respondents)
+    precision = precision_of_lengths(survey, respondents)
     distinguishable = protection.unperturbed or protection.provable
     gamma: Fraction | float = math.inf if distinguishable else protection.record.gamma
     return Audit(
@@ -199,13 +198,6 @@ def _linking(
         float(risks.share[risks.most_revealed]),
         float(risks.sensitive[risks.most_revealed]),
     )
-
-
-def _precision(survey: Survey, respondents: int) -> tuple[LengthPlan, ...]:
-    query = PlanQuery(respondents=respondents, alone=True)
-    if not any(attribute.item_mask.any() for attribute in survey.schema.attributes):
-        return ()
-    return tuple(plan(survey, query).mechanisms[0].lengths)
 
 
 def _false_reports(

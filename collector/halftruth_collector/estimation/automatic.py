@@ -12,7 +12,7 @@ import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 
 from .counts import Counts, Snapshot
-from .model.fit import at_even_answers, schema_of
+from .model.fit import at_independent_answers, schema_of
 from .model.tables import shares
 from .reconstruction import reconstruction
 
@@ -46,7 +46,7 @@ def prefers_model(survey: Survey, counts: Counts, attributes: Sequence[str]) -> 
 @lru_cache(maxsize=256)
 def _prefers_model(source: Snapshot, names: tuple[str, ...]) -> bool:
     try:
-        model = at_even_answers(source.survey, source.counts, names)
+        model = at_independent_answers(source.survey, source.counts, names)
     except DomainTooLarge:
         return False
     if model is None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from halftruth_collector.charts.planning import plan_chart
 from halftruth_collector.estimation.planning.planner import plan
+from halftruth_collector.estimation.planning.wording import NAMES
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 
@@ -14,21 +15,21 @@ PLANNED = Survey("health", "Health", SCHEMA, GammaDiagonal(19))
 
 
 def test_a_curve_of_a_plan_goes_through_the_half_width_at_the_respondents_planned_for():
-    query = PlanQuery(respondents=5000, lengths=[1, 2])
+    query = PlanQuery(respondents=5000)
     result = plan(PLANNED, query)
     chart = plan_chart(result)
     assert chart.x_marker.value == 5000
     by_name = {curve.name: curve for curve in chart.curves}
     for mechanism in result.mechanisms:
-        for length in mechanism.lengths:
-            curve = by_name.get(f"{mechanism.kind}, length {length.length}")
+        for margin in mechanism.margins:
+            curve = by_name.get(f"{mechanism.kind}, {NAMES[margin.quantity]}")
             if mechanism.kind in ("randomized-gamma-diagonal", "split-questionnaire"):
                 # Both give what gamma-diagonal gives: four cells are one view.
                 assert curve is None
                 continue
             logs = np.log([curve.x, curve.y])
             at_planned = np.interp(math.log(5000), *logs)
-            assert math.exp(at_planned) == pytest.approx(length.half_width, rel=1e-9)
+            assert math.exp(at_planned) == pytest.approx(margin.median, rel=1e-9)
 
 
 def test_a_curve_falls_with_the_root_of_the_respondents():

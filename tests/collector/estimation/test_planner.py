@@ -15,21 +15,34 @@ import pytest
 from halftruth_client import Analyst
 from halftruth_collector import operations
 from halftruth_collector.demo.census import census_survey
-from halftruth_collector.estimation.planning.planner import of_itemsets, plan
-from halftruth_collector.estimation.planning.recommendation import expected_precision
-from halftruth_collector.estimation.planning.sets import SAMPLED, unit_variances
+from halftruth_collector.estimation.planning.planner import plan
+from halftruth_collector.estimation.planning.sets import (
+    of_itemsets,
+    precision_of_lengths,
+    unit_variances,
+)
+from halftruth_collector.estimation.planning.summaries import MAX_PAIRS
+from halftruth_collector.estimation.planning.wording import (
+    footnotes,
+    headline,
+    mechanism_rows,
+    planned_rows,
+)
 from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_shared import (
+    Attribute,
     DistortionMatrices,
     DomainTooLarge,
     GammaDiagonal,
-    HalftruthError,
     ParameterError,
     RandomizedGammaDiagonal,
     RandomizedResponse,
+    Schema,
+    SplitQuestionnaire,
     Survey,
 )
 from halftruth_shared.analyses.plan import PlanQuery
+from halftruth_shared.number import NumberRange
 from halftruth_shared.results.wording import half_width
 
 from .definitions import TARGETS, Oracle, Z, mechanism_of, schema_of, survey_of
@@ -114,20 +127,6 @@ class Margin:
         others = np.delete(self.second[cell], cell)
         return (support * self.second[cell, cell] + (1 - support) * others - taken).max()
 
-    def smallest(self, cell, respondents, target, z=Z):
-        """Least s with s ≥ z·se(s), by bisection; infinite if there is none."""
-
-        def told(s):
-            return s >= z * math.sqrt(max(self.even(cell, s, target), 0.0) / respondents)
-
-        if not told(1.0):
-            return math.inf
-        low, high = 0.0, 1.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (low, middle) if told(middle) else (middle, high)
-        return high
-
 
 def margins(survey, length):
     return [Margin(survey, s) for s in combinations(range(len(survey.schema.shape)), length)]
@@ -137,14 +136,6 @@ def even_error(found, respondents, target="population"):
     """Root mean square error of all cells of some margins, under uniform answers."""
     units = [m.unit(np.full(m.cells, 1 / m.cells), target) for m in found]
     return math.sqrt(max(np.concatenate(units).mean(), 0) / respondents)
-
-
-def own_lengths(survey, **asked):
-    """The plan for the survey's own mechanism, by length."""
-    [own] = [
-        found for found in plan(survey, PlanQuery(alone=True, **asked)).mechanisms if found.own
-    ]
-    return {length.length: length for length in own.lengths}
 
 
 def one_itemset(kind):
@@ -257,87 +248,147 @@ def test_no_population_is_worse_than_the_worst_and_one_is_as_bad(kind, target):
     assert (searched >= found * (1 - 1e-5)).all()
 
 
-# Summaries over itemsets
+# Summaries over itemsets, for audits
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("items", [{0: [1], 2: [0, 3]}, {0: [], 1: [1]}])
-def test_the_worst_and_the_smallest_are_over_the_itemsets_alone_and_margins_over_all_cells(
-    kind, target, items
-):
+def test_the_worst_is_over_the_itemsets_alone_and_the_mean_over_all_cells(kind, items):
     survey = make_survey(kind, (3, 2, 4), items)
     with_items = 2 if items and not items[0] else 3
-    found = own_lengths(survey, respondents=900, target=target)
-    # The default lengths are those that itemsets have, up to three.
-    assert list(found) == list(range(1, with_items + 1))
-    for length, here in found.items():
-        cells = [(margin, cell) for margin in margins(survey, length) for cell in margin.items]
-        worst = max(margin.worst(cell, target) for margin, cell in cells)
-        smallest = np.median([margin.smallest(cell, 900, target) for margin, cell in cells])
-        expected = even_error(margins(survey, length), 900, target)
-        assert here.standard_error == pytest.approx(expected)
-        assert here.half_width == pytest.approx(Z * here.standard_error)
-        assert here.worst_standard_error == pytest.approx(math.sqrt(worst / 900), rel=1e-5)
-        if smallest < math.inf:
-            assert here.smallest_support == pytest.approx(smallest, rel=1e-6)
-        else:
-            assert here.smallest_support is None
-        assert here.examined == here.possible
-        # A set with an attribute that has no items holds no itemset, so it may be left out.
-        assert math.comb(with_items, length) <= here.possible <= math.comb(3, length)
+    found = precision_of_lengths(survey, 900)
+    assert [each.length for each in found] == list(range(1, with_items + 1))
+    for here in found:
+        cells = [(m, cell) for m in margins(survey, here.length) for cell in m.items]
+        worst = max(margin.worst(cell, "population") for margin, cell in cells)
+        expected = even_error(margins(survey, here.length), 900)
+        assert here.half_width == pytest.approx(Z * expected)
+        assert here.worst_half_width == pytest.approx(Z * math.sqrt(worst / 900), rel=1e-5)
+    nothing = make_survey(kind, (3, 2, 4), {0: [], 1: [], 2: []})
+    assert precision_of_lengths(nothing, 900) == ()
 
 
-def test_lengths_come_sorted_and_once_and_up_to_three_by_default():
-    survey = make_survey("randomized-response", (2, 2, 2, 2, 2))
-    assert list(own_lengths(survey, respondents=50, lengths=[4, 1, 4])) == [1, 4]
-    assert list(own_lengths(survey, respondents=50)) == [1, 2, 3]
+# Margins of each quantity, by closed forms of randomized response
 
 
-@pytest.mark.parametrize("confidence", [0.5, 1 - 1e-12])
-def test_wider_intervals_are_more_certain(confidence):
-    survey, margin, cell = one_itemset("distortion-matrices")
-    found = own_lengths(survey, respondents=10**5, lengths=[2], confidence=confidence)[2]
-    z = -NormalDist().inv_cdf((1 - confidence) / 2)
-    assert found.half_width == pytest.approx(z * found.standard_error)
-    assert found.smallest_support == pytest.approx(
-        margin.smallest(cell, 10**5, "population", z), rel=1e-6
+def of(result, quantity):
+    [found] = [each for each in result.margins if each.quantity == quantity]
+    return found
+
+
+def two_by_two(keep_group, keep_answer, respondents):
+    """Standard errors of a share, a share in a group, and a difference of two even groups.
+
+    An answer kept with probability p counts (y − 1/2)/(2p − 1), which is ±1/(2(2p − 1)).
+    """
+    a, b = (1 / (2 * float(p) - 1) for p in (keep_group, keep_answer))
+    # Of all people (g, y even): the share of one cell is Σ over 1, g, y, g·y of a fourth each.
+    share = b / 2
+    # P(y | g) is 1/2 + (E y + E gy)/(1 + E g) with signs, and its gradient at evenness is 1/2.
+    within = math.sqrt(b**2 + a**2 * b**2) / 2
+    return [each / math.sqrt(respondents) for each in (share, within, a * b)]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("first", "second"), [("3/4", "9/10"), ("1", "4/5")])
+def test_margins_are_those_of_closed_forms(first, second, target):
+    schema = schema_of((2, 2), public=(0,) if first == "1" else ())
+    survey = Survey("s", "S", schema, RandomizedResponse({"a": first, "b": second}))
+    respondents = 10**6
+    query = PlanQuery(
+        respondents=respondents, groups=["a"], questions=["b"], alone=True, target=target
     )
+    result = plan(survey, query)
+    errors = two_by_two(Fraction(first), Fraction(second), respondents)
+    if target == "respondents":
+        # What there would be without perturbation is left out.
+        plain = two_by_two(1, 1, respondents)
+        errors = [math.sqrt(e**2 - p**2) for e, p in zip(errors, plain, strict=True)]
+    for quantity, error in zip(("share", "share_within", "difference"), errors, strict=True):
+        found = of(result, quantity)
+        assert found.median == found.worst == pytest.approx(Z * error, rel=1e-3)
+        assert found.worst_of == (["b"] if quantity == "share" else ["a", "b"])
+    if target == "population":
+        power = Z + NormalDist().inv_cdf(0.8)
+        # φ is the difference of two even groups, half of it in each direction.
+        assert of(result, "detectable_association").median == pytest.approx(
+            power * errors[2], rel=1e-3
+        )
+        assert of(result, "detectable_difference").median == pytest.approx(
+            power * errors[2], rel=0.01
+        )
+        # The logit's slope at one half is 4.
+        ratio = of(result, "odds_ratio").median
+        assert math.log(ratio) == pytest.approx(4 * Z * errors[2], rel=1e-3)
 
 
-@pytest.mark.parametrize("target", TARGETS)
+def test_a_mean_is_a_part_of_its_range_and_the_worst_in_its_own_unit():
+    age = Attribute("age", NumberRange(20, 69, 10).categories, number=NumberRange(20, 69, 10))
+    schema = Schema([age, Attribute("b", ["x", "y"])])
+    survey = Survey("s", "S", schema, RandomizedResponse({"age": "3/5", "b": "3/4"}))
+    found = of(plan(survey, PlanQuery(respondents=10_000, alone=True)), "mean")
+    # Weights of five answers kept with 3/5 are (δ − 1/10)/(1/2), of even reports.
+    scores = np.arange(5) * 10 + 24.5
+    weights = (np.eye(5) - 1 / 10) / (1 / 2) @ scores
+    error = np.std(weights) / math.sqrt(10_000)
+    assert found.unit == 40
+    assert found.worst_of == ["age"]
+    assert found.median == pytest.approx(Z * error / 40, rel=1e-3)
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("respondents", [2, 10, 10**9])
-def test_the_smallest_support_is_z_standard_errors_above_zero(kind, target, respondents):
-    survey, margin, cell = one_itemset(kind)
-    asked = PlanQuery(respondents=respondents, lengths=[2], target=target, alone=True)
-    smallest = plan(survey, asked).mechanisms[0].lengths[0].smallest_support
-    expected = margin.smallest(cell, respondents, target)
-    # Both cases occur: two respondents tell nothing from zero, ten do.
-    assert (expected == math.inf) == (respondents == 2)
-    if expected == math.inf:
-        assert smallest is None
-    else:
-        assert smallest == pytest.approx(expected, rel=1e-6)
-
-
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("half_width", [0.3, 0.001234, 1e-7])
-def test_the_respondents_needed_are_enough_and_no_more(kind, target, half_width):
+@pytest.mark.parametrize("half_width", [0.3, 0.001234, 1e-5])
+def test_the_respondents_needed_are_enough_and_no_more(kind, half_width):
     survey = make_survey(kind, (2, 3))
 
     def planned(respondents):
-        asked = {"half_width": half_width, "target": target}
-        return own_lengths(survey, respondents=respondents, lengths=[2], **asked)[2]
+        query = PlanQuery(respondents=respondents, half_width=half_width, alone=True)
+        return plan(survey, query)
 
-    needed = planned(100).respondents_needed
-    exact = (Z * even_error(margins(survey, 2), 1, target) / half_width) ** 2
-    assert needed == pytest.approx(math.ceil(exact), rel=1e-9)
-    # The margin is for rounding where the number needed has many digits.
-    assert planned(needed).half_width <= half_width * (1 + 1e-12)
-    assert planned(needed - 1).half_width > half_width * (1 - 1e-12)
-    assert planned(needed - 1).respondents_needed == needed
+    for quantity in ("share", "share_within", "difference"):
+        # However many are planned for, also where these show nothing.
+        needed = of(planned(1_000), quantity).respondents_needed
+        assert of(planned(20), quantity).respondents_needed == needed
+        if needed > 1_000:
+            there = of(planned(needed), quantity).median
+            assert there == pytest.approx(half_width, rel=0.02)
+
+
+def test_groups_that_so_few_people_do_not_show_have_no_margin():
+    survey = make_survey("randomized-response", (2, 3))
+    result = plan(survey, PlanQuery(respondents=20, alone=True))
+    assert of(result, "share_within").median is None
+    assert of(result, "detectable_difference").worst is None
+    assert "no difference of two groups is told apart" in headline(result)
+
+
+def test_a_named_regression_is_planned_and_refused_in_one_line():
+    survey = make_survey("gamma-diagonal", (2, 3, 2))
+    query = PlanQuery(respondents=10**6, outcome="a", predictors=["b", "c"], alone=True)
+    found = of(plan(survey, query), "odds_ratio")
+    assert found.worst_of == ["b", "c", "a"]
+    assert (found.examined, found.possible) == (1, 1)
+    assert 1 < found.median < 1.1
+
+
+# A pilot
+
+
+def test_the_people_of_a_pilot_are_assumed_to_answer():
+    survey = make_survey("randomized-response", (2, 3))
+    people = np.array([[900, 50, 50], [500, 300, 200]])
+
+    def counted(names):
+        order = ["ab".index(name) for name in names]
+        others = tuple(axis for axis in (0, 1) if axis not in order)
+        return people.sum(axis=others).transpose(np.argsort(np.argsort(order)))
+
+    result = plan(survey, PlanQuery(respondents=10**6, questions=["a"]), people=counted)
+    keep = float(survey.mechanism.keep["a"])
+    share = people.sum(axis=1)[0] / people.sum()
+    reported = keep * share + (1 - keep) * (1 - share)
+    error = math.sqrt(reported * (1 - reported) / 10**6) / (2 * keep - 1)
+    assert of(result, "share").median == pytest.approx(Z * error, rel=1e-3)
 
 
 # Which mechanisms are compared
@@ -345,8 +396,8 @@ def test_the_respondents_needed_are_enough_and_no_more(kind, target, half_width)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_surveys_own_mechanism_comes_first_and_others_keep_its_amplification(kind):
-    survey = make_survey(kind, (3, 2, 4))
-    result = plan(survey, PlanQuery(respondents=1000))
+    survey, respondents = make_survey(kind, (3, 2, 4)), 10**7
+    result = plan(survey, PlanQuery(respondents=respondents))
     others = [other for other in (*KINDS[:3], SPLIT) if other != kind]
     assert [found.kind for found in result.mechanisms] == [kind, *others]
     assert [found.own for found in result.mechanisms] == [True] + [False] * len(others)
@@ -363,9 +414,14 @@ def test_the_surveys_own_mechanism_comes_first_and_others_keep_its_amplification
         rival = Survey("rival", "Rival", survey.schema, rivals[found.kind])
         dense = Oracle().matrix(rival, survey.schema.names)
         assert (dense.max(axis=1) / dense.min(axis=1)).max() <= float(gamma) * (1 + 1e-12)
-        for length in found.lengths:
-            expected = even_error(margins(rival, length.length), 1000)
-            assert length.standard_error == pytest.approx(expected)
+        widths = [
+            Z * np.median(np.sqrt(m.unit(np.full(m.cells, 1 / m.cells), "population")))
+            for m in margins(rival, 1)
+        ]
+        [share] = [each for each in found.margins if each.quantity == "share"]
+        scale = math.sqrt(respondents)
+        assert share.median * scale == pytest.approx(np.median(widths), rel=1e-3)
+        assert share.worst * scale == pytest.approx(max(widths), rel=1e-3)
 
 
 def test_nothing_is_compared_where_a_report_can_rule_a_record_out():
@@ -376,34 +432,13 @@ def test_nothing_is_compared_where_a_report_can_rule_a_record_out():
     assert result.gamma is None
     assert [found.kind for found in result.mechanisms] == ["distortion-matrices"]
     assert result.recommended == "distortion-matrices"
+    assert result.advice == []
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_answers_sent_as_they_are_have_no_error_but_the_samples(target):
-    survey = make_survey("randomized-response", (2, 3), public=(0, 1))
-    result = plan(survey, PlanQuery(respondents=400, half_width=0.01, target=target))
-    assert result.gamma is None
-    [only] = result.mechanisms
-    assert only.own
-    for length in only.lengths:
-        if target == "respondents":
-            assert length.half_width == length.worst_half_width == length.smallest_support == 0
-            assert length.respondents_needed == 2
-        else:
-            cells = {1: [2, 2, 3, 3, 3], 2: [6]}[length.length]
-            unit = np.mean([(1 - 1 / n) / n for n in cells])
-            assert length.standard_error == pytest.approx(math.sqrt(unit / 400))
-            assert length.worst_standard_error == pytest.approx(math.sqrt(0.25 / 400))
-            # s² = z²·s·(1 − s)/N
-            assert length.smallest_support == pytest.approx(Z**2 / (400 + Z**2))
-            assert length.respondents_needed == math.ceil(Z**2 * unit / 0.01**2)
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_the_amplification_is_over_the_attributes_that_are_perturbed(target):
+def test_the_amplification_is_over_the_attributes_that_are_perturbed():
     # Kept with 3/4 of two answers: odds 3 to 1.
     survey = make_survey("randomized-response", (3, 2, 2), public=(0, 2))
-    result = plan(survey, PlanQuery(respondents=400, lengths=[1, 2, 3], target=target))
+    result = plan(survey, PlanQuery(respondents=400))
     assert result.gamma == 3
     assert [found.kind for found in result.mechanisms] == [
         "randomized-response",
@@ -411,11 +446,9 @@ def test_the_amplification_is_over_the_attributes_that_are_perturbed(target):
         "randomized-gamma-diagonal",
         SPLIT,
     ]
-    for length in result.mechanisms[0].lengths:
-        # Alone, the margin is that of what is perturbed; together, of all tables there are.
-        sets = [(1,)] if length.length == 1 else combinations(range(3), length.length)
-        expected = even_error([Margin(survey, s) for s in sets], 400, target)
-        assert length.standard_error == pytest.approx(expected, abs=1e-9)
+    # What is sent unchanged makes groups, and is not what is estimated.
+    assert of(result, "share").worst_of == ["b"]
+    assert of(result, "share_within").possible == 2
 
 
 def test_only_mechanisms_that_the_survey_could_use_are_compared():
@@ -424,34 +457,25 @@ def test_only_mechanisms_that_the_survey_could_use_are_compared():
     survey = Survey("x", "X", schema, RandomizedResponse.for_amplification(schema, 19))
     with pytest.raises(DomainTooLarge):
         Survey("x", "X", schema, GammaDiagonal(19))
-    result = plan(survey, PlanQuery(respondents=1000, lengths=[7]))
-    # Nor could any 2^17 groups of questions hold every seven of them.
-    assert [found.kind for found in result.mechanisms] == ["randomized-response"]
-    assert result.recommended == "randomized-response"
+    result = plan(survey, PlanQuery(respondents=1000))
+    assert [found.kind for found in result.mechanisms] == ["randomized-response", SPLIT]
+    assert result.recommended == SPLIT
 
 
-# The recommendation
-
-
-@pytest.mark.parametrize("lengths", [[3, 4], [6], None])
-def test_on_census_a_split_questionnaire_is_best_at_every_length(lengths):
+def test_on_census_a_split_questionnaire_is_best():
     survey = census_survey("census", GammaDiagonal(19))
-    result = plan(survey, PlanQuery(respondents=48_842, lengths=lengths))
-    widest = {}
-    for found in result.mechanisms:
-        widest[found.kind] = max(length.half_width for length in found.lengths)
-    assert result.recommended == min(widest, key=widest.get) == SPLIT
-    # The sentence names the lengths and figures that stand in the result.
-    assert result.reason.startswith(SPLIT)
-    where = re.search(r"lengths? ([\d, and]+)", result.reason)[1]
-    assert sorted(map(int, re.findall(r"\d+", where))) == sorted(lengths or [1, 2, 3])
-    said = set(re.findall(r"±[\d.]+ points", result.reason))
-    assert half_width(widest[SPLIT]) in said
-    assert said == set(map(half_width, widest.values()))
-    assert all(kind in result.reason for kind in widest)
-    assert (
-        f"{result.mechanisms[-1].times_bound:.3g} times the least of an unbiased" in result.reason
-    )
+    result = plan(survey, PlanQuery(respondents=48_842))
+    assert result.recommended == SPLIT
+    widths = {
+        found.kind: {each.quantity: each.median for each in found.margins}["share_within"]
+        for found in result.mechanisms
+    }
+    assert widths[SPLIT] == min(width for width in widths.values() if width is not None)
+    # The sentence and the table of mechanisms have the same numbers.
+    rows = {row[0].removesuffix(" (the survey's)"): row for row in mechanism_rows(result)}
+    said = result.reason
+    assert said.startswith(f"{SPLIT}: shares within groups {rows[SPLIT][2]}")
+    assert f"its error is {rows[SPLIT][3]} times the least of an unbiased estimate" in said
 
 
 @pytest.mark.parametrize("size", [2, 5, 9])
@@ -462,137 +486,135 @@ def test_for_one_attribute_all_mechanisms_are_called_the_same_but_geometries(siz
         GammaDiagonal(gamma),
         RandomizedResponse.for_amplification(schema_of((size,)), gamma),
     ):
-        result = plan(survey_of(own, (size,)), PlanQuery(respondents=100))
-        *widths, split = [found.lengths[0].half_width for found in result.mechanisms]
+        result = plan(survey_of(own, (size,)), PlanQuery(respondents=1000))
+        *widths, split = [found.margins[0].median for found in result.mechanisms]
         assert widths == pytest.approx([widths[0]] * len(widths))
         if split < widths[0] / 1.01:
             assert size > 6
             assert result.recommended == SPLIT
             continue
         assert result.recommended == own.kind
-        # Figures that agree are not played off against each other.
-        assert "against" not in result.reason
+        assert "the same with" in result.reason
 
 
 def test_one_that_is_hardly_narrower_does_not_displace_the_surveys_own():
     matrix = [["0.75", "0.252"], ["0.25", "0.748"]]
     survey = survey_of(DistortionMatrices({"a": matrix}), (2,))
     result = plan(survey, PlanQuery(respondents=1000))
-    own, *others = [found.lengths[0].half_width for found in result.mechanisms]
+    own, *others = [found.margins[0].median for found in result.mechanisms]
     assert min(others) < own < 1.01 * min(others)
     assert result.recommended == "distortion-matrices"
+
+
+# Advice
+
+
+def advice_of(shape, respondents, public="", **asked):
+    schema = schema_of(shape, public=["abcdefgh".index(name) for name in public])
+    mechanism = SplitQuestionnaire.for_amplification(schema, 19, list(public), 2)
+    survey = Survey("s", "S", schema, mechanism)
+    return plan(survey, PlanQuery(respondents=respondents, **asked))
+
+
+def test_advice_names_lengths_public_questions_merged_answers_and_too_many_questions():
+    result = advice_of((2, 3, 2, 4, 3, 8), 5_000)
+    lengths, public, merged, many = result.advice
+    assert lengths.startswith("Shares of answers by max_length: 1 (±")
+    assert public.startswith("A public question makes groups of it more precise")
+    assert "f from ±" in public
+    assert "sent unchanged and can be read by the collector" in public
+    assert merged.startswith("Merging the 8 answers to f in pairs would make shares within its")
+    assert many.startswith("6 perturbed questions are too many for ±10 points of shares within")
+    # What is advised comes true: the survey with that question public is as precise.
+    wide, narrow = re.search(r"f from ±([\d.]+) points to ±([\d.]+)", public).groups()
+    before = of(advice_of((2, 3, 2, 4, 3, 8), 5_000, groups=["f"]), "share_within").median
+    after = of(advice_of((2, 3, 2, 4, 3, 8), 5_000, "f", groups=["f"]), "share_within").median
+    assert 100 * before == pytest.approx(float(wide), rel=0.05)
+    assert 100 * after == pytest.approx(float(narrow), rel=0.05)
+    halved = of(advice_of((2, 3, 2, 4, 3, 4), 5_000, groups=["f"]), "share_within").median
+    merging = re.search(r"groups ±([\d.]+) points instead", merged)[1]
+    assert 100 * halved == pytest.approx(float(merging), rel=0.05)
+    count, then = re.search(r"first (\d) of them it would be ±([\d.]+)", many).groups()
+    fewer = of(advice_of((2, 3, 2, 4, 3, 8)[: int(count)], 5_000), "share_within").median
+    assert 100 * fewer == pytest.approx(float(then), rel=0.05)
+    assert float(then) <= 10
+
+
+def test_nothing_is_too_many_where_the_margin_wanted_is_reached():
+    result = advice_of((2, 2, 3), 200_000)
+    assert not any("too many" in sentence for sentence in result.advice)
+    result = advice_of((2, 2, 3), 1_000, half_width=0.001)
+    assert result.advice[-1].endswith("It takes more respondents.")
+
+
+def test_a_question_that_is_declared_not_sensitive_is_the_one_that_could_be_public():
+    schema = schema_of((2, 5, 3), public=(2,))
+    survey = Survey("s", "S", schema, SplitQuestionnaire.for_amplification(schema, 19, (), 2))
+    [public] = [
+        each for each in plan(survey, PlanQuery(respondents=5_000)).advice if "public" in each
+    ]
+    assert "shares within groups of c from" in public
+    assert " b from" not in public
 
 
 # Many attributes, large tables, extremes
 
 
-def test_more_sets_than_are_looked_at_are_sampled_the_same_way_every_time():
+def test_more_pairs_than_are_looked_at_are_sampled_the_same_way_every_time():
     many, three = (
         survey_of(RandomizedResponse(dict.fromkeys(schema_of((2,) * n).names, "3/4")), (2,) * n)
         for n in (30, 3)
     )
-    query = PlanQuery(respondents=1000, lengths=[3], alone=True)
+    query = PlanQuery(respondents=1000, alone=True)
     result = plan(many, query)
-    [length] = result.mechanisms[0].lengths
-    assert length.possible == math.comb(30, 3)
-    assert 270 <= length.examined <= SAMPLED
+    pairs = of(result, "share_within")
+    assert (pairs.examined, pairs.possible) == (MAX_PAIRS, 30 * 29)
     assert plan(many, query) == result
     # All attributes are alike, so three of them say the same.
-    [expected] = plan(three, query).mechanisms[0].lengths
-    assert length.half_width == pytest.approx(expected.half_width)
-    assert length.worst_half_width == pytest.approx(expected.worst_half_width)
+    assert pairs.median == pytest.approx(of(plan(three, query), "share_within").median)
+    assert any(f"{MAX_PAIRS} of 870 pairs" in line for line in footnotes(result))
 
 
 def test_as_many_attributes_as_a_survey_may_have_are_planned():
     schema = schema_of((2,) * 1024)
     # The amplification of 1024 attributes that are each kept with 3/4 is 3^1024.
     survey = Survey("x", "X", schema, RandomizedResponse(dict.fromkeys(schema.names, "3/4")))
-    result = plan(survey, PlanQuery(respondents=1000, lengths=[1]))
+    result = plan(survey, PlanQuery(respondents=10_000, alone=True))
     variance = 0.75 * 0.25 / (2 * 0.75 - 1) ** 2 + 0.5 * 0.5
-    found = result.mechanisms[0].lengths[0].standard_error
-    assert found == pytest.approx(math.sqrt(variance / 1000), rel=1e-6)
+    assert of(result, "share").median == pytest.approx(Z * math.sqrt(variance / 10_000), rel=1e-3)
 
 
-def test_each_question_and_some_sets_are_told_of_by_dense_algebra():
-    survey = make_survey("randomized-response", (2, 3, 2))
-    query = PlanQuery(respondents=500, lengths=[1, 2], alone=True, sets=2)
-    result = plan(survey, query)
-    assert [found.kind for found in result.mechanisms] == ["randomized-response"]
-    assert [length.examined for length in result.mechanisms[0].lengths] == [3, 3]
-    listed = [tuple(map(survey.schema.names.index, found.attributes)) for found in result.sets]
-    assert [len(positions) for positions in listed] == [1, 1, 1, 2, 2]
-    for positions, found in zip(listed, result.sets, strict=True):
-        margin = Margin(survey, positions)
-        shares = np.full(margin.cells, 1 / margin.cells)
-        error = math.sqrt(margin.unit(shares, "population").mean() / 500)
-        assert found.standard_error == pytest.approx(error, rel=1e-9)
-        assert found.half_width == pytest.approx(Z * error, rel=1e-9)
-    widths = [found.half_width for found in result.sets]
-    assert widths[:3] == sorted(widths[:3], reverse=True)
-
-
-def test_words_state_margins_and_judge_no_tables_by_them():
-    survey = make_survey("gamma-diagonal", (2, 2, 2))
-    few = PlanQuery(respondents=40, lengths=[1], half_width=0.1)
-    [said] = expected_precision(plan(survey, few))
-    [needed] = [length.respondents_needed for length in plan(survey, few).mechanisms[0].lengths]
-    assert said.startswith("One question: margin ±")
-    assert said.endswith(f" points. ±10 points takes {needed} respondents.")
-    [said] = expected_precision(plan(survey, PlanQuery(respondents=10**6, lengths=[2])))
-    assert said.startswith("Two questions together: margin ±")
-    assert said.endswith("of the share of a combination; shares within groups have wider ones.")
-
-
-def test_a_table_too_large_to_look_at_is_one_line_that_names_the_lengths():
+def test_tables_too_large_to_look_at_are_left_out():
     schema = schema_of((600, 600))
     survey = Survey("x", "X", schema, RandomizedResponse.for_amplification(schema, 10**6))
-    assert plan(survey, PlanQuery(respondents=1000, lengths=[1])).mechanisms
-    with pytest.raises(DomainTooLarge, match=r"^lengths: .*360000 cells at length 2") as caught:
-        plan(survey, PlanQuery(respondents=1000, lengths=[1, 2]))
-    assert caught.value.field == "lengths"
-    assert "\n" not in str(caught.value)
+    result = plan(survey, PlanQuery(respondents=10**6))
+    assert {each.quantity for each in result.margins} == {"share"}
 
 
-@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", KINDS[1:3])
 @pytest.mark.parametrize("respondents", [2, 10**15])
-def test_extremes_are_finite(kind, target, respondents):
-    asked = PlanQuery(respondents=respondents, half_width=0.999, target=target)
+def test_extremes_are_finite(kind, respondents):
+    asked = PlanQuery(respondents=respondents, half_width=0.999)
     result = plan(make_survey(kind, (2, 3, 4)), asked)
-    for found in result.mechanisms:
-        for length in found.lengths:
-            assert 0 <= length.standard_error <= length.worst_standard_error < math.inf
-            assert length.smallest_support is None or 0 <= length.smallest_support <= 1
-            assert length.respondents_needed >= 2
+    for each in result.margins:
+        assert each.median is None or 0 < each.median <= each.worst or each.worst is None
+        assert each.respondents_needed is None or each.respondents_needed >= 2
+    assert list(planned_rows(result))
 
 
 @pytest.mark.parametrize("gamma", ["1.001", 10**6, 10**15])
-@pytest.mark.parametrize("target", TARGETS)
-def test_hardly_any_and_hardly_no_privacy_are_planned(gamma, target):
+def test_hardly_any_and_hardly_no_privacy_are_planned(gamma):
     survey = survey_of(GammaDiagonal(gamma), (2, 3))
-    length = (
-        plan(survey, PlanQuery(respondents=100, lengths=[2], target=target))
-        .mechanisms[0]
-        .lengths[0]
-    )
-    g, n, s = Fraction(gamma), 6, Fraction(1, 6)
+    respondents = 10**14
+    g, n, s = Fraction(gamma), 6, Fraction(1, 2)
     x = 1 / (g + n - 1)
-    keep, spread_to = (g - 1) * x, x
-    # Σ_v W² λ − s² with λ_u = keep·s + x and W = (δ − x)/keep, in exact fractions.
+    # Of two answers one holds three cells.
+    keep, spread_to = (g - 1) * x, 3 * x
     hit = keep * s + spread_to
-    second = (hit * (1 - x) ** 2 + (1 - hit) * x**2) / keep**2
-    exact = second - (s**2 if target == "population" else s)
-    assert length.standard_error == pytest.approx(math.sqrt(exact / 100), rel=1e-6, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("items", "lengths"),
-    [({0: [], 1: [], 2: []}, None), ({0: [], 1: [], 2: []}, [1]), ({0: [], 1: [1]}, [3])],
-)
-def test_a_length_that_no_itemset_has_is_one_clear_line(items, lengths):
-    survey = make_survey("gamma-diagonal", (3, 2, 4), items)
-    with pytest.raises(HalftruthError, match="item"):
-        plan(survey, PlanQuery(respondents=100, lengths=lengths))
+    second = (hit * (1 - spread_to) ** 2 + (1 - hit) * spread_to**2) / keep**2
+    found = of(plan(survey, PlanQuery(respondents=respondents, questions=["a"])), "share")
+    exact = Z * math.sqrt((second - s**2) / respondents)
+    assert found.median == pytest.approx(exact, rel=1e-5)
 
 
 # Bad input, the same on every surface
@@ -600,14 +622,11 @@ def test_a_length_that_no_itemset_has_is_one_clear_line(items, lengths):
 BAD = [
     *(({"respondents": bad}, "respondents") for bad in (0, 1, -5, 10.5, "many")),
     *(({"half_width": bad}, "half_width") for bad in (0, 1, -0.01, "1%")),
-    *(({"lengths": bad}, "lengths") for bad in ([0], [1, 3], [-1], [1.5])),
     *(({"confidence": bad}, "confidence") for bad in (0, 1, "95%")),
     ({"target": "everyone"}, "target"),
 ]
 #: The first bad value of each field, which the command is given, too.
 ONE_OF_EACH = {field: asked for asked, field in BAD[::-1]}
-#: What an option cannot say, or JSON.
-NO_OPTION = [({"lengths": bad}, "lengths") for bad in ([], 1)]
 NAN = [({name: math.nan}, name) for name in ("half_width", "confidence")]
 
 
@@ -647,13 +666,12 @@ def options(asked):
     """The same as options of the command."""
     words = []
     for name, value in ({"respondents": 100} | asked).items():
-        option = "--length" if name == "lengths" else f"--{name.replace('_', '-')}"
         for each in value if isinstance(value, list) else [value]:
-            words += [f"{option}={each}"]
+            words += [f"--{name.replace('_', '-')}={each}"]
     return words
 
 
-@pytest.mark.parametrize(("asked", "field"), BAD + NO_OPTION + NAN)
+@pytest.mark.parametrize(("asked", "field"), BAD + NAN)
 def test_a_query_outside_its_range_is_one_line_that_names_the_field(
     ask, survey, survey_file, command, asked, field
 ):
@@ -683,40 +701,29 @@ def test_a_query_outside_its_range_is_one_line_that_names_the_field(
 
 
 def test_the_table_for_people_holds_the_figures_of_the_result(command, survey_file, survey):
-    asked = {"respondents": 700, "half_width": 0.02, "lengths": [1, 2]}
+    asked = {"respondents": 7_000, "half_width": 0.02}
     status, said, _ = command("plan", survey_file, *options(asked))
     assert status == 0
     result = plan(survey, PlanQuery(**asked))
-    title, *words = said.partition("\n\n")[0].splitlines()
-    assert title.startswith("Plan · 700 respondents")
-    starts = ["One question", "Two questions together", f"Narrowest is {result.recommended}"]
-    assert [line.split(":")[0] for line in words] == starts
-    assert words[-1] == f"Narrowest is {result.reason}."
+    title, sentence = said.partition("\n\n")[0].splitlines()
+    assert title.startswith("Plan · 7\N{NARROW NO-BREAK SPACE}000 respondents · gamma-diagonal, γ")
+    assert sentence == headline(result)
     assert "respondents for ±2.0 points" in said
     assert said.rstrip().endswith("\n".join(result.protection))
-    rows = [
-        line for line in said.partition("\n---")[2].splitlines() if "±" in line and "  " in line
-    ]
-    expected = [(found, length) for found in result.mechanisms for length in found.lengths]
-    for row, (found, length) in zip(rows, expected, strict=False):
-        assert row.startswith(found.kind)
-        assert half_width(length.half_width) in row
-        assert half_width(length.worst_half_width) in row
-        assert f" {found.times_bound:.4g} " in row
-        assert row.endswith(str(length.respondents_needed))
-    for row, bound in zip(rows[len(expected) :], result.bound, strict=True):
-        assert row.startswith("information bound")
-        assert half_width(bound.half_width) in row
-        assert row.endswith(str(bound.respondents_needed))
-    assert "no unbiased estimate at this amplification is more accurate" in said
-    assert "uneven answers may be known better" in said
+    assert f"Most precise is {result.reason}." in said
+    assert " ".join(result.advice) in said
+    lines = [" ".join(line.split()) for line in said.splitlines()]
+    for row in [*planned_rows(result), *mechanism_rows(result)]:
+        assert " ".join(" ".join(row).split()) in lines
+    of_share = next(row for row in planned_rows(result) if row[0] == "share of an answer")
+    assert of_share[1] == half_width(of(result, "share").median)
 
 
 ASKED = (
     {"respondents": 700},
     {
         "respondents": 5000,
-        "lengths": [2, 1],
+        "groups": ["sex"],
         "half_width": 0.03,
         "confidence": 0.9,
         "target": "respondents",
@@ -726,29 +733,22 @@ ASKED = (
 
 @pytest.mark.parametrize("asked", ASKED)
 def test_every_way_to_ask_gives_the_same_numbers(live, ask, survey, command, survey_file, asked):
+    asked = asked | ({"groups": [survey.schema.names[0]]} if "groups" in asked else {})
     expected = plan(survey, PlanQuery(**asked))
     there = Analyst(live.url, operations.create_token(live.store, "analyst"))
     respondents = asked["respondents"]
     others = {name: value for name, value in asked.items() if name != "respondents"}
     answered = there.plan(survey, respondents, **others)
-    for field in ("query", "gamma", "mechanisms", "recommended", "reason"):
-        assert getattr(answered, field) == getattr(expected, field)
+    assert answered == expected
     posted = ask(**asked)
     printed = json.loads(command("plan", survey_file, *options(asked), "--json")[1])
-    assert posted.get_json() == printed
-    for found, other in zip(printed["mechanisms"], expected.mechanisms, strict=True):
-        assert (found["kind"], found["own"]) == (other.kind, other.own)
-        for length, same in zip(found["lengths"], other.lengths, strict=True):
-            assert length == msgspec.to_builtins(same)
-    assert printed["bound"] == msgspec.to_builtins(expected.bound)
+    assert posted.get_json() == printed == msgspec.to_builtins(expected)
     rows = list(
         csv.DictReader(io.StringIO(command("plan", survey_file, *options(asked), "--csv")[1]))
     )
     frame = answered.to_pandas()
-    assert list(frame.index.names) == ["mechanism", "length"]
-    assert [float(row["half_width"]) for row in rows] == frame.half_width.to_list()
-    assert frame.bound_standard_error.to_list() == [
-        {bound.length: bound.standard_error for bound in expected.bound}[length]
-        for length in frame.index.get_level_values(1)
-    ]
+    assert list(frame.index.names) == ["mechanism", "quantity"]
+    assert [float(row["median"] or "nan") for row in rows] == pytest.approx(
+        frame["median"].to_list(), nan_ok=True
+    )
     assert [row["mechanism"] for row in rows] == frame.index.get_level_values(0).to_list()

@@ -225,16 +225,40 @@ def test_many_questions_are_planned_while_somebody_waits(post):
     )
     post(STARTER)
     before = time.process_time()
-    _, page = post(text)
+    _, page = post(text, respondents="100000")
     assert time.process_time() - before < 3
-    assert re.search(r'<th\s+scope="row">2</th>\s*<td>±[0-9.]+</td>', page)
+    assert re.search(r'<th scope="row">share within a group</th><td>±[0-9.]+ points</td>', page)
 
 
-def test_margins_stand_beside_the_information_bound(post):
+def test_precision_is_that_of_closed_forms_and_says_what_gamma_permits(post):
     one = STARTER[: STARTER.index("[[", STARTER.index("smoker"))]
-    _, page = post(one.replace("max_length = 2", "max_length = 1"), respondents="5000")
+    one = one.replace("max_length = 2", "max_length = 1")
+    _, page = post(one, respondents="5000")
     # Reported unperturbed with p = 19/20: 1.96 · √(1/4) / ((2p − 1) · √5000) is 1.54 points.
-    *found, bound = cells(page)
-    headings = ["Questions in a table", "Margin", "Bound"]
-    assert found == [*headings, "1", "±1.5"]
-    assert 1 < float(bound.removeprefix("±")) < 1.6
+    found = cells(page)
+    assert found[:8] == [
+        *["estimate", "typical margin", "worst", "verdict"],
+        *["share of an answer", "±1.5 points", "", "usable"],
+    ]
+    assert "Typical margins: ±1.5 points of the share of an answer." in page
+    # γ·0.01/(γ·0.01 + 0.99), rounded up.
+    assert "at most 16.2\N{NARROW NO-BREAK SPACE}% likely" in page
+    _, page = post(one, respondents="5000", half_width="0.77")
+    assert "respondents for ±0.77 points" in page
+    # 5 000 · (1.540/0.77)².
+    assert 19_900 < int(cells(page)[9].replace("\N{NARROW NO-BREAK SPACE}", "")) < 20_100
+
+
+@pytest.mark.parametrize(
+    ("asked", "refused"),
+    [
+        ({"half_width": "wide"}, "half_width: expected a number of points"),
+        ({"groups": "smoker, sex"}, "groups: "),
+        ({"outcome": "smoker"}, "predictors: expected too"),
+    ],
+)
+def test_what_is_asked_of_the_precision_is_refused_in_one_line_and_stays(post, asked, refused):
+    status, page = post(STARTER, **asked)
+    assert status == 200
+    assert f'alarm">{refused}' in page
+    assert all(f'value="{value}"' in page for value in asked.values())

@@ -82,10 +82,20 @@ def axes_of(schema: Schema, terms: Sequence[Collection[str]] | None) -> list[tup
 
 def independence(survey: Survey, counts: Counts, schema: Schema, design: Design) -> Array:
     """Return parameters in corner coding of independent answers, from the single tables."""
-    unbiased = reconstruction(survey)
+    tables = (reconstruction(survey).table(counts, [name]) for name in schema.names)
+    return of_independent(design, [off_the_edge(each.support, counts.reports) for each in tables])
+
+
+def of_independent(design: Design, single: Sequence[Array]) -> Array:
+    """Return parameters in corner coding of independent answers, from shares that are all above 0.
+
+    Parameters
+    ----------
+    single : sequence of ndarray
+        Shares of each question by itself.
+    """
     corner = np.zeros(design.parameters)
-    for axis, name in enumerate(schema.names):
-        shares = off_the_edge(unbiased.table(counts, [name]).support, counts.reports)
+    for axis, shares in enumerate(single):
         effects = np.log(shares[1:] / shares[0])
         corner[design.term_of == design.terms.index((axis,))] = effects
     return corner
@@ -434,13 +444,22 @@ def at_independence(survey: Survey, counts: Counts, model: LoglinearModel) -> Lo
     return _expected(problem, schema, theta, counts.reports)
 
 
-def at_even_answers(
-    survey: Survey, counts: Counts, attributes: Sequence[str]
+def at_independent_answers(
+    survey: Survey,
+    counts: Counts,
+    attributes: Sequence[str],
+    single: Sequence[Array] | None = None,
 ) -> LoglinearModel | None:
-    """Return the model of all pairs as it would be of even answers, without a penalty.
+    """Return the model of all pairs as it would be of independent answers, without a penalty.
 
     Its covariance says how precise these reports can be, whatever is estimated from them. None
     where they do not determine it.
+
+    Parameters
+    ----------
+    attributes : sequence of str
+    single : sequence of ndarray, optional
+        Shares of each question by itself, all above 0, in the order of the survey; even by default.
     """
     schema = schema_of(survey.schema, attributes)
     design = Design(schema.shape, axes_of(schema, None))
@@ -448,8 +467,11 @@ def at_even_answers(
     problem = Problem(schema.names, design, parts, np.zeros(design.parameters), feasible(schema))
     if not all(is_told(term, parts) for term in design.terms):
         return None
+    theta = np.zeros(design.parameters)
+    if single is not None:
+        theta = design.contrast @ of_independent(design, single)
     try:
-        model = _expected(problem, schema, np.zeros(design.parameters), counts.reports)
+        model = _expected(problem, schema, theta, counts.reports)
     except np.linalg.LinAlgError:
         return None
     return model if (np.diag(model.covariance) > 0).all() else None

@@ -1,20 +1,19 @@
-"""Tables that a plan looks at, and their precision at evenly spread answers."""
+"""Sets of attributes that a plan looks at, and the error of their tables for even answers."""
 
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, TypeVar
 
-from halftruth_shared import DomainTooLarge, Schema
+import numpy as np
+from halftruth_shared import DomainTooLarge, Schema, Survey
 from halftruth_shared.analyses.base import Target
-from halftruth_shared.analyses.plan import EvenPlan, LengthMargin, PlanQuery
 
-from ..bounds import normal_quantile
+from ..bounds import SIGNIFICANT
+from ..reconstruction import reconstruction
 from ..table import Reconstruction
 from ..variances import UnitVariance
-
-P = TypeVar("P", bound=EvenPlan)
 
 #: Sets of attributes of one length up to which all are looked at, and how many of more are.
 MAX_SETS, SAMPLED = 1_000, 300
@@ -48,12 +47,8 @@ def perturbed_of(schema: Schema, public: frozenset[str]) -> list[int]:
     return [j for j, name in enumerate(schema.names) if name not in public]
 
 
-def sets_of(
-    schema: Schema, positions: Sequence[int], length: int, asked: int | None = None
-) -> list[tuple[int, ...]]:
+def sets_of(schema: Schema, positions: Sequence[int], length: int) -> list[tuple[int, ...]]:
     """Sets of so many of some attributes: all, or the same ones of all every time.
-
-    No more than those `asked` about, but for single attributes.
 
     Raises
     ------
@@ -67,18 +62,57 @@ def sets_of(
             f" {MAX_CELLS}, so shorter itemsets",
             field="lengths",
         )
-    count, at_most = math.comb(len(positions), length), max(1, _ALL_CELLS // largest)
-    wanted = MAX_SETS if asked is None or length == 1 else asked
-    most = min(wanted, at_most)
-    if count <= most:
+    most = max(1, _ALL_CELLS // largest)
+    if math.comb(len(positions), length) <= min(MAX_SETS, most):
         return list(combinations(positions, length))
-    if asked is None:
-        most = min(most, SAMPLED)
+    most = min(SAMPLED, most)
     simulated = random.Random(0)  # noqa: S311 - a choice of examples, no perturbation
     drawn: set[tuple[int, ...]] = set()
     while len(drawn) < most:
         drawn.add(tuple(sorted(simulated.sample(positions, length))))
     return sorted(drawn)
+
+
+@dataclass(frozen=True)
+class LengthPrecision:
+    """Expected precision of the tables of one length, by 95 % intervals.
+
+    Attributes
+    ----------
+    length : int
+    half_width : float
+        Root mean square over all cells of the tables without public attributes, under uniform
+        answers; of all tables if each has a public attribute.
+    worst_half_width : float
+        Of the worst itemset under the worst distribution.
+    """
+
+    length: int
+    half_width: float
+    worst_half_width: float
+
+
+def precision_of_lengths(survey: Survey, respondents: int) -> tuple[LengthPrecision, ...]:
+    """Plan the tables of each length that itemsets have; none where no attribute has items."""
+    schema, unbiased = survey.schema, reconstruction(survey)
+    askable = [j for j, attribute in enumerate(schema.attributes) if attribute.item_mask.any()]
+    perturbed = perturbed_of(schema, survey.perturbation.unperturbed)
+    longest = min(len(askable), unbiased.max_order, USUAL_LENGTHS)
+    planned = []
+    for length in range(1, longest + 1):
+        if length > 1 and largest_table(schema, askable, length) > MAX_CELLS:
+            break
+        sets = whole = sets_of(schema, askable, length)
+        fits = largest_table(schema, perturbed, length) <= MAX_CELLS
+        if len(perturbed) >= length and fits:
+            whole = sets_of(schema, perturbed, length)
+        # Most sets are in both.
+        tables = unit_variances(unbiased, dict.fromkeys([*sets, *whole]), "population")
+        of_sets = of_itemsets(schema, {positions: tables[positions] for positions in sets})
+        variances = even_variance([tables[p] for p in whole]), float(of_sets.worst.max())
+        widths = [SIGNIFICANT * math.sqrt(variance / respondents) for variance in variances]
+        planned.append(LengthPrecision(length, *widths))
+    return tuple(planned)
 
 
 def even_variance(tables: Sequence[UnitVariance]) -> float:
@@ -91,38 +125,10 @@ def even_variance(tables: Sequence[UnitVariance]) -> float:
     return max(square, 0.0) / cells
 
 
-def margins(
-    reconstruction: Reconstruction,
-    sets: Mapping[int, Iterable[Sequence[int]]],
-    query: PlanQuery,
-) -> list[LengthMargin]:
-    """Plan unbiased estimates of sets of each length, as far as reports tell of them."""
-    return [
-        even_plan(
-            LengthMargin,
-            even_variance(list(unit_variances(reconstruction, of, query.target).values())),
-            query,
-            length=length,
-        )
-        for length, of in sets.items()
-        if length <= reconstruction.max_order
-    ]
-
-
-def even_plan(kind: type[P], variance: float, query: PlanQuery, **also: Any) -> P:
-    """Plan of some kind for evenly spread answers, by the variance with a single respondent."""
-    error = math.sqrt(variance / query.respondents)
-    return kind(
-        standard_error=error,
-        half_width=normal_quantile(1 - query.confidence) * error,
-        respondents_needed=respondents_needed(variance, query),
-        **also,
-    )
-
-
-def respondents_needed(variance: float, query: PlanQuery) -> int | None:
-    """Respondents for the half-width asked about, by the variance with a single one."""
-    if query.half_width is None:
-        return None
-    quantile = normal_quantile(1 - query.confidence)
-    return max(2, math.ceil(quantile**2 * variance / query.half_width**2))
+def of_itemsets(schema: Schema, tables: dict[tuple[int, ...], UnitVariance]) -> UnitVariance:
+    """Variances of those cells of some tables that are itemsets, in one row."""
+    kept = []
+    for positions, variances in tables.items():
+        masks = [schema.attributes[j].item_mask for j in positions]
+        kept.append(variances.take(np.ix_(*masks)))
+    return UnitVariance.concatenate(kept)

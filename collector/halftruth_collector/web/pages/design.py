@@ -5,15 +5,15 @@ without scripts; with them, the text is checked while it is typed.
 """
 
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from textwrap import shorten
 from typing import Any
 
 from flask import Response, redirect, render_template, request, url_for
-from halftruth_shared import HalftruthError, ParameterError, Survey
+from halftruth_shared import HalftruthError, ParameterError, Protection, Survey
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.analyses.reading import read
 from halftruth_shared.protocol.terms import Terms
-from halftruth_shared.results.wording import half_width, number
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -21,6 +21,14 @@ from ... import operations
 from ...dry_run import allowed_by_form, check_survey
 from ...errors import TooLarge
 from ...estimation.planning.planner import plan
+from ...estimation.planning.wording import (
+    footnotes,
+    headline,
+    mechanism_heads,
+    mechanism_rows,
+    planned_heads,
+    planned_rows,
+)
 from ...survey_file import of_survey
 from .. import errors, parameters
 from ..context import collector
@@ -34,8 +42,15 @@ _MOST_BYTES = 1_000_000
 #: Most characters of an error, which may quote the text.
 _LINE = 1_000
 
-#: Respondents that margins of error are computed for at first.
-_RESPONDENTS = "1000"
+#: Fields of what is asked of the precision, with what they hold at first.
+_PLANNING = {
+    "respondents": "1000",
+    "half_width": "",
+    "groups": "",
+    "questions": "",
+    "outcome": "",
+    "predictors": "",
+}
 
 #: Survey file that the page begins with.
 STARTER = """\
@@ -213,11 +228,9 @@ def _page(
         opened=opened,
         problem=None if error is None else shorten(str(error), _LINE, placeholder=" …"),
         problem_below=True,
-        respondents=request.form.get("respondents", _RESPONDENTS).strip(),
+        asked={name: _planning(name) for name in _PLANNING},
         unlisted="unlisted" in request.form,
         terms=_terms(),
-        half_width=half_width,
-        number=number,
         **_results(survey),
     )
     return shown, 200 if error is None else errors.status_of(error)
@@ -238,20 +251,53 @@ def _results(survey: Survey | None) -> dict[str, Any]:
     max_gamma = collector().config.max_gamma
     results = {
         "survey": survey,
+        "learning": Protection.of(survey).learning(),
         "check": check_survey(survey, max_gamma),
         "document": survey.canonical_json.decode(),
         "unprotected": " ".join(allowed_by_form(survey)),
         "max_gamma": max_gamma,
     }
-    respondents = request.form.get("respondents", _RESPONDENTS).strip()
     try:
-        query = read(PlanQuery, {"respondents": [respondents], "alone": ["true"]})
-        planned = plan(survey, query)
+        planned = plan(survey, _plan_query())
     except HalftruthError as error:
         return results | {"plan_problem": str(error)}
-    [own] = planned.mechanisms
-    bounds = {bound.length: bound.half_width for bound in planned.bound}
     return results | {
-        "query": query,
-        "lengths": [(one.length, one.half_width, bounds.get(one.length)) for one in own.lengths],
+        "planned": planned,
+        "headline": headline(planned),
+        "heads": planned_heads(planned),
+        "rows": planned_rows(planned),
+        "footnotes": list(footnotes(planned)),
+        "mechanism_heads": mechanism_heads(),
+        "mechanism_rows": mechanism_rows(planned),
     }
+
+
+def _plan_query() -> PlanQuery:
+    """Return what the form asks of the survey's precision; fields that are blank ask for nothing.
+
+    Raises
+    ------
+    ParameterError
+    """
+    given = {name: _planning(name) for name in _PLANNING}
+    # People write margins in points.
+    if given["half_width"]:
+        try:
+            given["half_width"] = str(Decimal(given["half_width"].removeprefix("±")) / 100)
+        except InvalidOperation:
+            raise ParameterError(
+                "half_width: expected a number of points, such as 3", field="half_width"
+            ) from None
+    several = ("groups", "questions", "predictors")
+    return read(
+        PlanQuery,
+        {
+            name: [each.strip() for each in text.split(",")] if name in several else [text]
+            for name, text in given.items()
+            if text or name == "respondents"
+        },
+    )
+
+
+def _planning(name: str) -> str:
+    return request.form.get(name, _PLANNING[name]).strip()

@@ -72,7 +72,8 @@ function setStale(isStale) {
   document.getElementById("stale").hidden = !(isStale && hasResults);
 }
 
-for (const control of [text, document.getElementById("respondents")]) {
+const asked = ["respondents", "half_width", "groups", "questions", "outcome", "predictors"];
+for (const control of [text, ...asked.map((id) => document.getElementById(id))]) {
   control.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(check, PAUSE);

@@ -1,0 +1,298 @@
+"""Margins of what will be estimated, from the table that is expected of each question or pair.
+
+No report is needed. A table is taken to come out as it is assumed, with the errors that so many
+reports would give it, and what is estimated of tables is then computed by the same functions as
+from the reports of a survey. So planned margins are those that a survey of these people shows, but
+for chance.
+
+The margin of a question, or of a pair, is the median over those of its cells that hold anybody.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+import scipy
+from halftruth_shared import Mechanism, ParameterError, Schema, Survey
+from halftruth_shared.analyses.base import Target
+from halftruth_shared.analyses.regression import RegressionQuery
+from numpy.typing import NDArray
+
+from ..answers import answer_codes, nothing_missing
+from ..automatic import modelled
+from ..bounds import Array, normal_quantile
+from ..contrasts import Contrasts, Groups, compare_groups
+from ..distribution import Distributions, scale_of
+from ..domain import Domain
+from ..equation import Equation, equation
+from ..independence import Departures
+from ..intervals import table_intervals
+from ..model import LoglinearModel
+from ..model import shares as modelled_shares
+from ..model.fit import feasible, off_the_edge, schema_of
+from ..ratios import conditional_shares
+from ..reconstruction import of_perturbation
+from ..regression import carries, fit_table
+from ..table import COVARIANCE_CELLS, Reconstruction, Table
+from .expected_model import expected_model
+
+#: Power of a test at which what it is about is called detectable, and the level of the test.
+POWER, LEVEL = 0.8, 0.05
+
+#: Steps in which a detectable difference is approached, and its last change that does not matter.
+_STEPS, _NEAR = 50, 1e-5
+
+#: Counts or shares of people by some attributes, an axis for each.
+People = Callable[[Sequence[str]], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """Tables that a survey is expected to give.
+
+    Attributes
+    ----------
+    schema : Schema
+    mechanism : Mechanism
+    respondents : int
+    confidence : float
+        Of the intervals whose half-widths margins are.
+    people : callable, optional
+        Counts of those who are assumed to answer; by default every combination of answers that can
+        be is as frequent.
+    target : {"population", "respondents"}
+
+    Every margin is infinite where so many reports do not show it: where a group is not
+    significantly above zero, or no difference is detectable.
+    """
+
+    schema: Schema
+    mechanism: Mechanism
+    respondents: int
+    confidence: float = 0.95
+    people: People | None = None
+    target: Target = "population"
+
+    @cached_property
+    def _unbiased(self) -> Reconstruction:
+        return of_perturbation(self.mechanism.bind(self.schema))
+
+    def shares(self, names: Sequence[str]) -> Array:
+        """Return the assumed shares of the table of some attributes."""
+        if self.people is not None:
+            table = self.people(names)
+        else:
+            part = schema_of(self.schema, names)
+            possible = feasible(part)
+            even = np.ones(part.shape) if possible is None else possible.astype(np.float64)
+            table = even.transpose([part.names.index(name) for name in names])
+        return np.asarray(table / table.sum())
+
+    def table(self, names: Sequence[str]) -> Table:
+        """Return the expected table of some attributes."""
+        key = tuple(names)
+        if key not in self._tables:
+            self._tables[key] = self._table(names, self.shares(names))
+        return self._tables[key]
+
+    @cached_property
+    def _tables(self) -> dict[tuple[str, ...], Table]:
+        return {}
+
+    def cells(self, names: Sequence[str]) -> int:
+        """Return the number of cells of the table of some attributes."""
+        return math.prod(self.schema.shape[j] for j in self.schema.positions(names))
+
+    def likeness(self, names: Sequence[str]) -> tuple[object, ...]:
+        """Return what is the same for tables with the same margins of everything.
+
+        Under even answers those are tables of questions of as many answers that are reported alike.
+        """
+        attributes = [self.schema.attributes[j] for j in self.schema.positions(names)]
+        uneven = self.people is not None or any(each.ask_if for each in attributes)
+        if uneven or len(names) != 2:
+            return tuple(names)
+        parts = [names, *([name] for name in names)]
+        variances = (self._unbiased.unit_variance(part, self.target) for part in parts)
+        return (
+            *(len(attribute.categories) for attribute in attributes),
+            *(attribute.missing for attribute in attributes),
+            *(attribute.number and attribute.number.midpoints for attribute in attributes),
+            *(np.round(each.constant, 9).tobytes() for each in variances),
+        )
+
+    def _table(self, names: Sequence[str], shares: Array) -> Table:
+        table = self._unbiased.expected_table(names, shares, self.respondents)
+        return table.sampled(1.0 if self.target == "respondents" else 0.0)
+
+    def share(self, name: str) -> float:
+        """Margin of the share of an answer to a question."""
+        table = self.table([name])
+        lower, upper = table_intervals(table, self.confidence)
+        return _median((upper - lower) / 2, table.support)
+
+    def mean(self, name: str) -> float:
+        """Margin of the mean of a question, as a part of the range of its numbers."""
+        values = scale_of(self.schema.attributes[self.schema.position(name)], {}).values
+        of_all = Distributions.of_table(self.schema, self.table([name]))
+        found = of_all.means(values, normal_quantile(1 - self.confidence))
+        return _finite(float(found.upper[0] - found.lower[0]) / 2 / float(np.ptp(values)))
+
+    def share_within(self, group: str, name: str) -> float:
+        """Margin of the share of an answer to a question in a group of another."""
+        table = self.table([group, name])
+        shares = conditional_shares(table.support, table.known_covariance(), [0])
+        sets = shares.sets(normal_quantile(1 - self.confidence))
+        return _median(sets.half_width.reshape(table.support.shape), table.support)
+
+    def difference(self, group: str, name: str) -> float:
+        """Margin of the difference of the shares of an answer in two groups."""
+        shares = self.shares([group, name])
+        found = self._contrast(shares, group, name)
+        return _finite(float(found.upper[0] - found.lower[0]) / 2)
+
+    def detectable_difference(self, group: str, name: str) -> float:
+        """Difference of an answer's shares in two groups that is significant with `POWER`.
+
+        The answer has its assumed share in one group, and more in the other. It is where the
+        difference is as many standard errors large as level and power take: those of the test,
+        under equality, and those of the difference.
+        """
+        shares = self.shares([group, name])
+        (first, _), answer = self._compared(shares, group, name)
+        others = np.arange(shares.shape[1]) != answer
+        base = shares[first].sum()
+        present = shares[first, answer] / base
+        difference = self.difference(group, name)
+        for _ in range(_STEPS):
+            if not present + difference < 1:
+                return math.inf
+            moved, before = shares.copy(), difference
+            moved[first, answer] = (present + difference) * base
+            moved[first, others] *= (1 - present - difference) / (1 - present)
+            found = self._contrast(moved, group, name)
+            score = -scipy.special.ndtri(found.p_value[0] / 2)
+            needed = normal_quantile(LEVEL) * difference / score
+            needed += scipy.special.ndtri(POWER) * float(found.standard_error[0])
+            difference = _finite(needed)
+            if abs(difference - before) < _NEAR:
+                break
+        return difference
+
+    def _contrast(self, shares: Array, group: str, name: str) -> Contrasts:
+        """Compare the middle groups in a table of these shares."""
+        chosen, answer = self._compared(self.shares([group, name]), group, name)
+        table = self._table([group, name], shares)
+        groups = Groups.of_table(table, ("first", "second"), chosen, answer)
+        return compare_groups(groups, 1, "difference", self.confidence)
+
+    def _compared(self, shares: Array, group: str, name: str) -> tuple[tuple[int, int], int]:
+        """Return the two groups and the answer that are compared: those of middle size."""
+        attributes = (self.schema.attributes[j] for j in self.schema.positions([group, name]))
+        groups, answers = (
+            sorted(answer_codes(attribute), key=lambda code: -sizes[code])
+            for attribute, sizes in zip(
+                attributes, (shares.sum(axis=1), shares.sum(axis=0)), strict=True
+            )
+        )
+        place = (len(groups) - 1) // 2
+        return (groups[place], groups[place + 1]), answers[len(answers) // 2]
+
+    def detectable_association(self, first: str, second: str) -> float:
+        """Cramér's V that the test of independence of two questions finds with `POWER`.
+
+        Mean over the directions in which answers can depart from independence: V is that of
+        departures whose noncentrality is the mean one.
+        """
+        shares = self.shares([first, second])
+        independent = np.multiply.outer(shares.sum(axis=1), shares.sum(axis=0))
+        kept = independent.ravel() > 0
+        departures = Departures(self._table([first, second], independent))
+        units = np.sqrt(independent.ravel()[kept])
+        spread = departures.covariance[np.ix_(kept, kept)] / np.outer(units, units)
+        variances = np.linalg.eigvalsh(spread)
+        rows, columns = ((shares.sum(axis=axis) > 0).sum() for axis in (1, 0))
+        freedom = (rows - 1) * (columns - 1)
+        if not freedom:
+            return math.inf
+        information = float((1 / variances[-freedom:]).mean())
+        limit = scipy.stats.chi2.isf(LEVEL, freedom)
+        needed = float(scipy.special.chndtrinc(limit, freedom, 1 - POWER))
+        v = math.sqrt(needed / information / (min(rows, columns) - 1))
+        return v if v <= 1 else math.inf
+
+    def odds_ratio(self, outcome: str, predictors: Sequence[str]) -> float:
+        """Margin of an odds ratio in the regression of a question on others, as a factor.
+
+        It is by the estimate that is taken by default: the table of these answers where reports are
+        expected to carry it, and else the model of all answers, if they are independent. A
+        predictor with numbers counts in units of two standard deviations, which is what a yes/no
+        answer is (Gelman 2008), so that its margin has no unit of its own.
+        """
+        sizes = self.shares([outcome])
+        attribute = self.schema.attributes[self.schema.position(outcome)]
+        answers = sorted(answer_codes(attribute), key=lambda code: -sizes[code])
+        present = attribute.categories[answers[len(answers) // 2]]
+        query = RegressionQuery(
+            outcome=outcome, predictors=list(predictors), present={outcome: present}
+        )
+        model = equation(self.schema, query)
+        kept = nothing_missing(self.schema, model.names)
+        if self._carries(model, kept):
+            fit = fit_table(self.table(model.names), model, kept)
+        else:
+            answered = self._model(model.names)
+            if answered is None:
+                return math.inf
+            domain = Domain(answered.schema, {}, answered=True)
+            fit = fit_table(domain.table(partial(modelled_shares, answered), model.names), model)
+        units = [
+            2 * _deviation(self.shares([each.name]), each.values) if each.is_scored else 1.0
+            for each in model.predictors.each
+            for _ in each.factors
+        ]
+        widths = normal_quantile(1 - self.confidence) * fit.standard_error[1:] * units
+        with np.errstate(over="ignore"):
+            return _finite(float(np.exp(np.median(widths))))
+
+    def _carries(self, model: Equation, kept: NDArray[np.bool_]) -> bool:
+        """Return whether the table of its answers is what a regression is fitted to by default."""
+        if not self.tells(model.names) or model.cells > COVARIANCE_CELLS:
+            return False
+        single = [off_the_edge(self.shares([name]), self.respondents) for name in model.names]
+        return carries(self.table(model.names), model, single, kept)
+
+    def _model(self, names: Sequence[str]) -> LoglinearModel | None:
+        """Return the model that these answers are estimated by; None where there is none."""
+        about = modelled(Survey("plan", "Plan", self.schema, self.mechanism), names)
+        single = None
+        if self.people is not None:
+            asked = [name for name in self.schema.names if about is None or name in about]
+            single = [off_the_edge(self.shares([name]), self.respondents) for name in asked]
+        return expected_model(self.schema, self.mechanism, self.respondents, about, single)
+
+    def tells(self, names: Sequence[str]) -> bool:
+        """Return whether reports tell of the table of some attributes."""
+        try:
+            self._unbiased.check(names)
+        except ParameterError:
+            return False
+        return True
+
+
+def _deviation(shares: Array, values: Array) -> float:
+    """Standard deviation of the numbers that answers count as."""
+    scores, weights = values.ravel(), shares[: values.size] / shares[: values.size].sum()
+    return float(np.sqrt(weights @ (scores - weights @ scores) ** 2))
+
+
+def _median(margins: Array, shares: Array) -> float:
+    """Median over the cells that hold anybody; infinite where it is undefined."""
+    present = margins[shares > 0]
+    return _finite(float(np.median(np.where(np.isnan(present), np.inf, present))))
+
+
+def _finite(margin: float) -> float:
+    return float(margin) if math.isfinite(margin) else math.inf

@@ -1,0 +1,161 @@
+"""Plans in words: the same sentences and table from the command and on the page."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanResult
+from halftruth_shared.results.wording import GAP, half_width, number, percent, value
+
+from ..reliability import ANYTHING, RELIABILITIES, grades
+from .summaries import MAX_PAIRS
+
+#: What is planned, as lines of a table say it.
+NAMES: dict[Planned, str] = {
+    "share": "share of an answer",
+    "share_within": "share within a group",
+    "difference": "difference of two groups",
+    "detectable_difference": "detectable difference",
+    "detectable_association": "detectable association",
+    "mean": "mean, of its range",
+    "odds_ratio": "odds ratio, a factor",
+}
+
+#: Text in place of a margin that says nothing, as that of half of all that is possible.
+_UNKNOWN = "unknown"
+
+
+#: Quantities that are detectable, and have no margin of their own.
+_DETECTABLE = ("detectable_difference", "detectable_association")
+
+
+def planned_heads(result: PlanResult) -> list[str]:
+    """Return the heads of the table of what is planned."""
+    wanted = result.query.half_width
+    needed = [] if wanted is None else [f"respondents for {half_width(wanted)}"]
+    return ["estimate", "typical margin", "worst", "verdict", *needed]
+
+
+def planned_rows(result: PlanResult) -> list[list[str]]:
+    """Return its lines, one for each quantity."""
+    wanted = result.query.half_width is not None
+    return [
+        [
+            name,
+            _formatted(each, each.median),
+            _worst(each),
+            _verdict(each),
+            *([_needed(each)] if wanted else []),
+        ]
+        for quantity, name in NAMES.items()
+        for each in result.margins
+        if each.quantity == quantity
+    ]
+
+
+def mechanism_heads() -> list[str]:
+    """Return the heads of the table of mechanisms of one amplification."""
+    return ["mechanism", "share", "within a group", "times the bound", "γ of one answer"]
+
+
+def mechanism_rows(result: PlanResult) -> list[list[str]]:
+    """Return its lines, one for each mechanism."""
+    rows = []
+    for plan in result.mechanisms:
+        of = {each.quantity: _formatted(each, each.median) for each in plan.margins}
+        rows.append(
+            [
+                plan.kind + (" (the survey's)" if plan.own else ""),
+                of.get("share", _UNKNOWN),
+                of.get("share_within", _UNKNOWN),
+                "" if plan.times_bound is None else f"{plan.times_bound:.3g}",
+                value(plan.answer_amplification, None),
+            ]
+        )
+    return rows
+
+
+def _verdict(margin: PlannedMargin) -> str:
+    """Return how reliable estimates with the typical margin are, and with the worst."""
+    if margin.quantity in _DETECTABLE:
+        return ""
+    known = [np.inf if each is None else each for each in (margin.median, margin.worst)]
+    typical, worst = grades(known, ratio=margin.quantity == "odds_ratio").tolist()
+    said = RELIABILITIES[typical]
+    return said if worst == typical else f"{said}, worst {RELIABILITIES[worst]}"
+
+
+def _formatted(margin: PlannedMargin, width: float | None) -> str:
+    if width is None:
+        return "none" if margin.quantity in _DETECTABLE else _UNKNOWN
+    if margin.quantity == "mean":
+        return f"±{percent(width, 1)}"
+    if margin.quantity == "odds_ratio":
+        return number(float(f"{width:.3g}"))
+    if margin.quantity == "detectable_association":
+        return number(float(f"{width:.2g}"))
+    if margin.quantity == "detectable_difference":
+        return half_width(width).removeprefix("±")
+    return half_width(width) if width < ANYTHING else _UNKNOWN
+
+
+def _worst(margin: PlannedMargin) -> str:
+    """Describe the worst question, and which that is; nothing where there is one alone."""
+    if margin.examined == 1 and margin.quantity != "mean":
+        return ""
+    *given, about = margin.worst_of
+    said = f"{about} by {', '.join(given)}" if given else about
+    if margin.quantity == "mean" and margin.worst is not None and margin.unit is not None:
+        return f"±{number(float(f'{margin.worst * margin.unit:.2g}'))} ({said})"
+    return f"{_formatted(margin, margin.worst)} ({said})"
+
+
+def _needed(margin: PlannedMargin) -> str:
+    count = margin.respondents_needed
+    return "" if count is None else f"{count:,}".replace(",", GAP)
+
+
+def headline(result: PlanResult) -> str:
+    """Return what a survey will tell, in one sentence.
+
+    Examples
+    --------
+    >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+    >>> from halftruth_shared.analyses.plan import PlanQuery
+    >>> from .planner import plan
+    >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
+    >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
+    >>> headline(plan(survey, PlanQuery(respondents=5000)))
+    'Typical margins: ±1.7 points of the share of an answer, ±2.4 points within a group; two \
+groups are told apart where they differ by 4.8 points or more.'
+    """
+    of = {each.quantity: each for each in result.margins}
+    parts = []
+    if "share" in of:
+        parts.append(f"{_formatted(of['share'], of['share'].median)} of the share of an answer")
+    if "share_within" in of:
+        parts.append(f"{_formatted(of['share_within'], of['share_within'].median)} within a group")
+    said = f"Typical margins: {', '.join(parts)}"
+    if "detectable_difference" not in of:
+        return f"{said}."
+    found = of["detectable_difference"]
+    if found.median is None:
+        return f"{said}; no difference of two groups is told apart in 80 % of surveys."
+    least = _formatted(found, found.median)
+    return f"{said}; two groups are told apart where they differ by {least} or more."
+
+
+def footnotes(result: PlanResult, pilot: bool = False) -> Iterator[str]:
+    """Yield what the table rests on."""
+    answers = "the answers of the pilot" if pilot else "evenly spread answers"
+    yield (
+        f"Margins: half-widths of {percent(result.query.confidence)} intervals for {answers};"
+        " typical is the median over questions or pairs of them, worst the worst of these."
+        " Detectable: significant at 5 % in 80 % of surveys; an association is Cramér's V."
+    )
+    for each in result.margins:
+        if each.quantity == "share_within" and each.examined < each.possible:
+            which = f"{each.examined} of {each.possible} pairs of questions"
+            if each.possible > MAX_PAIRS:
+                yield f"{which} were looked at."
+            else:
+                yield f"Reports tell of {which} together, as far as tables are not too large."
