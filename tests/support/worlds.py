@@ -380,11 +380,12 @@ def _moment(world: World) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
     effects = ("difference", "risk_ratio", "odds_ratio")
     threshold = {"min_support": _threshold(world), "max_length": 2}
     return {
-        "table": {"two": pair},
+        "table": {"two": pair, "three": {"attributes": names[:3]}},
         "crosstab": {kind: {**pair, "percentages": kind} for kind in ("joint", "row", "column")},
         "comparison": {
             **{e: {**groups, "effect": e, "reference": "0", "trend": True} for e in effects},
             "all others": groups,
+            **({"within": {**groups, "where": {c: "0"}}} if c != b else {}),
         },
         "distribution": {"groups": {"attribute": a, "groups": b}},
         "itemsets": {"threshold": threshold},
@@ -666,10 +667,13 @@ def simulate(world: World, seeds: Sequence[int], factors: Sequence[float] = (1.0
             tally.add("refused", world.name, each.label, outcomes=[result is None])
             if result is None:
                 continue
-            if each.label not in truths:
-                truths[each.label] = compute(known, each.truth)
-            if truths[each.label] is not None:
-                _tally_result(tally, world, each, result, truths[each.label], quantities)
+            merge = _merged(result)
+            asked_about = f"{each.label} {merge or ''}"
+            if asked_about not in truths:
+                about = {"merge": merge} if merge else {}
+                truths[asked_about] = compute(known, msgspec.structs.replace(each.truth, **about))
+            if truths[asked_about] is not None:
+                _tally_result(tally, world, each, result, truths[asked_about], quantities)
         if not world.strength and world.target == "population" and "default" in world.parts:
             claims = survey_report(counted).claims
             tally.add("claim", "report", "associated", outcomes=[any(c.rate for c in claims)])
@@ -680,6 +684,17 @@ def simulate(world: World, seeds: Sequence[int], factors: Sequence[float] = (1.0
                 "all", "intervals", outcomes=[np.mean(m, axis=0) for m in quantities.values()]
             )
     return tally
+
+
+def _merged(result: Any) -> dict[str, list[list[str]]]:
+    """Return the answers that count as one in a result."""
+    groups: dict[str, list[list[str]]] = {}
+    for caveat in getattr(result, "caveats", []):
+        if caveat.code == "merged":
+            for each in caveat.values["groups"]:
+                [(name, group)] = each.items()
+                groups.setdefault(name, []).append(group)
+    return groups
 
 
 def _tally_result(

@@ -27,6 +27,10 @@ def compute(counted: Counted, query: MeasuresQuery) -> Result[MeasuresQuery]:
         names = list(estimator.schema.names) if names is None else names
         pairs = estimator.associations(names, query.confidence)
         caveats = [note("concentration"), note("adjusted", rate=1 - query.confidence, what="pair")]
+        rare = estimator.rare(names)
+        if rare:
+            groups = [{name: group} for name in rare for group in rare[name]]
+            caveats.insert(0, note("merged", groups=groups))
         return counted.result(query, _keys([*permutations(names, 2)]), pairs, caveats=caveats)
     if names is None:
         raise ParameterError(

@@ -27,6 +27,7 @@ from .independence import Departures, JointTest
 from .itemsets import Itemsets, mine_itemsets
 from .likelihood import WholeTable
 from .measures import MEASURE_NAMES
+from .merging import Merging, rare_merged
 from .model.fit import LoglinearModel
 from .model.tables import ModelTables
 from .rules import RuleMargins, Rules, arrange, check_order, mine_rules, sides_of_rule
@@ -345,7 +346,8 @@ class Estimator(Tables):
     ) -> Estimates:
         """Goodman–Kruskal τ of every ordered pair of some attributes, of all by default.
 
-        Rows are in the order of ``itertools.permutations(attributes, 2)``.
+        Rows are in the order of ``itertools.permutations(attributes, 2)``. Answers of `rare` count
+        as one.
         Their p-values, and those adjusted for all pairs, are those of :meth:`associated`.
         """
         names = self.schema.names if attributes is None else attributes
@@ -359,7 +361,9 @@ class Estimator(Tables):
             raise ParameterError("attributes: expected two or more", field="attributes")
         check_confidence(confidence)
         tables = {(one, other): self.table((one, other)) for one, other in combinations(names, 2)}
-        associations = estimate_associations(tables, names, confidence)
+        merging = Merging(self.schema, self.rare(names))
+        merged = {pair: merging.table(table) for pair, table in tables.items()}
+        associations = estimate_associations(merged, names, confidence)
         test = JointTest([Departures(table) for table in tables.values()])
         place = {frozenset(pair): k for k, pair in enumerate(tables)}
         tests = [place[frozenset(pair)] for pair in permutations(names, 2)]
@@ -368,6 +372,16 @@ class Estimator(Tables):
             p_value=test.p_values[tests],
             adjusted_p_value=test.adjusted[tests],
         )
+
+    def rare(self, attributes: Sequence[str]) -> dict[str, list[list[str]]]:
+        """Groups of answers that are too rare for measures of each: see `rare_merged`."""
+        found = {
+            name: rare_merged(
+                self.schema.attributes[self.schema.position(name)], self.table([name])
+            )
+            for name in attributes
+        }
+        return {name: groups for name, groups in found.items() if groups}
 
     def associated(self, pairs: Sequence[Sequence[str]]) -> JointTest:
         """Test pairs of questions for associations."""

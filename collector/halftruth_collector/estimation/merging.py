@@ -10,7 +10,7 @@ from halftruth_shared.analyses.base import Merge, Target
 from numpy.typing import NDArray
 
 from .answers import category_codes
-from .bounds import Array
+from .bounds import SIGNIFICANT, Array
 from .table import SOMEBODY, Sample, Table
 from .variances import UnitVariance
 
@@ -193,6 +193,47 @@ class MergedTable(Table):
             sums = np.eye(int(places.max()) + 1)[:, places]
             finer = np.moveaxis(np.tensordot(sums, finer, axes=(1, axis)), 0, axis)
         return np.asarray(finer)
+
+
+def rare_merged(attribute: Attribute, table: Table) -> list[list[str]]:
+    """Group answers that are too rare for what rests on each answer of a question by itself.
+
+    Each group, and each answer left, has a share that would be significantly above 0 in 97.5 % of
+    surveys. Rare answers of an order join the rarer one of their neighbours, others each other.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    table : Table
+        Of this question alone.
+
+    Returns
+    -------
+    list of list of str
+        No group where none is rare, or where nothing would be left to tell apart.
+    """
+    design = table.unit_variance()
+    if design is None:
+        return []
+    least = design.smallest_share((2 * SIGNIFICANT) ** 2 / table.reports)
+    share = table.support
+    groups = [[code] for code in range(share.size) if not attribute.missing_mask[code]]
+
+    def is_rare(group: list[int]) -> bool:
+        return float(share[group].sum()) < float(least[group].max())
+
+    while len(groups) > 1 and any(map(is_rare, groups)):
+        rarest = min(filter(is_rare, groups), key=lambda group: float(share[group].sum()))
+        place = groups.index(rarest)
+        near = (place - 1, place + 1) if attribute.ordered else range(len(groups))
+        others = [groups[j] for j in near if j != place and 0 <= j < len(groups)]
+        joined = min(others, key=lambda group: float(share[group].sum()))
+        groups = [group for group in groups if group not in (rarest, joined)]
+        groups = sorted([*groups, sorted(rarest + joined)])
+    if len(groups) < 2:
+        return []
+    names = attribute.categories
+    return [[names[code] for code in group] for group in groups if len(group) > 1]
 
 
 def _places(attribute: Attribute, groups: Sequence[Sequence[str]]) -> NDArray[np.int64]:

@@ -425,6 +425,11 @@ WORDS: Mapping[str, Words] = {
     "left out of regression": lambda: (
         "Those are left out who lack one of these answers, as if that told nothing of the outcome."
     ),
+    "merged": lambda groups: (
+        "Answers too rare to be told apart count as one in τ, by the sizes of single answers and"
+        f" whatever the pairs are: {few([*map(quoted_items, groups)])}. The p-values are of all"
+        " answers."
+    ),
     "concentration": lambda: (
         "Share by which the Gini index of the column's question falls when the answer to the row's"
         " is known (concentration τ), without what chance adds. A pair that is not significant may"

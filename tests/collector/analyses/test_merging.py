@@ -1,11 +1,14 @@
 """Categories that count as one: sums of a finer table, in every analysis and on every surface."""
 
 from datetime import UTC, datetime
+from itertools import permutations
 
 import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES, Counted
 from halftruth_collector.analyses.labels import labelled
+from halftruth_collector.demo.census import SCHEMA as CENSUS
+from halftruth_collector.demo.census import census_codes, census_survey
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_shared import (
@@ -173,3 +176,33 @@ def test_groups_are_read_from_lists_and_lines():
     assert lines == {"income": MERGE["income"]}
     with pytest.raises(ParameterError, match="merge: expected attribute=category,category"):
         read(TableQuery, {"attributes": ["income"], "merge": ["4,5"]})
+
+
+@pytest.mark.parametrize(("longest", "undefined"), [(2, 0), (3, 24), (6, 24)])
+def test_the_map_of_census_has_all_strengths_by_merging_rare_answers(longest, undefined):
+    mechanism = SplitQuestionnaire.for_amplification(CENSUS, 19, max_length=longest)
+    survey = census_survey("census", mechanism)
+    rng = np.random.default_rng(3)
+    counts = Counts.from_reports(survey, survey.perturbation.reports(census_codes(), rng))
+    of = Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    measures = ANALYSES["measures"]
+    result = measures.compute(of, MeasuresQuery())
+    assert result.estimates.value.shape == (30,)
+    assert np.isfinite(result.estimates.value).all()
+    assert np.isfinite(result.estimates.numbers("upper")).all()
+    [said] = [each.values for each in result.caveats if each.code == "merged"]
+    merge = {}
+    for each in said["groups"]:
+        [(name, group)] = each.items()
+        merge.setdefault(name, []).append(group)
+    assert {"race", "age"} <= set(merge)
+    plain = Estimator(survey, counts)
+    pairs = permutations(CENSUS.names, 2)
+    alone = [plain.measures(pair, measures=["concentration"]).value[0] for pair in pairs]
+    assert np.isnan(alone).sum() == undefined
+    # The same as where these are named, and whatever else is asked about.
+    pair = ["sex", "race"]
+    named = plain.merged(merge).measures(pair, measures=["concentration"])
+    place = [(row["row"], row["column"]) for row in result.rows].index(tuple(pair))
+    np.testing.assert_allclose(named.value, result.estimates.value[place], rtol=1e-12)
+    assert plain.rare(pair) == {"race": merge["race"]}
