@@ -160,6 +160,10 @@ def test_parameters_are_those_that_are_read(filled, headers, operation):
     }
     asked = msgspec.to_builtins(calls()[operation.id].query)
     echo = send(filled, operation, headers(operation.role)).get_json()["query"]
+    if asked.get("estimate") == "auto":
+        # The echo names the method that was taken.
+        asked["estimate"] = echo["estimate"]
+        assert echo["estimate"] in ("auto", "moment", "model")
     assert echo == asked
     for found in parameters:
         if "default" in found["schema"]:
