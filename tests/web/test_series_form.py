@@ -33,6 +33,7 @@ from .conftest import (
 from .test_no_second_draw import BROKEN
 
 COUNT = "Counted in this browser so far"
+SCREEN = {"width": 390, "height": 844}
 
 
 def wave(number, title="Health at work", **more):
@@ -75,7 +76,7 @@ def test_waves_are_counted_until_the_total_is_spent_and_the_count_can_be_forgott
     most = [text.split()[-1] for text in figures.locator("strong").all_text_contents()]
     assert most == ["5", "50", "95", "100"]
     said = page.locator(".happens")
-    for part in ("wave 1 of a series", "private window", "data were deleted", "begins anew"):
+    for part in ("wave 1 of a series", "private window", "data are deleted", "begins anew"):
         expect(said).to_contain_text(part)
     expect(page.get_by_text(COUNT)).to_have_count(0)
     anyone_can_use(found, "series-first-wave")
@@ -139,6 +140,28 @@ FORGET = {
     "es": "otros pueden saber: de 5\u202f% a 95\u202f% como mucho",
     "fr": "on peut apprendre\u202f: de 5\u202f% à 95\u202f% au maximum",
 }
+
+
+def test_waves_are_explained_on_one_screen_and_the_count_is_unfolded_in_every_language(live, visit):
+    found = visit(viewport=SCREEN)
+    page = found.page
+    ask(found, live, wave(1))
+    answer_and_send(found)
+    operations.publish_survey(live.store, wave(2))
+    for language in FORGET:
+        page.goto(f"{live.url}/s/work-2?lang={language}")
+        main = page.locator("halftruth-form button.main")
+        expect(main).to_be_visible()
+        box = main.bounding_box()
+        assert box["y"] + box["height"] <= SCREEN["height"], language
+        page.locator(".counted summary").click()
+        counts = page.locator(".counted dd").all_text_contents()
+        # Of all answers and of each question, 19: from 5 % to 50 %.
+        assert len(counts) == 1 + len(SCHEMA.names)
+        for text in counts:
+            assert re.findall(r"\d+", text) == ["5", "50", "19"]
+        fits_a_phone(found, f"series-ledger-{language}")
+
 
 #: What is read in the place of the first question, in each language.
 NOT_COUNTED = {

@@ -4,8 +4,8 @@ import { inLanguage } from "../documents.js";
 import {
   AnsweredBefore, CollectorUnavailable, HalftruthError, LedgerRefused, ParameterError, SurveyRefused,
 } from "../errors.js";
-import { bound, hidesAll, PRIOR_TENTHS } from "../protection.js";
-import { ledgerDetails } from "./opening.js";
+import { hidesAll } from "../protection.js";
+import { boundOf, ledgerDetails } from "./opening.js";
 import { receipt } from "./receipt.js";
 import { button, buttons, card, element, surveyText, view } from "./views.js";
 
@@ -231,8 +231,8 @@ export function anotherPerson({ back, go }, words) {
  */
 export function askToForget({ ledger, allowed, back, go }, words) {
   const { gamma } = ledger;
-  const boundOf = (/** @type {typeof gamma} */ of) => words.bound(PRIOR_TENTHS, bound(of));
-  const cost = { spent: boundOf(gamma), total: boundOf(gamma && allowed && gamma.times(allowed)) };
+  const total = gamma && allowed && gamma.times(allowed);
+  const cost = { spent: boundOf(gamma, words), total: boundOf(total, words) };
   return view(
     words.say("forgetHeading"),
     element("p", {}, words.say("forgetCost", cost)),

@@ -226,6 +226,16 @@ function selection({ survey: { schema, mechanism }, questionnaire, view }, words
 }
 
 /**
+ * A bound in words, whose γ stays on one line.
+ *
+ * @param {Rational | null} gamma
+ * @param {Wording} words
+ */
+export function boundOf(gamma, words) {
+  return words.bound(PRIOR_TENTHS, bound(gamma)).replace(" = ", "\u00a0=\u00a0");
+}
+
+/**
  * What reports before tell together, of whole records and of each question, and a way to be asked
  * whether to forget it.
  *
@@ -236,14 +246,13 @@ function selection({ survey: { schema, mechanism }, questionnaire, view }, words
  */
 export function ledgerDetails(ledger, { schema }, forget, words) {
   if (ledger === null || ledger.entries.length === 0) return null;
-  const boundOf = (/** @type {Rational | null} */ gamma) => words.bound(PRIOR_TENTHS, bound(gamma));
   const labels = new Map(schema.questions.map((each) => [each.name, each.labelIn(words.language)]));
   const lines = [...ledger.questions].map(([name, { gamma, count }]) => ({
     // A question of an earlier wave may not be asked any more.
     label: words.say("ledgerQuestion", { label: labels.get(name) ?? name, count }),
-    value: boundOf(gamma),
+    value: boundOf(gamma, words),
   }));
-  const whole = { label: words.say("ledgerWhole", { count: ledger.entries.length }), value: boundOf(ledger.gamma) };
+  const whole = { label: words.say("ledgerWhole", { count: ledger.entries.length }), value: boundOf(ledger.gamma, words) };
   return element(
     "details",
     { class: "counted" },

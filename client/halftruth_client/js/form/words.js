@@ -87,10 +87,9 @@ export const ENGLISH = {
     " at least {batch} at once.",
   relayWaves: "The figure for the relay is of this wave alone; each further wave adds to it.",
   series:
-    "You may be asked again: this is wave {wave} of a series. This browser counts what its reports" +
-    " tell, and refuses a wave that would exceed what is promised here for all waves together. In" +
-    " another browser, in a private window, or after this page’s data were deleted, the count begins" +
-    " anew.",
+    "You may be asked again: this is wave {wave} of a series. This browser counts what its" +
+    " reports tell, and refuses a wave beyond this promise. In another browser, in a private" +
+    " window, or once this page’s data are deleted, the count begins anew.",
   ledger: "Counted in this browser so far",
   ledgerTells: "What others can learn at most",
   ledgerWhole: {

@@ -74,10 +74,10 @@ export default {
   relayWaves:
     "Die Zahl zur Zwischenstelle gilt für diese Welle allein; jede weitere Welle kommt hinzu.",
   series:
-    "Sie werden vielleicht wieder gefragt: Das ist Welle {wave} einer Reihe. Dieser Browser zählt, was" +
-    " seine Berichte verraten, und lehnt eine Welle ab, die mehr verraten würde, als hier für alle" +
-    " Wellen zusammen versprochen wird. In einem anderen Browser, in einem privaten Fenster oder nachdem die" +
-    " Daten dieser Seite gelöscht wurden, beginnt die Zählung von vorn.",
+    "Sie werden vielleicht wieder gefragt: Das ist Welle {wave} einer Reihe. Dieser Browser zählt" +
+    " mit und lehnt eine Welle ab, die mehr verraten würde als versprochen. In einem anderen" +
+    " Browser, einem privaten Fenster oder nach dem Löschen der Daten dieser Seite beginnt die" +
+    " Zählung von vorn.",
   ledger: "Bisher in diesem Browser gezählt",
   ledgerTells: "Was andere höchstens erfahren",
   ledgerWhole: {

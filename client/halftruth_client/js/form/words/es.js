@@ -75,10 +75,9 @@ export default {
   relayWaves:
     "La cifra del intermediario vale solo para esta oleada; cada oleada más se añade a ella.",
   series:
-    "Puede que se le pregunte otra vez: esta es la oleada {wave} de una serie. Este navegador cuenta lo" +
-    " que dicen sus informes y rechaza una oleada que supere lo que aquí se promete para todas" +
-    " las oleadas juntas. En otro navegador, en una ventana privada o después de borrar los datos de esta" +
-    " página, la cuenta empieza de nuevo.",
+    "Puede que se le pregunte otra vez: esta es la oleada {wave} de una serie. Este navegador" +
+    " lleva la cuenta y rechaza una oleada que supere lo prometido. En otro navegador, en una" +
+    " ventana privada o tras borrar los datos de esta página, la cuenta empieza de nuevo.",
   ledger: "Contado hasta ahora en este navegador",
   ledgerTells: "Lo que otros pueden saber como mucho",
   ledgerWhole: {

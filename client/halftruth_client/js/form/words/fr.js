@@ -74,10 +74,10 @@ export default {
     " mélangés, au moins {batch} à la fois.",
   relayWaves: "Le chiffre du relais ne vaut que pour cette vague ; chaque autre vague s’y ajoute.",
   series:
-    "On vous interrogera peut-être de nouveau : c’est la vague {wave} d’une série. Ce navigateur compte" +
-    " ce que disent ses rapports, et refuse une vague qui dépasserait ce qui est promis ici pour toutes" +
-    " les vagues ensemble. Dans un autre navigateur, dans une fenêtre privée ou après l’effacement des" +
-    " données de cette page, le compte recommence.",
+    "On vous interrogera peut-être de nouveau : c’est la vague {wave} d’une série. Ce navigateur" +
+    " tient le compte et refuse une vague qui dépasserait ce qui est promis. Dans un autre" +
+    " navigateur, une fenêtre privée ou après l’effacement des données de cette page, le compte" +
+    " recommence.",
   ledger: "Compté jusqu’ici dans ce navigateur",
   ledgerTells: "Ce que l’on peut apprendre au maximum",
   ledgerWhole: {
