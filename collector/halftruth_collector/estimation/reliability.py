@@ -42,7 +42,7 @@ POINTS, FACTOR = (0.05, 0.1), (1.5, 2.0)
 WELL_FILLED = 20
 
 #: A share that is known no better than this may be anything.
-ANYTHING = 0.5
+UNDETERMINED = 0.5
 
 Grades = NDArray[np.int64]
 

@@ -1,4 +1,4 @@
-"""What has to be known of a result: each caveat a code with its values, worded once, here."""
+"""Caveats of results: codes with values, and the sentence for each code."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -9,43 +9,42 @@ from ..protocol.base import Message
 from .wording import half_width, items, number, percent, quoted, quoted_items
 from .wording import p_value as p_in_words
 
-#: Whether it has to be read before conclusions are drawn, or with the method.
+#: A warning must be read before drawing conclusions; a note describes the method.
 Weight = Literal["warning", "note"]
 
 Words = Callable[..., str]
 
-#: Most recent days that a sentence lists.
+#: Largest number of days that a sentence lists.
 MAX_DAYS = 7
 
-#: A share that is known no better than this may be anything.
-ANYTHING = 0.5
+#: Margin of error from which a share is undetermined.
+UNDETERMINED = 0.5
 
 
 class Caveat(Message, frozen=True, kw_only=True):
-    """Something to know of a result.
+    """Warning or note about a result.
 
-    `code` says what, and `values` of which questions, answers and numbers; the sentence that people
-    read is made of both. `weight` is *warning* for what has to be read before conclusions are
-    drawn.
+    The sentence for people is made from `code`, the kind of caveat, and `values`, its questions,
+    answers and numbers. `weight` is *warning* if it must be read before drawing conclusions.
     """
 
-    code: Annotated[str, Meta(description="What has to be known.")]
+    code: Annotated[str, Meta(description="Kind of the caveat.")]
     values: dict[str, Any] = field(default_factory=dict)
     weight: Weight = "note"
 
     @property
     def sentence(self) -> str:
-        """The caveat in words."""
+        """The caveat as a sentence."""
         return WORDS[self.code](**self.values)
 
 
 def warning(code: str, **values: Any) -> Caveat:
-    """Return a caveat to read before conclusions are drawn."""
+    """Return a caveat that must be read before drawing conclusions."""
     return Caveat(code=code, values=values, weight="warning")
 
 
 def note(code: str, **values: Any) -> Caveat:
-    """Return a caveat that belongs to the method."""
+    """Return a caveat that describes the method."""
     return Caveat(code=code, values=values)
 
 
@@ -59,7 +58,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def few(names: Sequence[str], most: int = 4) -> str:
-    """Join the first of many names, with the number of others.
+    """Join the first `most` of many names, with the number of others.
 
     >>> few(["age=old", "age=young", "sex=male"], 2)
     'age=old; age=young; 1 other'
@@ -79,40 +78,41 @@ def _precision(
     length: int | None = None,
     threshold: float = 0.0,
 ) -> str:
-    """Word the typical margin of several estimates, and how few reports they rest on.
+    """Describe the typical margin of error of several estimates, and how few reports there are.
 
-    Those of itemsets of a length are compared with the threshold of their support.
+    The margin of itemsets of a length is compared with the threshold of their support.
     """
     if margin is not None:
-        known = f"known {'only ' * (reliability == 'not usable')}to {half_width(margin)}"
-        said = f"{what} are {known}"
-        if threshold <= margin < ANYTHING:
-            said += f", and those up to {percent(margin, 1)} are not significantly above zero"
+        only = "only " * (reliability == "not usable")
+        text = f"{what} are known {only}to {half_width(margin)}"
+        if threshold <= margin < UNDETERMINED:
+            text += f", and those up to {percent(margin, 1)} are not significantly above zero"
     elif unbounded and what != "shares":
-        said = f"{what} may be anything"
+        text = f"{what} can have any value"
     elif unbounded:
-        said = (
-            "most groups are not significantly above zero, so that shares of them may be anything"
+        text = (
+            "the size of most groups is not significantly above zero, so shares within them can"
+            " have any value"
         )
     else:
-        said = f"too few reports for an interval of most {'itemsets' if length else 'cells'}"
+        text = f"too few reports for an interval of most {'itemsets' if length else 'cells'}"
     if few_reports is not None:
-        said += (
-            f"; with about {few_reports:.1f} reports for each cell, intervals miss the truth more"
-            " often than they say"
+        text += (
+            f"; with about {few_reports:.1f} reports for each cell, intervals cover the true value"
+            " less often than stated"
         )
     about = quoted(question) if question else length and f"Length {length}"
-    return f"{about} is {reliability}: {said}." if about else f"{reliability.capitalize()}: {said}."
+    return f"{about} is {reliability}: {text}." if about else f"{reliability.capitalize()}: {text}."
 
 
 def _unexamined(length: int, what: str, margin: float | None = None, threshold: float = 0) -> str:
-    """Word why itemsets or rules of a length and longer ones were not examined."""
+    """Explain why itemsets or rules of at least some length were not examined."""
     longer = f"{what[:1].upper()}{what[1:]} of {length} or more answers were not examined"
     if margin is None:
-        return f"{longer}, as there are too many: max_length asks for them."
+        return f"{longer}, because there are too many; set max_length to examine them."
     return (
-        f"{longer}: {number(length, 0)} answers together are known to {half_width(margin)} at"
-        f" best, more than the threshold of {percent(threshold)}. max_length asks for them."
+        f"{longer}: sets of {number(length, 0)} answers are known to {half_width(margin)} at best,"
+        f" more than the threshold of {percent(threshold)}. Set max_length to examine them."
     )
 
 
@@ -124,23 +124,23 @@ def _guess(
     learned: bool = True,
     question: str = "",
 ) -> str:
-    """Word the typical error of best guesses."""
+    """Describe the typical error of best guesses."""
     questions = f"{length} question{'s' if length > 1 else ''}"
-    said = f"how far best guesses of {questions} are off is unknown"
+    text = f"the error of best guesses for {questions} is unknown"
     if error is not None:
         less = "less than " * bound
-        said = f"best guesses of {questions} are typically off by {less}{half_width(error)}"
+        text = f"best guesses for {questions} are typically off by {less}{half_width(error)}"
     if length > 1 and not learned:
-        said += "; nothing about associations was learned, this is as if answers were independent"
+        text += "; held-out reports show no association, so answers are treated as independent"
     if question:
-        return f"{quoted(question)} is {reliability}: {said}."
-    return f"{reliability.capitalize()}: {said}."
+        return f"{quoted(question)} is {reliability}: {text}."
+    return f"{reliability.capitalize()}: {text}."
 
 
 def _adjusted(rate: float, what: str) -> str:
     return (
-        f"Each interval is for one {what} by itself. Adjusted p-values are false discovery rates"
-        f" among all: those up to {percent(rate)} are significant."
+        f"Each interval is for a single {what}. Adjusted p-values control the false discovery rate:"
+        f" those up to {percent(rate)} are significant."
     )
 
 
@@ -154,7 +154,7 @@ def _equality(by_model: bool) -> str:
 
 
 def _scores(question: str, kind: str, scores: Mapping[str, float]) -> str:
-    """Word what the answers to a question count as."""
+    """List the scores of the answers to a question."""
     each = ", ".join(
         answer if answer == number(score) else f"{answer} {number(score)}"
         for answer, score in scores.items()
@@ -167,7 +167,7 @@ def _about(question: str) -> str:
 
 
 def _margins(margins: Mapping[str, Mapping[str, float]]) -> str:
-    """Word known distributions of answers.
+    """List known distributions of answers.
 
     >>> _margins({"sex": {"female": 0.6, "male": 0.4}}).replace(chr(0x202F), " ")
     'Margins: sex (female 60.0 %, male 40.0 %).'
@@ -185,68 +185,67 @@ def _weights(
     return (
         f"{_about(question)}Sum of weights {number(people, 0)}; weights from {number(smallest, 2)}"
         f" to {number(largest, 2)} times their mean, with a design effect of"
-        f" {number(design_effect, 2)} by themselves."
+        f" {number(design_effect, 2)} due to weighting."
     )
 
 
 def _no_coefficients(
     reason: str, terms: Sequence[Mapping[str, str]], by_model: bool = False
 ) -> str:
-    """Word why a regression has no coefficients, and of which terms least is known."""
-    said = f"{reason[:1].upper()}{reason[1:]}"
+    """Explain why a regression has no coefficients, and which terms are least precise."""
+    text = f"{reason[:1].upper()}{reason[1:]}"
     if terms:
-        said += (
-            f"; the least is known of {listed([items(each) or 'the intercept' for each in terms])}"
-        )
+        names = listed([items(each) or "the intercept" for each in terms])
+        text += f"; least precise: {names}"
     if by_model:
-        return f"{said}. The choice “estimate: model” needs fewer reports, and assumes more."
-    return f"{said}."
+        return f"{text}. The choice “estimate: model” needs fewer reports, but assumes more."
+    return f"{text}."
 
 
 def _regression(method: str, question: str = "", answers: Mapping[str, str] | None = None) -> str:
-    """Word what the equation of a regression is of, and how it was estimated."""
+    """Describe the outcome of a regression, and how it was estimated."""
     about = (
         f"log odds of {quoted_items(answers)}" if answers else f"mean score of {quoted(question)}"
     )
     by = {
-        "moment": "the unbiased tables of these answers. Nothing is assumed of how answers depend"
-        " on each other.",
-        "model": "one model of all answers.",
-        "outcome": "the likelihood of the outcome given predictors that are not perturbed. The"
-        " equation is assumed to hold, and nothing of the predictors.",
+        "moment": "from the unbiased tables of these answers, without assumptions about how answers"
+        " depend on each other.",
+        "model": "from one model of all answers.",
+        "outcome": "by the likelihood of the outcome, given predictors that are not perturbed. The"
+        " equation is assumed to hold; nothing is assumed about the predictors.",
     }
-    return f"The equation is of the {about}. Estimated by {by[method]}"
+    return f"Regression of the {about}. Estimated {by[method]}"
 
 
 def _held_constant(interactions: bool) -> str:
     assumed = (
-        "only predictors that share a term change what another does."
+        "no interactions besides those in the equation"
         if interactions
-        else "none changes what another does; where one does, these are coefficients of the best"
-        " such equation."
+        else "no interactions; if there are any, the coefficients are those of the best equation"
+        " without them"
     )
     return (
-        f"Each coefficient is with all other predictors held constant, and assumes that {assumed}"
-        " Intervals take the perturbation of every answer into account."
+        f"Coefficients hold all other predictors constant and assume {assumed}. Intervals account"
+        " for the perturbation of all answers."
     )
 
 
 def _tested(method: str, odds: bool) -> str:
     if not odds:
         return (
-            "p-values are of score tests; an interval has the values that such a test does not"
+            "p-values are of score tests; an interval contains the values that such a test does not"
             " reject."
         )
     if method == "moment":
         return (
-            "Intervals are normal ones. The p-values are of score tests; they can differ slightly"
-            " from the intervals."
+            "Intervals are normal approximations. The p-values are of score tests; they can differ"
+            " slightly from the intervals."
         )
-    return "Intervals are normal ones, and the p-values are of Wald tests."
+    return "Intervals are normal approximations, and the p-values are of Wald tests."
 
 
 def _effective(reports: float) -> str:
-    return f"As precise as {number(reports, 0)} answers without perturbation would be."
+    return f"Effective sample size: {number(reports, 0)} answers without perturbation."
 
 
 def _waves(numbers: Sequence[int]) -> str:
@@ -259,8 +258,8 @@ def _waves(numbers: Sequence[int]) -> str:
 
 
 def _not_comparable(question: str, waves: Sequence[int], reason: str, compared: bool) -> str:
-    """Word that a question of some waves is another one, and whether it is compared."""
-    begin = "Compared all the same" if compared else "Not compared"
+    """Name a question that differs in some waves, and say whether it is compared."""
+    begin = "Compared nevertheless" if compared else "Not compared"
     return f"{begin}: {quoted(question)} in {_waves(waves)} ({reason})."
 
 
@@ -275,55 +274,51 @@ def _compared(waves: Sequence[Mapping[str, Any]]) -> str:
 
 def _changes(target: str) -> str:
     whom = {
-        "population": "Changes are those in a population that the respondents of each wave are a"
-        " sample of.",
-        "respondents": "Changes are those from exactly the respondents of one wave to those of the"
-        " other.",
+        "population": "Changes refer to the sampled population.",
+        "respondents": "Changes refer to exactly the respondents of each wave.",
     }
     return (
-        f"{whom[target]} Waves are taken to be independent samples: where the same people answered"
-        " again, intervals are slightly too wide. That no change is significant is no evidence that"
-        " nothing changed."
+        f"{whom[target]} Waves are treated as independent samples: if the same people answered"
+        " again, intervals are slightly too wide. A change that is not significant may still have"
+        " happened."
     )
 
 
 def _unlinked(invited: Sequence[int]) -> str:
-    said = "Reports are not linked between waves, so changes of single people cannot be estimated"
+    text = "Reports are not linked between waves, so individual changes cannot be estimated"
     if not invited:
-        return f"{said}."
+        return f"{text}."
     return (
-        f"{said}. {_waves(invited).capitalize()} took invitations: whoever kept which person got"
-        " which knows who took part in which wave, not with which report."
+        f"{text}. {_waves(invited).capitalize()} used invitations: a list of who received which"
+        " code shows who took part in which wave, but not their reports."
     )
 
 
 def _nearest(uncertain: int, cells: int) -> str:
     return (
-        "These are risks in the table without negative shares that is nearest to the unbiased"
-        f" estimate, of the cells with at least half a person. {number(uncertain, 0)} of these"
-        f" {number(cells, 0)} cells are not significantly above zero; risks among the real people"
-        " may be larger."
+        "Risks are computed from the nonnegative table nearest to the unbiased estimate, for cells"
+        f" of at least half a person. {number(uncertain, 0)} of these {number(cells, 0)} cells are"
+        " not significantly above zero; the risks of the respondents may be larger."
     )
 
 
 def _no_posterior(prior: float, posterior: float) -> str:
     return (
-        "The risk is not what somebody believes: of the answer about which a report reveals most"
-        f" beyond the table, the table alone tells {percent(prior, 1)}, and a report"
-        f" {percent(posterior, 1)} on average to those who know whose it is. What bounds that is"
-        " the survey's γ."
+        "The risk is not a posterior probability. For the answer about which a report reveals most,"
+        f" the table alone gives {percent(prior, 1)}; with the report of a known person it is"
+        f" {percent(posterior, 1)} on average. The γ of the survey bounds this probability."
     )
 
 
 def _days(days: Mapping[str, int]) -> str:
-    """Word the number of reports of the last days."""
+    """List the number of reports of the last days."""
     last = [f"{day} {number(reports, 0)}" for day, reports in sorted(days.items())[-MAX_DAYS:]]
     before = len(days) - len(last)
     earlier = f"; earlier ones on {number(before, 0)} more days" if before else ""
     return f"Reports by day (UTC): {', '.join(last)}{earlier}."
 
 
-#: The words of each caveat, by its code. An analysis adds its own here.
+#: Sentence of each caveat, by its code. Caveats of a new analysis are added here.
 WORDS: Mapping[str, Words] = {
     "precision": _precision,
     "typical error": _guess,
@@ -334,47 +329,45 @@ WORDS: Mapping[str, Words] = {
         "Where a denominator is not significantly above zero, its ratio has no upper end."
     ),
     "base of shares": lambda questions: (
-        f"Each share is of those with the same answer to {listed([*map(quoted, questions)])}."
+        f"Each share is among people with the same answer to {listed([*map(quoted, questions)])}."
         if questions
-        else "Each share is of everybody."
+        else "Each share is among all people."
     ),
     "departures": lambda rate, layers: (
         "▲ significantly more and ▼ significantly fewer people than under independence"
         f"{' within each layer' * layers} (false discovery rate {percent(rate)} among the cells)."
     ),
     "open groups": lambda groups: (
-        "Shares of these groups may be anything, as it is not significant that there is anybody in"
-        f" them: {few([*map(quoted_items, groups)])}."
+        "Shares within these groups can have any value, because the size of the group is not"
+        f" significantly above zero: {few([*map(quoted_items, groups)])}."
     ),
     "several options": lambda question: (
-        f"Of {quoted(question)} several options may be chosen: each share is that of people who"
-        f" chose this one, and the options do not add up to {percent(1)}. The test is"
-        " that of the most significant option."
+        f"{quoted(question)} allows several options: each share is among all people, and shares do"
+        f" not add up to {percent(1)}. The test is that of the most significant option."
     ),
-    "even margins": lambda: "These margins are even, as placeholders are: enter known ones.",
+    "even margins": lambda: "Placeholders with equal shares: enter known margins.",
     "margins": _margins,
     "unlikely margins": lambda p_value, question="": (
-        f"{_about(question)}The respondents are hardly people with these margins (p-value"
-        f" {p_in_words(p_value)}): if some are missing, calibration is biased."
+        f"{_about(question)}The respondents do not have these margins (p-value"
+        f" {p_in_words(p_value)}): if people are missing, calibration is biased."
     ),
     "weights": _weights,
     "raking": lambda: (
-        "Raking makes up for who responded only as far as that depends on the questions of the"
-        " margins."
+        "Raking corrects for nonresponse only as far as it depends on the questions of the margins."
     ),
     "calibration": lambda: (
-        "Calibration makes up for no missing people; it assumes that there are none."
+        "Calibration does not correct for nonresponse; it assumes that everybody responded."
     ),
     "days": _days,
     "none unknown": lambda question: (
-        f"{quoted(question)}: the reports do not tell how many chose none."
+        f"{quoted(question)}: the reports do not show how many chose no option."
     ),
     "rare by model": lambda: (
-        "A model has no negative shares, so that its intervals of rare answers are too narrow: in"
-        " simulated surveys up to 25 % of those of a share of 1 % miss it. Moment estimates keep"
-        " their level there."
+        "A model has no negative shares, so its intervals for rare answers are too narrow: in"
+        " simulated surveys, up to 25 % of the intervals for a share of 1 % miss it. Moment"
+        " estimates keep their level."
     ),
-    "best guesses": lambda: "Supports are best guesses, which have no intervals.",
+    "best guesses": lambda: "Supports are best guesses without intervals.",
     "unexamined": _unexamined,
     "frequent": lambda rate: (
         "Frequent: significantly above the threshold (adjusted p-value up to"
@@ -382,48 +375,49 @@ WORDS: Mapping[str, Words] = {
     ),
     "left out": lambda count: (
         f"Left out: {number(count, 0)} rule{'' if count == 1 else 's'} whose support is not"
-        " significantly above zero; include_uncertain gives them, too."
+        " significantly above zero; include_uncertain adds them."
     ),
     "unordered": lambda question: (
-        f"The survey does not say that the answers to {quoted(question)} are in an order; they are"
-        " taken in that of the survey."
+        f"The survey does not declare the answers to {quoted(question)} as ordered; they are used"
+        " in the order of the survey."
     ),
     "scores": _scores,
     "bin error": lambda error: (
-        "Numbers are known by their bins, of which each counts as its middle: means and standard"
-        f" deviations are off by at most {number(error)} for that, besides their intervals."
+        "Numbers are represented by the midpoints of their bins: this changes means and standard"
+        f" deviations by at most {number(error)}, in addition to their intervals."
     ),
     "interpolated": lambda: (
-        "Percentiles are interpolated within their bin; the bins in which an interval begins and"
-        " ends are right however numbers are spread in them."
+        "Percentiles are interpolated within bins; the bins at both ends of an interval are valid"
+        " for any distribution within them."
     ),
     "falling": lambda: (
-        "Where cumulative shares fall, because an estimate is below 0, percentiles are those of"
-        " shares that grow."
+        "If an estimate below 0 makes cumulative shares decrease, percentiles are computed from"
+        " nondecreasing cumulative shares."
     ),
     "overlap": lambda: (
         "Judge by the differences and their p-values, not by whether intervals of means overlap."
     ),
     "few reports": lambda reports: (
-        f"With about {reports:.1f} reports for each cell, intervals miss the truth more often than"
-        " they say."
+        f"With about {reports:.1f} reports for each cell, intervals cover the true value less often"
+        " than stated."
     ),
     "untested coefficients": lambda limit: (
-        "There are too few reports for coefficients without a p-value: if all answers were"
-        f" independent, the standard error would be above {limit}. Their intervals can miss the"
-        " truth more often than they say."
+        "Coefficients without a p-value are too imprecise to test: if all answers were independent,"
+        f" their standard error would be above {limit}. Their intervals may cover the true value"
+        " less often than stated."
     ),
     "no coefficients": _no_coefficients,
     "regression": _regression,
     "odds ratios": lambda: (
-        "Odds ratios are not ratios of shares, which are nearer to 1. The average change is that of"
-        " the probability of the answer where everybody gives one answer instead of the other, or"
-        " for a unit of scores."
+        "Odds ratios are farther from 1 than ratios of shares. The average change (average marginal"
+        " effect) is that of the probability of the answer if everybody gave one answer instead of"
+        " the other, or per unit of scores."
     ),
     "held constant": _held_constant,
     "p-values of coefficients": _tested,
     "left out of regression": lambda: (
-        "Those are left out who lack one of these answers, as if that told nothing of the outcome."
+        "People with a missing answer to one of these questions are left out, assuming that this is"
+        " unrelated to the outcome."
     ),
     "merged": lambda groups: (
         "Answers too rare to be told apart count as one in τ, by the sizes of single answers and"
@@ -431,13 +425,13 @@ WORDS: Mapping[str, Words] = {
         " answers."
     ),
     "concentration": lambda: (
-        "Share by which the Gini index of the column's question falls when the answer to the row's"
-        " is known (concentration τ), without what chance adds. A pair that is not significant may"
-        " still be associated; the reports cannot show it."
+        "Goodman and Kruskal’s τ, corrected for chance: the share by which the Gini index of the"
+        " column question falls if the answer to the row question is known. A pair that is not"
+        " significant may still be associated; the reports cannot show it."
     ),
     "presence": lambda answers: f"Presence means {quoted_items(answers)}.",
     "near zero": lambda: "The support of the rule is not significantly above zero.",
-    "sides": lambda: "Measures take each side of a rule as present where all of its items hold.",
+    "sides": lambda: "For measures, a side of a rule is present if all of its items hold.",
     "no series": lambda: "This survey belongs to no series.",
     "wave left out": lambda wave, survey, reason: f"Wave {wave} ({survey}) is left out: {reason}.",
     "not comparable": _not_comparable,
@@ -449,30 +443,29 @@ WORDS: Mapping[str, Words] = {
         " wave is weighted by its precision."
     ),
     "perturbed": lambda: (
-        "These are reports, which were perturbed at random, and no answers; every estimate is"
-        " computed from them."
+        "These are randomly perturbed reports, not answers; all estimates are computed from them."
     ),
     "no person": lambda: (
-        "No row is a person: each is a combination of answers, with the number of respondents who"
-        " are estimated to give it. All of it is computed from perturbed reports alone."
+        "No row is a person: each is a combination of answers, with the estimated number of"
+        " respondents who give it. All values are computed from perturbed reports."
     ),
     "replicate weights": lambda scale: (
-        f"The variance of a statistic is {number(scale, 2)} times the sum of its squared"
-        " differences with the replicate weights."
+        f"The variance of a statistic is {number(scale, 2)} times the sum of the squared"
+        " differences between its replicates and its value."
     ),
     "known margins": lambda questions: (
         f"Weighted to known margins of {listed([*map(quoted, questions)])}."
     ),
     "drawn": lambda length: (
-        "There are more combinations of answers: these rows stand for all of them, exactly in"
-        f" tables of {length} questions, and with an error that the replicate weights do not have"
-        " in everything else."
+        f"These rows represent more combinations of answers. Tables of {length} questions are"
+        " exact; other statistics have an additional error that the replicate weights do not"
+        " include."
     ),
-    "pilot": lambda people: f"These are {number(people, 0)} people of a pilot, and no reports.",
+    "pilot": lambda people: f"These are {number(people, 0)} people of a pilot, not reports.",
     "nearest table": _nearest,
     "no posterior": _no_posterior,
     "association estimates": lambda: (
-        "χ² and G² are estimates of association, without what chance and perturbation add, and no"
-        " tests; a cross-tabulation has the test of independence."
+        "χ² and G² are estimates of association, corrected for chance and perturbation, not tests;"
+        " a cross-tabulation has the test of independence."
     ),
 }

@@ -162,9 +162,9 @@ def _intervals(result: LongTable[Any]) -> str:
     if not (result.estimates.texts("set").codes >= 0).any():
         return ""
     whom = {"population": "the population", "respondents": "exactly these respondents"}
-    hold = "each by itself" if result.selection is None else "widened for selection"
+    adjusted = "" if result.selection is None else ", adjusted for selection,"
     target = whom[getattr(result.query, "target", "population")]
-    return f"; {wording.percent(confidence(result))} intervals, {hold}, for {target}"
+    return f"; {wording.percent(confidence(result))} intervals{adjusted} for {target}"
 
 
 def _selected(result: LongTable[Any]) -> Iterator[str]:
@@ -211,7 +211,7 @@ def _undefined(result: LongTable[Any]) -> Iterator[str]:
         found = [place for _, place in group]
         names = _names(result, found) if len(found) < len(column) else ["every estimate"]
         if names:
-            yield f"Undefined, as {column.levels[code]}: {few(names, _NAMED)}."
+            yield f"Undefined, because {column.levels[code]}: {few(names, _NAMED)}."
 
 
 def _imprecise(result: LongTable[Any]) -> Iterator[str]:
@@ -228,20 +228,21 @@ def _imprecise(result: LongTable[Any]) -> Iterator[str]:
         # Best guesses have no errors; the error of another estimate may be undefined.
         known = known | (np.isfinite(result.estimates.value) & (column.codes >= 0))
     known = known & np.array(judged or [False])[quantities.codes]
-    for word in ("not usable", "barely usable"):
+    for word, precision in (("not usable", "too imprecise"), ("barely usable", "imprecise")):
+        grade = f"{word.capitalize()} ({precision})"
         places = np.flatnonzero(column.equals(word) & known)
         if len(places) > 2_000 or not len(places):
             continue
         if result.selection is not None:
             # A long list has a mark on each row; their names would fill the page.
             many = wording.number(len(places)), wording.number(int(known.sum()))
-            yield f"{word.capitalize()}, as too little is known: {many[0]} of {many[1]} estimates."
+            yield f"{grade}: {many[0]} of {many[1]} estimates."
             continue
         names = _names(result, places.tolist())
         if len(places) == int(known.sum()) and len(places) > 1:
-            yield f"{word.capitalize()}, as too little is known: every estimate."
+            yield f"{grade}: every estimate."
         elif names:
-            yield f"{word.capitalize()}, as too little is known: {few(names, _NAMED)}."
+            yield f"{grade}: {few(names, _NAMED)}."
 
 
 def _impossible(result: LongTable[Any]) -> list[str]:
@@ -255,7 +256,4 @@ def _impossible(result: LongTable[Any]) -> list[str]:
         outside = (table.value < least) | (table.value > most)
     if not (outside & (kind.codes >= 0)).any() and not kind.equals("empty").any():
         return []
-    return [
-        "Estimates are unbiased, so that some lie outside of what is possible; their intervals do"
-        " not."
-    ]
+    return ["Unbiased estimates can lie outside the possible range; their intervals do not."]

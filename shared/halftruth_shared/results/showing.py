@@ -46,8 +46,8 @@ def contradicted(result: Any) -> list[str]:
     return [
         f"No shares of answers explain the reports of {'; '.join(tables)} (p = {least:.2g}, from"
         f" {number(most, 0)} simulated sets of reports): instructions were probably not followed,"
-        " or reports are not genuine. Estimates that rest on them cannot be used; those that are"
-        " given are of the closest possible shares, without intervals."
+        " or reports are not genuine. Estimates based on them cannot be used; the values shown are"
+        " the closest possible shares, without intervals."
     ]
 
 
@@ -91,13 +91,13 @@ def _of_group(result: Any) -> list[str]:
     query: Any = getattr(result, "query", None)
     left_out = getattr(query, "missing", "keep") == "exclude"
     sentences = (
-        ["Of each table those are left out whose answer to a question of it is missing."]
+        ["Each table leaves out people with a missing answer to one of its questions."]
         if left_out
         else []
     )
     people = getattr(query, "population", None)
     if people is not None:
-        sentences.append(f"Of a population of {number(people, 0)} people.")
+        sentences.append(f"Finite population of {number(people, 0)} people.")
     if result.group is None:
         return sentences
     group = result.group
@@ -105,7 +105,7 @@ def _of_group(result: Any) -> list[str]:
     if group.people_interval is not None:
         size += f" ({' to '.join(number(end, 0) for end in group.people_interval)})"
     return [
-        f"Only those with {quoted_items(group.items)}: {share(group.share, group.interval)}"
+        f"Only people with {quoted_items(group.items)}: {share(group.share, group.interval)}"
         f" ({share_interval(group.interval)}) of everybody, about {size} of these reports.",
         *sentences,
     ]

@@ -126,15 +126,15 @@ def interval_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
     >>> interval_in_words(outside), interval_in_words(outside, as_share=True)
     ('up to 0.2, or from 0.7 on', 'up to 20\u202f%, or from 70\u202f% on')
     >>> interval_in_words(Estimate(value=-0.1, set="empty"), as_share=True)
-    'none: outside of what is possible'
+    'none: outside the possible range'
     """
     if estimate.set == "empty":
-        return "none: outside of what is possible"
+        return "none: outside the possible range"
     if estimate.interval is None:
         return UNDEFINED
     lower, upper = estimate.interval
     if estimate.set == "everything" or lower is None:
-        return "anything: the group's share is not significantly above zero"
+        return "any value: the size of the group is not significantly above zero"
     if estimate.gap is not None:
         places = _share_places(estimate.gap)
         ends = [percent(e, places) if as_share else value(e, None) for e in estimate.gap]

@@ -143,7 +143,7 @@ def test_what_cannot_be_compared_says_why_everywhere(study):
         reason = f"{found['group']} is not significantly above zero"
         assert found.undefined == reason
         warnings = " ".join(COMPARISON.present(result).warnings)
-        assert f"Undefined, as {reason}: share and odds ratio of {found['group']}" in warnings
+        assert f"Undefined, because {reason}: share and odds ratio of {found['group']}" in warnings
         assert reason in {row.reason for row in COMPARISON.chart(result).rows}
     assert result.find("trend").undefined
     assert undefined[0].undefined in {str(row[2]) for row in COMPARISON.grid(result).rows}

@@ -247,7 +247,7 @@ def test_a_share_of_nobody_is_no_contradiction():
     assert yes.value < 0 == yes.interval[0] < yes.interval[1]
     assert no.value > 1 == no.interval[1] > no.interval[0]
     assert yes.reliability == "usable"
-    said = "some lie outside of what is possible; their intervals do not"
+    said = "can lie outside the possible range; their intervals do not"
     assert [said in note for note in ANALYSES["overview"].present(result).notes].count(True) == 1
     inside = ANALYSES["overview"].compute(contradictory(yes=700), OverviewQuery())
     assert not any(said in note for note in ANALYSES["overview"].present(inside).notes)

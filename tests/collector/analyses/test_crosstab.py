@@ -192,8 +192,8 @@ def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be(
             assert cell.reliability == "not usable"
         else:
             assert cell.set == "interval"
-    [notice] = [said for said in CROSSTAB.present(found).warnings if "anybody" in said]
-    assert notice.endswith("that there is anybody in them: town=small.")
+    [notice] = [said for said in CROSSTAB.present(found).warnings if "can have any" in said]
+    assert notice.endswith("the size of the group is not significantly above zero: town=small.")
     assert found.tests[0].p_value is None
     assert " cannot be tested: a category of 'town'" in found.headline
     line = table_of(found)[1][1]
@@ -205,7 +205,7 @@ def test_where_most_groups_are_open_the_verdict_says_so():
     survey = Survey("s", "S", SCHEMA, GammaDiagonal("1.05"))
     found = result(survey, "vote", "sex", asked=people(40))
     said = CROSSTAB.present(found).warnings[0]
-    assert said.startswith("Not usable: most groups are not significantly above zero")
+    assert said.startswith("Not usable: the size of most groups is not significantly above zero")
     asked = CrosstabQuery(attributes=["sex", "vote"])
     single = CROSSTAB.compute(source_of(survey, [[0, 0, 0]]), asked)
     assert {row.standard_error for row in single.rows} == {None}

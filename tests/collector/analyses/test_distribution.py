@@ -227,7 +227,7 @@ def test_a_group_that_may_be_empty_has_no_numbers_and_says_so():
         reason = "the share of the group is less than five standard errors above zero"
         assert mean.undefined == reason
         assert reason in [str(row[2]) for row in DISTRIBUTION.grid(result).rows]
-        assert any(f"Undefined, as {reason}: " in said for said in present(result).warnings)
+        assert any(f"Undefined, because {reason}: " in said for said in present(result).warnings)
     assert "undefined: " in to_svg(DISTRIBUTION.chart(result))
 
 
@@ -263,7 +263,7 @@ def test_answers_without_an_order_are_named():
     survey = Survey("s", "S", schema, GammaDiagonal("19"))
     result = asked_of(survey, np.array([[0], [1], [1], [2]] * 50), attribute="vote")
     [said, *_] = present(result).warnings
-    assert said.startswith("The survey does not say that the answers to vote are in an order")
+    assert said.startswith("The survey does not declare the answers to vote as ordered")
     scale = Schema([Attribute("content", ("1", "2", "3", "4"), kind="scale")])
     survey = Survey("s", "S", scale, GammaDiagonal("19"))
     result = asked_of(survey, np.array([[0], [1], [1], [3]] * 50), attribute="content")

@@ -99,7 +99,7 @@ def test_a_group_that_nobody_is_in_is_refused(counted):
 def test_a_page_says_whom_it_is_about_and_keeps_the_filter(study):
     page = html.unescape(study.browser.get("/results/study/overview?where=smoker%3Dyes").text)
     share = study.counted["study"].estimator.where({"smoker": "yes"}).group().share
-    said = re.findall(r"Only those with smoker=yes: ([\d.]+)\u202f% .* of these reports\.", page)
+    said = re.findall(r"Only people with smoker=yes: ([\d.]+)\u202f% .* of these reports\.", page)
     assert float(said[-1]) == round(100 * share, 1)
     assert 'value="smoker=yes" checked>' in page
     assert "3\u202f000 reports" in page
@@ -168,9 +168,9 @@ def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, g
     assert [*found.rows] == [*study.analyst.table("study", ["vote"], where=chosen).rows]
     assert found.estimates.value == pytest.approx(supports)
     assert json.loads(printed)["estimates"] == answer["estimates"]
-    assert "Only those with age=young or old, smoker=yes" in repr(found)
+    assert "Only people with age=young or old, smoker=yes" in repr(found)
     page = html.unescape(study.browser.get(f"/results/study/table?{address}").text)
-    assert "Only those with age=young or old, smoker=yes" in page
+    assert "Only people with age=young or old, smoker=yes" in page
     for text in ("age=young", "age=old", "smoker=yes"):
         assert f'value="{text}" checked>' in page
     file = study.http.get(f"/v1/surveys/study/table?{address}&format=csv", headers=headers).text

@@ -110,15 +110,16 @@ def test_a_page_of_many_itemsets_makes_only_the_rows_that_it_shows(monkeypatch):
         (
             Unexamined(3),
             [
-                "Itemsets of 3 or more answers were not examined, as there are too many:"
-                " max_length asks for them."
+                "Itemsets of 3 or more answers were not examined, because there are too many; set"
+                " max_length to examine them."
             ],
         ),
         (
             Unexamined(2, 0.1419),
             [
-                "Itemsets of 2 or more answers were not examined: 2 answers together are known to"
-                " ±14 points at best, more than the threshold of 2 %. max_length asks for them."
+                "Itemsets of 2 or more answers were not examined: sets of 2 answers are known to"
+                " ±14 points at best, more than the threshold of 2 %. Set max_length to examine"
+                " them."
             ],
         ),
     ],

@@ -83,7 +83,7 @@ def test_the_overview_has_them_apart_with_shares_of_all(ask, records):
             found, Survey("s", "S", SCHEMA, RandomizedResponse(dict.fromkeys(SCHEMA.names, "0.9")))
         )
         assert said.find("missing", question="Your sex?")["answer"] == "Not said"
-        assert ("left out" in repr(found)) == (missing == "exclude")
+        assert ("leaves out" in repr(found)) == (missing == "exclude")
 
 
 def test_percentages_are_of_those_who_answered_both_questions(ask, records):

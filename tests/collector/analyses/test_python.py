@@ -177,7 +177,7 @@ def test_a_table_says_whom_it_is_of_and_how_sure_it_is(study):
         "study", ["smoker", "vote"], where={"age": "old"}, confidence=0.9
     )
     lines = repr(found).splitlines()
-    assert lines[2].startswith("Only those with age=old: ")
+    assert lines[2].startswith("Only people with age=old: ")
     assert lines[3].startswith("Barely usable: shares are known to ±")
     rows = Cells(found._repr_html_()).rows
     assert rows[0] == ["smoker", "left", "right", "none, a=b", "people"]

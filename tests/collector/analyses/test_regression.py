@@ -112,7 +112,7 @@ def test_few_reports_behind_a_coefficient_are_said():
     asked = {"model": "linear", "scores": {"smoker": "0,5"}, "confidence": 0.05}
     few = regression(counted(30, survey), **asked)
     many = regression(counted(3_000, survey), **asked)
-    assert "reports for each cell, intervals miss the" in caveat(few, "few reports")
+    assert "reports for each cell, intervals cover the" in caveat(few, "few reports")
     assert caveat(few, "few reports") in present(few).warnings
     assert caveat(many, "few reports") is None
 
@@ -146,7 +146,7 @@ def test_a_linear_model_has_no_odds():
 def test_every_view_says_whose_odds_these_are_and_against_what():
     result = regression(present={"smoker": "no"}, reference={"age": "old"})
     assert any(
-        said.startswith("The equation is of the log odds of smoker=no.")
+        said.startswith("Regression of the log odds of smoker=no.")
         for said in present(result).notes
     )
     chart = ANALYSIS.chart(result)
@@ -169,7 +169,7 @@ def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
     assert notice.startswith(line)
     assert "The choice “estimate: model” " in notice
     terms = [items(row["term"]) for row in result.rows if row["term"]]
-    assert any(f"the least is known of {term}" in notice for term in terms)
+    assert any(f"least precise: {term}" in notice for term in terms)
     for row in result.rows:
         assert (row.reliability, row.undefined) == ("not usable", "there are no coefficients")
     frame = result.to_pandas().drop(columns=["reliability", "undefined"])

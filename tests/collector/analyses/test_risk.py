@@ -91,7 +91,7 @@ def test_risk_of_a_pilot_is_that_of_the_formula(halftruth, survey_file, counted)
     )
     found = decode(said.encode(), result_of(RiskQuery))
     assert (status, found.reports) == (0, 0)
-    assert found.caveats[0].sentence == "These are 100 people of a pilot, and no reports."
+    assert found.caveats[0].sentence == "These are 100 people of a pilot, not reports."
     assert len(found.places("share")) == len(PEOPLE)
     for (town, coughs), n in PEOPLE.items():
         cell = town, coughs
@@ -130,9 +130,7 @@ def test_people_read_what_the_risk_is_and_is_not(halftruth, survey_file, counted
     said = said.replace("\N{NARROW NO-BREAK SPACE}", " ")
     assert status == 0
     assert said.startswith("Linking risk · health · 100 people of a pilot\n")
-    assert (
-        "The risk is not what somebody believes: of the answer about which a report reveals" in said
-    )
+    assert "The risk is not a posterior probability. For the answer about which a report" in said
     largest = f"{100 * max(RISK.values()):.2f} %"
     assert re.search(f"Reports linked column by column\n.* {largest}\n", said, re.DOTALL)
     assert "of the people have a risk above 40 %" in said
@@ -227,7 +225,7 @@ def test_the_page_begins_with_people_of_the_nearest_table_without_negative_share
     found = of_reports(survey, reports)
     shares = found.estimates.value[found.places("share")]
     assert sorted(shares) == pytest.approx(sorted(nearest[nearest > 0]))
-    assert "without negative shares" in found.caveats[0].sentence
+    assert "nonnegative table" in found.caveats[0].sentence
 
 
 def test_the_chart_has_the_largest_risks_and_the_limit():

@@ -128,7 +128,7 @@ def test_how_many_chose_none_is_left_out_where_reports_do_not_tell_of_all_option
     found = asked("overview", survey, counts)
     assert [*values_of(found)] == [*OPTIONS]
     said = [caveat.sentence for caveat in found.caveats]
-    assert "symptoms: the reports do not tell how many chose none." in said
+    assert "symptoms: the reports do not show how many chose no option." in said
     guess = asked("overview", survey, counts, estimate="likelihood")
     assert guess.estimates.texts("quantity").levels == ("share",)
 
@@ -169,7 +169,7 @@ def test_a_crosstab_has_the_cells_of_those_who_chose_each_option(attributes, per
     assert cells == [*product(*axes)]
     shown = ANALYSES["crosstab"].present(labelled(found, UNPERTURBED))
     assert {"Cough", "big"} <= {*shown.grid.header, *(str(row[0]) for row in shown.grid.rows)}
-    assert "several options may be chosen" in " ".join(shown.notes)
+    assert "allows several options" in " ".join(shown.notes)
 
 
 def people_of(found, cell):

@@ -122,7 +122,7 @@ ANALYSES = {
         {"attributes": ["age"], "where": {"vote": "none, a=b", "smoker": "no"}, "confidence": 0.9},
         ["age", *LONG],
         lambda answer: 3,
-        ["Only those with vote=none, a=b, smoker=no: ", "of everybody, about ", "middle"],
+        ["Only people with vote=none, a=b, smoker=no: ", "of everybody, about ", "middle"],
     ),
     "measures": (
         "measures",
@@ -233,14 +233,14 @@ ANALYSES = {
         },
         WEIGHTED_COLUMNS,
         lambda answer: 3 * 3,
-        ["calibrated", "none, a=b", "makes up for no missing people"],
+        ["calibrated", "none, a=b", "does not correct for nonresponse"],
     ),
     "risk": (
         "risk",
         {"quasi": ["vote", "age"], "sensitive": "smoker", "limit": 0.3},
         ["vote", "age", "smoker", *LONG],
         lambda answer: 18 * 6 + 2 * 5,
-        ["none, a=b", "above 30\u202f%", "not what somebody believes", "nearest to the"],
+        ["none, a=b", "above 30\u202f%", "not a posterior probability", "nearest to the"],
     ),
     "measures-of-all-pairs": (
         "measures",

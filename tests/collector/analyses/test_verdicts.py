@@ -114,7 +114,7 @@ def test_rules_that_are_left_out_are_counted(two_reports):
     assert left_out > 0
     notices, reading, _ = shown(analysis, result)
     assert f"Left out: {left_out} rules" in notices[0]
-    assert any("as present where all of its items hold" in sentence for sentence in reading)
+    assert any("is present if all of its items hold" in sentence for sentence in reading)
 
 
 def test_the_headline_of_rules_names_the_largest_lower_bound(many_reports):
@@ -147,7 +147,7 @@ def test_measures_say_what_presence_is_and_what_is_no_test(many_reports):
     result = analysis.compute(many_reports, query)
     presence, tests = (caveat.sentence for caveat in result.caveats)
     assert presence == "Presence means smoker=no, coughs=yes."
-    assert "no tests" in tests
+    assert "not tests" in tests
 
 
 #: Measures on no scale of 1.

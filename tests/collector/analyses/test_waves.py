@@ -255,7 +255,7 @@ def test_what_is_not_the_same_question_is_listed_with_the_reason():
         (survey(4, reworded, AGE), reports),
     )
     assert [each.sentence for each in result.caveats if each.weight == "warning"] == [
-        "Compared all the same: smoker in wave 4 (asked in other words).",
+        "Compared nevertheless: smoker in wave 4 (asked in other words).",
         "Not compared: age in wave 2 (not asked).",
         "Not compared: age in wave 3 (other answers).",
     ]
@@ -397,7 +397,7 @@ def test_an_analyst_asks_any_wave_and_is_told_of_all(panel):
     frame = result.to_pandas()
     assert frame.loc[("smoker", "yes", "3", "2", "share_change"), "lower"] > 0.2
     assert result.headline.startswith("smoker=yes rose from wave 2 to wave 3: change ")
-    assert "Wave 2 took invitations: whoever kept which person got which knows who" in (
+    assert "Wave 2 used invitations: a list of who received which code shows who" in (
         sentences(result)
     )
 

@@ -101,7 +101,7 @@ def test_what_cannot_be_weighted_has_no_number_and_says_why():
     assert caveats(result, "weights") == []
     assert result.headline == "With these margins no share is defined."
     [said] = [each for each in WEIGHTED.present(result).warnings if reason in each]
-    assert said.startswith(f"Undefined, as {reason}")
+    assert said.startswith(f"Undefined, because {reason}")
     assert all(str(row[2]).startswith(reason) for row in WEIGHTED.grid(result).rows)
 
 
@@ -112,7 +112,7 @@ def test_calibration_to_margins_of_other_people_is_warned_of():
     # It is one test, and said once.
     [unlikely] = caveats(far, "unlikely margins")
     assert unlikely == {"p_value": far.tests[0].p_value}
-    assert "hardly people with these margins" in " ".join(WEIGHTED.present(far).warnings)
+    assert "do not have these margins" in " ".join(WEIGHTED.present(far).warnings)
     near = weighted(CELLS, margins={"sex": {"female": 0.79, "male": 0.21}}, method="calibration")
     assert near.tests[0].p_value > 0.3
     assert caveats(near, "unlikely margins") == []
@@ -169,8 +169,8 @@ def test_each_question_has_the_weights_and_the_test_of_those_who_answered_it(met
     else:
         vote, smoker = both.tests
         assert vote.p_value < 1e-9 < 0.5 < smoker.p_value
-        [said] = [said for said in WEIGHTED.present(both).warnings if "hardly" in said]
-        assert said.startswith("vote: The respondents are hardly")
+        [said] = [said for said in WEIGHTED.present(both).warnings if "do not have" in said]
+        assert said.startswith("vote: The respondents do not have")
 
 
 def test_margins_that_may_be_made_up_are_said_to_be():
@@ -178,7 +178,7 @@ def test_margins_that_may_be_made_up_are_said_to_be():
         weighted(CELLS, margins={"sex": {"female": share, "male": 1 - share}})
         for share in (0.5, 0.52)
     )
-    assert WEIGHTED.present(even).warnings[0].startswith("These margins are even, as placeholders")
+    assert WEIGHTED.present(even).warnings[0].startswith("Placeholders with equal shares")
     assert caveats(known, "even margins") == []
     said = WEIGHTED.present(labelled(even, SURVEY)).notes[0].replace("\u202f", " ")
     assert said == "Margins: sex (female 50.0 %, male 50.0 %)."

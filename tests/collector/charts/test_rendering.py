@@ -106,7 +106,7 @@ def grid(size):
 CHARTS = {
     "itemsets": EstimateChart(
         "Supports of itemsets in census",
-        ("48 842 reports; 95 % intervals, each by itself, for the population.", LONG),
+        ("48 842 reports; 95 % intervals for the population.", LONG),
         (Panel(SUPPORT, noisy_itemsets(), reference=Reference(0.02, "min. support 2 %")),),
         ("frequent", "undecided", "infrequent"),
     ),
@@ -122,7 +122,7 @@ CHARTS = {
     ),
     "measures": EstimateChart(
         "Association of smoker and drinks",
-        ("Intervals are normal ones by the delta method.",),
+        ("Intervals are normal approximations by the delta method.",),
         (
             Panel(Axis(""), (near("φ", 0.2, 0.05),), LONG, Reference(0, "independent")),
             Panel(

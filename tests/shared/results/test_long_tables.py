@@ -173,11 +173,11 @@ def test_an_imprecise_estimate_is_named_once_and_those_of_a_list_are_counted():
     }
     shows = [Show(quantity="phi"), Show(quantity="odds_ratio")]
     found = result([], [Block(stacked=True, shows=shows)], **columns)
-    assert present(found).warnings == ["Not usable, as too little is known: φ."]
+    assert present(found).warnings == ["Not usable (too imprecise): φ."]
     selected = msgspec.structs.replace(
         found, selection=Selection(candidates=9, listed=2, rate=0.05)
     )
-    assert present(selected).warnings == ["Not usable, as too little is known: 1 of 2 estimates."]
+    assert present(selected).warnings == ["Not usable (too imprecise): 1 of 2 estimates."]
 
 
 def test_headings_keep_the_capitals_of_labels():
@@ -211,12 +211,12 @@ def test_a_chart_has_a_panel_for_each_quantity_and_for_each_head():
 
 def test_what_is_imprecise_undefined_or_impossible_is_said_once():
     said = present(compared())
-    assert "Undefined, as nobody: share and risk ratio of y." in said.warnings
+    assert "Undefined, because nobody: share and risk ratio of y." in said.warnings
     text = repr(compared())
     assert "not usable (976.00\u202f%)" in text
     assert "from 1.5 on" in text
     [note] = present(table()).notes
-    assert note.startswith("Estimates are unbiased, so that some lie outside of what is possible")
+    assert note.startswith("Unbiased estimates can lie outside the possible range")
     assert not present(table(shares=(0.4, 0.2, 0.3, 0.1))).notes
 
 
