@@ -174,10 +174,14 @@ def largest_gamma(at_most: int, batch: int) -> int:
     high = max(low + 1, batch)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (
-            (middle, high) if _of_batch(Fraction(middle), batch)[1] <= at_most else (low, middle)
-        )
+        apart, _ = bounds_of_batch(Fraction(middle), batch)
+        low, high = (middle, high) if apart <= at_most else (low, middle)
     return low
+
+
+def bounds_of_batch(gamma: Fraction, batch: int) -> tuple[int, int]:
+    """Return of how many in 100 people, if relay and asker work apart, and together."""
+    return _of_batch(gamma, batch)[1:]
 
 
 def _of_batch(gamma: Fraction, batch: int, delta: float | None = None) -> tuple[Shuffled, int, int]:

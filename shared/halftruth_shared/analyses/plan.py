@@ -70,6 +70,19 @@ class PlanQuery(Request, frozen=True, kw_only=True):
     predictors: (
         Annotated[AttributeNames, Meta(description="Questions that explain the outcome.")] | None
     ) = None
+    relay: (
+        Annotated[
+            int,
+            Meta(
+                ge=6,
+                le=99,
+                examples=[10],
+                description="Of how many in 100 people something may be believed afterwards that"
+                " was believed of 5: says the largest γ for that behind a relay, and its margins.",
+            ),
+        ]
+        | None
+    ) = None
     confidence: Confidence = 0.95
     target: TargetOf = "population"
     alone: Annotated[
@@ -123,13 +136,29 @@ class MechanismPlan(Message, frozen=True, kw_only=True):
     margins: list[PlannedMargin]
 
 
+class RelayedPlan(Message, frozen=True, kw_only=True):
+    """Expected precision behind a relay, of the same kind of mechanism with a larger amplification.
+
+    `gamma` is the largest whole one with which a batch of so many honest reports keeps to the bound
+    wanted. Of 100 people, something that was believed of 5 is believed of `apart` at most where
+    relay and asker do not work together, and of `together` where they do.
+    """
+
+    batch: int
+    gamma: int
+    apart: int
+    together: int
+    margins: list[PlannedMargin]
+
+
 class PlanResult(Message, frozen=True, kw_only=True):
     """Expected precision of a survey, under evenly spread answers or those of a pilot.
 
     `gamma` is null if the survey's own mechanism has none, and then no other is compared with it,
     or if it is beyond floating point. `margins` are those of the survey as it is, and `mechanisms`
     compares it with other mechanisms of the same γ by shares and shares within groups. `advice`
-    says in sentences what would make it more precise. `protection` describes the guarantee for the
+    says in sentences what would make it more precise. `relayed` is null where no bound behind a
+    relay is wanted. `protection` describes the guarantee for the
     whole record and for a single answer, and what γ permits anybody to learn.
     """
 
@@ -141,6 +170,7 @@ class PlanResult(Message, frozen=True, kw_only=True):
     reason: str
     advice: list[str]
     protection: list[str]
+    relayed: RelayedPlan | None = None
 
     @property
     def columns(self) -> Columns:

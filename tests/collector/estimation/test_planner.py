@@ -5,6 +5,7 @@ import io
 import json
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from statistics import NormalDist
@@ -37,13 +38,15 @@ from halftruth_shared import (
     ParameterError,
     RandomizedGammaDiagonal,
     RandomizedResponse,
+    Relay,
     Schema,
     SplitQuestionnaire,
     Survey,
 )
 from halftruth_shared.analyses.plan import PlanQuery
 from halftruth_shared.number import NumberRange
-from halftruth_shared.results.wording import half_width
+from halftruth_shared.relayed import largest_gamma
+from halftruth_shared.results.wording import half_width, number
 
 from .definitions import TARGETS, Oracle, Z, mechanism_of, schema_of, survey_of
 
@@ -391,6 +394,44 @@ def test_the_people_of_a_pilot_are_assumed_to_answer():
     assert of(result, "share").median == pytest.approx(Z * error, rel=1e-3)
 
 
+# Behind a relay
+
+B = [["3/4", "1/4"], ["1/4", "3/4"]]
+
+
+@pytest.mark.parametrize("kind", [GammaDiagonal, RandomizedResponse, SplitQuestionnaire])
+def test_margins_behind_a_relay_are_those_of_a_survey_with_the_largest_amplification(kind):
+    schema = make_survey("gamma-diagonal", (2, 3)).schema
+    survey = Survey("s", "S", schema, kind.for_amplification(schema, 19, (), 2))
+    query = PlanQuery(respondents=10_000, relay=9, alone=True)
+    found = plan(survey, query).relayed
+    assert (found.batch, found.apart) == (10_000, 9)
+    assert found.gamma == largest_gamma(9, 10_000) > 30
+    assert found.together == math.ceil(500 * found.gamma / (5 * found.gamma + 95))
+    other = kind.for_amplification(schema, found.gamma, (), 2)
+    alone = plan(replace(survey, mechanism=other), PlanQuery(respondents=10_000, alone=True))
+    assert found.margins == alone.margins
+    named = Relay(url="https://relay", key="1" * 64, sealing_key="2" * 64, batch=5_000)
+    behind = replace(survey, relay=named)
+    assert plan(behind, query).relayed.gamma == largest_gamma(9, 5_000)
+    assert "public question" not in " ".join(plan(behind, PlanQuery(respondents=10_000)).advice)
+    assert plan(survey, PlanQuery(respondents=10_000, alone=True)).relayed is None
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "expected"),
+    [
+        (RandomizedResponse({"a": "1", "b": "2/3"}), "every question perturbed"),
+        (DistortionMatrices({"a": [["2/3", "1/3"], ["1/3", "2/3"]]} | {"b": B}), "another mech"),
+    ],
+)
+def test_a_relay_is_planned_only_where_reports_can_hide(mechanism, expected):
+    schema = Schema([Attribute("a", ["x", "y"], sensitive=False), Attribute("b", ["x", "y"])])
+    survey = Survey("s", "S", schema, mechanism)
+    with pytest.raises(ParameterError, match=f"relay: .*expected .*{expected}"):
+        plan(survey, PlanQuery(relay=9))
+
+
 # Which mechanisms are compared
 
 
@@ -624,6 +665,7 @@ BAD = [
     *(({"half_width": bad}, "half_width") for bad in (0, 1, -0.01, "1%")),
     *(({"confidence": bad}, "confidence") for bad in (0, 1, "95%")),
     ({"target": "everyone"}, "target"),
+    *(({"relay": bad}, "relay") for bad in (5, 100, "ten")),
 ]
 #: The first bad value of each field, which the command is given, too.
 ONE_OF_EACH = {field: asked for asked, field in BAD[::-1]}
@@ -701,7 +743,7 @@ def test_a_query_outside_its_range_is_one_line_that_names_the_field(
 
 
 def test_the_table_for_people_holds_the_figures_of_the_result(command, survey_file, survey):
-    asked = {"respondents": 7_000, "half_width": 0.02}
+    asked = {"respondents": 7_000, "half_width": 0.02, "relay": 20}
     status, said, _ = command("plan", survey_file, *options(asked))
     assert status == 0
     result = plan(survey, PlanQuery(**asked))
@@ -709,6 +751,7 @@ def test_the_table_for_people_holds_the_figures_of_the_result(command, survey_fi
     assert title.startswith("Plan · 7\N{NARROW NO-BREAK SPACE}000 respondents · gamma-diagonal, γ")
     assert sentence == headline(result)
     assert "respondents for ±2.0 points" in said
+    assert f"γ = {number(result.relayed.gamma)}, the largest that the bound allows" in said
     assert said.rstrip().endswith("\n".join(result.protection))
     assert f"Most precise is {result.reason}." in said
     assert " ".join(result.advice) in said
@@ -725,6 +768,7 @@ ASKED = (
         "respondents": 5000,
         "groups": ["sex"],
         "half_width": 0.03,
+        "relay": 20,
         "confidence": 0.9,
         "target": "respondents",
     },

@@ -245,6 +245,7 @@ def test_precision_is_that_of_closed_forms_and_says_what_gamma_permits(post):
     assert "at most 16.2\N{NARROW NO-BREAK SPACE}% likely" in page
     _, page = post(one, respondents="5000", half_width="0.77")
     assert "respondents for ±0.77 points" in page
+    assert "behind a relay" in post(one, respondents="5000", relay="10")[1]
     # 5 000 · (1.540/0.77)².
     assert 19_900 < int(cells(page)[9].replace("\N{NARROW NO-BREAK SPACE}", "")) < 20_100
 
@@ -255,6 +256,7 @@ def test_precision_is_that_of_closed_forms_and_says_what_gamma_permits(post):
         ({"half_width": "wide"}, "half_width: expected a number of points"),
         ({"groups": "smoker, sex"}, "groups: "),
         ({"outcome": "smoker"}, "predictors: expected too"),
+        ({"relay": "5"}, "relay: expected "),
     ],
 )
 def test_what_is_asked_of_the_precision_is_refused_in_one_line_and_stays(post, asked, refused):

@@ -114,7 +114,9 @@ def advise(
     yield from _about_lengths(chosen, designs, max_length)
     if max_length < 2:
         return
-    yield from _about_public(chosen, designs, max_length)
+    if chosen.survey.relay is None:
+        # Beside a relay no question can be public.
+        yield from _about_public(chosen, designs, max_length)
     yield from _about_merging(chosen, designs, max_length)
     yield from _about_questions(chosen, designs, max_length)
 

@@ -8,15 +8,23 @@ from halftruth_shared import (
     DomainTooLarge,
     HalftruthError,
     Mechanism,
+    ParameterError,
     Protection,
     Schema,
     Survey,
 )
 from halftruth_shared.analyses.base import Target
-from halftruth_shared.analyses.plan import MechanismPlan, Planned, PlanQuery, PlanResult
+from halftruth_shared.analyses.plan import (
+    MechanismPlan,
+    Planned,
+    PlanQuery,
+    PlanResult,
+    RelayedPlan,
+)
 from halftruth_shared.analyses.reading import fields, make
 from halftruth_shared.mechanisms import MECHANISMS
 from halftruth_shared.rational import as_float
+from halftruth_shared.relayed import bounds_of_batch, largest_gamma
 
 from ...executors import Map
 from ..bounds import optional
@@ -101,6 +109,48 @@ def plan(
         reason=reason,
         advice=advice,
         protection=[*protection.sentences(), *protection.learning()],
+        relayed=_relayed(chosen, people),
+    )
+
+
+def _relayed(chosen: Chosen, people: People | None) -> RelayedPlan | None:
+    """Plan the survey behind a relay, with the largest amplification for the bound wanted.
+
+    Raises
+    ------
+    ParameterError
+        If no report of the survey can hide among others, or its kind of mechanism is not made for
+        an amplification.
+    """
+    survey, query = chosen.survey, chosen.query
+    if query.relay is None:
+        return None
+    if not isinstance(survey.perturbation.amplification(), Fraction):
+        raise ParameterError(
+            "relay: reports can reveal answers, and so be told apart in a batch; expected every"
+            " question perturbed and none provable",
+            field="relay",
+        )
+    batch = query.respondents if survey.relay is None else survey.relay.batch
+    gamma = largest_gamma(query.relay, batch)
+    longest = _max_length(survey, survey.mechanism)
+    mechanism = None
+    if gamma > 1:
+        make = type(survey.mechanism).for_amplification
+        mechanism = make(survey.schema, gamma, (), longest)
+    if mechanism is None:
+        raise ParameterError(
+            f"relay: no {survey.mechanism.kind} is made for γ = {gamma}; expected a larger bound,"
+            " or another mechanism",
+            field="relay",
+        )
+    apart, together = bounds_of_batch(Fraction(gamma), batch)
+    return RelayedPlan(
+        batch=batch,
+        gamma=gamma,
+        apart=apart,
+        together=together,
+        margins=chosen.summaries(_expected(chosen, mechanism, people), _ALL),
     )
 
 

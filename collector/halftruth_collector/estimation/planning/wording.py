@@ -32,7 +32,8 @@ def planned_heads(result: PlanResult) -> list[str]:
     """Return the heads of the table of what is planned."""
     wanted = result.query.half_width
     needed = [] if wanted is None else [f"respondents for {half_width(wanted)}"]
-    return ["estimate", "typical margin", "worst", "verdict", *needed]
+    relay = [] if result.relayed is None else ["behind a relay"]
+    return ["estimate", "typical margin", *relay, "worst", "verdict", *needed]
 
 
 def planned_rows(result: PlanResult) -> list[list[str]]:
@@ -42,6 +43,7 @@ def planned_rows(result: PlanResult) -> list[list[str]]:
         [
             name,
             _formatted(each, each.median),
+            *_behind_relay(result, quantity),
             _worst(each),
             _verdict(each),
             *([_needed(each)] if wanted else []),
@@ -50,6 +52,14 @@ def planned_rows(result: PlanResult) -> list[list[str]]:
         for each in result.margins
         if each.quantity == quantity
     ]
+
+
+def _behind_relay(result: PlanResult, quantity: Planned) -> list[str]:
+    """Return the typical margin behind a relay, where one is planned."""
+    if result.relayed is None:
+        return []
+    of = {each.quantity: each for each in result.relayed.margins}
+    return [_formatted(of[quantity], of[quantity].median) if quantity in of else _UNKNOWN]
 
 
 def mechanism_heads() -> list[str]:
@@ -152,6 +162,14 @@ def footnotes(result: PlanResult, pilot: bool = False) -> Iterator[str]:
         " typical is the median over questions or pairs of them, worst the worst of these."
         " Detectable: significant at 5 % in 80 % of surveys; an association is Cramér's V."
     )
+    if (relayed := result.relayed) is not None:
+        yield (
+            f"Behind a relay: the same kind of mechanism with γ = {number(relayed.gamma)}, the"
+            f" largest that the bound allows in a batch of {number(relayed.batch)} honest reports."
+            " What was thought true of 5 in 100 people can become likely of at most"
+            f" {relayed.apart} if the relay and the asker do not work together, and of at most"
+            f" {relayed.together} if they do."
+        )
     for each in result.margins:
         if each.quantity == "share_within" and each.examined < each.possible:
             which = f"{each.examined} of {each.possible} pairs of questions"

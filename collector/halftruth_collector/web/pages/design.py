@@ -50,6 +50,7 @@ _PLANNING = {
     "questions": "",
     "outcome": "",
     "predictors": "",
+    "relay": "",
 }
 
 #: Survey file that the page begins with.
