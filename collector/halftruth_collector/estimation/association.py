@@ -30,6 +30,7 @@ from .measures import (
     check_measures,
     find_measure,
 )
+from .merging import MergedTable
 from .ratios import Linear, Ratios
 from .reliability import grades, margin
 from .table import Table
@@ -264,7 +265,11 @@ def measure_columns(
     covariance = table.known_covariance()
     tables = {"categories": Batch.single(table.support, covariance, table.reports)}
     if None not in codes:
-        binary = Batch.single(*collapse(table.support, covariance, codes), table.reports)
+        sides = (
+            np.arange(size) == code for size, code in zip(table.support.shape, codes, strict=True)
+        )
+        two = MergedTable(table, tuple(side.astype(np.int64) for side in sides))
+        binary = Batch.single(two.support, two.known_covariance(), table.reports)
         tables |= {"pair": binary, "itemset": binary}
     if any(measure.scope == "ordered" for measure in chosen.values()):
         cells, covariance = answered(schema, table.support, covariance, table.attributes)
@@ -358,20 +363,3 @@ def _lack_of_order(measure: str, about: Sequence[Attribute]) -> str | None:
                 f" '{attribute.name}'"
             )
     return None
-
-
-def collapse(support: Array, covariance: Array, codes: Sequence[int | None]) -> tuple[Array, Array]:
-    """One category of each attribute against the rest: supports of shape (2, …, 2).
-
-    Works axis by axis, on the supports and on both sides of their covariance.
-    """
-    sides = [
-        np.stack([np.arange(size) != code, np.arange(size) == code]).astype(np.float64)
-        for size, code in zip(support.shape, codes, strict=True)
-    ]
-    both = covariance.reshape(support.shape * 2)
-    for axis, side in enumerate(sides * 2):
-        if axis < support.ndim:
-            support = np.moveaxis(np.tensordot(side, support, axes=(1, axis)), 0, axis)
-        both = np.moveaxis(np.tensordot(side, both, axes=(1, axis)), 0, axis)
-    return support, both.reshape(support.size, support.size)

@@ -11,7 +11,7 @@ is outside of 0 to 1 with its whole interval.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -27,7 +27,7 @@ from .counts import Counts, Snapshot
 from .intervals import SHARE, intervals_at
 from .reconstruction import reconstruction
 from .report_model import ReportPart, report_parts
-from .table import Sample, Table, TableSource
+from .table import DerivedTable, Sample, Table, TableSource
 
 #: Level at which reports contradict the design, over all tables that a result looks at.
 LEVEL = 0.01
@@ -279,30 +279,28 @@ def most_likely_table(survey: Survey, counts: Counts, unbiased: Table) -> Table:
         return unbiased
     shares, _ = likeliest_shares(parts, [part.part.counts[None] for part in parts])
     order = [names.index(name) for name in unbiased.attributes]
-    return _RestrictedTable(unbiased, shares[0].transpose(order))
+    return _MostLikely(unbiased, shares[0].transpose(order))
 
 
-class _RestrictedTable(Table):
-    def __init__(self, unbiased: Table, shares: Array) -> None:
-        self.attributes, self.reports = unbiased.attributes, unbiased.reports
-        self._unbiased, self._shares = unbiased, shares
+@dataclass(eq=False)
+class _MostLikely(DerivedTable):
+    """Table of most likely shares, with the errors of the unbiased one."""
+
+    shares: Array
 
     @property
     def support(self) -> Array:
-        return self._shares
+        return self.shares
 
     @property
     def effective_reports(self) -> Array:
-        return self._unbiased.effective_reports
+        return self.joint.effective_reports
 
-    def samples(self, shares: Array) -> Iterator[Sample]:
-        yield from self._unbiased.samples(shares)
-
-    def _unbiased_of(self, target: Target) -> Table:
-        return self._unbiased if target == "population" else self._unbiased.alone
+    def samples(self, shares: Array) -> Iterable[Sample]:
+        return self.joint.samples(shares)
 
     def _variance(self, target: Target) -> Array:
-        return self._unbiased_of(target).variance()
+        return self.joint.variance()
 
     def _covariance(self, target: Target) -> Array:
-        return self._unbiased_of(target).covariance()
+        return self.joint.covariance()

@@ -1,6 +1,6 @@
 """Categories merged into one: a coarser table, as a linear map along each of its axes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .answers import category_codes
 from .bounds import SIGNIFICANT, Array
-from .table import SOMEBODY, Sample, Table
+from .table import SOMEBODY, DerivedTable, Sample, Table
 from .variances import UnitVariance
 
 #: Longest label that names all of three merged categories or more.
@@ -89,40 +89,18 @@ class Merging:
 
 
 @dataclass(eq=False)
-class MergedTable(Table):
+class MergedTable(DerivedTable):
     """Table whose cells are sums of those of a finer one.
 
     Attributes
     ----------
     joint : Table
-        The finer one. Its errors are of the population that is meant, and so are those of this.
+        The finer one.
     places : tuple of ndarray of int
         Where each place along an axis of it is along that of this.
     """
 
-    joint: Table
     places: tuple[NDArray[np.int64], ...]
-
-    @property
-    def attributes(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.joint.attributes
-
-    @property
-    def reports(self) -> int:  # type: ignore[override]
-        return self.joint.reports
-
-    @property
-    def fraction(self) -> float:  # type: ignore[override]
-        return self.joint.fraction
-
-    def sampled(self, fraction: float) -> "Table":
-        if fraction == self.fraction:
-            return self
-        return replace(self, joint=self.joint.sampled(fraction))
-
-    @property
-    def logit(self) -> bool:
-        return self.joint.logit
 
     @cached_property
     def support(self) -> Array:
@@ -161,10 +139,6 @@ class MergedTable(Table):
         return UnitVariance(
             np.where(merged, np.maximum(met, 0.0), constant), linear, quadratic, worst
         )
-
-    def _mixed(self, of: Callable[[Target], Array]) -> Array:
-        # The finer table has mixed its own.
-        return of("population")
 
     def _variance(self, target: Target) -> Array:
         if self.reports < 2:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, ParameterError, Perturbation, Schema
@@ -77,7 +77,7 @@ class Table(ABC):
     reports: int
     fraction: float = 0.0
 
-    def sampled(self, fraction: float) -> "Table":
+    def sampled(self, fraction: float) -> Self:
         """Return the same table with the errors of a population of which a share was asked."""
         if fraction == self.fraction:
             return self
@@ -89,7 +89,7 @@ class Table(ABC):
         return table
 
     @cached_property
-    def alone(self) -> "Table":
+    def alone(self) -> Self:
         """The same table with the errors for exactly these respondents: by perturbation alone."""
         return self.sampled(1.0)
 
@@ -194,7 +194,7 @@ class Table(ABC):
         kept : tuple of tuple of int
             Codes of the answers that count, for each axis of this table.
         """
-        table = DomainTable(axes, self, kept)
+        table = DomainTable(self, axes, kept)
         return replace(table, reports=max(1, round(self.reports * table.base)))
 
     def covariance(self) -> Array:
@@ -316,7 +316,39 @@ class Table(ABC):
 
 
 @dataclass(eq=False)
-class DomainTable(Table):
+class DerivedTable(Table):
+    """Table that is computed from another one, whose errors are of the population that is meant."""
+
+    joint: Table
+
+    @property
+    def attributes(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.joint.attributes
+
+    @property
+    def reports(self) -> int:  # type: ignore[override]
+        return self.joint.reports
+
+    @property
+    def fraction(self) -> float:  # type: ignore[override]
+        return self.joint.fraction
+
+    def sampled(self, fraction: float) -> Self:
+        if fraction == self.fraction:
+            return self
+        return replace(self, joint=self.joint.sampled(fraction))
+
+    @property
+    def logit(self) -> bool:
+        return self.joint.logit
+
+    def _mixed(self, of: Callable[[Target], Array]) -> Array:
+        # The other table has mixed its own.
+        return of("population")
+
+
+@dataclass(eq=False)
+class DomainTable(DerivedTable):
     """Table of those whose answers are among some, with the shares of them.
 
     The share of a cell among them is p = s/b, a ratio of linear forms of one larger table: s is the
@@ -335,8 +367,6 @@ class DomainTable(Table):
     axes : int
         Number of axes that the table has: the first ones of `joint`, and over all further ones is
         summed.
-    joint : Table
-        Its errors are of the population that is meant, and so are those of the domain.
     kept : tuple of tuple of int
         Codes of the answers that count, for each axis of it.
     reports : int
@@ -346,7 +376,6 @@ class DomainTable(Table):
     """
 
     axes: int
-    joint: Table
     kept: Kept
     reports: int = 1
     design: Callable[[float], UnitVariance] | None = None
@@ -363,19 +392,6 @@ class DomainTable(Table):
         """
         sizes = (*self.joint.support.shape[: self.axes], *[1] * (len(self.kept) - self.axes))
         return all(len(codes) == size for codes, size in zip(self.kept, sizes, strict=True))
-
-    @property
-    def fraction(self) -> float:  # type: ignore[override]
-        return self.joint.fraction
-
-    def sampled(self, fraction: float) -> "DomainTable":
-        if fraction == self.fraction:
-            return self
-        return replace(self, joint=self.joint.sampled(fraction))
-
-    @property
-    def logit(self) -> bool:
-        return self.joint.logit
 
     @cached_property
     def cells(self) -> Array:
@@ -419,10 +435,6 @@ class DomainTable(Table):
             added = each.weights[:, chosen].sum(axis=2)
             added = (added - added.sum(axis=1, keepdims=True) * shares) / base
             yield Sample(each.reports, each.chances, added)
-
-    def _mixed(self, of: Callable[[Target], Array]) -> Array:
-        # The joint table has mixed its own.
-        return of("population")
 
     def unit_variance(self) -> UnitVariance | None:
         if self.design is None:
