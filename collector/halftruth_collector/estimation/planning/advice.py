@@ -10,7 +10,7 @@ from halftruth_shared.analyses.plan import MechanismPlan, Planned
 from halftruth_shared.results.wording import half_width, percent, quoted
 
 from ..bounds import Array
-from ..reliability import ANYTHING
+from ..reliability import UNDETERMINED
 from .margins import Expectation, People
 from .summaries import Chosen, Margins, some_of
 
@@ -48,7 +48,7 @@ def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
         its = widths[second]
         if its <= _EQUAL * width and width <= _EQUAL * its:
             said += f", the same with {plans[second].kind}"
-        elif its < ANYTHING:
+        elif its < UNDETERMINED:
             said += f", {_points(its)} with {plans[second].kind}"
         else:
             said += ", which no other mechanism tells"
@@ -66,7 +66,7 @@ def _widths(plans: Sequence[MechanismPlan], quantity: Planned) -> list[float]:
 
 
 def _points(width: float) -> str:
-    return half_width(width) if width < ANYTHING else "unknown"
+    return half_width(width) if width < UNDETERMINED else "unknown"
 
 
 def _near_the_best(best: MechanismPlan) -> str:
@@ -239,7 +239,7 @@ def _about_lengths(chosen: Chosen, designs: Designs, max_length: int) -> Iterato
     ]
     single, best = _longest_best(shares), _longest_best(within)
     said = f"Take {single} for single questions"
-    if min(within.values()) < ANYTHING:
+    if min(within.values()) < UNDETERMINED:
         said += f", {best} for groups, differences and regression"
         said = f"Take {best}" if best == single else said
     if best == 2 < max(tried):

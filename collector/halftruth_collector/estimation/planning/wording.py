@@ -6,7 +6,7 @@ import numpy as np
 from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanResult
 from halftruth_shared.results.wording import GAP, half_width, number, percent, value
 
-from ..reliability import ANYTHING, RELIABILITIES, grades
+from ..reliability import RELIABILITIES, UNDETERMINED, grades
 from .summaries import MAX_PAIRS
 
 #: What is planned, as lines of a table say it.
@@ -105,7 +105,7 @@ def _formatted(margin: PlannedMargin, width: float | None) -> str:
         return number(float(f"{width:.2g}"))
     if margin.quantity == "detectable_difference":
         return half_width(width).removeprefix("±")
-    return half_width(width) if width < ANYTHING else _UNKNOWN
+    return half_width(width) if width < UNDETERMINED else _UNKNOWN
 
 
 def _worst(margin: PlannedMargin) -> str:
