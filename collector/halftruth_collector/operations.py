@@ -37,10 +37,11 @@ from .store.surveys import (
     as_stored,
     find,
     has_reports,
+    report_count,
     term_columns,
     update_survey,
 )
-from .store.tables import invitations, revoked_keys, surveys, tokens
+from .store.tables import audit, invitations, revoked_keys, surveys, tokens
 from .store.tokens import Role, hash_token
 
 #: All terms, or those that change by name.
@@ -238,6 +239,25 @@ def close_survey(store: Store, id: str) -> None:
         if is_changed:
             store.audit.record(connection, "survey close", id)
     if is_changed:
+        store.database.compact_or_warn("order of arrival is not destroyed yet")
+
+
+def finish_relayed(store: Store, id: str) -> None:
+    """Note that a relay has passed on all that it will of a survey, and how many reports there are.
+
+    Where the survey is closed, the order in which they came is destroyed.
+    """
+    action = "relay finish"
+    with store.database.writing() as connection:
+        stored = find(connection, id, lock=True)
+        detail = f"{report_count(connection, stored.number)} reports"
+        # A relay that was started again says it again.
+        said = select(audit.c.detail).where(audit.c.action == action, audit.c.subject == id)
+        last = connection.execute(said.order_by(audit.c.number.desc()).limit(1)).scalar()
+        if last == detail:
+            return
+        store.audit.record(connection, action, id, detail)
+    if stored.status == "closed":
         store.database.compact_or_warn("order of arrival is not destroyed yet")
 
 

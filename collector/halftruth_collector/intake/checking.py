@@ -41,6 +41,8 @@ class Batch:
         Whether a relay passed them on, which it also does after the survey was closed.
     refused : int
         Reports of the request that are left out, as a relay cannot look into what it passes on.
+    finished : bool
+        Whether the relay has nothing more to pass on.
     """
 
     survey_id: str
@@ -51,6 +53,7 @@ class Batch:
     sealed: bool = False
     relayed: bool = False
     refused: int = 0
+    finished: bool = False
 
 
 def check(

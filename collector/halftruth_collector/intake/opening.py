@@ -84,7 +84,12 @@ def open_relayed_batch(
         ids.append(id_.bytes)
         cells.setdefault(id_.bytes, packed)
     refused = len(batch.relayed) - len(ids)
-    return Batch(stored.id, stored.digest, ids, cells, {}, relayed=True, refused=refused)
+    return Batch(
+        *(stored.id, stored.digest, ids, cells, {}),
+        relayed=True,
+        refused=refused,
+        finished=batch.finished,
+    )
 
 
 def open_report(

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal
+from urllib.parse import urlsplit
 
 from halftruth_client.catalog import Catalog
 from halftruth_client.transport import Transport, survey_path
@@ -23,6 +24,9 @@ from ..store.tables import relay_ids, relay_reports, relay_surveys
 from .store import RegisteredSurvey, RelayStore, count_held, find
 
 _log = logging.getLogger(__name__)
+
+#: Hosts that are reached without TLS.
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 #: Why a survey takes no more reports.
 Reason = Literal["operator", "deadline", "collector"]
@@ -69,6 +73,12 @@ def register(
         If the collector's digest or signature does not hold, or it knows no such survey or token.
     """
     transport = Transport(collector, token=token)
+    parts = urlsplit(transport.url)
+    if parts.scheme != "https" and parts.hostname not in _THIS_MACHINE:
+        raise ParameterError(
+            "collector: expected an address with https, since the token is sent there",
+            field="collector",
+        )
     entry = Catalog(transport, operator_keys).fetch(id)
     survey, relay = entry.survey, entry.survey.relay
     if digest not in (None, survey.digest):

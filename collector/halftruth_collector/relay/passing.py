@@ -69,6 +69,8 @@ class Passing:
         self._retry_at: dict[str, float] = {}
         #: What was said last of each survey, so that nothing is said twice.
         self._said: dict[str, str] = {}
+        #: Surveys whose collector knows that nothing more will come.
+        self._finished: set[str] = set()
         #: What had become of each survey when the files were compacted.
         self._compacted: dict[str, tuple[bool, int]] = {}
 
@@ -94,6 +96,7 @@ class Passing:
                 operations.release(self._store, survey.id)
             if self._clock() >= self._retry_at.get(survey.id, 0):
                 self._pass_on(survey)
+                self._finish(survey.id)
             # Where it lies in files in which order reports came, or what has been passed on.
             changes = (survey.status != "open", self._store.get(survey.id).passed)
             if self._compacted.get(survey.id) != changes:
@@ -152,6 +155,23 @@ class Passing:
                 receipt.refused,
                 len(ids) - start - len(chunk),
             )
+
+    def _finish(self, id: str) -> None:
+        """Tell a collector, once, that nothing more will come of a survey."""
+        survey = self._store.get(id)
+        if survey.status not in ("released", "withheld") or id in self._finished:
+            return
+        if self._store.held(survey).due:
+            return
+        batch = RelayedBatch(digest=survey.digest, relayed=[], finished=True)
+        try:
+            self._transport(survey).post(survey_path(id, "reports"), Receipt, batch)
+        except CollectorUnavailable:
+            self._retry_at[id] = self._clock() + _RETRY
+            return
+        except RequestRefused as error:
+            self._say(id, logging.WARNING, f"the collector of {id} is not told of its end: {error}")
+        self._finished.add(id)
 
     def _send(self, survey: RegisteredSurvey, ids: Sequence[bytes]) -> Receipt:
         relayed = self._store.sealed(survey, ids)

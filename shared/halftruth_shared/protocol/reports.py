@@ -71,6 +71,9 @@ class RelayedBatch(Request, frozen=True, kw_only=True):
         ],
         Meta(extra_json_schema={"maxItems": 1000}),
     ]
+    finished: Annotated[
+        bool, Meta(description="Whether the relay has nothing more of this survey to pass on.")
+    ] = False
 
 
 class Receipt(Message, frozen=True, kw_only=True, omit_defaults=True):

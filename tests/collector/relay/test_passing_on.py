@@ -77,6 +77,10 @@ def test_with_fewer_than_a_batch_none_is_passed_on_and_both_operators_are_told(
     assert (statuses(parties), parties.held(), parties.counted()) == (["withheld"], 9, 0)
     assert audited(parties)[-1] == ("relay withhold", "9 reports, fewer than the 10 of a batch")
     assert "health has 9 reports, fewer than the 10 of a batch: none of them is" in caplog.text
+    told = [e for e in parties.store.audit.all() if e.action == "relay finish"]
+    assert [(entry.subject, entry.detail) for entry in told] == [("health", "0 reports")]
+    [token] = [each for each in parties.store.tokens.all() if each.role == "relay"]
+    assert told[0].actor == f"token {token.id}"
     collecting.close_survey(parties.store, "health")
     state = parties.collector.test_client().get("/v1/surveys/health/state", headers=operator)
     assert state.get_json()["reports"] == 0
@@ -103,6 +107,26 @@ def test_a_survey_closes_by_either_operator_or_at_its_deadline(make, why):
     parties.passing().look()
     assert (statuses(parties), parties.counted()) == (["released"], 3)
     assert ("relay close", f"by its {why}") in audited(parties)
+
+
+def test_the_collector_is_told_once_of_the_end_and_destroys_the_order_of_arrival(make, monkeypatch):
+    parties = make(batch=2)
+    parties.fill(3)
+    collecting.close_survey(parties.store, "health")
+    compactions = []
+    monkeypatch.setattr(
+        parties.collector.extensions["halftruth"].store.database,
+        "compact_or_warn",
+        compactions.append,
+    )
+    passing = parties.passing()
+    passing.look()
+    passing.look()
+    # Nor does a relay that was started again make more of it.
+    parties.passing().look()
+    details = [e.detail for e in parties.store.audit.all() if e.action == "relay finish"]
+    assert details == ["3 reports"]
+    assert len(compactions) == 1
 
 
 def test_in_batches_each_has_enough_and_what_is_left_at_the_end_is_withheld(

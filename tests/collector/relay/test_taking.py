@@ -169,6 +169,13 @@ def test_only_a_survey_that_names_this_relay_is_registered(make, given, error):
     assert str(refusal.value).startswith(expected)
 
 
+def test_a_token_is_sent_nowhere_without_tls(make):
+    parties = make()
+    parties.url = "http://collect.example.org"
+    with pytest.raises(ParameterError, match="collector: expected an address with https"):
+        parties.register()
+
+
 def test_a_signed_survey_is_registered_under_its_operators_key(make):
     parties, key = make(), OperatorKey.create()
     signature = sign(key, parties.survey.digest, Terms())

@@ -7,6 +7,7 @@ from halftruth_shared.protocol.invitations import InvitationCheck, InvitationSta
 from halftruth_shared.protocol.reports import Receipt, RelayedBatch, ReportBatch, SealedBatch
 from halftruth_shared.protocol.surveys import PublishedSurvey, SurveyList, SurveySummary
 
+from ... import operations
 from ...errors import (
     DeadlinePassed,
     Forbidden,
@@ -25,7 +26,7 @@ from ...store.surveys import StoredSurvey
 from ...store.tokens import StoredToken
 from .. import parameters
 from ..calls import RESPONDENTS
-from ..context import collector, current_request, published, require
+from ..context import collector, current_request, published, remember_bearer, require
 from ..limits import Visit
 
 
@@ -102,6 +103,9 @@ def add_reports(survey_id: str) -> Receipt:
         g.may_be_counted = True
         receipt = reports.count(batch)
         visit.accepted = receipt.accepted
+    if batch.finished and bearer is not None:
+        remember_bearer(bearer)
+        operations.finish_relayed(this.store, survey_id)
     return receipt
 
 
