@@ -16,6 +16,9 @@ _PRIOR = Fraction(1, 20)
 #: Batches from here on are promised with the smaller δ.
 _LARGE = 2_000
 
+#: Largest amplification that is proposed.
+_MOST_GAMMA = 10**6
+
 
 def delta_of(batch: int) -> float:
     """Return the δ that is promised of a batch: 10⁻⁸ from 2 000 reports on, else 10⁻⁶."""
@@ -154,7 +157,7 @@ class Relayed:
 
 
 def largest_gamma(at_most: int, batch: int) -> int:
-    """Return the largest whole γ with which a batch keeps to a bound.
+    """Return the largest whole γ, up to a million, with which a batch keeps to a bound.
 
     Parameters
     ----------
@@ -171,7 +174,7 @@ def largest_gamma(at_most: int, batch: int) -> int:
     # What a report by itself keeps to is kept to by every batch, and no report hides among fewer
     # others than γ.
     low = math.floor(amplification_for_breach(_PRIOR, Fraction(at_most, 100)))
-    high = max(low + 1, batch)
+    high = max(low, min(batch, _MOST_GAMMA)) + 1
     while high - low > 1:
         middle = (low + high) // 2
         apart, _ = bounds_of_batch(Fraction(middle), batch)

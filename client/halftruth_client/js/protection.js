@@ -166,9 +166,9 @@ export function checkConditions(schema, mechanism) {
  * @param {Mechanism} mechanism
  */
 export function checkHidden(schema, mechanism) {
-  const provable = mechanism.provable?.();
-  const name = schema.names.find((each) => provable?.has(each) || reveals(schema, mechanism, each));
-  if (name === undefined && mechanism.amplification(new Set()) !== null) return;
+  const provable = mechanism.provable?.() ?? new Map();
+  if (provable.size === 0 && mechanism.amplification(new Set()) !== null) return;
+  const name = schema.names.find((each) => provable.has(each) || reveals(schema, mechanism, each));
   const what = name === undefined ? "rule out a record" : `reveal the answer to '${name}'`;
   throw new SurveyError(`relay: a report can ${what}; expected every question perturbed, or none`, "relay");
 }

@@ -92,20 +92,17 @@ class Relay(
                 " device, or no relay",
                 field="relay",
             )
-        for name in perturbation.schema.names:
-            if name in perturbation.provable or perturbation.reveals(name):
-                raise SurveyError(
-                    f"relay: a report can reveal the answer to '{name}', which tells reports of a"
-                    " batch apart; expected every question perturbed and none provable, or no"
-                    " relay",
-                    field="relay",
-                )
-        if perturbation.amplification() == math.inf:
-            raise SurveyError(
-                "relay: a report can rule out a record, which tells reports of a batch apart;"
-                " expected a finite amplification, or no relay",
-                field="relay",
-            )
+        if not perturbation.provable and perturbation.amplification() < math.inf:
+            return
+        names = perturbation.schema.names
+        told = (name in perturbation.provable or perturbation.reveals(name) for name in names)
+        name = next((name for name, is_told in zip(names, told, strict=True) if is_told), None)
+        what = "rule out a record" if name is None else f"reveal the answer to '{name}'"
+        raise SurveyError(
+            f"relay: a report can {what}, which tells reports of a batch apart; expected every"
+            " question perturbed and none provable, or no relay",
+            field="relay",
+        )
 
     def check_terms(self, terms: Terms) -> None:
         """Check that terms do not tell the reports of a batch apart, or limit their number.
