@@ -192,8 +192,7 @@ report can make at most 16.2 % likely'
         more = ", and ".join(f"{before} at most {after}" for before, after in others)
         return [
             f"γ = {self.record.written} means: what somebody holds to be {first[0]} likely about a"
-            f" person, such as an answer, a report can make at most {first[1]} likely; {more}. Most"
-            " reports change far less."
+            f" person, such as an answer, a report can make at most {first[1]} likely; {more}."
         ]
 
 

@@ -362,7 +362,7 @@ def test_groups_that_so_few_people_do_not_show_have_no_margin():
     result = plan(survey, PlanQuery(respondents=20, alone=True))
     assert of(result, "share_within").median is None
     assert of(result, "detectable_difference").worst is None
-    assert "no difference of two groups is told apart" in headline(result)
+    assert headline(result).endswith("so few reports tell nothing of groups.")
 
 
 def test_a_named_regression_is_planned_and_refused_in_one_line():
@@ -796,3 +796,25 @@ def test_every_way_to_ask_gives_the_same_numbers(live, ask, survey, command, sur
         frame["median"].to_list(), nan_ok=True
     )
     assert [row["mechanism"] for row in rows] == frame.index.get_level_values(0).to_list()
+
+
+def test_the_command_plans_for_a_pilot_named_groups_and_a_regression(
+    command, survey_file, survey, tmp_path
+):
+    names = survey.schema.names
+    answers = [
+        [a.categories[code % len(a.categories)] for a in survey.schema.attributes]
+        for code in (0, 0, 1, 2)
+    ]
+    pilot = tmp_path / "pilot.csv"
+    pilot.write_text("\n".join([",".join(names), *map(",".join, answers)]), encoding="utf-8")
+    words = [f"--groups={names[0]}", f"--questions={names[1]}", f"--pilot={pilot}"]
+    words += [f"--outcome={names[1]}", f"--predictors={names[0]}", "--alone", "--json"]
+    _, printed, _ = command("plan", survey_file, "--respondents=100000", *words)
+    by_name = {each["quantity"]: each for each in json.loads(printed)["margins"]}
+    assert by_name["share_within"]["worst_of"] == list(names[:2])
+    assert by_name["odds_ratio"]["worst_of"] == list(names[:2])
+    even = json.loads(command("plan", survey_file, "--respondents=100000", *words[:2], "--json")[1])
+    assert by_name["share"]["median"] != even["margins"][0]["median"]
+    said = command("plan", survey_file, "--respondents=100000", *words[:3])[1]
+    assert "intervals for the answers of the pilot" in said

@@ -244,7 +244,9 @@ def _about_lengths(chosen: Chosen, designs: Designs, max_length: int) -> Iterato
         said = f"Take {best}" if best == single else said
     if best == 2 < max(tried):
         said += "; tables of three questions need 3"
-    yield f"Shares of answers by max_length: {_joined(parts)}. {said}."
+    kind, own = designs.expected.mechanism.kind, chosen.survey.mechanism.kind
+    about = "Shares of answers" if kind == own else f"With {kind}, shares of answers"
+    yield f"{about} by max_length: {_joined(parts)}. {said}."
 
 
 def _longest_best(widths: Mapping[int, float]) -> int:

@@ -76,7 +76,7 @@ def mechanism_rows(result: PlanResult) -> list[list[str]]:
             [
                 plan.kind + (" (the survey's)" if plan.own else ""),
                 of.get("share", _UNKNOWN),
-                of.get("share_within", _UNKNOWN),
+                of.get("share_within", ""),
                 "" if plan.times_bound is None else f"{plan.times_bound:.3g}",
                 value(plan.answer_amplification, None),
             ]
@@ -97,6 +97,8 @@ def _verdict(margin: PlannedMargin) -> str:
 def _formatted(margin: PlannedMargin, width: float | None) -> str:
     if width is None:
         return "none" if margin.quantity in _DETECTABLE else _UNKNOWN
+    if width >= UNDETERMINED and margin.quantity in ("share", "share_within", "difference", "mean"):
+        return _UNKNOWN
     if margin.quantity == "mean":
         return f"±{percent(width, 1)}"
     if margin.quantity == "odds_ratio":
@@ -105,7 +107,7 @@ def _formatted(margin: PlannedMargin, width: float | None) -> str:
         return number(float(f"{width:.2g}"))
     if margin.quantity == "detectable_difference":
         return half_width(width).removeprefix("±")
-    return half_width(width) if width < UNDETERMINED else _UNKNOWN
+    return half_width(width)
 
 
 def _worst(margin: PlannedMargin) -> str:
@@ -138,20 +140,21 @@ def headline(result: PlanResult) -> str:
     'Typical margins: ±1.7 points of the share of an answer, ±2.4 points within a group; two \
 groups are told apart where they differ by 4.8 points or more.'
     """
-    of = {each.quantity: each for each in result.margins}
-    parts = []
-    if "share" in of:
-        parts.append(f"{_formatted(of['share'], of['share'].median)} of the share of an answer")
-    if "share_within" in of:
-        parts.append(f"{_formatted(of['share_within'], of['share_within'].median)} within a group")
-    said = f"Typical margins: {', '.join(parts)}"
-    if "detectable_difference" not in of:
-        return f"{said}."
-    found = of["detectable_difference"]
-    if found.median is None:
-        return f"{said}; no difference of two groups is told apart in 80 % of surveys."
-    least = _formatted(found, found.median)
-    return f"{said}; two groups are told apart where they differ by {least} or more."
+    said = {each.quantity: _formatted(each, each.median) for each in result.margins}
+    if said.get("share", _UNKNOWN) == _UNKNOWN:
+        return "So few reports tell nothing of single answers."
+    typical = f"Typical margins: {said['share']} of the share of an answer"
+    if "share_within" not in said:
+        return f"{typical}."
+    if said["share_within"] == _UNKNOWN:
+        return f"{typical}; so few reports tell nothing of groups."
+    typical += f", {said['share_within']} within a group"
+    least = said.get("detectable_difference")
+    if least is None:
+        return f"{typical}."
+    if least == "none":
+        return f"{typical}; no difference of two groups is told apart in 80 % of surveys."
+    return f"{typical}; two groups are told apart where they differ by {least} or more."
 
 
 def footnotes(result: PlanResult, pilot: bool = False) -> Iterator[str]:
@@ -160,8 +163,9 @@ def footnotes(result: PlanResult, pilot: bool = False) -> Iterator[str]:
     yield (
         f"Margins: half-widths of {percent(result.query.confidence)} intervals for {answers};"
         " typical is the median over questions or pairs of them, worst the worst of these."
-        " Detectable: significant at 5 % in 80 % of surveys; an association is Cramér's V."
     )
+    if any(each.quantity in _DETECTABLE for each in result.margins):
+        yield "Detectable: significant at 5 % in 80 % of surveys; an association is Cramér's V."
     if (relayed := result.relayed) is not None:
         yield (
             f"Behind a relay: the same kind of mechanism with γ = {number(relayed.gamma)}, the"
