@@ -163,10 +163,9 @@ class _Rows:
             if not each.defined[member]:
                 continue
             share = self.query.percentiles[place] / 100
-            found = each.quantile(member, share, values, self.z, edges)
-            value[i] = found.value
+            value[i], low, high = each.quantile(member, share, values, self.z, edges)
             if each.known:
-                lower[i], upper[i] = found.lower, found.upper
+                lower[i], upper[i] = low, high
         groups, percentiles = np.transpose(rows) if rows else np.empty((2, 0), int)
         of = mean_of(values, edges, "percentile")
         reasons = [_TOO_SMALL if none else None for none in np.isnan(value)]

@@ -194,7 +194,7 @@ class Groups:
         pairs = zip(names, present, strict=True)
         return ["" if there else f"{name} is not significantly above zero" for name, there in pairs]
 
-    def _from_shares(self, shares: Jet, weights: Array, quantile: float) -> tuple[Array, Array]:
+    def ends_from_shares(self, shares: Jet, weights: Array, quantile: float) -> tuple[Array, Array]:
         """Intervals of contrasts of shares that never leave 0 to 1, from the intervals of these."""
         error = shares.standard_error(self.covariance)
         ends = share_interval(shares.value, error, quantile, logit=True)
@@ -203,7 +203,7 @@ class Groups:
         correlation = spread / (known[:, :, None] * known[:, None, :])
         return ends_of_contrast(Contrasts(shares.value, error, *ends), weights, correlation)
 
-    def _p_values(self, slopes: Array, pooled: Array | None = None) -> Array:
+    def p_values(self, slopes: Array, pooled: Array | None = None) -> Array:
         """Return p-values of tests that all shares in a contrast are equal.
 
         Parameters
@@ -292,14 +292,14 @@ def compare_groups(
     with np.errstate(divide="ignore", invalid="ignore"):
         effects = _effect(first, second, effect, groups.covariance)
         slopes = (side[:, 1].gradient[:, 1::2] / side.sum(1).value for side in (first, second))
-        p_value = np.where(there, groups._p_values(np.subtract(*slopes)), np.nan)
+        p_value = np.where(there, groups.p_values(np.subtract(*slopes)), np.nan)
     known = there & np.isfinite(effects.value)
     ends = effects.interval(quantile)
     if groups.logit and isinstance(effects, Ratios):
         ends = effects.on_log_scale(quantile)
     elif groups.logit:
         both = Jet.stack([_share(first), _share(second)])
-        ends = groups._from_shares(both, np.array([1.0, -1.0]), quantile)
+        ends = groups.ends_from_shares(both, np.array([1.0, -1.0]), quantile)
     value, error, lower, upper = (
         np.where(known, column, np.nan) for column in (effects.value, effects.standard_error, *ends)
     )
@@ -333,8 +333,8 @@ def trend_of(groups: Groups, confidence: float = 0.95) -> Contrasts:
     ends = slope.interval(quantile)
     if groups.logit:
         every = Jet(share.value[None], share.gradient[None])
-        ends = groups._from_shares(every, weights[0], quantile)
-    p_value = groups._p_values(weights / groups.base, np.ones(weights.shape))
+        ends = groups.ends_from_shares(every, weights[0], quantile)
+    p_value = groups.p_values(weights / groups.base, np.ones(weights.shape))
     value, error, gradient = slope.value, slope.standard_error, slope.jet.gradient
     return Contrasts(value, error, *ends, p_value, undefined=[""], gradient=gradient)
 

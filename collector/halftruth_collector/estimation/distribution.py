@@ -38,29 +38,6 @@ from .gradients import Jet
 from .table import Table
 
 
-@dataclass(frozen=True)
-class Quantile:
-    """Quantile: where the cumulative share reaches some share.
-
-    Attributes
-    ----------
-    answer, first, last : int
-        Place of the answer, and of those between which it is.
-    value, lower, upper : float
-        The same as numbers: what these answers count as or, between edges, interpolated.
-    standard_error : float
-        Of the cumulative share near the answer, the larger one of those on both sides of it.
-    """
-
-    answer: int
-    first: int
-    last: int
-    value: float
-    lower: float
-    upper: float
-    standard_error: float
-
-
 @dataclass(frozen=True, eq=False)
 class Distributions:
     """Shares of the k answers within each of G groups.
@@ -97,8 +74,8 @@ class Distributions:
         >>> means = groups.means(ranks, 1.96)
         >>> means.value.round(4).tolist(), means.standard_error.round(4).tolist()
         ([2.0, 1.6667], [0.0354, 0.0304])
-        >>> groups.quantile(1, 0.5, ranks, 1.96).answer
-        0
+        >>> groups.quantile(1, 0.5, ranks, 1.96)
+        (1.0, 1.0, 2.0)
         """
         cells = Jet.variables(support)
         base = cells.sum(1)
@@ -168,8 +145,8 @@ class Distributions:
 
     def quantile(
         self, group: int, share: float, values: Array, z: float, edges: Array | None = None
-    ) -> Quantile:
-        """Return the quantile of a share between 0 and 1, of one group.
+    ) -> tuple[float, float, float]:
+        """Return the quantile of a share between 0 and 1 of one group, with its interval.
 
         Parameters
         ----------
@@ -178,7 +155,8 @@ class Distributions:
         z : float
             Standard errors on both sides.
         edges : ndarray, shape (k + 1,), optional
-            Ends of the bins, between which numbers are interpolated.
+            Ends of the bins, between which numbers are interpolated; else it is what an answer
+            counts as.
         """
         cumulative = self.cumulative[group]
         curve, error = cumulative.value, cumulative.standard_error(self.covariance)
@@ -189,14 +167,13 @@ class Distributions:
             first = int(np.argmax(curve + z * error >= share))
             below = np.flatnonzero(curve - z * error < share)
             last = int(below[-1]) + 1 if below.size else 0
-        near = float(error[max(answer - 1, 0) : answer + 1].max())
         if edges is None:
-            value, lower, upper = (float(values[place]) for place in (answer, first, last))
-        else:
-            value = self._inside(Jet(growing, cumulative.gradient), answer, share, 0.0, edges)
-            lower = self._inside(cumulative, first, share, z, edges) if self.known else value
-            upper = self._inside(cumulative, last, share, -z, edges) if self.known else value
-        return Quantile(answer, first, last, value, lower, upper, near)
+            return float(values[answer]), float(values[first]), float(values[last])
+        value = self._inside(Jet(growing, cumulative.gradient), answer, share, 0.0, edges)
+        if not self.known:
+            return value, value, value
+        lower = self._inside(cumulative, first, share, z, edges)
+        return value, lower, self._inside(cumulative, last, share, -z, edges)
 
     def _inside(self, curve: Jet, place: int, share: float, z: float, edges: Array) -> float:
         """Return the place in a bin where the cumulative share ± z errors reaches a share."""
