@@ -48,8 +48,10 @@ def is_well(url: str) -> bool:
 
 
 @contextmanager
-def run_collector(database: str, folder: Path, *options: str, **settings: Any) -> Iterator[Running]:
-    """Run a collector with one worker until the block is left.
+def run_collector(
+    database: str, folder: Path, *options: str, program: str = "collector", **settings: Any
+) -> Iterator[Running]:
+    """Run a collector, or another program of its server, with one worker until the block is left.
 
     The command ``halftruth serve`` looks at its database and becomes this process; its own tests
     are those of the whole way. Settings in lower case are those of ``Popen``.
@@ -59,6 +61,7 @@ def run_collector(database: str, folder: Path, *options: str, **settings: Any) -
     # No settings of this machine.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("HALFTRUTH_")}
     environment |= {"HALFTRUTH_DATABASE": database, "HALFTRUTH_RATE_LIMIT": "off"}
+    given["program"] = program
     del given["database"]
     module = "halftruth_collector.server.serve"
     command = [sys.executable, "-m", module, json.dumps(given)]

@@ -84,6 +84,11 @@ def test_with_fewer_than_a_batch_none_is_passed_on_and_both_operators_are_told(
     collecting.close_survey(parties.store, "health")
     state = parties.collector.test_client().get("/v1/surveys/health/state", headers=operator)
     assert state.get_json()["reports"] == 0
+    assert state.get_json()["relay"]["url"] == parties.survey.relay.url
+    http = parties.collector.test_client()
+    http.post("/sign-in", data={"token": operator["Authorization"].split()[1]})
+    page = " ".join(http.get("/operate/surveys/health").text.split())
+    assert "it passes on at least 10 reports, or none. None has arrived:" in page
     # They go with the ids.
     assert relaying.purge(parties.relay_store, 0) == [("health", 9, 9)]
     assert inner_reports(parties.relay_store) == []
