@@ -1,7 +1,7 @@
-"""Charts as files and parts of pages, and that of a plan.
+"""Charts as files and parts of pages, and the chart of a plan.
 
-``rendering`` is imported where something is drawn, for Matplotlib is too slow to load for those who
-draw nothing, and not everybody has installed it.
+``rendering`` is imported only when a chart is drawn, because Matplotlib is optional and slow to
+import.
 """
 
 from halftruth_shared.results.charts import Chart
@@ -10,8 +10,8 @@ from markupsafe import Markup
 from ..errors import NotAcceptable
 
 
-def undrawn() -> str | None:
-    """The reason why no chart can be drawn here, if none can."""
+def charts_unavailable() -> str | None:
+    """Return the reason why charts cannot be drawn here; None if they can."""
     try:
         from . import rendering  # noqa: F401
     except NotAcceptable as missing:
@@ -19,12 +19,12 @@ def undrawn() -> str | None:
     return None
 
 
-def part_of_page(chart: Chart | None, *, folded: bool = True) -> Markup | None:
-    """Return a chart with its title and notes, for a ``figure``; None where it cannot be drawn.
+def render_figure(chart: Chart | None, *, folded: bool = True) -> Markup | None:
+    """Return the content of a ``figure`` element with a chart; None if it cannot be drawn.
 
-    Notes are folded, or not: on paper they cannot be opened.
+    Notes are in a ``details`` element, unless the page is for print.
     """
-    if chart is None or undrawn():
+    if chart is None or charts_unavailable():
         return None
     from .rendering import to_svg
 
@@ -33,5 +33,5 @@ def part_of_page(chart: Chart | None, *, folded: bool = True) -> Markup | None:
     if notes and folded:
         about = "<details><summary>About this chart</summary>{}</details>"
         notes = Markup(about).format(notes)  # noqa: S704 (a constant)
-    # What it holds is escaped, and holds no script and no style.
+    # Texts are escaped, and the SVG has neither scripts nor styles.
     return title + Markup(to_svg(chart, caption=False)) + notes  # noqa: S704

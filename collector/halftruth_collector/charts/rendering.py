@@ -1,8 +1,7 @@
-"""Charts as files and as parts of pages: SVG, PNG or PDF.
+"""Render charts as SVG, PNG or PDF, for files and pages.
 
-SVG for pages has a text alternative, and nothing that a content security policy blocks: a policy
-without ``unsafe-inline`` ignores style elements and style attributes, but not the presentation
-attributes that say the same.
+SVG for pages has a text alternative, and works with a content security policy without
+``unsafe-inline``: it has presentation attributes instead of style elements and style attributes.
 """
 
 import io
@@ -26,7 +25,7 @@ except ImportError:
         " (pip install 'halftruth-collector[plot]')"
     ) from None
 
-#: File name endings of the formats, each without metadata of when and by what it was drawn.
+#: Metadata to leave out of each format, by file suffix, so that files are reproducible.
 _FORMATS: dict[str, dict[str, str | None]] = {
     ".svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
     ".png": {"Software": None},
@@ -37,17 +36,17 @@ _SVG = "{http://www.w3.org/2000/svg}"
 ElementTree.register_namespace("", _SVG[1:-1])
 ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 
-# Matplotlib is made for one thread, and has one set of settings for all.
+# Matplotlib is not thread-safe, and its settings are global.
 _drawing = threading.Lock()
 
 
 def check_file(file: str | Path) -> str:
-    """The ending of a picture's file name, such as ".svg".
+    """Return the suffix of the name of a picture, such as ".svg".
 
     Raises
     ------
     ParameterError
-        If pictures of that ending cannot be drawn.
+        If this format is not supported.
     """
     ending = Path(file).suffix.lower()
     if ending not in _FORMATS:
@@ -59,17 +58,17 @@ def check_file(file: str | Path) -> str:
 
 
 def render(chart: Chart, file: str | Path) -> None:
-    """Draw a chart into a file, in the format of its ending: .svg, .png or .pdf.
+    """Draw a chart into a file, in the format of its suffix: .svg, .png or .pdf.
 
     The same chart gives the same bytes.
 
     Raises
     ------
     ParameterError
-        If the ending is another one, or the file cannot be written.
+        If the format is not supported, or the file cannot be written.
     """
     ending = check_file(file)
-    content = picture(chart, ending)
+    content = render_bytes(chart, ending)
     try:
         Path(file).write_bytes(content)
     except (OSError, ValueError) as error:
@@ -81,22 +80,24 @@ def render(chart: Chart, file: str | Path) -> None:
         ) from None
 
 
-def picture(chart: Chart, ending: str) -> bytes:
+def render_bytes(chart: Chart, ending: str) -> bytes:
     """Return a chart as the content of a file whose name ends in ".svg", ".png" or ".pdf"."""
-    return to_svg(chart).encode() if ending == ".svg" else _drawn(chart, ending, caption=True)
+    return (
+        to_svg(chart).encode() if ending == ".svg" else _draw_to_bytes(chart, ending, caption=True)
+    )
 
 
 def to_svg(chart: Chart, *, caption: bool = True) -> str:
     """Return a chart, with or without title and notes, as an ``svg`` element for pages.
 
-    Its text is text, and it holds no styles and no scripts. It is one image with a name and a
-    description; the table beside it is its text alternative.
+    Texts stay text elements, and there are no styles or scripts. The element is an image with a
+    name and a description; the table beside it is the text alternative.
     """
-    # It was drawn here, so it holds no entities that explode.
-    svg = ElementTree.fromstring(_drawn(chart, ".svg", caption=caption))  # noqa: S314
+    # The SVG was drawn here, so it has no entities that could expand.
+    svg = ElementTree.fromstring(_draw_to_bytes(chart, ".svg", caption=caption))  # noqa: S314
     for parent in [svg, *svg.iter(f"{_SVG}defs")]:
         parent[:] = [each for each in parent if not each.tag.endswith(("}metadata", "}style"))]
-    # Shapes that are used again need their names, and look as where they are used.
+    # Shapes that are reused need their ids, and are styled where they are used.
     unseen = [each for each in svg.iter() if each.tag.endswith(("}defs", "}clipPath"))]
     defined = {child for parent in unseen for child in parent}
     for element in svg.iter():
@@ -105,27 +106,27 @@ def to_svg(chart: Chart, *, caption: bool = True) -> str:
             element.attrib.pop("id", None)
             element.attrib.update(re.findall(r"([\w-]+)\s*:\s*([^;]+)", style))
     svg.attrib |= {"role": "img", "aria-label": chart.title, "stroke-linejoin": "round"}
-    svg[:0] = [_worded("title", chart.title), _worded("desc", chart.description)]
+    svg[:0] = [_text_element("title", chart.title), _text_element("desc", chart.description)]
     return ElementTree.tostring(svg, encoding="unicode")
 
 
-def _worded(tag: str, words: str) -> ElementTree.Element:
+def _text_element(tag: str, words: str) -> ElementTree.Element:
     element = ElementTree.Element(_SVG + tag)
     element.text = words
     return element
 
 
-def _drawn(chart: Chart, ending: str, *, caption: bool) -> bytes:
+def _draw_to_bytes(chart: Chart, ending: str, *, caption: bool) -> bytes:
     metadata, drawn = dict(_FORMATS[ending]), io.BytesIO()
     if ending != ".svg":
         about = "Description" if ending == ".png" else "Subject"
         metadata |= {"Title": chart.title, about: chart.description}
     with _drawing, mpl.rc_context(), warnings.catch_warnings():
-        # The reader's fonts may well have what the font here lacks.
+        # The fonts of the reader may have the missing glyphs.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure = draw(chart, caption=caption)
         mpl.rcdefaults()
-        # A page with several charts must not have two shapes of one name.
+        # Ids of shapes must be unique on a page with several charts.
         mpl.rcParams.update({**SETTINGS, "svg.hashsalt": chart.title})
         figure.savefig(drawn, format=ending[1:], dpi=200, metadata=metadata)
     return drawn.getvalue()

@@ -1,4 +1,4 @@
-"""Covariance of estimates as a table."""
+"""Covariance matrix of estimates as a table."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from halftruth_shared.results import Result
 
 @dataclass(frozen=True)
 class Covariance:
-    """Covariance of the estimates of a result: a row and a column for each, in their order.
+    """Covariance matrix of the estimates of a result, in their order.
 
     Raises
     ------
     EstimateError
-        If these estimates have none.
+        If the result has no covariance.
     """
 
     result: Result[Any]
@@ -31,13 +31,13 @@ class Covariance:
 
     @property
     def columns(self) -> Columns:
-        """Columns that name an estimate, then one for each of them."""
+        """Columns that identify an estimate, then one column for each estimate."""
         names = (", ".join(filter(None, row)) for row in self._names())
         keys = [name for name, _ in self.result.columns[: self.result.index]]
         return [*texts(*keys), *numbers(*names)]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Iterate over the rows of the matrix, None where a covariance is unknown."""
+        """Iterate over the rows of the matrix, with None for unknown covariances."""
         for names, line in zip(self._names(), self.result.covariance or [], strict=True):
             yield (*names, *line)
 

@@ -1,4 +1,4 @@
-"""Files of weighted records: CSV and Parquet, with a codebook, and scripts for R and Python."""
+"""Export of weighted records to CSV and Parquet, with a codebook and scripts for R and Python."""
 
 import io
 import json
@@ -17,13 +17,13 @@ from halftruth_shared.results.wording import number
 from ..analyses.tabular import arrow, harmless, to_csv, to_parquet
 
 
-def preamble(result: MicrodataResult) -> list[str]:
-    """Origin and limits of weighted records, line by line."""
+def describe_provenance(result: MicrodataResult) -> list[str]:
+    """Describe the origin and limits of weighted records, as lines of text."""
     terms = result.interactions
     lines = [
         f"Weighted records of the survey {result.survey} (digest {result.digest[:16]}).",
-        "No row is a person. Each row is a combination of answers, and its weight the number of",
-        "respondents who are estimated to give it. Everything is computed from",
+        "No row is a person. Each row is a combination of answers; its weight is the estimated",
+        "number of respondents who give it. Everything is computed from",
         f"{result.reports} perturbed reports (counted by {result.as_of:%Y-%m-%d %H:%M} UTC), by a"
         " loglinear",
         f"model without interactions of {terms + 1} or more answers.",
@@ -31,8 +31,8 @@ def preamble(result: MicrodataResult) -> list[str]:
     for sentence in assumptions(result):
         lines += wrap(sentence, 90)
     lines += [
-        f"Interactions of {terms + 1} or more answers are 0 in these records, without an error.",
-        "Not for quantiles: replicate weights give medians and percentiles no error.",
+        f"Interactions of {terms + 1} or more answers are assumed to be 0 in these records.",
+        "Not for quantiles: replicate weights give no valid errors of medians and percentiles.",
         "Tests of independence: use the Rao-Scott tests of R's svychisq (its default), not its",
         "Wald test, which rejects independence too often.",
     ]
@@ -40,34 +40,34 @@ def preamble(result: MicrodataResult) -> list[str]:
         lines.append(f"Weighted to known margins of {', '.join(result.query.margins)}.")
     if result.drawn:
         lines += [
-            "These rows stand for more combinations of answers than there are rows: exactly in",
-            f"tables of {terms} questions, with an error of their own in everything else.",
+            f"These rows represent more combinations of answers. Tables of {terms} questions are",
+            "exact; other statistics have an additional error that the replicate weights lack.",
         ]
     if not result.converged:
         lines.append("The fit of the model did not converge: errors are not reliable.")
     return lines
 
 
-def codebook(result: MicrodataResult) -> str:
-    """Variables, answers and weights of records, as text."""
+def make_codebook(result: MicrodataResult) -> str:
+    """Describe the variables, answers and weights of records, as text."""
     lines = [
-        *preamble(result),
+        *describe_provenance(result),
         "",
         "weight",
         f"  Estimated number of respondents; the sum is {number(result.estimates.value.sum(), 0)}.",
         f"rep1 to rep{len(result.replicates)}",
         "  Replicate weights. The variance of a statistic is the sum of the squared differences",
-        f"  between it and the same of each replicate weight, times {result.scale:g}. It holds the",
-        "  error of perturbation and of sampling.",
+        f"  between its value and its replicates, times {result.scale:g}. It includes the error of",
+        "  perturbation and of sampling.",
         "record",
-        "  What a row is.",
+        "  Reminder that a row is not a person.",
     ]
     for variable in result.variables:
-        lines += _described(variable)
+        lines += _describe_variable(variable)
     return "\n".join(lines) + "\n"
 
 
-def _described(variable: Variable) -> Iterator[str]:
+def _describe_variable(variable: Variable) -> Iterator[str]:
     yield f"{variable.name}"
     yield f"  {variable.label}"
     midpoints = variable.midpoints or []
@@ -134,7 +134,7 @@ print(estimate(shares))
 print(estimate(coefficients))
 ''')
 
-#: How R and Python read each format.
+#: Expressions of R and Python that read each format.
 _READ_R = {
     ".csv": "read.csv({}, check.names = FALSE, na.strings = character())",
     ".parquet": "as.data.frame(arrow::read_parquet({}))",
@@ -145,13 +145,13 @@ _READ_PYTHON = {
 }
 
 
-def scripts(result: MicrodataResult, file: str) -> Iterator[tuple[str, str]]:
-    """Yield the end of the name, and the text, of each script that reads a file."""
+def make_scripts(result: MicrodataResult, file: str) -> Iterator[tuple[str, str]]:
+    """Yield the suffix and the text of each script that reads a file."""
     suffix, levels = Path(file).suffix, _levels(result, file)
     outcome, *predictors = sorted(result.variables, key=lambda v: len(v.categories))[:3]
     names = [variable.name for variable in predictors] or [outcome.name]
     code = [category not in outcome.missing for category in outcome.categories].index(True)
-    # Of two answers the second is the one that is usually asked about.
+    # For two answers, such as no and yes, the second one is usually of interest.
     code += len(outcome.categories) - len(outcome.missing) == 2
     common = {
         "scale": f"{result.scale:g}",
@@ -164,7 +164,7 @@ def scripts(result: MicrodataResult, file: str) -> Iterator[tuple[str, str]]:
     quoted = json.dumps(file, ensure_ascii=False)
 
     def script(template: Template, mark: str, **more: str) -> str:
-        about = "\n".join(f"{mark} {line}" for line in preamble(result))
+        about = "\n".join(f"{mark} {line}" for line in describe_provenance(result))
         return template.substitute(common, about=about, **more)
 
     yield (
@@ -173,8 +173,10 @@ def scripts(result: MicrodataResult, file: str) -> Iterator[tuple[str, str]]:
             _R,
             "#",
             read=_READ_R[suffix].format(quoted),
-            prepare=_for_each(result.variables, lambda v: _prepared_in_r(v, levels[v.name])),
-            answered=_for_each(result.variables, lambda v: _answered_in_r(v, levels[v.name])),
+            prepare=_join_lines(result.variables, lambda v: _prepare_in_r(v, levels[v.name])),
+            answered=_join_lines(
+                result.variables, lambda v: _exclude_missing_in_r(v, levels[v.name])
+            ),
             predictors=" + ".join(names),
         ),
     )
@@ -184,14 +186,16 @@ def scripts(result: MicrodataResult, file: str) -> Iterator[tuple[str, str]]:
             _PYTHON,
             "#",
             read=_READ_PYTHON[suffix].format(quoted),
-            prepare=_for_each(result.variables, lambda v: _prepared_in_python(v, levels[v.name])),
-            answered=_for_each(result.variables, lambda v: _answered_in_python(v, levels[v.name])),
+            prepare=_join_lines(result.variables, lambda v: _prepare_in_python(v, levels[v.name])),
+            answered=_join_lines(
+                result.variables, lambda v: _exclude_missing_in_python(v, levels[v.name])
+            ),
         ),
     )
 
 
 def _levels(result: MicrodataResult, file: str) -> dict[str, list[str]]:
-    """Answers as the cells of a file have them, by variable."""
+    """Return the answers as they appear in the cells of a file, by variable."""
     spreadsheet = Path(file).suffix == ".csv"
     return {
         variable.name: [str(harmless(c)) if spreadsheet else c for c in variable.categories]
@@ -199,37 +203,37 @@ def _levels(result: MicrodataResult, file: str) -> dict[str, list[str]]:
     }
 
 
-def _for_each(variables: Sequence[Variable], lines: Callable[[Variable], list[str]]) -> str:
+def _join_lines(variables: Sequence[Variable], lines: Callable[[Variable], list[str]]) -> str:
     return "\n".join(line for variable in variables for line in lines(variable))
 
 
-def _listed(levels: Sequence[str]) -> str:
+def _join_levels(levels: Sequence[str]) -> str:
     return ", ".join(json.dumps(level, ensure_ascii=False) for level in levels)
 
 
 def _missing(variable: Variable, levels: Sequence[str]) -> str:
     pairs = zip(variable.categories, levels, strict=True)
-    return _listed([level for category, level in pairs if category in variable.missing])
+    return _join_levels([level for category, level in pairs if category in variable.missing])
 
 
-def _prepared_in_r(variable: Variable, levels: Sequence[str]) -> list[str]:
+def _prepare_in_r(variable: Variable, levels: Sequence[str]) -> list[str]:
     own = f"records${variable.name}"
-    lines = [f"{own} <- factor({own}, levels = c({_listed(levels)}))"]
+    lines = [f"{own} <- factor({own}, levels = c({_join_levels(levels)}))"]
     if variable.midpoints:
         numbers = ", ".join(f"{middle:g}" for middle in variable.midpoints)
         lines.append(f"{own}_number <- c({numbers})[as.integer({own})]")
     return lines
 
 
-def _answered_in_r(variable: Variable, levels: Sequence[str]) -> list[str]:
+def _exclude_missing_in_r(variable: Variable, levels: Sequence[str]) -> list[str]:
     gone = _missing(variable, levels)
-    line = f"# Those who answered: design <- subset(design, !({variable.name} %in% c({gone})))"
+    line = f"# Exclude missing answers: design <- subset(design, !({variable.name} %in% c({gone})))"
     return [line] if gone else []
 
 
-def _prepared_in_python(variable: Variable, levels: Sequence[str]) -> list[str]:
+def _prepare_in_python(variable: Variable, levels: Sequence[str]) -> list[str]:
     own = f'records["{variable.name}"]'
-    lines = [f"{own} = pd.Categorical({own}, [{_listed(levels)}])"]
+    lines = [f"{own} = pd.Categorical({own}, [{_join_levels(levels)}])"]
     if variable.midpoints:
         numbers = ", ".join(f"{middle:g}" for middle in variable.midpoints)
         named = f'records["{variable.name}_number"]'
@@ -237,14 +241,14 @@ def _prepared_in_python(variable: Variable, levels: Sequence[str]) -> list[str]:
     return lines
 
 
-def _answered_in_python(variable: Variable, levels: Sequence[str]) -> list[str]:
+def _exclude_missing_in_python(variable: Variable, levels: Sequence[str]) -> list[str]:
     gone = _missing(variable, levels)
     own = f'records["{variable.name}"]'
-    return [f"# Those who answered: records = records[~{own}.isin([{gone}])]"] if gone else []
+    return [f"# Exclude missing answers: records = records[~{own}.isin([{gone}])]"] if gone else []
 
 
 def check_file(file: str) -> None:
-    """Check that the name of a file says how to write it, and that this can be done here.
+    """Check that the suffix of a file is supported, and that its packages are installed.
 
     Raises
     ------
@@ -261,11 +265,11 @@ def check_file(file: str) -> None:
         arrow()
 
 
-def content(result: MicrodataResult, name: str) -> bytes:
-    """Return the content of a file of records, by the end of its name.
+def export_content(result: MicrodataResult, name: str) -> bytes:
+    """Return the content of a file of records, by its suffix.
 
-    Those of `WRITERS` are the records alone; ".zip" after one of them is an archive of what
-    `write_records` writes, and any other ending the codebook.
+    A suffix in `WRITERS` gives only the records. If ".zip" follows it, the content is an archive of
+    the files that `write_records` writes. Any other suffix gives the codebook.
 
     Raises
     ------
@@ -275,21 +279,21 @@ def content(result: MicrodataResult, name: str) -> bytes:
     if path.suffix in WRITERS:
         return WRITERS[path.suffix](result)
     if path.suffix != ".zip":
-        return codebook(result).encode()
+        return make_codebook(result).encode()
     archive = io.BytesIO()
     with ZipFile(archive, "w", ZIP_DEFLATED) as into:
-        for file, part in _side_by_side(result, Path(path.stem)).items():
+        for file, part in _make_files(result, Path(path.stem)).items():
             into.writestr(file, part)
     return archive.getvalue()
 
 
 def write_records(result: MicrodataResult, file: str) -> list[Path]:
-    """Write records, their codebook and scripts that read them, side by side.
+    """Write records, their codebook and scripts that read them into one folder.
 
     Returns
     -------
     list of Path
-        The files that were written.
+        The written files.
 
     Raises
     ------
@@ -298,7 +302,7 @@ def write_records(result: MicrodataResult, file: str) -> list[Path]:
     """
     check_file(file)
     path = Path(file)
-    contents = {path.with_name(n): part for n, part in _side_by_side(result, path).items()}
+    contents = {path.with_name(n): part for n, part in _make_files(result, path).items()}
     try:
         for each, part in contents.items():
             each.write_bytes(part)
@@ -310,16 +314,16 @@ def write_records(result: MicrodataResult, file: str) -> list[Path]:
     return list(contents)
 
 
-def _side_by_side(result: MicrodataResult, path: Path) -> dict[str, bytes]:
+def _make_files(result: MicrodataResult, path: Path) -> dict[str, bytes]:
     """Return the contents of a file of records, its codebook and scripts, by their names."""
-    texts = {f"{path.stem}-codebook.txt": codebook(result)}
-    texts |= {f"{path.stem}{suffix}": text for suffix, text in scripts(result, path.name)}
+    texts = {f"{path.stem}-codebook.txt": make_codebook(result)}
+    texts |= {f"{path.stem}{suffix}": text for suffix, text in make_scripts(result, path.name)}
     records = WRITERS[path.suffix](result)
     return {path.name: records, **{name: text.encode() for name, text in texts.items()}}
 
 
-class _Plain:
-    """The rows of a result, without the columns that its files have beside them."""
+class _RecordTable:
+    """Table of records, without the columns about their provenance."""
 
     def __init__(self, result: MicrodataResult) -> None:
         self.columns, self._cells = result.columns, result.column_lists()
@@ -329,14 +333,14 @@ class _Plain:
 
 
 def _csv(result: MicrodataResult) -> bytes:
-    return to_csv(_Plain(result)).encode()
+    return to_csv(_RecordTable(result)).encode()
 
 
 def _parquet(result: MicrodataResult) -> bytes:
-    return to_parquet(_Plain(result))
+    return to_parquet(_RecordTable(result))
 
 
-#: How records are written, by the ends of files' names.
+#: Writers of records, by the suffixes of file names.
 WRITERS: dict[str, Callable[[MicrodataResult], bytes]] = {
     ".csv": _csv,
     ".parquet": _parquet,

@@ -1,1 +1,1 @@
-"""Reports in files: counted by DuckDB, or read where respondents randomized answers themselves."""
+"""Reports in files: bulk counting with DuckDB, and files of externally randomized answers."""

@@ -1,4 +1,4 @@
-"""The first piece of work: each report of a file is checked, and goes into the part of its id."""
+"""First step of counting files: check the reports of a file, and partition them by id."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from ..intake.checking import stale, unexpected_invitation_error, unexpected_sea
 from ..intake.opening import open_report
 from ..store.counts_folder import SourceFile
 from .engine import PARQUET, connect, quote, quote_list
-from .sources import local_file, reading, reports_in
-from .words import to_words, words_of
+from .sources import open_local_copy, report_read_errors, select_reports
+from .words import plan_words, to_words
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from halftruth_shared.protocol.sealing import SealingKeys
 
-#: Numbers of problems that are not of a column; a column's is its position behind these.
+#: Numbers of problems that do not concern a column. Column j has the number `_COLUMN` + j.
 _MALFORMED, _STALE, _SEAL, _INVITATION, _LENGTH, _UNOPENED, _COLUMN = range(1, 8)
 
-#: Sealed reports that are opened at a time.
+#: Number of sealed reports that are opened at a time.
 _BATCH = 2**14
 
-#: Bytes by which a sealed report may be longer than a packed one.
+#: Largest number of bytes that a seal adds to a packed report.
 _OVERHEAD = 256
 
 #: The largest prime of 32 bits.
@@ -43,17 +43,17 @@ _PRIME = 2**32 - 5
 
 
 @dataclass(frozen=True)
-class Rules:
-    """Requirements of a campaign's reports.
+class ReportRules:
+    """Requirements that reports of a survey have to meet.
 
     Attributes
     ----------
     survey_id, digest : str
     space : ReportSpace
     sealing_key : str or None
-        Public key that they are sealed to.
+        Public key of the recipient of sealed reports.
     key_file : str or None
-        Where the private keys are; they are read there, and travel nowhere.
+        File of the private keys. Each worker reads it; keys are not sent to workers.
     """
 
     survey_id: str
@@ -64,32 +64,33 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Task:
-    """A file to be checked.
+class CheckTask:
+    """Task to check one file.
 
     Attributes
     ----------
     name, address : str
-        As it was given, and where every process finds it.
+        Name as given by the user, and a name that is valid in every process.
     number : int
-        Position among the files.
-    rules : Rules
+        Index of the file.
+    rules : ReportRules
     folder : str
-        Where the parts go.
+        Output folder of the parts.
     parts : int
+        Number of parts.
     """
 
     name: str
     address: str
     number: int
-    rules: Rules
+    rules: ReportRules
     folder: str
     parts: int
 
 
 @dataclass(frozen=True)
-class IdTask:
-    """Files of ids that were counted earlier, to be parted likewise."""
+class IdPartitionTask:
+    """Task to partition files of ids that were counted earlier."""
 
     files: Sequence[str]
     number: int
@@ -99,42 +100,42 @@ class IdTask:
 
 @dataclass
 class Refusals:
-    """Number of reports refused, by reason, and the first one of each in words."""
+    """Number of refused reports by reason, and a message about the first one of each reason."""
 
     counts: dict[str, int] = field(default_factory=dict)
     first: dict[str, str] = field(default_factory=dict)
 
     def add(self, reason: str, count: int, first: str) -> None:
-        """Add a number of reports of one reason."""
+        """Add a number of reports that were refused for one reason."""
         self.counts[reason] = self.counts.get(reason, 0) + count
         self.first.setdefault(reason, first)
 
 
 @dataclass(frozen=True)
 class CheckedFile:
-    """A file, and the first report of it that was refused for each reason, in words."""
+    """A checked file, with a message about the first refused report of each reason."""
 
     source: SourceFile
     first: dict[str, str]
 
 
-def part_name(number: int, part: int) -> str:
-    """Name of the file with one part of the reports of a file."""
+def name_part_file(number: int, part: int) -> str:
+    """Return the name of the file with one part of the reports of a file."""
     return f"reports-{number:06}-{part:03}.parquet"
 
 
-def earlier_name(number: int, part: int) -> str:
-    """Name of the file with one part of ids that were counted earlier."""
+def name_earlier_file(number: int, part: int) -> str:
+    """Return the name of the file with one part of the ids that were counted earlier."""
     return f"earlier-{number:06}-{part:03}.parquet"
 
 
-def check_file(task: Task) -> CheckedFile:
-    """Check the reports of a file, and write those that can be counted into parts by their ids.
+def check_file(task: CheckTask) -> CheckedFile:
+    """Check the reports of a file, and write the valid ones into parts by id.
 
     Raises
     ------
     ParameterError
-        If it cannot be read.
+        If the file cannot be read.
     KeyFileError
     """
     rules, folder = task.rules, Path(os.path.realpath(task.folder))
@@ -143,47 +144,47 @@ def check_file(task: Task) -> CheckedFile:
         from halftruth_shared.protocol.sealing import SealingKeys
 
         keys = SealingKeys.read(rules.key_file)
-    with local_file(task.address, folder) as (path, size, sha256):
-        query = reports_in(task.name, path, size, len(rules.space.shape))
-        with reading(task.name), connect(folder, [path]) as database:
+    with open_local_copy(task.address, folder) as (path, size, sha256):
+        query = select_reports(task.name, path, size, len(rules.space.shape))
+        with report_read_errors(task.name), connect(folder, [path]) as database:
             first_errors = _check(database, query, rules, keys, task.parts)
             rows, refused = _refusals(database, rules, first_errors)
             _write_parts(
                 database,
                 f"SELECT id, {task.number} AS file, row, part,"
-                f" {', '.join(word.name for word in words_of(rules.space))}"
+                f" {', '.join(word.name for word in plan_words(rules.space))}"
                 " FROM checked WHERE problem IS NULL",
-                [folder / part_name(task.number, part) for part in range(task.parts)],
+                [folder / name_part_file(task.number, part) for part in range(task.parts)],
             )
     source = SourceFile(name=task.name, size=size, sha256=sha256, rows=rows, refused=refused.counts)
     return CheckedFile(source, refused.first)
 
 
-def part_ids(task: IdTask) -> None:
+def partition_ids(task: IdPartitionTask) -> None:
     """Write ids that were counted earlier into parts.
 
     Raises
     ------
     ParameterError
-        If there is not enough room for it.
+        If there is not enough space or memory.
     """
     folder = Path(os.path.realpath(task.folder))
     files = [os.path.realpath(file) for file in task.files]
-    with working(task.folder), connect(folder, files) as database:
+    with report_work_errors(task.folder), connect(folder, files) as database:
         database.execute(
             f"CREATE TABLE earlier AS SELECT id::UUID AS id FROM read_parquet("
             f"{quote_list(files)}, hive_partitioning = false)"
         )
         _write_parts(
             database,
-            f"SELECT id, {_part(task.parts)} AS part FROM earlier",
-            [folder / earlier_name(task.number, part) for part in range(task.parts)],
+            f"SELECT id, {_part_expression(task.parts)} AS part FROM earlier",
+            [folder / name_earlier_file(task.number, part) for part in range(task.parts)],
         )
 
 
 @contextmanager
-def working(folder: str) -> Iterator[None]:
-    """Report in one line what goes wrong with the files of the work, and nothing that they hold."""
+def report_work_errors(folder: str) -> Iterator[None]:
+    """Convert errors of DuckDB to an error of one line, without any content of the files."""
     try:
         yield
     except duckdb.Error as error:
@@ -195,8 +196,8 @@ def working(folder: str) -> Iterator[None]:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Give another name for a file, which gets its own once it is complete."""
+def replace_when_complete(path: Path) -> Iterator[Path]:
+    """Yield a temporary name for a file, and rename the file when it is complete."""
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         yield unfinished
@@ -206,25 +207,29 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def _check(
-    database: DuckDBPyConnection, query: str, rules: Rules, keys: SealingKeys | None, parts: int
+    database: DuckDBPyConnection,
+    query: str,
+    rules: ReportRules,
+    keys: SealingKeys | None,
+    parts: int,
 ) -> dict[int, HalftruthError]:
-    """Make the table `checked`, with row, id, part, problem and words of each report.
+    """Create the table `checked`, with row, id, part, problem and words of each report.
 
     Returns
     -------
     dict of int to HalftruthError
-        The first error in opening, by its row.
+        The first error in opening a sealed report, by its row.
     """
-    words = words_of(rules.space)
-    found = f"SELECT *, {_problem(rules)} AS problem FROM ({query})"
-    columns = f"row, id, {_part(parts)} AS part, problem"
+    words = plan_words(rules.space)
+    found = f"SELECT *, {_problem_expression(rules)} AS problem FROM ({query})"
+    columns = f"row, id, {_part_expression(parts)} AS part, problem"
     if keys is None:
         each = (f"CASE WHEN problem IS NULL THEN {word.sql()} END AS {word.name}" for word in words)
         database.execute(
             f"CREATE TABLE checked AS SELECT {columns}, {', '.join(each)} FROM ({found})"
         )
         return {}
-    # Longer bytes are no sealed report, and are not kept.
+    # Longer bytes cannot be a sealed report, so they are not stored.
     database.execute(
         "CREATE TABLE candidates AS SELECT row, id, problem, CASE WHEN problem IS NULL"
         f" AND octet_length(sealed) <= {rules.space.packed_size + _OVERHEAD} THEN sealed"
@@ -240,7 +245,7 @@ def _check(
         "SELECT row, id::BLOB AS id, sealed FROM candidates WHERE problem IS NULL ORDER BY row"
     )
     for batch in candidates.to_arrow_reader(_BATCH):
-        opened, error = _open(rules, keys, batch)
+        opened, error = _open_file(rules, keys, batch)
         if error is not None and not first:
             first[error.row] = error.why
         database.register("opened", opened)
@@ -253,8 +258,8 @@ def _check(
     return first
 
 
-def _problem(rules: Rules) -> str:
-    """Write the expression of what is wrong with a report, NULL if nothing is."""
+def _problem_expression(rules: ReportRules) -> str:
+    """Return the SQL expression for the problem of a report, NULL for a valid one."""
     space = rules.space
     cases = [
         (_MALFORMED, 'id IS NULL OR digest IS NULL OR ("values" IS NULL) = (sealed IS NULL)'),
@@ -275,11 +280,11 @@ def _problem(rules: Rules) -> str:
     return f"CASE {whens} END::UINTEGER"
 
 
-def _part(parts: int) -> str:
-    """Write the expression of the part of an id.
+def _part_expression(parts: int) -> str:
+    """Return the SQL expression for the part of an id.
 
-    Each half is taken modulo a prime, since ids that begin with the time differ in few bits of one
-    half. It is arithmetic, which is the same in every version of DuckDB.
+    Ids that begin with the time differ in few bits of one half, so each half is taken modulo a
+    prime. Unlike a hash function, this arithmetic is the same in every version of DuckDB.
     """
     low, high = f"(id::UHUGEINT & {2**64 - 1})::UBIGINT", "(id::UHUGEINT >> 64)::UBIGINT"
     return f"(({low} % {_PRIME} + {high} % {_PRIME}) % {parts})::UTINYINT"
@@ -287,16 +292,16 @@ def _part(parts: int) -> str:
 
 @dataclass(frozen=True)
 class _Unopened:
-    """The first report of a batch that cannot be opened or does not fit."""
+    """First report of a batch that cannot be opened or is invalid."""
 
     row: int
     why: ReportError
 
 
-def _open(
-    rules: Rules, keys: SealingKeys, batch: pa.RecordBatch
+def _open_file(
+    rules: ReportRules, keys: SealingKeys, batch: pa.RecordBatch
 ) -> tuple[pa.Table, _Unopened | None]:
-    """Open sealed reports: row, id, problem and words of each, and the first error."""
+    """Open sealed reports; return row, id, problem and words of each, and the first error."""
     space = rules.space
     cells = bytearray()
     problems: list[int | None] = []
@@ -313,7 +318,7 @@ def _open(
             problems.append(_UNOPENED)
             first = first or _Unopened(row, error)
     values = np.frombuffer(bytes(cells), dtype=space.dtype).reshape(-1, len(space.shape))
-    words = zip(words_of(space), to_words(space, values), strict=True)
+    words = zip(plan_words(space), to_words(space, values), strict=True)
     columns = {
         "row": batch.column("row"),
         "id": batch.column("id"),
@@ -324,9 +329,9 @@ def _open(
 
 
 def _refusals(
-    database: DuckDBPyConnection, rules: Rules, opening: dict[int, HalftruthError]
+    database: DuckDBPyConnection, rules: ReportRules, opening: dict[int, HalftruthError]
 ) -> tuple[int, Refusals]:
-    """Count all reports, and those that were refused by reason, in the order of the first."""
+    """Count all reports, and refused reports by reason, in the order of their first rows."""
     rows, refused = 0, Refusals()
     problems = database.execute(
         "SELECT problem, count(*), min(row) FROM checked GROUP BY problem ORDER BY min(row)"
@@ -340,8 +345,8 @@ def _refusals(
     return rows, refused
 
 
-def _error(rules: Rules, problem: int, row: int) -> HalftruthError:
-    """Return what a collector would say of the report."""
+def _error(rules: ReportRules, problem: int, row: int) -> HalftruthError:
+    """Return the error that a collector would raise for the report."""
     if problem == _MALFORMED:
         return MalformedRequest(
             f"report {row}: expected an id, a digest, and either 'values' or 'sealed'"
@@ -352,7 +357,7 @@ def _error(rules: Rules, problem: int, row: int) -> HalftruthError:
         return unexpected_seal_error(row, sealed=rules.sealing_key is None)
     if problem == _INVITATION:
         return unexpected_invitation_error(row)
-    # Any report with the same fault: the one of the file is quoted nowhere.
+    # Check an artificial report with the same fault, so that no error quotes the report itself.
     alike = [] if problem == _LENGTH else [0] * (problem - _COLUMN) + [-1]
     alike += [0] * (len(rules.space.shape) - len(alike)) if alike else []
     try:
@@ -365,7 +370,7 @@ def _error(rules: Rules, problem: int, row: int) -> HalftruthError:
 def _write_parts(database: DuckDBPyConnection, query: str, paths: Sequence[Path]) -> None:
     """Write the rows of a query into a file for each part."""
     for part, path in enumerate(paths):
-        with whole(path) as unfinished:
+        with replace_when_complete(path) as unfinished:
             database.execute(
                 f"COPY (SELECT * EXCLUDE part FROM ({query}) WHERE part = {part})"
                 f" TO {quote(unfinished)} ({PARQUET})"

@@ -1,8 +1,8 @@
-"""Counting the reports of files, each id once: the pieces of work, and what they add up to.
+"""Bulk counting of reports in files, each id once.
 
-Files are checked, and their reports parted by id (:mod:`~.checking`). Then each part is counted by
-itself (:mod:`~.parts`), since all reports with one id are in the same part. Each piece of work is a
-few queries of DuckDB, which any process may run, and run again.
+First, files are checked and their reports partitioned by id (:mod:`~.checking`). Then each part is
+counted (:mod:`~.parts`); all reports with the same id are in the same part. Each task is a few
+queries of DuckDB, which any process can run, and repeat after a failure.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from ..store.files import exported
 from ..store.tables import surveys
 from .checking import (
     CheckedFile,
-    IdTask,
+    CheckTask,
+    IdPartitionTask,
     Refusals,
-    Rules,
-    Task,
+    ReportRules,
     check_file,
-    part_ids,
+    partition_ids,
 )
-from .parts import Conflicts, CountedPart, Part, count_part
-from .sources import find, read_manifests, total_size
+from .parts import Conflicts, CountedPart, PartTask, count_part
+from .sources import find_files, read_manifests, sum_sizes
 from .words import to_packed
 
-#: Bytes of files for each part of the ids.
+#: Bytes of input files per part.
 _BYTES_OF_PART = 2**24
 
-#: Reason of reports that share an id and have different values.
+#: Reason for refusing reports with the same id and different values.
 CONFLICT = "conflicting-id"
 
 
@@ -61,8 +61,8 @@ def count(
 ) -> tuple[Provenance, Refusals]:
     """Count reports in files, each id once, and write counts and ids into a new folder.
 
-    Reports with one id and the same values count once. Where the values differ, none of them
-    counts. Wherever the work is done, the counts and ids are the same.
+    Reports with the same id and the same values count once; with different values, none of them
+    counts. The result does not depend on where the tasks run.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def count(
     patterns : sequence of str
         Names of files of reports, with wildcards.
     to : Path
-        Folder of counts to make; beside it is what is needed meanwhile. Whoever does pieces of the
-        work finds it, and the files, under the same name.
+        Folder of counts to create; temporary files are beside it. All workers must have access to
+        it, and to the input files, under the same names.
     map_pieces : callable, optional
-        Where the pieces of the work are done.
+        Function like `map` that runs the tasks, perhaps on other machines.
     sealing_key : str, optional
-        Public key that the reports are sealed to.
+        Public key of the recipient of sealed reports.
     key_file : Path, optional
-        The collector's private keys, where reports are sealed.
+        Private keys of the collector, for sealed reports.
     earlier : sequence of Path
         Folders of counts, and exports of collectors, whose reports are not counted again.
 
@@ -89,37 +89,38 @@ def count(
     Raises
     ------
     ParameterError
-        If a file is not as it was written or no file of reports, none of the reports can be
-        counted, or the folder cannot be made.
+        If a file differs from its manifest or has no reports, no report can be counted, or the
+        folder cannot be created.
     KeyFileError, WorkersLost
     """
     if to.exists():
         raise ParameterError(f"to: {to} exists; expected a new name", field="to")
-    rules = _rules(survey, sealing_key, key_file)
-    names = find(patterns)
+    rules = _make_rules(survey, sealing_key, key_file)
+    names = find_files(patterns)
     promised = read_manifests(names)
-    parts = min(max(1, total_size(names) // _BYTES_OF_PART), PARTS)
+    parts = min(max(1, sum_sizes(names) // _BYTES_OF_PART), PARTS)
     with _scratch(to) as scratch:
         work, result = scratch / "work", scratch / "counts"
         work.mkdir()
         result.mkdir(mode=0o700)
         before = [
-            _earlier(path, survey, work / f"export-{number:03}.parquet")
+            _open_earlier(path, survey, work / f"export-{number:03}.parquet")
             for number, path in enumerate(earlier)
         ]
         id_tasks = [
-            IdTask(files, number, str(work), parts) for number, (files, _) in enumerate(before)
+            IdPartitionTask(files, number, str(work), parts)
+            for number, (files, _) in enumerate(before)
         ]
-        list(map_pieces(part_ids, id_tasks))
+        list(map_pieces(partition_ids, id_tasks))
         tasks = [
-            Task(name, _everywhere(name), number, rules, str(work), parts)
+            CheckTask(name, _resolve_everywhere(name), number, rules, str(work), parts)
             for number, name in enumerate(names)
         ]
         checked: list[CheckedFile] = list(map_pieces(check_file, tasks))
         for file in checked:
-            _check_promise(file.source, promised.get(file.source.name))
+            _check_against_manifest(file.source, promised.get(file.source.name))
         part_tasks = [
-            Part(number, len(names), len(before), str(scratch), rules.space)
+            PartTask(number, len(names), len(before), str(scratch), rules.space)
             for number in range(parts)
         ]
         counted: list[CountedPart] = list(map_pieces(count_part, part_tasks))
@@ -127,15 +128,15 @@ def count(
         reports = sum(source.rows for source in sources)
         accepted = reports - sum(refused.counts.values())
         if not accepted:
-            raise _nothing(refused)
-        counts = _total(rules.space, counted)
+            raise _nothing_counted_error(refused)
+        counts = _sum_parts(rules.space, counted)
         distinct = sum(counts.values())
         provenance = Provenance(
             survey=survey.id,
             digest=survey.digest,
             sealing_key=sealing_key,
             files=sources,
-            earlier=[known for _, known in before],
+            earlier=[source for _, source in before],
             reports=reports,
             counted=distinct,
             repeated=accepted - distinct,
@@ -148,8 +149,8 @@ def count(
     return provenance, refused
 
 
-def _rules(survey: Survey, sealing_key: str | None, key_file: Path | None) -> Rules:
-    rules = Rules(survey.id, survey.digest, survey.report_space)
+def _make_rules(survey: Survey, sealing_key: str | None, key_file: Path | None) -> ReportRules:
+    rules = ReportRules(survey.id, survey.digest, survey.report_space)
     if sealing_key is None:
         return rules
     check_hexadecimal("sealed_to", sealing_key)
@@ -161,19 +162,21 @@ def _rules(survey: Survey, sealing_key: str | None, key_file: Path | None) -> Ru
             " HALFTRUTH_SEALING_KEYS names",
             field="sealed_to",
         )
-    return Rules(rules.survey_id, rules.digest, rules.space, sealing_key, str(key_file.absolute()))
+    return ReportRules(
+        rules.survey_id, rules.digest, rules.space, sealing_key, str(key_file.absolute())
+    )
 
 
 @contextmanager
 def _scratch(to: Path) -> Iterator[Path]:
-    """A folder beside the result, which nobody else can read, and which is gone in the end."""
+    """Create a private temporary folder beside the result, and delete it in the end."""
     scratch = to.resolve().with_name(f".{to.name}.{secrets.token_hex(4)}")
     try:
         scratch.mkdir(mode=0o700, parents=True)
         yield scratch
     except OSError as error:
         if error.errno is None:
-            # Of a connection, not of a file.
+            # An error of a connection, not of a file.
             raise
         raise ParameterError(
             f"to: {to} cannot be written: {error.strerror}; expected a place for it that every"
@@ -181,19 +184,19 @@ def _scratch(to: Path) -> Iterator[Path]:
             field="to",
         ) from None
     finally:
-        # Under another name, since a worker that lost its scheduler goes on for a while.
+        # Rename the folder first, since a worker that lost its scheduler continues for a while.
         gone = scratch.with_name(f"{scratch.name}.gone")
         with suppress(OSError):
             os.replace(scratch, gone)
         shutil.rmtree(gone, ignore_errors=True)
 
 
-def _everywhere(name: str) -> str:
-    """A name that means the same to processes that run elsewhere."""
+def _resolve_everywhere(name: str) -> str:
+    """Return a name of a file that is valid in other processes."""
     return name if "://" in name else os.path.abspath(name)
 
 
-def _earlier(path: Path, survey: Survey, copy: Path) -> tuple[list[str], Earlier]:
+def _open_earlier(path: Path, survey: Survey, copy: Path) -> tuple[list[str], Earlier]:
     """Return the files of the ids of earlier counts, and their provenance.
 
     The ids of an export are copied into a file.
@@ -207,19 +210,19 @@ def _earlier(path: Path, survey: Survey, copy: Path) -> tuple[list[str], Earlier
                 field="earlier",
             )
         if path.is_dir():
-            known = Earlier(name=str(path), sha256=counts_folder.file_hash(path / PROVENANCE))
+            earlier = Earlier(name=str(path), sha256=counts_folder.file_hash(path / PROVENANCE))
             ids = path.absolute().glob("ids-*.parquet")
-            return sorted(map(str, ids)), known
-        known = Earlier(name=str(path), sha256=counts_folder.file_hash(path))
+            return sorted(map(str, ids)), earlier
+        earlier = Earlier(name=str(path), sha256=counts_folder.file_hash(path))
         schema = pa.schema({"id": pa.binary(16)})
         with pq.ParquetWriter(copy, schema) as writer:
             for page in pages:
                 writer.write_batch(pa.record_batch([pa.array(page, pa.binary(16))], schema=schema))
-        return [str(copy)], known
+        return [str(copy)], earlier
 
 
-def _check_promise(file: SourceFile, promised: ReportFile | None) -> None:
-    """Make sure that a file is as its manifest says."""
+def _check_against_manifest(file: SourceFile, promised: ReportFile | None) -> None:
+    """Check the size and digest of a file against its manifest."""
     if promised is not None and (file.size, file.sha256) != (promised.size, promised.sha256):
         raise ParameterError(
             f"files: {file.name}: has {file.size} bytes that are not those of its manifest;"
@@ -231,7 +234,7 @@ def _check_promise(file: SourceFile, promised: ReportFile | None) -> None:
 def _refusals(
     checked: Sequence[CheckedFile], conflicts: Sequence[Conflicts]
 ) -> tuple[list[SourceFile], Refusals]:
-    """Add the conflicts to the refusals of each file, and sum these, with the first of each."""
+    """Add conflicts to the refusals of each file, and sum the refusals of all files."""
     number_of = Counter({each.file: 0 for each in conflicts})
     first: dict[int, int] = {}
     for each in conflicts:
@@ -239,32 +242,32 @@ def _refusals(
         first[each.file] = min(each.row, first.get(each.file, each.row))
     total, sources = Refusals(), []
     for number, file in enumerate(checked):
-        refused, said = dict(file.source.refused), dict(file.first)
+        refused, messages = dict(file.source.refused), dict(file.first)
         if number in first:
             refused[CONFLICT] = number_of[number]
-            said[CONFLICT] = (
+            messages[CONFLICT] = (
                 f"report {first[number]}: id: another report has it with other values; expected"
                 " one id for each report"
             )
         for reason, reports in refused.items():
-            total.add(reason, reports, f"{file.source.name}: {said[reason]}")
+            total.add(reason, reports, f"{file.source.name}: {messages[reason]}")
         sources.append(msgspec.structs.replace(file.source, refused=refused))
     return sources, total
 
 
-def _nothing(refused: Refusals) -> ParameterError:
-    said = "; ".join(
+def _nothing_counted_error(refused: Refusals) -> ParameterError:
+    reasons = "; ".join(
         f"{number} of {reason}, the first in {refused.first[reason]}"
         for reason, number in sorted(refused.counts.items())
     )
     return ParameterError(
-        f"files: no report can be counted ({said or 'there is none'}); expected reports of this"
+        f"files: no report can be counted ({reasons or 'there is none'}); expected reports of this"
         " survey",
         field="files",
     )
 
 
-def _total(space: ReportSpace, counted: Sequence[CountedPart]) -> dict[bytes, int]:
+def _sum_parts(space: ReportSpace, counted: Sequence[CountedPart]) -> dict[bytes, int]:
     """Sum the counts of all parts by packed report."""
     columns = zip(*(part.words for part in counted), strict=True)
     packed = to_packed(space, [np.concatenate(column) for column in columns])

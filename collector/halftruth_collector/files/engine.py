@@ -1,4 +1,4 @@
-"""DuckDB as the engine that reads, checks and counts: confined to named files and one folder."""
+"""DuckDB connections with access to named files and one folder only."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-#: Memory of one connection; what needs more spills into the folder.
+#: Memory limit of a connection; larger data spill to disk.
 MEMORY = "1GiB"
 
-#: Room for what spills.
-_SPILL = "100GiB"
+#: Disk limit for spilled data.
+_MAX_SPILL = "100GiB"
 
-#: How files of ids are written. Ids are all different, and a dictionary of them only takes time.
+#: Options for writing files of ids. Ids are all different, so a dictionary would only take time.
 PARQUET = "FORMAT parquet, COMPRESSION uncompressed, DICTIONARY_SIZE_LIMIT 1"
 
 
 @contextmanager
 def connect(folder: Path, files: Sequence[str] = ()) -> Iterator[DuckDBPyConnection]:
-    """Open a database in memory that can read `files`, and read and write `folder`, alone.
+    """Open an in-memory database that can only read `files`, and read and write `folder`.
 
-    It loads no extension, reads no variable of this process and runs in one thread: several pieces
-    of work run side by side instead.
+    It loads no extensions, cannot read variables of this process and uses one thread, since tasks
+    run in parallel.
 
     Parameters
     ----------
     folder : Path
-        What does not fit into memory goes into a folder of its own in it, which is deleted.
+        Spilled data are in a temporary folder inside this one.
     files : sequence of str
         Absolute names without symbolic links.
     """
@@ -44,7 +44,7 @@ def connect(folder: Path, files: Sequence[str] = ()) -> Iterator[DuckDBPyConnect
             "threads": 1,
             "memory_limit": MEMORY,
             "temp_directory": str(spill),
-            "max_temp_directory_size": _SPILL,
+            "max_temp_directory_size": _MAX_SPILL,
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "allow_community_extensions": False,
@@ -65,10 +65,10 @@ def connect(folder: Path, files: Sequence[str] = ()) -> Iterator[DuckDBPyConnect
 
 
 def quote(text: str | Path) -> str:
-    """Write a text as a literal of SQL."""
+    """Format a text as an SQL literal."""
     return "'" + str(text).replace("'", "''") + "'"
 
 
 def quote_list(texts: Sequence[str | Path]) -> str:
-    """Write texts as a list of SQL."""
+    """Format texts as an SQL list."""
     return f"[{', '.join(map(quote, texts))}]"

@@ -1,4 +1,4 @@
-"""The second piece of work: the reports of one part are counted, each id once."""
+"""Second step of counting files: count the reports of one part, each id once."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from halftruth_shared import ReportSpace
 from numpy.typing import NDArray
 
 from ..store.counts_folder import IdFile, file_hash, ids_name
-from .checking import earlier_name, part_name, whole, working
+from .checking import name_earlier_file, name_part_file, replace_when_complete, report_work_errors
 from .engine import PARQUET, connect, quote, quote_list
-from .words import words_of
+from .words import plan_words
 
 
 @dataclass(frozen=True)
-class Part:
-    """A part of the reports to be counted.
+class PartTask:
+    """Task to count the reports of one part.
 
     Attributes
     ----------
     number : int
     files, earlier : int
-        Number of files of reports, and of earlier counts, that were parted.
+        Number of partitioned files of reports, and of earlier counts.
     folder : str
-        Where these are in ``work``; its new ids go into ``counts``.
+        Its subfolder ``work`` has the partitioned files; ``counts`` gets the new ids.
     space : ReportSpace
     """
 
@@ -40,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Conflicts:
-    """Reports of one file whose ids other reports have with other values; row of the first."""
+    """Reports of one file whose id another report has with other values, with the first row."""
 
     file: int
     reports: int
@@ -49,7 +49,7 @@ class Conflicts:
 
 @dataclass(frozen=True)
 class CountedPart:
-    """Counts of a part by the words of a report, and its conflicts."""
+    """Counts of a part by the words of reports, with its conflicts."""
 
     words: list[NDArray[np.integer]]
     counts: NDArray[np.int64]
@@ -57,23 +57,25 @@ class CountedPart:
     ids: IdFile
 
 
-def count_part(part: Part) -> CountedPart:
+def count_part(part: PartTask) -> CountedPart:
     """Count the reports of a part, each id once, unless it was counted earlier.
 
     Raises
     ------
     ParameterError
-        If there is not enough room for it.
+        If there is not enough space or memory.
     """
     folder = Path(os.path.realpath(part.folder))
     work, ids = folder / "work", folder / "counts" / ids_name(part.number)
-    names = [word.name for word in words_of(part.space)]
-    with working(part.folder), connect(folder) as database:
-        reports = _files(work / part_name(number, part.number) for number in range(part.files))
+    names = [word.name for word in plan_words(part.space)]
+    with report_work_errors(part.folder), connect(folder) as database:
+        reports = _files(work / name_part_file(number, part.number) for number in range(part.files))
         earlier = ""
         if part.earlier:
-            known = (work / earlier_name(number, part.number) for number in range(part.earlier))
-            earlier = f"ANTI JOIN {_files(known)} AS earlier USING (id)"
+            paths = (
+                work / name_earlier_file(number, part.number) for number in range(part.earlier)
+            )
+            earlier = f"ANTI JOIN {_files(paths)} AS earlier USING (id)"
         differs = " OR ".join(f"min({name}) <> max({name})" for name in names)
         firsts = ", ".join(f"min({name}) AS {name}" for name in names)
         database.execute(
@@ -89,8 +91,8 @@ def count_part(part: Part) -> CountedPart:
         cells = database.execute(
             f"SELECT {of_words}, count(*) AS reports FROM found GROUP BY {of_words}"
         ).fetchnumpy()
-        with whole(ids) as unfinished:
-            # The order of an id tells nothing of when its report came.
+        with replace_when_complete(ids) as unfinished:
+            # Sort by id, so that the file does not reveal the order of arrival.
             database.execute(
                 f"COPY (SELECT id FROM found ORDER BY id) TO {quote(unfinished)} ({PARQUET})"
             )

@@ -1,7 +1,7 @@
-"""Reports from a file of answers that were randomized elsewhere: by dice, cards or a program.
+"""Reports from a file of answers that were already randomized: by dice, cards or a program.
 
-Each row is one person, or as many as a column says. Every answer is looked up among the survey's
-categories; an error names row and column, counted from 1 after the names, and never a value.
+Each row is one person, or as many people as a column says. Answers are matched to the categories of
+the survey. Errors name the row, counted from 1 after the header, and the column, but no value.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from halftruth_shared import Attribute, ParameterError, RecordError, Survey
 from halftruth_shared.errors import listing
 from numpy.typing import NDArray
 
-#: Most people of one row, and of all rows of a file.
-MOST_OF_ROW, MOST_OF_FILE = 1_000_000, 10_000_000
+#: Largest number of people of one row, and of all rows of a file.
+MAX_PEOPLE_OF_ROW, MAX_PEOPLE_OF_FILE = 1_000_000, 10_000_000
 
-#: Most bytes and values that the columns of a Parquet file unpack to.
-_MOST_BYTES, _MOST_VALUES = 2**28, 2**25
+#: Largest uncompressed size of the columns of a Parquet file, in bytes and values.
+_MAX_BYTES, _MAX_VALUES = 2**28, 2**25
 
-#: Bytes of a report's id.
+#: Length of the id of a report in bytes.
 _ID_SIZE = 16
 
-#: A symbol as 'halftruth reports perturb' writes it, or by its number alone.
+#: A symbol in the format of 'halftruth reports perturb', or only its number.
 _SYMBOL = re.compile(r"(?:code )?(\d{1,10})(?: about .*)?", re.ASCII | re.DOTALL)
 
-#: Stands for values that are neither text nor number.
-_NO_TEXT = "\0"
+#: Placeholder for values that are neither text nor number.
+_NOT_TEXT = "\0"
 
 
 @dataclass(frozen=True)
 class _Column:
-    """Values of a column, None where it is empty."""
+    """Values of a column, with None for empty cells."""
 
     name: str
     values: Sequence[Any]
@@ -51,12 +51,13 @@ class RandomizedReports:
     Attributes
     ----------
     packed : bytes
-        Packed report of each row, one after the other.
+        Concatenated packed reports of all rows.
     numbers : ndarray of int, shape (rows,)
-        People of each row.
+        Number of people of each row.
     keys : sequence of str, or range
+        Key of each row.
     source : bytes
-        Hash that ids begin with.
+        Hash from which ids are derived.
     """
 
     packed: bytes
@@ -70,10 +71,10 @@ class RandomizedReports:
         return int(self.numbers.sum())
 
     def pages(self, size: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
-        """Ids and packed reports of all people, so many at a time.
+        """Yield ids and packed reports of all people, `size` at a time.
 
-        An id follows from the survey, the row's key, or the file and the row's number, and the
-        number of the person in the row. So a file that is read again has the same ones.
+        An id is derived from the survey, the key of the row (or the file and the row number), and
+        the number of the person in the row. So reading the same file again gives the same ids.
         """
         ids: list[bytes] = []
         cells: list[bytes] = []
@@ -98,30 +99,29 @@ def read_randomized(
     key: str | None = None,
     count: str | None = None,
 ) -> RandomizedReports:
-    """Read the reports of a file: CSV or Parquet.
+    """Read reports from a CSV or Parquet file.
 
     Parameters
     ----------
     path : str
     survey : Survey
-        Its reports have the columns that are read; others are not looked at. Categories are named
-        as in the survey, by a label, or in a whole column by their codes. An empty value stands for
-        the only missing category.
+        Only the columns of its reports are read. Categories are given by name or label, or by code
+        in the whole column. An empty cell is the missing category, if there is exactly one.
     key : str, optional
-        Column that tells rows apart in all files of this survey.
+        Column with a key that is unique among all files of this survey.
     count : str, optional
-        Column that says how many people a row stands for.
+        Column with the number of people that a row represents.
 
     Raises
     ------
     ParameterError
         If the file cannot be read.
     RecordError
-        If it does not fit the survey; the message names row and column and never a value.
+        If the file does not match the survey; the message names row and column, but no value.
     """
     space = survey.report_space
-    wanted = [*space.names, *(name for name in (key, count) if name is not None)]
-    twice = {name for name in wanted if wanted.count(name) > 1}
+    required = [*space.names, *(name for name in (key, count) if name is not None)]
+    twice = {name for name in required if required.count(name) > 1}
     if twice:
         raise ParameterError(
             f"key, count: expected columns of their own, not '{min(twice)}'", field="key"
@@ -133,13 +133,13 @@ def read_randomized(
             field="file",
         )
     try:
-        columns = {column.name: column for column in read(path, wanted)}
+        columns = {column.name: column for column in read(path, required)}
         with open(path, "rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         codes = _report_codes(survey, columns)
         rows = len(codes)
-        numbers = np.ones(rows, dtype=np.int64) if count is None else _numbers(columns[count])
-        keys = range(1, rows + 1) if key is None else _keys(columns[key])
+        numbers = np.ones(rows, dtype=np.int64) if count is None else _read_people(columns[count])
+        keys = range(1, rows + 1) if key is None else _read_keys(columns[key])
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not such a file"
         raise ParameterError(f"file: {path}: cannot be read: {why}", field="file") from None
@@ -151,13 +151,13 @@ def read_randomized(
 
 
 def _report_codes(survey: Survey, columns: Mapping[str, _Column]) -> NDArray[np.int64]:
-    """Values of all reports, shape (rows, columns of a report)."""
+    """Return the values of all reports, shape (rows, columns of a report)."""
     space = survey.report_space
     attributes = {attribute.name: attribute for attribute in survey.schema.attributes}
     codes = [
-        _answers(columns[name], attributes[name], survey.languages)
+        _encode_answers(columns[name], attributes[name], survey.languages)
         if name in attributes
-        else _symbols(columns[name], size)
+        else _encode_symbols(columns[name], size)
         for name, size in zip(space.names, space.shape, strict=True)
     ]
     if not len(codes[0]):
@@ -165,14 +165,16 @@ def _report_codes(survey: Survey, columns: Mapping[str, _Column]) -> NDArray[np.
     return np.column_stack(codes)
 
 
-def _answers(column: _Column, attribute: Attribute, languages: Sequence[str]) -> NDArray[np.int64]:
-    """Codes of the answers in a column, each by its name, or all of them by codes."""
-    names = _names(attribute, languages)
+def _encode_answers(
+    column: _Column, attribute: Attribute, languages: Sequence[str]
+) -> NDArray[np.int64]:
+    """Return the codes of the answers in a column of names, or of codes only."""
+    names = _collect_names(attribute, languages)
     missing = set(attribute.missing)
     blank = names[attribute.missing[0]] if len(missing) == 1 else -1
 
     def named(value: Any) -> int:
-        text = _text(value)
+        text = _format_cell(value)
         if text is None:
             return blank
         code = names.get(text, -1)
@@ -185,15 +187,17 @@ def _answers(column: _Column, attribute: Attribute, languages: Sequence[str]) ->
     if attribute.number is None and not any(
         code >= 0 and attribute.categories[code] not in missing for code in codes.values()
     ):
-        # Nothing but missing answers goes by a name.
+        # No answer is given by name, so the column has codes.
         numbers = {str(code): code for code in range(len(attribute.categories))}
-        codes |= {v: numbers.get(_text(v) or "", -1) for v, code in codes.items() if code < 0}
+        codes |= {
+            v: numbers.get(_format_cell(v) or "", -1) for v, code in codes.items() if code < 0
+        }
     expected = attribute.expected
     if attribute.number is None:
         expected += f", or in the whole column codes from 0 to {len(attribute.categories) - 1}"
 
     def refused(value: Any) -> str:
-        if _text(value) is not None:
+        if _format_cell(value) is not None:
             return f"expected {expected}"
         if len(missing) > 1:
             return f"is empty; expected which it is of: {listing(attribute.missing)}"
@@ -202,11 +206,11 @@ def _answers(column: _Column, attribute: Attribute, languages: Sequence[str]) ->
             ' or missing = ["no answer given"] of this attribute in the survey'
         )
 
-    return _mapped(column, codes, refused)
+    return _encode_values(column, codes, refused)
 
 
-def _names(attribute: Attribute, languages: Sequence[str]) -> dict[str, int]:
-    """Codes by category and by label, without labels of several categories."""
+def _collect_names(attribute: Attribute, languages: Sequence[str]) -> dict[str, int]:
+    """Return the codes by category and by label, with −1 for ambiguous labels."""
     names = {category: code for code, category in enumerate(attribute.categories)}
     for language in languages or ("",):
         for code, label in enumerate(attribute.answers_in(language)):
@@ -215,48 +219,48 @@ def _names(attribute: Attribute, languages: Sequence[str]) -> dict[str, int]:
     return names
 
 
-def _symbols(column: _Column, size: int) -> NDArray[np.int64]:
+def _encode_symbols(column: _Column, size: int) -> NDArray[np.int64]:
     def number(value: Any) -> int:
-        match = _SYMBOL.fullmatch(_text(value) or "")
+        match = _SYMBOL.fullmatch(_format_cell(value) or "")
         symbol = -1 if match is None else int(match[1])
         return symbol if symbol < size else -1
 
     codes = {value: number(value) for value in _distinct(column)}
-    return _mapped(column, codes, lambda value: f"expected a code from 0 to {size - 1}")
+    return _encode_values(column, codes, lambda value: f"expected a code from 0 to {size - 1}")
 
 
-def _numbers(column: _Column) -> NDArray[np.int64]:
-    """People of each row."""
+def _read_people(column: _Column) -> NDArray[np.int64]:
+    """Return the number of people of each row."""
 
     def number(value: Any) -> int:
-        text = _text(value) or ""
-        digits = text.isascii() and text.isdigit() and len(text) <= len(str(MOST_OF_ROW))
-        return int(text) if digits and int(text) <= MOST_OF_ROW else -1
+        text = _format_cell(value) or ""
+        digits = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_PEOPLE_OF_ROW))
+        return int(text) if digits and int(text) <= MAX_PEOPLE_OF_ROW else -1
 
-    expected = f"expected how many people the row stands for, from 0 to {MOST_OF_ROW}"
+    expected = f"expected how many people the row stands for, from 0 to {MAX_PEOPLE_OF_ROW}"
     numbers = {value: number(value) for value in _distinct(column)}
-    people = _mapped(column, numbers, lambda value: expected)
+    people = _encode_values(column, numbers, lambda value: expected)
     total = np.cumsum(people)
-    if total[-1] > MOST_OF_FILE:
-        row = int(np.argmax(total > MOST_OF_FILE)) + 1
-        raise _refused(row, column, f"expected at most {MOST_OF_FILE} people in a file")
+    if total[-1] > MAX_PEOPLE_OF_FILE:
+        row = int(np.argmax(total > MAX_PEOPLE_OF_FILE)) + 1
+        raise _row_error(row, column, f"expected at most {MAX_PEOPLE_OF_FILE} people in a file")
     if not total[-1]:
-        raise _refused(len(people), column, "expected a row that stands for somebody")
+        raise _row_error(len(people), column, "expected a row that stands for somebody")
     return people
 
 
-def _keys(column: _Column) -> list[str]:
-    """Key of each row."""
+def _read_keys(column: _Column) -> list[str]:
+    """Return the key of each row."""
     seen: set[str] = set()
     for row, value in enumerate(column.values, start=1):
-        text = _text(value)
-        if text is None or text == _NO_TEXT:
-            raise _refused(row, column, "expected a key")
+        text = _format_cell(value)
+        if text is None or text == _NOT_TEXT:
+            raise _row_error(row, column, "expected a key")
         if text in seen:
-            raise _refused(row, column, "has the key of an earlier row; expected each once")
+            raise _row_error(row, column, "has the key of an earlier row; expected each once")
         seen.add(text)
-    # A set forgets their order.
-    return [_text(value) or "" for value in column.values]
+    # The set has lost the order of the keys.
+    return [_format_cell(value) or "" for value in column.values]
 
 
 def _distinct(column: _Column) -> Collection[Any]:
@@ -268,37 +272,37 @@ def _distinct(column: _Column) -> Collection[Any]:
         ) from None
 
 
-def _mapped(
+def _encode_values(
     column: _Column, codes: Mapping[Any, int], refused: Callable[[Any], str]
 ) -> NDArray[np.int64]:
-    """Code of each value; the first value without one is refused in words."""
+    """Return the code of each value; raise RecordError for the first value without a code."""
     mapped = np.fromiter(map(codes.__getitem__, column.values), np.int64, len(column.values))
     wrong = mapped < 0
     if wrong.any():
         place = int(np.argmax(wrong))
-        raise _refused(place + 1, column, refused(column.values[place]))
+        raise _row_error(place + 1, column, refused(column.values[place]))
     return mapped
 
 
-def _refused(row: int, column: _Column, what: str) -> RecordError:
+def _row_error(row: int, column: _Column, what: str) -> RecordError:
     return RecordError(f"row {row}, column '{column.name}': {what}", field=column.name)
 
 
-def _text(value: Any) -> str | None:
-    """A value as CSV has it; None where it is empty."""
+def _format_cell(value: Any) -> str | None:
+    """Return a value as text, as in a CSV file; None for an empty one."""
     if isinstance(value, str):
         return value.strip() or None
     if value is None or value != value:
         return None
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
-    return str(int(value)) if isinstance(value, int) else _NO_TEXT
+    return str(int(value)) if isinstance(value, int) else _NOT_TEXT
 
 
 def _check_columns(names: Sequence[Any], wanted: Sequence[str], rows: int = 0) -> None:
-    """Check names and, of a file that says it, the number of rows, before any row is unpacked."""
-    if rows > MOST_OF_FILE:
-        raise RecordError(f"has {rows} rows; expected at most {MOST_OF_FILE}", field="file")
+    """Check the column names, and the number of rows if known, before reading any row."""
+    if rows > MAX_PEOPLE_OF_FILE:
+        raise RecordError(f"has {rows} rows; expected at most {MAX_PEOPLE_OF_FILE}", field="file")
     for name in wanted:
         if names.count(name) != 1:
             problem = "is there twice; expected once" if name in names else "is missing"
@@ -310,7 +314,7 @@ def _read_csv(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
     with open(path, encoding="utf-8-sig", newline="") as file:
         try:
             first = file.readline()
-            # Spreadsheets of some countries separate by semicolons, others by tabs.
+            # Depending on the locale, spreadsheets use semicolons or tabs as separators.
             delimiter = max(",;\t", key=first.count)
             file.seek(0)
             rows = csv.reader(file, delimiter=delimiter, strict=True)
@@ -319,7 +323,7 @@ def _read_csv(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
             take = itemgetter(*map(names.index, wanted), 0)
             taken = []
             for cells in rows:
-                # An empty line is no row.
+                # Skip empty lines.
                 if cells:
                     row += 1
                     if len(cells) != len(names):
@@ -343,14 +347,14 @@ def _read_parquet(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
         import pyarrow.parquet as pq
     except ImportError:
         raise _not_installed("pyarrow", "parquet") from None
-    # What Arrow raises of a damaged file is a ValueError or OSError.
+    # For a damaged file, Arrow raises a ValueError or OSError.
     metadata = pq.read_metadata(path)
     _check_columns(metadata.schema.to_arrow_schema().names, wanted, metadata.num_rows)
     _check_sizes(metadata, wanted)
     leaves = {metadata.schema.column(place).path for place in range(metadata.num_columns)}
     file = pq.ParquetFile(path, metadata=metadata, read_dictionary=leaves.intersection(wanted))
     for name in wanted:
-        yield _Column(name, _values(file.read(columns=[name]).column(name)))
+        yield _Column(name, _read_arrow_values(file.read(columns=[name]).column(name)))
 
 
 def _check_sizes(metadata: Any, wanted: Sequence[str]) -> None:
@@ -360,18 +364,18 @@ def _check_sizes(metadata: Any, wanted: Sequence[str]) -> None:
     chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
     of_wanted = [chunk for chunk in chunks if f"{chunk.path_in_schema}.".startswith(paths)]
     if (
-        sum(chunk.total_uncompressed_size for chunk in of_wanted) > _MOST_BYTES
-        or sum(chunk.num_values for chunk in of_wanted) > _MOST_VALUES
+        sum(chunk.total_uncompressed_size for chunk in of_wanted) > _MAX_BYTES
+        or sum(chunk.num_values for chunk in of_wanted) > _MAX_VALUES
     ):
         raise RecordError(
-            f"unpacks to more than {_MOST_BYTES} bytes or {_MOST_VALUES} values; expected fewer"
+            f"unpacks to more than {_MAX_BYTES} bytes or {_MAX_VALUES} values; expected fewer"
             " rows in a file, or a column that says how many people a row stands for",
             field="file",
         )
 
 
-def _values(column: Any) -> list[Any]:
-    """Values of a column of Arrow; each distinct one is one object, however often it is there."""
+def _read_arrow_values(column: Any) -> list[Any]:
+    """Return the values of an Arrow column; equal values share one object."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -393,7 +397,7 @@ def _not_installed(library: str, extra: str) -> ParameterError:
     )
 
 
-#: How files are read, by the ends of their names.
+#: Readers of files, by the suffixes of their names.
 _READERS: dict[str, Callable[[str, Sequence[str]], Iterator[_Column]]] = {
     ".csv": _read_csv,
     ".parquet": _read_parquet,

@@ -1,6 +1,6 @@
-"""Names of files of reports, found by patterns, and each file as a relation of SQL.
+"""Find files of reports by patterns, and select the reports of each file with SQL.
 
-Names are paths, or addresses that Arrow knows, such as ``s3://reports/2026/*.parquet``.
+Names are paths, or URIs that Arrow supports, such as ``s3://reports/2026/*.parquet``.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from pyarrow import fs
 
 from .engine import quote
 
-#: Bytes of a line, and of a column of a row group however few its reports are.
+#: Largest size of a line in bytes, and accepted size of a column of a row group with few reports.
 _BLOCK = 2**24
 
-#: Values of a row group however few its reports are, and reports of a file however small it is.
+#: Accepted number of values of a row group with few reports, and of reports of a small file.
 _VALUES, _ROWS = 2**22, 2**20
 
-#: What a column of a Parquet file has to be.
+#: Required types of the columns of a Parquet file.
 _TYPES = {
     "id": "UUID or 16 bytes",
     "digest": "text",
@@ -45,9 +45,9 @@ _TYPES = {
 #: A UUID as text, with hyphens or without.
 _UUID = "[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}"
 
-#: The reports of a file of lines, each line of which is a JSON object with known members alone.
-#: A line that is no report has no id.
-_OF_LINES = """
+#: Query of the reports of a file of JSON lines. Each line is an object with only these members; for
+#: an invalid line, the id is NULL.
+_SELECT_FROM_LINES = """
     SELECT row,
         CASE WHEN fits THEN TRY_CAST(json->>'$.id' AS UUID) END AS id,
         CASE WHEN fits THEN json->>'$.digest' END AS digest,
@@ -83,23 +83,25 @@ _OF_LINES = """
 """
 
 
-def find(patterns: Sequence[str]) -> list[str]:
-    """Return the names of the files, each once, in the order of names.
+def find_files(patterns: Sequence[str]) -> list[str]:
+    """Return the sorted names of all files that match a pattern.
 
     Raises
     ------
     ParameterError
-        If a pattern finds nothing, or its place cannot be read.
+        If a pattern matches nothing, or a folder cannot be read.
     """
     files: set[str] = set()
     for pattern in patterns:
         if "@" in pattern.partition("://")[2].partition("/")[0]:
-            # Names are written down where the counts are.
+            # Names are stored with the counts, so they must not contain a password.
             raise ParameterError(
                 "files: expected an address without a password, which the environment has",
                 field="files",
             )
-        names = _elsewhere(pattern) if "://" in pattern else glob.glob(pattern, recursive=True)
+        names = (
+            _find_remote_files(pattern) if "://" in pattern else glob.glob(pattern, recursive=True)
+        )
         if not names:
             raise ParameterError(
                 f"files: {pattern}: nothing is there; expected files of reports", field="files"
@@ -108,36 +110,36 @@ def find(patterns: Sequence[str]) -> list[str]:
     return sorted(files)
 
 
-def total_size(names: Iterable[str]) -> int:
-    """Return the bytes of all files together."""
+def sum_sizes(names: Iterable[str]) -> int:
+    """Return the total size of all files in bytes."""
     size = 0
     for name in names:
-        with reading(name), _open(name) as file:
+        with report_read_errors(name), _open_file(name) as file:
             size += file.size()
     return size
 
 
 @contextmanager
-def local_file(name: str, folder: Path) -> Iterator[tuple[str, int, str]]:
-    """Give a file's path on this machine without symbolic links, its size and its SHA-256.
+def open_local_copy(name: str, folder: Path) -> Iterator[tuple[str, int, str]]:
+    """Yield a local path of a file without symbolic links, its size and its SHA-256.
 
-    What has an address is copied into the folder for as long as it is needed.
+    A remote file is copied into the folder, and the copy is deleted afterwards.
 
     Raises
     ------
     ParameterError
-        If it cannot be read.
+        If the file cannot be read.
     """
     if "://" not in name:
         path = os.path.realpath(name)
-        with reading(name), open(path, "rb") as file:
+        with report_read_errors(name), open(path, "rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             size = file.tell()
         yield path, size, sha256
         return
     copy = Path(os.path.realpath(folder)) / f"copy-{secrets.token_hex(8)}"
     try:
-        with reading(name), _open(name) as file, open(copy, "wb") as target:
+        with report_read_errors(name), _open_file(name) as file, open(copy, "wb") as target:
             shutil.copyfileobj(file, target, _BLOCK)
         with open(copy, "rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -147,27 +149,27 @@ def local_file(name: str, folder: Path) -> Iterator[tuple[str, int, str]]:
         copy.unlink(missing_ok=True)
 
 
-def reports_in(name: str, path: str, size: int, columns: int) -> str:
-    """Write the query of a file's reports: row, id, digest, values, sealed, invited.
+def select_reports(name: str, path: str, size: int, columns: int) -> str:
+    """Return the query of the reports of a file: row, id, digest, values, sealed, invited.
 
     Parameters
     ----------
     name : str
-        As it was given; its end tells the format.
+        Name as given by the user; its suffix determines the format.
     path : str
     size : int
-        Bytes of the file.
+        Size of the file in bytes.
     columns : int
-        Of a report.
+        Number of columns of a report.
 
     Raises
     ------
     ParameterError
-        If it is no file of reports, or unpacks to more than reports can have.
+        If the file does not have the format of reports, or its uncompressed size is too large.
     """
-    last = _split(name)[1]
+    last = _split_name(name)[1]
     if last.endswith(".parquet"):
-        with reading(name):
+        with report_read_errors(name):
             metadata = pq.read_metadata(path)
             present = _check_columns(name, metadata.schema.to_arrow_schema())
         _check_sizes(name, metadata, size, columns)
@@ -183,7 +185,7 @@ def reports_in(name: str, path: str, size: int, columns: int) -> str:
             f" FROM read_parquet({quote(path)}, file_row_number = true, hive_partitioning = false)"
         )
     if last.endswith((".ndjson", ".jsonl")):
-        return _OF_LINES.format(
+        return _SELECT_FROM_LINES.format(
             path=quote(path), columns=list(_TYPES), uuid=quote(_UUID), longest=_BLOCK
         )
     raise ParameterError(
@@ -193,32 +195,32 @@ def reports_in(name: str, path: str, size: int, columns: int) -> str:
 
 
 def read_manifests(names: Iterable[str]) -> dict[str, ReportFile]:
-    """Read the manifests beside some files; return what they say of each file, by its name.
+    """Read the manifests beside some files, and return their entries by file name.
 
     Raises
     ------
     ParameterError
-        If a manifest is invalid, or a file of one is not there.
+        If a manifest is invalid, or one of its files is missing.
     """
     listed: dict[str, ReportFile] = {}
-    for folder, options in sorted({_split(name)[::2] for name in names}):
+    for folder, options in sorted({_split_name(name)[::2] for name in names}):
         if "://" in folder:
-            manifests = _elsewhere(folder + "*".join(MANIFEST) + options)
+            manifests = _find_remote_files(folder + "*".join(MANIFEST) + options)
         else:
             manifests = glob.glob(glob.escape(folder) + "*".join(MANIFEST))
         for manifest in sorted(manifests):
-            with reading(manifest), _open(manifest) as file:
+            with report_read_errors(manifest), _open_file(manifest) as file:
                 files = msgspec.json.decode(file.read(), type=Manifest).files
             listed |= {folder + each.name + options: each for each in files}
     for name in sorted(listed):
-        with reading(name), _open(name):
+        with report_read_errors(name), _open_file(name):
             pass
     return listed
 
 
 @contextmanager
-def reading(name: str) -> Iterator[None]:
-    """Report in one line what goes wrong with a file, without anything that it holds."""
+def report_read_errors(name: str) -> Iterator[None]:
+    """Convert errors in reading a file to an error of one line, without any content of the file."""
     try:
         yield
     except FileNotFoundError:
@@ -239,10 +241,10 @@ def reading(name: str) -> Iterator[None]:
         ) from None
 
 
-def _elsewhere(pattern: str) -> list[str]:
-    """Files by an address with wildcards in the last part of its path alone."""
-    folder, name, options = _split(pattern)
-    with reading(pattern):
+def _find_remote_files(pattern: str) -> list[str]:
+    """Return the files that match a URI with wildcards in the last part of its path."""
+    folder, name, options = _split_name(pattern)
+    with report_read_errors(pattern):
         system, path = fs.FileSystem.from_uri(folder + options)
         there = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
     return [
@@ -252,14 +254,14 @@ def _elsewhere(pattern: str) -> list[str]:
     ]
 
 
-def _split(name: str) -> tuple[str, str, str]:
-    """Folder, last part and, of an address, what it says of the file system from ``?`` on."""
+def _split_name(name: str) -> tuple[str, str, str]:
+    """Split a name into folder, last part and, for a URI, the query from ``?`` on."""
     path, mark, options = name.partition("?") if "://" in name else (name, "", "")
     last = basename(path)
     return path.removesuffix(last), last, mark + options
 
 
-def _open(name: str) -> Any:
+def _open_file(name: str) -> Any:
     if "://" not in name:
         return pa.OSFile(name)
     system, path = fs.FileSystem.from_uri(name)
@@ -305,9 +307,9 @@ def _is_of_type(column: str, kind: pa.DataType) -> bool:
 
 
 def _check_sizes(name: str, metadata: pq.FileMetaData, size: int, columns: int) -> None:
-    """Check that the file unpacks to no more than its reports can have, before it is unpacked.
+    """Check the uncompressed size of a file against its number of reports, before reading it.
 
-    Ids are 16 random bytes each, so that a file with more reports than bytes repeats them.
+    An id takes 16 random bytes, so a file with more reports than bytes must repeat ids.
     """
     if metadata.num_rows > max(size, _ROWS):
         raise _too_large(name, "id")

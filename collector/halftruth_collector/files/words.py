@@ -1,7 +1,7 @@
-"""Reports as a few unsigned integers, by which SQL compares and groups them.
+"""Encoding of reports as a few unsigned integers (words), which SQL can compare and group.
 
-The values of a report are the digits of these words, in mixed radix: as many columns go into a
-word as its 64 bits can tell apart.
+The values of a report are the mixed-radix digits of its words. A word has as many columns as fit
+into 64 bits.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 from halftruth_shared import ReportSpace
 from numpy.typing import NDArray
 
-#: Integer types of SQL by the number of values that they hold.
+#: SQL integer types, by number of values.
 _TYPES = {2**8: "UTINYINT", 2**16: "USMALLINT", 2**32: "UINTEGER", 2**64: "UBIGINT"}
 
 
 @dataclass(frozen=True)
 class Word:
-    """Columns of a report that go into one word, and the weight of each as a digit."""
+    """Columns of a report that share one word, with the weight of each digit."""
 
     name: str
     columns: tuple[int, ...]
@@ -28,11 +28,11 @@ class Word:
 
     @property
     def sql_type(self) -> str:
-        """Narrowest type that holds the word."""
+        """Narrowest SQL type for the word."""
         return next(kind for size, kind in _TYPES.items() if self.size <= size)
 
     def sql(self) -> str:
-        """Write the expression of the word of a list "values" that fits."""
+        """Return the SQL expression for the word of a valid list "values"."""
         digits = (
             f'"values"[{column + 1}]::UBIGINT * {weight}::UBIGINT'
             for column, weight in zip(self.columns, self.weights, strict=True)
@@ -40,8 +40,8 @@ class Word:
         return f"({' + '.join(digits)})::{self.sql_type}"
 
 
-def words_of(space: ReportSpace) -> list[Word]:
-    """Return the words of a report, as few as there can be in the order of its columns."""
+def plan_words(space: ReportSpace) -> list[Word]:
+    """Return the words of a report, filling each with as many columns as fit, in order."""
     words: list[Word] = []
     columns: list[int] = []
     weights: list[int] = []
@@ -57,7 +57,7 @@ def words_of(space: ReportSpace) -> list[Word]:
 
 
 def to_words(space: ReportSpace, values: NDArray[np.integer]) -> list[NDArray[np.uint64]]:
-    """Return the words of reports that fit, values of shape (reports, columns)."""
+    """Return the words of valid reports; `values` has the shape (reports, columns)."""
     return [
         sum(
             (
@@ -66,14 +66,14 @@ def to_words(space: ReportSpace, values: NDArray[np.integer]) -> list[NDArray[np
             ),
             np.zeros(len(values), dtype=np.uint64),
         )
-        for word in words_of(space)
+        for word in plan_words(space)
     ]
 
 
 def to_packed(space: ReportSpace, words: Sequence[NDArray[np.integer]]) -> NDArray[np.void]:
-    """Return the packed reports of words."""
+    """Return the packed reports with some words."""
     values = np.empty((len(words[0]), len(space.shape)), dtype=space.dtype)
-    for word, numbers in zip(words_of(space), words, strict=True):
+    for word, numbers in zip(plan_words(space), words, strict=True):
         rest = numbers.astype(np.uint64)
         for column in word.columns:
             rest, values[:, column] = np.divmod(rest, np.uint64(space.shape[column]))

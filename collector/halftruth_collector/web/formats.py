@@ -12,7 +12,7 @@ from halftruth_shared.protocol.base import encode as encode_message
 from ..analyses import Analysis
 from ..analyses.tabular import to_csv, to_parquet
 from ..errors import NotAcceptable
-from ..exporting import Covariance, content
+from ..exporting import Covariance, export_content
 
 # fmt: off
 Format = Literal[
@@ -119,7 +119,7 @@ def encode(result: Result[Any], format: Format) -> bytes:
         If there is no covariance.
     """
     if isinstance(result, MicrodataResult) and format in RECORDS:
-        return content(result, f"{result.survey}-microdata.{format}")
+        return export_content(result, f"{result.survey}-microdata.{format}")
     if format in COVARIANCE:
         return to_csv(Covariance(result)).encode()
     if format == "csv":

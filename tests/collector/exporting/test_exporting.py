@@ -16,7 +16,7 @@ from halftruth_collector.collector_store import Store
 from halftruth_collector.estimation.domain import Domain
 from halftruth_collector.estimation.model import fit_model, shares
 from halftruth_collector.exporting import write_records
-from halftruth_collector.exporting.records import codebook, scripts
+from halftruth_collector.exporting.records import make_codebook, make_scripts
 from halftruth_shared import (
     Attribute,
     ParameterError,
@@ -192,7 +192,7 @@ def test_every_file_says_what_the_model_assumes_and_where_reports_contradict_it(
     mechanism = RandomizedResponse(dict.fromkeys("abc", "0.9"))
     found = source_of(Survey("xor", "Xor", schema, mechanism), people, rng)
     result = ANALYSES["microdata"].compute(found, QUERY)
-    for text in (codebook(result), *(text for _, text in scripts(result, "records.csv"))):
+    for text in (make_codebook(result), *(text for _, text in make_scripts(result, "records.csv"))):
         plain = " ".join(text.replace("#", " ").split())
         assert "Assuming no interaction of three or more answers; the reports contradict" in plain
         assert "Not for quantiles" in plain

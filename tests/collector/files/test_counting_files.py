@@ -22,7 +22,7 @@ from halftruth_collector import operations
 from halftruth_collector.executors import open_executor
 from halftruth_collector.files import counting, engine
 from halftruth_collector.files.counting import count
-from halftruth_collector.files.words import to_packed, to_words, words_of
+from halftruth_collector.files.words import plan_words, to_packed, to_words
 from halftruth_shared import (
     Attribute,
     HalftruthError,
@@ -458,7 +458,7 @@ def test_words_hold_every_value_of_a_report(space):
     expected = [reports.pack(row) for row in values.tolist()]
     assert to_packed(reports, words).tolist() == expected
     with duckdb.connect() as database:
-        for word, column in zip(words_of(reports), words, strict=True):
+        for word, column in zip(plan_words(reports), words, strict=True):
             database.execute('CREATE OR REPLACE TABLE r ("values" UBIGINT[])')
             database.executemany("INSERT INTO r VALUES (?)", [[row] for row in values.tolist()[:4]])
             said = database.execute(f"SELECT {word.sql()} FROM r").fetchall()

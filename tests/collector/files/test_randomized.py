@@ -230,7 +230,7 @@ def test_parquet_is_read_as_csv_is(field, tmp_path):
 def test_more_rows_than_a_file_may_have_are_refused_unread(field, tmp_path, monkeypatch):
     """Rows that are all alike take no room in a file, and all the more in memory."""
     pandas = pytest.importorskip("pandas")
-    monkeypatch.setattr(randomized, "MOST_OF_FILE", 2)
+    monkeypatch.setattr(randomized, "MAX_PEOPLE_OF_FILE", 2)
     path = tmp_path / "field.parquet"
     frame = pandas.DataFrame({"armed": ["no"] * 3, "age": [20] * 3, "town": ["north"] * 3})
     frame.to_parquet(path)

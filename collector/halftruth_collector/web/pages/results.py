@@ -371,10 +371,10 @@ def _file(
     if format not in formats.PICTURES:
         return formats.encode(result, format)
     # Imported here: it takes a while, and most requests draw nothing.
-    from ...charts.rendering import picture
+    from ...charts.rendering import render_bytes
 
     read = labelled(result, survey)
-    return picture(analysis.chart(read), f".{format}") if analysis.chart else b""
+    return render_bytes(analysis.chart(read), f".{format}") if analysis.chart else b""
 
 
 def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
@@ -392,11 +392,11 @@ def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
         "group": shown.basis,
         "notices": shown.warnings,
         "reading": shown.notes,
-        "chart": charts.part_of_page(drawn),
-        "undrawn": charts.undrawn(),
+        "chart": charts.render_figure(drawn),
+        "undrawn": charts.charts_unavailable(),
         "grid": first.grid,
         "rows": rows_of(first.grid),
-        "parts": [(part, rows_of(part.grid), charts.part_of_page(part.chart)) for part in parts],
+        "parts": [(part, rows_of(part.grid), charts.render_figure(part.chart)) for part in parts],
     }
 
 

@@ -12,8 +12,8 @@ _STYLES = ("style.css", "report.css", "print.css")
 
 def shown(report: SurveyReport) -> dict[str, Any]:
     """Return the variables of a report's template."""
-    drawn = [charts.part_of_page(chart, folded=False) for chart in report.charts]
-    return {"report": report, "drawn": drawn, "undrawn": charts.undrawn()}
+    drawn = [charts.render_figure(chart, folded=False) for chart in report.charts]
+    return {"report": report, "drawn": drawn, "undrawn": charts.charts_unavailable()}
 
 
 def as_file(report: SurveyReport) -> bytes:
