@@ -78,7 +78,7 @@ def test_an_xlsform_becomes_a_published_survey_that_is_answered(design, live, vi
         "Imported unchanged: 2 questions. Changed: 1. Left out: 1."
     )
     expect(file_of(page)).to_have_value(re.compile("# 'remarks': left out: it asks for free text"))
-    expect(file_of(page)).to_have_value(re.compile("# changed: a number: see to the width of its"))
+    expect(file_of(page)).to_have_value(re.compile("# changed: a number: check the width of its"))
     anyone_can_use(found, f"design-imported-{size['width']}")
     # Bins of ten years from 15, a title, and more respondents.
     replace(page, "minimum = 16", "minimum = 15")

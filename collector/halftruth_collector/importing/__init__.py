@@ -1,4 +1,4 @@
-"""Import of questionnaires of other programs as surveys, with notes on what is lost."""
+"""Import of questionnaires from other programs, with notes on everything that is lost."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,35 +6,35 @@ from pathlib import Path
 import msgspec
 from halftruth_shared import ParameterError
 
-from .draft import Draft, Imported
+from .draft import Imported, SurveyDraft
 
 __all__ = ["Imported", "import_questionnaire", "is_questionnaire", "read_questionnaire"]
 
-#: Most objects, lists or tags of a file.
-_MOST_PARTS = 250_000
+#: Largest number of objects, lists or tags of a file.
+_MAX_ELEMENTS = 250_000
 
-#: First bytes of a workbook in the format that XLSForms had before .xlsx.
+#: First bytes of a workbook in the .xls format.
 _OLD_WORKBOOK = bytes.fromhex("d0cf11e0a1b11ae1")
 
 
 def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") -> Imported:
-    """Turn a questionnaire of SurveyJS (JSON), LimeSurvey (.lss) or an XLSForm into a survey.
+    """Convert a questionnaire of SurveyJS (JSON), LimeSurvey (.lss) or an XLSForm to a survey.
 
     Parameters
     ----------
     file : str
         An XLSForm is a workbook (.xlsx), one table (.csv) with the names of its sheets in the first
-        column, or a table ``survey.csv`` (or ``NAME-survey.csv``) beside others of its sheets
-        ``choices`` and ``settings``.
+        column, or a table ``survey.csv`` (or ``NAME-survey.csv``) in a folder with tables of the
+        sheets ``choices`` and ``settings``.
     id : str, optional
-        Id of the survey; by default made of the file's name.
+        Id of the survey; by default derived from the name of the file.
     gamma : str
         Amplification of the survey.
 
     Raises
     ------
     HalftruthError
-        If the file cannot be read, or as :func:`read_questionnaire`.
+        If the file cannot be read, and as for :func:`read_questionnaire`.
     """
     path, beside = Path(file), {}
     try:
@@ -54,7 +54,7 @@ def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") ->
 
 
 def is_questionnaire(content: bytes, file: str) -> bool:
-    """Return true for what :func:`read_questionnaire` may read, by its name and first letter."""
+    """Return true if a file may be a questionnaire, by its name and first bytes."""
     start = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:2]
     return start == b"PK" or start[:1] in (b"{", b"<") or file.lower().endswith((".csv", ".xls"))
 
@@ -66,13 +66,13 @@ def read_questionnaire(
     gamma: str = "19",
     beside: Mapping[str, bytes] | None = None,
 ) -> Imported:
-    """Turn the content of such a file into a survey.
+    """Convert the content of a questionnaire file to a survey.
 
     Parameters
     ----------
     content : bytes
     file : str
-        Its name.
+        Name of the file.
     id : str, optional
     gamma : str
     beside : mapping of str to bytes, optional
@@ -81,32 +81,32 @@ def read_questionnaire(
     Raises
     ------
     HalftruthError
-        If that is no such questionnaire, or has no question that can be asked.
+        If the format is not supported, or no question can be asked.
     """
-    # Each takes a hundred times the memory that it takes in the file.
+    # In memory, each element takes a hundred times its size in the file.
     if not content.startswith(b"PK") and (
-        sum(map(content.count, (b"{", b"[", b"<"))) > _MOST_PARTS
+        sum(map(content.count, (b"{", b"[", b"<"))) > _MAX_ELEMENTS
     ):
         raise ParameterError(
-            f"{file}: expected a questionnaire of at most {_MOST_PARTS} elements", field="file"
+            f"{file}: expected a questionnaire of at most {_MAX_ELEMENTS} elements", field="file"
         )
     if content.startswith(_OLD_WORKBOOK):
         raise ParameterError(
             f"{file}: a workbook of Excel 97 to 2003 (.xls); expected one that is saved as .xlsx",
             field="file",
         )
-    draft = Draft()
+    draft = SurveyDraft()
     try:
         _read(content, file, draft, beside or {})
-        if draft.missed:
-            # Once more, with bins that begin where conditions compare numbers.
-            draft = Draft(edges=draft.missed)
+        if draft.missed_edges:
+            # Read it again, with edges of bins at the numbers that conditions compare.
+            draft = SurveyDraft(edges=draft.missed_edges)
             _read(content, file, draft, beside or {})
     except ParameterError:
         raise
     except (
         *(msgspec.MsgspecError, RecursionError, ValueError),
-        # Members that are not of the type that these programs write.
+        # Members of an unexpected type.
         *(AttributeError, LookupError, TypeError),
     ):
         raise ParameterError(
@@ -114,12 +114,12 @@ def read_questionnaire(
             " XLSForm (.xlsx, .csv)",
             field="file",
         ) from None
-    return draft.survey(id or Path(file).stem, gamma)
+    return draft.build(id or Path(file).stem, gamma)
 
 
-def _read(content: bytes, file: str, draft: Draft, beside: Mapping[str, bytes]) -> None:
+def _read(content: bytes, file: str, draft: SurveyDraft, beside: Mapping[str, bytes]) -> None:
     start = content.lstrip(b"\xef\xbb\xbf \t\r\n")
-    # Imported here: a questionnaire is of one of them.
+    # Import only the reader of this format.
     if content.startswith(b"PK") or file.lower().endswith(".csv"):
         from .xlsform import read_xlsform
 

@@ -1,4 +1,4 @@
-"""Conditions of questionnaires as answers to earlier questions."""
+"""Translate conditions of questionnaires to answers to earlier questions."""
 
 import ast
 import math
@@ -14,21 +14,21 @@ from halftruth_shared import Attribute
 from halftruth_shared.attribute import NO_ANSWER, NOT_ASKED
 from halftruth_shared.number import NumberRange, parse_number
 
-#: Most characters of an expression.
-_LONGEST = 5_000
+#: Largest length of an expression.
+_MAX_EXPRESSION = 5_000
 
-#: Usual number of bins of numbers, and the most where they begin at thresholds.
-_BINS, _MOST_BINS = 5, 21
+#: Default number of bins of a number, and the largest number if thresholds are edges of bins.
+_BINS, _MAX_BINS = 5, 21
 
-#: How expressions join, and how Python does.
+#: Logical operators in expressions and in Python.
 _JOINED = {"&&": "and", "||": "or", "!": "not"}
 
 _ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
-#: Names in expressions: the attribute, and its categories by value.
-Known = Mapping[str, tuple[str, Mapping[str, str]]]
+#: Names in expressions, with the attribute and its categories by value.
+ExpressionNames = Mapping[str, tuple[str, Mapping[str, str]]]
 
-#: Answers of each attribute with which a condition holds.
+#: Answers by attribute for which a condition holds.
 Answers = dict[str, frozenset[str]]
 
 
@@ -39,11 +39,11 @@ class Comparison:
     Parameters
     ----------
     name : str
-        Of a question.
+        Name of a question.
     sign : str
-        ``=`` and ``contains`` (one of the values), ``!=`` (none of them), or one of an order.
+        ``=`` or ``contains`` (one of the values), ``!=`` (none of the values), or an inequality.
     values : tuple of str
-        No answer is ``""``.
+        Values, with ``""`` for no answer.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Dialect:
-    """Language of expressions: the comparisons in them; *and*, *or*, *not* join these."""
+    """Language of expressions: its comparisons, which *and*, *or* and *not* combine."""
 
     pattern: re.Pattern[str]
     read: Callable[[re.Match[str]], Comparison]
@@ -61,19 +61,18 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Condition:
-    """Condition of a survey that stands for expressions of a questionnaire.
+    """Condition of a survey, translated from expressions of a questionnaire.
 
-    It never holds for more people than its expressions say, but for the parts in `lost`.
+    Apart from the parts in `lost`, it never holds for more people than the expressions.
 
     Parameters
     ----------
     answers : dict or None
-        Answers by attribute with which it holds; None where nobody can give them.
+        Answers by attribute for which it holds; None if it never holds.
     lost : tuple of str
-        Parts that are no condition of a survey: *or* joins several questions, or an answer is
-        unknown.
+        Parts that cannot be translated: *or* combines several questions, or an answer is unknown.
     narrowed : tuple of str
-        Comparisons with a number inside a bin, with which only the bins beyond it hold.
+        Comparisons with a number inside a bin; the condition excludes this bin.
     """
 
     answers: dict[str, list[str]] | None
@@ -81,13 +80,13 @@ class Condition:
     narrowed: tuple[str, ...] = ()
 
 
-def ask_if(
+def translate_condition(
     expressions: Iterable[str],
     dialect: Dialect,
-    known: Known,
+    known: ExpressionNames,
     attributes: Mapping[str, Attribute],
 ) -> Condition:
-    """Return the condition for what all of these expressions say."""
+    """Return the condition of a survey for the conjunction of some expressions."""
     reading = _Reading(known, attributes)
     merged: Answers = {}
     lost: list[str] = []
@@ -100,9 +99,9 @@ def ask_if(
         for part in parts:
             answers = reading.evaluate(part, comparisons)
             if answers is None:
-                lost.append(_written(part, comparisons) if len(parts) > 1 else expression)
+                lost.append(_restore_text(part, comparisons) if len(parts) > 1 else expression)
             else:
-                merged = _both(merged, answers)
+                merged = _intersect(merged, answers)
     if not all(merged.values()):
         return Condition(None, tuple(lost), tuple(reading.narrowed))
     kept = {
@@ -113,13 +112,13 @@ def ask_if(
     return Condition(kept, tuple(lost), tuple(reading.narrowed))
 
 
-#: Comparisons by the names that stand for them in a Python expression, with how they are written.
+#: Comparisons, with their original text, by the names that replace them in a Python expression.
 _Named = dict[str, tuple[Comparison, str]]
 
 
 def _parse(expression: str, dialect: Dialect) -> tuple[list[ast.expr], _Named]:
-    """Return the parts of an expression that *and* joins, and its comparisons."""
-    if len(expression) > _LONGEST:
+    """Return the conjuncts of an expression, and its comparisons."""
+    if len(expression) > _MAX_EXPRESSION:
         raise ValueError("too long")
     comparisons: _Named = {}
 
@@ -128,7 +127,7 @@ def _parse(expression: str, dialect: Dialect) -> tuple[list[ast.expr], _Named]:
         comparisons[name] = dialect.read(match), match[0]
         return f" {name} "
 
-    # With comparisons replaced by names it is a Python expression.
+    # Replacing comparisons by names gives a Python expression.
     logic = dialect.pattern.sub(named, expression)
     logic = re.sub(
         r"(?i)&&|\|\||!|\band\b|\bor\b|\bnot\b",
@@ -146,8 +145,8 @@ def _conjuncts(node: ast.expr) -> Iterator[ast.expr]:
         yield node
 
 
-def _written(node: ast.expr, comparisons: _Named) -> str:
-    """Return a part of an expression as the questionnaire has it."""
+def _restore_text(node: ast.expr, comparisons: _Named) -> str:
+    """Return a part of an expression in the words of the questionnaire."""
     return re.sub(
         r"comparison\d+_",
         lambda name: comparisons[name[0]][1] if name[0] in comparisons else name[0],
@@ -157,25 +156,26 @@ def _written(node: ast.expr, comparisons: _Named) -> str:
 
 @dataclass
 class _Reading:
-    """Answers with which parts of expressions hold.
+    """Evaluation of expressions to the answers for which they hold.
 
-    Where a number is compared with one inside a bin, not all of the bin's answers are alike.
-    `whole` is true for the bins of which all answers hold, and false for those of which any does.
+    If a number is compared with a threshold inside a bin, the comparison holds for a part of the
+    bin. `whole` selects the bins for which it holds entirely; otherwise bins for which it holds in
+    part are included.
     """
 
-    known: Known
+    known: ExpressionNames
     attributes: Mapping[str, Attribute]
     narrowed: dict[str, None] = field(default_factory=dict)
 
     def evaluate(
         self, node: ast.expr, comparisons: _Named, *, whole: bool = True
     ) -> Answers | None:
-        """Return the answers by attribute; None for what is no condition of a survey."""
+        """Return the answers by attribute; None if the expression cannot be translated."""
         if isinstance(node, ast.Name):
             named = comparisons.get(node.id)
             return None if named is None else self.compare(*named, whole)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            # What holds for all answers of a bin is denied where it holds for any of them.
+            # The negation holds for a whole bin if the operand holds for no part of it.
             part = self.evaluate(node.operand, comparisons, whole=not whole)
             if part is None or len(part) != 1:
                 return None
@@ -188,8 +188,8 @@ class _Reading:
         if len(some) < len(parts):
             return None
         if isinstance(node.op, ast.And):
-            return reduce(_both, some)
-        # A condition of a survey is a set of answers to each of some questions.
+            return reduce(_intersect, some)
+        # A condition of a survey is a conjunction over questions, so "or" needs a single question.
         names = {name for part in some for name in part}
         if len(names) != 1 or not all(some):
             return None
@@ -197,7 +197,7 @@ class _Reading:
         return {name: frozenset().union(*[part[name] for part in some])}
 
     def compare(self, comparison: Comparison, written: str, whole: bool) -> Answers | None:
-        """Return the answers with which a comparison holds; None if they are unknown."""
+        """Return the answers for which a comparison holds; None if they are unknown."""
         called, sign = comparison.name, comparison.sign
         if sign == "contains" and f"{called}[{comparison.values[0]}]" in self.known:
             called = f"{called}[{comparison.values[0]}]"
@@ -207,15 +207,15 @@ class _Reading:
         attribute = self.attributes[name]
         unequal = sign == "!="
         sets = [
-            _holding(attribute, values, "=" if unequal else sign, value, whole != unequal)
+            _select_categories(attribute, values, "=" if unequal else sign, value, whole != unequal)
             for value in comparison.values
         ]
         if None in sets:
             return None
         answers = frozenset().union(*[each for each in sets if each])
         if attribute.number is not None and any(
-            _holding(attribute, values, sign_of, value, True)
-            != _holding(attribute, values, sign_of, value, False)
+            _select_categories(attribute, values, sign_of, value, True)
+            != _select_categories(attribute, values, sign_of, value, False)
             for value in comparison.values
             for sign_of in ["=" if unequal else sign]
         ):
@@ -223,22 +223,22 @@ class _Reading:
         return {name: frozenset(attribute.categories) - answers if unequal else answers}
 
 
-def _both(one: Answers, other: Answers) -> Answers:
-    """Return the answers with which both parts hold."""
+def _intersect(one: Answers, other: Answers) -> Answers:
+    """Return the answers for which both parts hold."""
     return one | {name: one.get(name, answers) & answers for name, answers in other.items()}
 
 
-def _holding(
+def _select_categories(
     attribute: Attribute, values: Mapping[str, str], sign: str, value: str, whole: bool
 ) -> frozenset[str] | None:
-    """Return the answers with which a comparison with one value holds; None if unknown."""
+    """Return the answers for which a comparison with one value holds; None if unknown."""
     if not value:
-        # Of an answer of several, empty is not ticked, too.
+        # For an option of a multiple-response question, empty also means not chosen.
         ticked = {values[""]} if "" in values else set()
         return frozenset({NO_ANSWER, NOT_ASKED}) & frozenset(attribute.missing) | ticked
     bound = parse_number(value)
     if attribute.number is not None:
-        return None if bound is None else _bins(attribute.number, sign, bound, whole)
+        return None if bound is None else _select_bins(attribute.number, sign, bound, whole)
     if sign not in _ORDERS:
         return frozenset({values[value]}) if value in values else None
     numbers = {category: parse_number(each) for each, category in values.items()}
@@ -251,13 +251,16 @@ def _holding(
     )
 
 
-def thresholds(
-    expressions: Iterable[str], dialect: Dialect, known: Known, attributes: Mapping[str, Attribute]
+def find_thresholds(
+    expressions: Iterable[str],
+    dialect: Dialect,
+    known: ExpressionNames,
+    attributes: Mapping[str, Attribute],
 ) -> set[tuple[str, Fraction]]:
-    """Return each number with the ends of bins that it would need for these expressions."""
+    """Return the edges of bins that an exact translation needs, with the name of each number."""
     ends = set()
     for expression in expressions:
-        for match in dialect.pattern.finditer(expression[:_LONGEST]):
+        for match in dialect.pattern.finditer(expression[:_MAX_EXPRESSION]):
             comparison = dialect.read(match)
             name, _ = known.get(comparison.name, ("", {}))
             number = attributes[name].number if name in attributes else None
@@ -265,17 +268,19 @@ def thresholds(
             for value, sign in product(comparison.values, signs):
                 bound = parse_number(value)
                 if number is not None and bound is not None:
-                    ends.add((name, _first(number, sign, bound)))
+                    ends.add((name, _first_above(number, sign, bound)))
     return ends
 
 
-def fitted_bins(low: Fraction, high: Fraction, whole: bool, edges: Iterable[Fraction]) -> Fraction:
-    """Return the width of about five bins from the least number on that begin at these edges.
+def fit_bin_width(
+    low: Fraction, high: Fraction, whole: bool, edges: Iterable[Fraction]
+) -> Fraction:
+    """Return a width that gives about five bins and has these thresholds among their edges.
 
-    Where bins of one width cannot, only the first edges count.
+    If no width fits all of them, only the first thresholds are used.
 
     >>> for edges in ([], [18], [21, 66], [18, 65]):
-    ...     print(fitted_bins(Fraction(16), Fraction(99), True, map(Fraction, edges)))
+    ...     print(fit_bin_width(Fraction(16), Fraction(99), True, map(Fraction, edges)))
     17
     17
     5
@@ -287,33 +292,33 @@ def fitted_bins(low: Fraction, high: Fraction, whole: bool, edges: Iterable[Frac
         steps = [edge - low for edge in inside[:count]]
         unit = math.lcm(*[step.denominator for step in steps])
         common = Fraction(math.gcd(*[int(step * unit) for step in steps]), unit)
-        widths = [common / k for k in range(1, _MOST_BINS) if not whole or common % k == 0]
+        widths = [common / k for k in range(1, _MAX_BINS) if not whole or common % k == 0]
         counts = {math.ceil(size / width): width for width in widths}
-        fitting = [bins for bins in counts if 2 <= bins <= _MOST_BINS]
+        fitting = [bins for bins in counts if 2 <= bins <= _MAX_BINS]
         if fitting:
             return counts[min(fitting, key=lambda bins: abs(bins - _BINS))]
     usual = size / _BINS
     return Fraction(max(1, math.ceil(usual))) if whole else usual
 
 
-def _first(number: NumberRange, sign: str, bound: Fraction) -> Fraction:
-    """Return the least answer on the upper side of a bound, as far as there is one."""
+def _first_above(number: NumberRange, sign: str, bound: Fraction) -> Fraction:
+    """Return the smallest answer above a bound; for numbers that are not whole, the bound."""
     if not number.whole:
         return bound
     return Fraction(math.floor(bound) + 1 if sign in (">", "<=") else math.ceil(bound))
 
 
-def _bins(number: NumberRange, sign: str, bound: Fraction, whole: bool) -> frozenset[str]:
-    """Return the bins of which all answers are on one side of a bound, or any of them."""
+def _select_bins(number: NumberRange, sign: str, bound: Fraction, whole: bool) -> frozenset[str]:
+    """Return the bins that are entirely, or else partly, on one side of a bound."""
     if sign not in _ORDERS:
-        return _bins(number, ">=", bound, whole) & _bins(number, "<=", bound, whole)
+        return _select_bins(number, ">=", bound, whole) & _select_bins(number, "<=", bound, whole)
     order = _ORDERS[sign]
     holding = set()
     for place, category in enumerate(number.categories):
         low = number.minimum + place * number.step
         last = place == len(number.categories) - 1
         high = number.maximum if last else low + number.step - (1 if number.whole else 0)
-        # Of a number that need not be whole the end of a bin belongs to the next one.
+        # If numbers need not be whole, the upper edge of a bin belongs to the next bin.
         open_end = not number.whole and not last
         at_low, at_high = order(low, bound), order(high, bound)
         if open_end and high == bound:

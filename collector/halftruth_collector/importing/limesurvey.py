@@ -10,12 +10,19 @@ from defusedxml.ElementTree import fromstring
 from halftruth_shared.texts import is_language
 
 from .conditions import Comparison, Dialect
-from .draft import Draft, Known, Made, choice, together, usable
+from .draft import (
+    ConvertedQuestion,
+    ExpressionNames,
+    SurveyDraft,
+    join_texts,
+    make_category,
+    make_name,
+)
 
 Row = dict[str, str]
 
-#: Types of questions with free text as answers, by letter.
-_WORDS = {
+#: Types of questions with free text, by letter.
+_FREE_TEXT = {
     "S": "short free text",
     "T": "long free text",
     "U": "huge free text",
@@ -36,7 +43,7 @@ _OTHERS = {
 #: Types of questions without an answer.
 _READ = {"X": "a text", "*": "an equation", "I": "the choice of a language"}
 
-#: Answers of questions whose answers are fixed: code, category.
+#: Types of questions with fixed answers: code and category.
 _FIXED = {
     "Y": [("N", "no"), ("Y", "yes")],
     "G": [("F", "female"), ("M", "male")],
@@ -47,16 +54,16 @@ _FIXED = {
     "E": [("I", "increase"), ("S", "same"), ("D", "decrease")],
 }
 
-#: Those that are one question for each row, those that are scales, and those with several answers.
-_ARRAYS, _SCALES, _SEVERAL = "ABCEFH", "5AB", "MP"
+#: Types with one question for each row, scales, and multiple-response questions.
+_ARRAYS, _SCALES, _MULTIPLE = "ABCEFH", "5AB", "MP"
 
-#: Settings of questions that change who is asked, or what may be answered.
+#: Settings of questions that change who is asked, or which answers are valid.
 _SETTINGS = {
     *("array_filter", "array_filter_exclude", "em_validation_q", "em_validation_sq"),
     *("exclude_all_others", "max_answers", "min_answers", "random_group"),
 }
 
-#: Tables that are read, or say how pages look.
+#: Tables that are read, or only concern the design of pages.
 _TABLES = {
     *("surveys", "surveys_languagesettings", "groups", "group_l10ns", "questions", "subquestions"),
     *("conditions", "question_l10ns", "answers", "answer_l10ns", "question_attributes", "themes"),
@@ -64,7 +71,7 @@ _TABLES = {
 }
 
 #: Trivial conditions, and empty settings.
-_ANYTHING, _NOTHING = ("", "1"), ("", "0", "N")
+_TRIVIAL, _EMPTY = ("", "1"), ("", "0", "N")
 _SIGNS = {"==": "=", "eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _COMPARISON = re.compile(
     r"(?P<empty>is_empty)\(\s*(?P<asked>\w+)(?:\.NAOK)?\s*\)|(?P<name>\w+)(?:\.NAOK)?\s*"
@@ -73,13 +80,13 @@ _COMPARISON = re.compile(
 )
 
 
-def read_limesurvey(content: bytes, draft: Draft) -> None:
+def read_limesurvey(content: bytes, draft: SurveyDraft) -> None:
     """Read a questionnaire into a draft.
 
     Raises
     ------
     msgspec.ValidationError
-        If it is none.
+        If the format is invalid.
     """
     try:
         root = fromstring(content, forbid_dtd=True)
@@ -87,14 +94,14 @@ def read_limesurvey(content: bytes, draft: Draft) -> None:
         raise msgspec.ValidationError("expected XML without a document type") from error
     if root.findtext("LimeSurveyDocType") != "Survey":
         raise msgspec.ValidationError("expected a survey")
-    draft.dialect = Dialect(_COMPARISON, _comparison)
+    draft.dialect = Dialect(_COMPARISON, _read_comparison)
     _Reader(draft, root).read()
 
 
 class _Reader:
     """Reader of the tables of one questionnaire."""
 
-    def __init__(self, draft: Draft, root: Element) -> None:
+    def __init__(self, draft: SurveyDraft, root: Element) -> None:
         self.draft = draft
         self.tables = {table.tag: _rows(table) for table in root if table.find("rows") is not None}
         settings = self.table("surveys")
@@ -120,10 +127,10 @@ class _Reader:
         draft = self.draft
         for name, rows in self.tables.items():
             if rows and name not in _TABLES:
-                draft.say(f"the questionnaire's table '{name}' is left out ({len(rows)} rows)")
-        said = self.table("surveys_languagesettings")
+                draft.add_note(f"the questionnaire's table '{name}' is left out ({len(rows)} rows)")
+        settings = self.table("surveys_languagesettings")
         texts = {
-            member: self.by_language(said, f"surveyls_{member}", "surveyls_language")
+            member: self.text_by_language(settings, f"surveyls_{member}", "surveyls_language")
             for member in ("title", "description", "welcometext", "endtext", "policy_notice")
         }
         draft.texts = {"title": texts["title"] or "Survey"}
@@ -133,25 +140,25 @@ class _Reader:
         if self.settings_of_all.get("showsurveypolicynotice", "0") in ("1", "2"):
             draft.form["consent"] = texts["policy_notice"]
         elif texts["policy_notice"]:
-            draft.say("the privacy notice is left out, which the questionnaire does not show")
-        # One address for all languages: that of the first.
-        addresses = {row.get("surveyls_language"): row.get("surveyls_url", "") for row in said}
-        draft.end_at(addresses.get(self.main))
+            draft.add_note("the privacy notice is left out, which the questionnaire does not show")
+        # A survey has one redirect for all languages: use that of the first language.
+        addresses = {row.get("surveyls_language"): row.get("surveyls_url", "") for row in settings}
+        draft.set_redirect(addresses.get(self.main))
         draft.form = {member: value for member, value in draft.form.items() if value}
         for group in _in_order(self.table("groups"), "group_order", "gid"):
             named = self.rows_of("group_l10ns", "groups", "gid", group["gid"])
-            page = self.by_language(named, "group_name")
-            before = draft.introduce(self.by_language(named, "description"))
+            page = self.text_by_language(named, "group_name")
+            before = draft.add_introduction(self.text_by_language(named, "description"))
             if group.get("randomization_group"):
-                draft.say("the order of chance of groups is left out")
+                draft.add_note("the random order of groups is left out")
             inside = [row for row in self.table("questions") if row.get("gid") == group["gid"]]
             for question in _in_order(inside, "question_order", "qid"):
                 if question.get("parent_qid", "0") == "0":
-                    self.question(question, page, group.get("grelevance", ""))
+                    self.read_question(question, page, group.get("grelevance", ""))
             draft.end_part(before)
 
     def rows_of(self, texts: str, rows: str, key: str, value: str) -> list[Row]:
-        """Return the rows with texts: a separate table, or a row for each language."""
+        """Return the rows with texts, from a separate table or one row for each language."""
         return [
             row
             for name in (texts, rows)
@@ -159,31 +166,31 @@ class _Reader:
             if row.get(key) == value and (name == texts or texts not in self.tables)
         ]
 
-    def by_language(
+    def text_by_language(
         self, rows: list[Row], member: str, language: str = "language"
     ) -> str | dict[str, str]:
         """Return a text by language."""
-        return self.draft.text(
+        return self.draft.convert_text(
             {row.get(language) or self.main: row.get(member, "") for row in rows}
         )
 
     def text(self, question: Row, member: str) -> str | dict[str, str]:
         table = "questions" if question in self.table("questions") else "subquestions"
-        return self.by_language(
+        return self.text_by_language(
             self.rows_of("question_l10ns", table, "qid", question["qid"]), member
         )
 
-    def question(self, row: Row, page: str | dict[str, str], above: str) -> None:
+    def read_question(self, row: Row, page: str | dict[str, str], above: str) -> None:
         called, kind = row.get("title", ""), row.get("type", "")
-        if kind in _WORDS:
-            self.draft.refuse_words(called)
+        if kind in _FREE_TEXT:
+            self.draft.leave_out_free_text(called)
             return
         if kind in _READ:
-            self.draft.say(f"left out ({_READ[kind]}): nothing is answered there", called)
+            self.draft.add_note(f"left out ({_READ[kind]}): nothing is answered there", called)
             return
         settings = self.settings[row["qid"]]
-        if settings.get("hidden", "0") not in _NOTHING:
-            self.draft.refuse(called, "it is hidden")
+        if settings.get("hidden", "0") not in _EMPTY:
+            self.draft.leave_out(called, "it is hidden")
             return
         label, help = self.text(row, "question"), self.text(row, "help")
         common = {
@@ -192,62 +199,66 @@ class _Reader:
             "page": page,
             "optional": row.get("mandatory") != "Y",
         }
-        expressions = [e for e in (above, row.get("relevance", "")) if e.strip() not in _ANYTHING]
+        expressions = [e for e in (above, row.get("relevance", "")) if e.strip() not in _TRIVIAL]
         for setting in sorted(
-            _SETTINGS & {name for name, value in settings.items() if value not in _NOTHING}
+            _SETTINGS & {name for name, value in settings.items() if value not in _EMPTY}
         ):
-            self.draft.say(f"'{setting}' is left out", called)
+            self.draft.add_note(f"'{setting}' is left out", called)
         if not expressions and any(r.get("qid") == row["qid"] for r in self.table("conditions")):
-            self.draft.say("its conditions are left out", called)
+            self.draft.add_note("its conditions are left out", called)
         made = [
-            (wanted, members, self.with_numbers(row, known))
-            for wanted, members, known in self.made(kind, row, called, settings)
+            (wanted, members, self.add_numeric_names(row, known))
+            for wanted, members, known in self.convert(kind, row, called, settings)
         ]
-        self.draft.add(called, made, common, expressions)
+        self.draft.add_questions(called, made, common, expressions)
 
-    def with_numbers(self, row: Row, known: Known) -> Known:
-        """Names of a question in expressions, by its title and by its numbers."""
+    def add_numeric_names(self, row: Row, known: ExpressionNames) -> ExpressionNames:
+        """Add the numeric names of a question in expressions to those by its title."""
         called, number = row.get("title", ""), row["qid"]
         field = f"{row.get('sid', '')}X{row.get('gid', '')}X{number}"
-        more: Known = {}
+        more: ExpressionNames = {}
         for name, answers in known.items():
             below = name.removeprefix(called)
             more[f"{field}{below.removeprefix('_')}"] = answers
-            # A title may look like the number of another question.
+            # A title can look like the number of another question.
             if f"Q{number}" not in self.titles:
                 more[f"Q{number}{below}"] = answers
         return more | known
 
-    def made(self, kind: str, row: Row, called: str, settings: Row) -> list[Made]:
-        """Return the questions made from a row; none if it is left out, which is noted."""
+    def convert(self, kind: str, row: Row, called: str, settings: Row) -> list[ConvertedQuestion]:
+        """Convert a row to questions; return none, with a note, if it is left out."""
         below = self.below[row["qid"]]
         for part in below:
-            if part.get("relevance", "1").strip() not in _ANYTHING:
-                self.draft.say("the condition of a row is left out", called, part["title"])
-        if kind in _SEVERAL:
-            return [self.several(kind, row, called, below)]
+            if part.get("relevance", "1").strip() not in _TRIVIAL:
+                self.draft.add_note("the condition of a row is left out", called, part["title"])
+        if kind in _MULTIPLE:
+            return [self.convert_multiple_response(kind, row, called, below)]
         if kind == "N":
             low, high = settings.get("min_num_value_n"), settings.get("max_num_value_n")
-            number = self.draft.number(called, low, high, settings.get("num_value_int_only") == "1")
+            number = self.draft.make_number(
+                called, low, high, settings.get("num_value_int_only") == "1"
+            )
             return [] if number is None else [(called, number, {called: ("", {})})]
         if kind not in _FIXED and kind not in (*"L!OFH",):
-            self.draft.refuse(called, f"a survey has no questions with {_OTHERS.get(kind, kind)}")
+            self.draft.leave_out(
+                called, f"a survey has no questions with {_OTHERS.get(kind, kind)}"
+            )
             return []
         if kind == "O":
-            self.draft.say("what people write beside it is not asked", called)
-        question, values = self.choices(kind, row, called)
+            self.draft.add_note("its comment is not asked", called)
+        question, values = self.convert_choices(kind, row, called)
         if settings.get("random_order") == "1" or settings.get("answer_order") == "random":
             question["shuffle"] = True
         if kind not in _ARRAYS:
             return [(called, question, {called: ("", values)})]
-        self.draft.say("is one question for each row", called)
+        self.draft.add_note("is one question for each row", called)
         whole = self.text(row, "question") or called
         return [
             (
                 f"{called}-{part['title']}",
                 question
                 | {
-                    "label": together([whole, "–", self.text(part, "question") or part["title"]]),
+                    "label": join_texts([whole, "–", self.text(part, "question") or part["title"]]),
                     "help": self.text(row, "help"),
                 },
                 {f"{called}_{part['title']}": ("", values)},
@@ -255,15 +266,19 @@ class _Reader:
             for part in below
         ]
 
-    def choices(self, kind: str, row: Row, called: str) -> tuple[dict[str, object], dict[str, str]]:
-        """Return a question with one answer, and its categories by code."""
+    def convert_choices(
+        self, kind: str, row: Row, called: str
+    ) -> tuple[dict[str, object], dict[str, str]]:
+        """Convert a single-choice question; return it with its categories by code."""
         answers = {}
         if kind in _FIXED:
             values = dict(_FIXED[kind])
             if kind not in _SCALES:
-                self.draft.say_fixed(called, list(values.values()))
+                self.draft.note_fixed_answers(called, list(values.values()))
         else:
-            values = {answer["code"]: choice(answer["code"]) for answer in self.answers[row["qid"]]}
+            values = {
+                answer["code"]: make_category(answer["code"]) for answer in self.answers[row["qid"]]
+            }
             for answer in self.answers[row["qid"]]:
                 own = self.rows_of("answer_l10ns", "answers", "aid", answer.get("aid", ""))
                 if "answer_l10ns" not in self.tables:
@@ -272,29 +287,31 @@ class _Reader:
                         for other in self.table("answers")
                         if (other["qid"], other["code"]) == (row["qid"], answer["code"])
                     ]
-                if text := self.by_language(own, "answer"):
+                if text := self.text_by_language(own, "answer"):
                     answers[values[answer["code"]]] = text
         categories = list(values.values())
         if row.get("other") == "Y":
             categories.append("other")
             values["-oth-"] = "other"
-            self.draft.say("what people write beside 'other' is not asked", called)
+            self.draft.add_note("the text for 'other' is not asked", called)
         question: dict[str, object] = {"categories": categories, "answers": answers}
         return question | ({"kind": "scale"} if kind in _SCALES else {}), values
 
-    def several(self, kind: str, row: Row, called: str, below: list[Row]) -> Made:
-        """Return a question with several answers."""
+    def convert_multiple_response(
+        self, kind: str, row: Row, called: str, below: list[Row]
+    ) -> ConvertedQuestion:
+        """Convert a multiple-response question."""
         options: list[dict[str, object]] = [
             {"name": part["title"], "label": self.text(part, "question") or part["title"]}
             for part in below
         ]
         if kind == "P":
-            self.draft.say("what people write beside it is not asked", called)
+            self.draft.add_note("its comment is not asked", called)
         if row.get("other") == "Y":
-            # A row may have this as its code.
-            options.append({"name": usable("other", {part["title"] for part in below})})
-            self.draft.say("what people write beside 'other' is not asked", called)
-        known: Known = {
+            # Another row can have this code.
+            options.append({"name": make_name("other", {part["title"] for part in below})})
+            self.draft.add_note("the text for 'other' is not asked", called)
+        known: ExpressionNames = {
             f"{called}_{option['name']}": (f".{option['name']}", {"Y": "yes", "": "no"})
             for option in options
         }
@@ -313,7 +330,7 @@ def _in_order(rows: list[Row], member: str, key: str) -> list[Row]:
     return sorted(once.values(), key=lambda row: int(row.get(member) or 0))
 
 
-def _comparison(match: re.Match[str]) -> Comparison:
+def _read_comparison(match: re.Match[str]) -> Comparison:
     if match["empty"]:
         return Comparison(match["asked"], "=", ("",))
     sign = match["sign"]

@@ -1,4 +1,4 @@
-"""Sheets of XLSForms as rows of text, in a bounded time and memory."""
+"""Read the sheets of XLSForms as rows of text, with bounded time and memory."""
 
 import csv
 import io
@@ -11,10 +11,10 @@ from halftruth_shared import ParameterError
 
 Row = dict[str, str]
 
-#: Most bytes of a workbook when unpacked, tags in it, rows and columns of a sheet.
+#: Limits of a workbook: uncompressed bytes, tags, and rows and columns of a sheet.
 _MOST_BYTES, _MOST_TAGS, _MOST_ROWS, _MOST_COLUMNS = 20_000_000, 1_000_000, 10_000, 250
 
-#: Sheets, and the names of columns that have several.
+#: Names of sheets, and alternative names of columns.
 _SHEETS = ("survey", "choices", "settings")
 _ALIASES = {
     "list name": "list_name",
@@ -36,7 +36,7 @@ def read_workbook(content: bytes) -> dict[str, list[Row]]:
         ) from None
     try:
         with ZipFile(io.BytesIO(content)) as packed:
-            # What is unpacked is never more than is declared.
+            # zipfile never unpacks more than the declared size.
             if sum(part.file_size for part in packed.infolist()) > _MOST_BYTES:
                 raise ParameterError(
                     f"file: expected a workbook of at most {_MOST_BYTES} bytes when unpacked",
@@ -92,7 +92,7 @@ def _lines(content: bytes) -> Iterator[list[str]]:
 
 
 def _rows(lines: Iterable[Sequence[object]]) -> list[Row]:
-    """Read a sheet: a row of names, and rows of cells."""
+    """Read a sheet: a header of column names, and rows of cells."""
     rows: list[Row] = []
     columns: list[str] | None = None
     for place, line in enumerate(lines):
@@ -120,14 +120,14 @@ def _rows(lines: Iterable[Sequence[object]]) -> list[Row]:
 
 
 def _cell(value: object) -> str:
-    """Format a cell as in expressions."""
+    """Format a cell like a value in expressions."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return "" if value is None else str(value).strip()
 
 
 def _column(written: str) -> str:
-    """Return a column by its present name.
+    """Return the current name of a column.
 
     >>> [_column(name) for name in ("label::French (fr)", "Label:de", "relevance", "list name")]
     ['label::French (fr)', 'label::de', 'relevant', 'list_name']

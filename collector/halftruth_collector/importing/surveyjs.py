@@ -9,9 +9,18 @@ import msgspec
 from halftruth_shared.texts import is_language
 
 from .conditions import Comparison, Dialect
-from .draft import MOST_QUESTIONS, Draft, Known, Made, by_language, choice, plain, together
+from .draft import (
+    MOST_QUESTIONS,
+    ConvertedQuestion,
+    ExpressionNames,
+    SurveyDraft,
+    join_texts,
+    make_category,
+    simplify_texts,
+    text_by_language,
+)
 
-#: Members without a bearing on the questions, or with an equivalent in forms.
+#: Members of questions that are ignored without a note: read elsewhere, or without effect.
 _SILENT = {
     *("type", "name", "title", "description", "isRequired", "visibleIf", "elements", "choices"),
     *("requiredErrorText", "width", "minWidth", "maxWidth", "startWithNewLine", "colCount"),
@@ -27,12 +36,12 @@ _SILENT = {
     *("mininumRateDescription", "maximumRateDescription"),
 }
 
-#: Such members of pages and panels.
+#: The same for members of pages and panels.
 _SILENT_OF_PANELS = _SILENT | {
     *("questions", "navigationTitle", "innerIndent", "questionTitleLocation")
 }
 
-#: Such members of the whole questionnaire.
+#: The same for members of the questionnaire.
 _SILENT_OF_ALL = {
     *("title", "description", "pages", "elements", "questions", "locale", "completedHtml", "logo"),
     *(
@@ -48,13 +57,13 @@ _SILENT_OF_ALL = {
     "navigateToUrl",
 }
 
-#: Inputs that are neither numbers nor words.
+#: Types of inputs that are neither numbers nor text.
 _INPUTS = ("color", "date", "datetime", "datetime-local", "month", "time", "week")
 
-#: Kinds that are read, and have no answer.
+#: Types of elements without an answer.
 _READ = ("html", "image", "expression")
 
-#: Answers besides those that are listed: members that show it, its value, category and text.
+#: Additional answers: members that enable the answer, its value, category and text.
 _EXTRA = (
     (("hasOther", "showOtherItem"), "other", "other", "otherText"),
     (("hasNone", "showNoneItem"), "none", "none", "noneText"),
@@ -62,7 +71,7 @@ _EXTRA = (
     (("showDontKnowItem",), "dontknow", "don't know", "dontKnowText"),
 )
 
-#: Those of these that are missing values.
+#: Additional answers that are missing values.
 _MISSING = ("refused", "don't know")
 
 _SIGNS = {
@@ -86,31 +95,31 @@ _COMPARISON = re.compile(
     re.I,
 )
 
-#: Most answers of a scale; people choose among ten.
-_MOST_ANSWERS = 1_000
+#: Largest number of answers of a scale.
+_MAX_ANSWERS = 1_000
 
 Element = dict[str, Any]
 
 
-def read_surveyjs(content: bytes, draft: Draft) -> None:
+def read_surveyjs(content: bytes, draft: SurveyDraft) -> None:
     """Read a questionnaire into a draft.
 
     Raises
     ------
     msgspec.MsgspecError
-        If it is none.
+        If the format is invalid.
     """
     document = msgspec.json.decode(content, type=Element)
     if not {"pages", "elements", "questions"} & document.keys():
         raise msgspec.ValidationError("expected pages or elements")
-    draft.dialect = Dialect(_COMPARISON, _comparison)
+    draft.dialect = Dialect(_COMPARISON, _read_comparison)
     _Reader(draft, document.get("locale") or "en").read(document)
 
 
 class _Reader:
     """Reader of the elements of one questionnaire, in order."""
 
-    def __init__(self, draft: Draft, locale: str) -> None:
+    def __init__(self, draft: SurveyDraft, locale: str) -> None:
         self.draft = draft
         self.locale = locale
         self.localized = False
@@ -125,14 +134,14 @@ class _Reader:
             self.draft.texts["description"] = description
         if thanks := self.text(document.get("completedHtml")):
             self.draft.form = {"thanks": thanks}
-        self.draft.end_at(document.get("navigateToUrl"))
+        self.draft.set_redirect(document.get("navigateToUrl"))
         for member in sorted(document.keys() - _SILENT_OF_ALL):
-            self.draft.say(f"the questionnaire's '{member}' is left out")
+            self.draft.add_note(f"the questionnaire's '{member}' is left out")
         pages = document.get("pages") or [
             {"elements": document.get("elements") or document.get("questions")}
         ]
         for page in pages:
-            self.panel(page, self.text(page.get("title")), "", [])
+            self.read_panel(page, self.text(page.get("title")), "", [])
 
     def text(self, value: Any) -> str | dict[str, str]:
         """Return a text, by language if the questionnaire has several."""
@@ -141,23 +150,23 @@ class _Reader:
             self.locale if language == "default" else language: str(text)
             for language, text in texts.items()
         }
-        return self.draft.text(said if self.localized else {"": said.get(self.locale, "")})
+        return self.draft.convert_text(said if self.localized else {"": said.get(self.locale, "")})
 
-    def shown_if(self, element: Element, above: list[str]) -> list[str] | None:
-        """Return what has to be so for an element to be answered; None if it never is."""
-        # What is hidden is filled in by a program.
+    def find_conditions(self, element: Element, above: list[str]) -> list[str] | None:
+        """Return the conditions under which an element is asked; None if it never is."""
+        # A program fills in hidden elements.
         if (element.get("visible") is False and not element.get("visibleIf")) or element.get(
             "readOnly"
         ):
             return None
         if element.get("enableIf"):
-            self.draft.say(
-                "is asked where it could be answered; elsewhere it was shown all the same",
+            self.draft.add_note(
+                "is asked only where it was enabled; elsewhere it was shown without being enabled",
                 str(element.get("name", "")),
             )
         return [*above, *filter(None, [element.get("visibleIf"), element.get("enableIf")])]
 
-    def panel(
+    def read_panel(
         self,
         panel: Element,
         page: str | dict[str, str],
@@ -167,37 +176,37 @@ class _Reader:
         """Read the elements of a page or panel under its conditions."""
         called = str(panel.get("name", ""))
         elements = panel.get("elements") or panel.get("questions") or []
-        conditions = self.shown_if(panel, above)
+        conditions = self.find_conditions(panel, above)
         if conditions is None:
-            self.draft.say("left out with its questions: it is hidden or read only", called)
+            self.draft.add_note("left out with its questions: it is hidden or read only", called)
             return
         for member in sorted(panel.keys() - _SILENT_OF_PANELS):
-            self.draft.say(f"'{member}' is left out", called)
-        # In many forms a panel has the text of the questions in it.
+            self.draft.add_note(f"'{member}' is left out", called)
+        # In many forms, the title of a panel is the text of its questions.
         untitled = [
             e for e in elements if e.get("type") not in ("panel", *_READ) and not e.get("title")
         ]
-        before = self.draft.introduce(
+        before = self.draft.add_introduction(
             self.text(panel.get("description")), title if not untitled else ""
         )
         for element in elements:
             called = str(element.get("name") or element.get("title") or "")
             if element.get("type") == "panel":
-                self.panel(element, page, self.text(element.get("title")) or title, conditions)
+                self.read_panel(element, page, self.text(element.get("title")) or title, conditions)
                 continue
             own = self.text(element.get("title"))
             if not own and element.get("titleLocation") == "hidden":
-                self.draft.say("its title is hidden; see to its text", called)
+                self.draft.add_note("its title is hidden; check its text", called)
             label = own or (
-                together([title, f"({called})"]) if len(untitled) > 1 and title else title
+                join_texts([title, f"({called})"]) if len(untitled) > 1 and title else title
             )
             try:
-                self.question(element, page, label, conditions)
+                self.read_question(element, page, label, conditions)
             except (AttributeError, LookupError, TypeError, ValueError):
-                self.draft.refuse(called, "one of its members is of another type than expected")
+                self.draft.leave_out(called, "one of its members is of another type than expected")
         self.draft.end_part(before)
 
-    def question(
+    def read_question(
         self,
         element: Element,
         page: str | dict[str, str],
@@ -207,11 +216,11 @@ class _Reader:
         kind = str(element.get("type"))
         called = str(element.get("name") or element.get("title") or "")
         if kind in _READ:
-            self.draft.say(f"left out ({kind}): nothing is answered there", called)
+            self.draft.add_note(f"left out ({kind}): nothing is answered there", called)
             return
-        conditions = self.shown_if(element, above)
+        conditions = self.find_conditions(element, above)
         if conditions is None:
-            self.draft.refuse(called, "it is hidden or read only")
+            self.draft.leave_out(called, "it is hidden or read only")
             return
         help = self.text(element.get("description"))
         common = {
@@ -221,33 +230,33 @@ class _Reader:
             "optional": not element.get("isRequired", False),
         }
         if (element.get("choicesByUrl") or {}).get("url"):
-            self.draft.refuse(called, "its choices are at another address")
+            self.draft.leave_out(called, "its choices are at another address")
             return
-        made = self.made(kind, element, called, label or called)
+        made = self.convert(kind, element, called, label or called)
         if made is None:
             return
         checks = element.get("validators") or []
-        # Those of numbers are read.
+        # Validators of numbers are read.
         read = {"validators"} if all(each.get("type") == "numeric" for each in checks) else set()
         for member in sorted(element.keys() - _SILENT - read):
-            self.draft.say(f"'{member}' is left out", called)
-        self.draft.add(called, made, common, conditions)
+            self.draft.add_note(f"'{member}' is left out", called)
+        self.draft.add_questions(called, made, common, conditions)
 
-    def made(
+    def convert(
         self, kind: str, element: Element, called: str, label: str | dict[str, str]
-    ) -> list[Made] | None:
-        """Return the questions made from an element; None if it is left out, which is noted."""
+    ) -> list[ConvertedQuestion] | None:
+        """Convert an element to questions; return None, with a note, if it is left out."""
         if kind in ("checkbox", "tagbox") or (kind == "imagepicker" and element.get("multiSelect")):
-            return [self.several(element, called)]
+            return [self.convert_multiple_response(element, called)]
         if kind in ("radiogroup", "dropdown", "buttongroup", "imagepicker"):
-            question, values, extra = self.choices(element, called)
+            question, values, extra = self.convert_choices(element, called)
             return [(called, question, {called: ("", values | extra)})]
         if kind == "boolean":
-            return [self.boolean(element, called)]
+            return [self.convert_boolean(element, called)]
         if kind == "rating":
-            return self.rating(element, called)
+            return self.convert_rating(element, called)
         if kind == "matrix":
-            return self.matrix(element, called, label)
+            return self.convert_matrix(element, called, label)
         bounds: Element = next(
             (each for each in element.get("validators") or [] if each.get("type") == "numeric"), {}
         )
@@ -258,21 +267,21 @@ class _Reader:
                 element.get(member) if element.get(member) is not None else bounds.get(bound)
                 for member, bound in (("min", "minValue"), ("max", "maxValue"))
             )
-            number = self.draft.number(called, low, high, whole)
+            number = self.draft.make_number(called, low, high, whole)
             return None if number is None else [(called, number, {called: ("", {})})]
         if kind == "text" and input in _INPUTS:
-            self.draft.refuse(called, f"a survey has no questions of kind '{input}'")
+            self.draft.leave_out(called, f"a survey has no questions of kind '{input}'")
         elif kind in ("text", "comment", "multipletext"):
-            self.draft.refuse_words(called)
+            self.draft.leave_out_free_text(called)
         else:
-            self.draft.refuse(called, f"a survey has no questions of kind '{kind}'")
+            self.draft.leave_out(called, f"a survey has no questions of kind '{kind}'")
         return None
 
-    def choices(
+    def convert_choices(
         self, element: Element, called: str
     ) -> tuple[Element, dict[str, str], dict[str, str]]:
-        """Return a question with one answer, and its categories by value: listed, and extra."""
-        categories, values, answers = self.items(element.get("choices") or [], called)
+        """Convert a single-choice element; return it with its listed and additional categories."""
+        categories, values, answers = self.read_items(element.get("choices") or [], called)
         extra: dict[str, str] = {}
         for members, value, category, said in _EXTRA:
             if any(element.get(member) for member in members):
@@ -281,7 +290,7 @@ class _Reader:
                 if said in element:
                     answers[category] = self.text(element[said])
         if "other" in extra:
-            self.draft.say("what people write beside 'other' is not asked", called)
+            self.draft.add_note("the text for 'other' is not asked", called)
         question = {
             "categories": categories,
             "answers": answers,
@@ -289,10 +298,10 @@ class _Reader:
             "shuffle": element.get("choicesOrder") == "random",
         }
         if element.get("choicesOrder") in ("asc", "desc"):
-            self.draft.say("answers are in the order of the file", called)
+            self.draft.add_note("answers are in the order of the file", called)
         return question, values, extra
 
-    def items(
+    def read_items(
         self, listed: Iterable[Any], called: str, what: str = "answers"
     ) -> tuple[list[str], dict[str, str], dict[str, Any]]:
         """Return categories, categories by value, and their labels."""
@@ -300,28 +309,28 @@ class _Reader:
         answers: dict[str, Any] = {}
         for item in listed:
             if isinstance(item, str) and "|" in item:
-                # Earlier versions have value and text in one.
+                # Earlier versions write value and text as one string.
                 item = dict(zip(("value", "text"), item.split("|", 1), strict=True))
             value = item.get("value") if isinstance(item, Mapping) else item
-            values[_value(value)] = category = choice(value)
+            values[_format_value(value)] = category = make_category(value)
             if isinstance(item, Mapping):
                 text = self.text(item.get("text"))
                 if text and text != category:
                     answers[category] = text
                 for member in sorted(item.keys() - {"value", "text"}):
-                    self.draft.say(f"'{member}' of its {what} is left out", called)
+                    self.draft.add_note(f"'{member}' of its {what} is left out", called)
         return list(values.values()), values, answers
 
-    def several(self, element: Element, called: str) -> Made:
-        """Return a question with several answers."""
-        question, values, extra = self.choices(element, called)
+    def convert_multiple_response(self, element: Element, called: str) -> ConvertedQuestion:
+        """Convert a multiple-response question."""
+        question, values, extra = self.convert_choices(element, called)
         texts, missing = question["answers"], question["missing"]
         if "other" in extra:
             values["other"] = extra.pop("other")
-        # These are said of each option.
+        # Missing answers apply to each option.
         extra |= {value: "no" for value in extra if value == "none"}
-        options = self.draft.options(called, values, texts)
-        known: Known = {
+        options = self.draft.make_options(called, values, texts)
+        known: ExpressionNames = {
             f"{called}[{value}]": (f".{option['name']}", {value: "yes"} | extra)
             for value, option in options.items()
         }
@@ -334,11 +343,11 @@ class _Reader:
         }
         return called, made, known
 
-    def boolean(self, element: Element, called: str) -> Made:
-        """Return a question with the answers no and yes."""
+    def convert_boolean(self, element: Element, called: str) -> ConvertedQuestion:
+        """Convert a question with the answers no and yes."""
         values = {
-            _value(element.get("valueFalse", False)): "no",
-            _value(element.get("valueTrue", True)): "yes",
+            _format_value(element.get("valueFalse", False)): "no",
+            _format_value(element.get("valueTrue", True)): "yes",
         }
         answers = {
             category: text
@@ -346,12 +355,12 @@ class _Reader:
             if (text := self.text(element.get(member))) and text != category
         }
         if not answers:
-            self.draft.say_fixed(called, ["no", "yes"])
+            self.draft.note_fixed_answers(called, ["no", "yes"])
         return called, {"categories": ["no", "yes"], "answers": answers}, {called: ("", values)}
 
-    def rating(self, element: Element, called: str) -> list[Made] | None:
-        """Return a scale; None if it has too many answers, which is noted."""
-        # Its designer writes "" where a field was cleared.
+    def convert_rating(self, element: Element, called: str) -> list[ConvertedQuestion] | None:
+        """Convert a scale; return None, with a note, if it has too many answers."""
+        # The designer of SurveyJS writes "" for a cleared field.
         given = {
             member: int(element[member])
             for member in ("rateMin", "rateMax", "rateStep", "rateCount")
@@ -362,45 +371,45 @@ class _Reader:
         high = given.get("rateMax", last)
         generated = element.get("autoGenerate") is True
         listed = (not generated and element.get("rateValues")) or range(low, high + 1, step)
-        # Of a range of billions even the length is an overflow.
-        if any(True for _ in islice(listed, _MOST_ANSWERS, None)):
-            self.draft.refuse(called, f"a scale has at most {_MOST_ANSWERS} answers here")
+        # len() of a range of billions overflows.
+        if any(True for _ in islice(listed, _MAX_ANSWERS, None)):
+            self.draft.leave_out(called, f"a scale has at most {_MAX_ANSWERS} answers here")
             return None
-        categories, values, answers = self.items(listed, called)
+        categories, values, answers = self.read_items(listed, called)
         ends = (
             (0, "minRateDescription", "mininumRateDescription"),
             (-1, "maxRateDescription", "maximumRateDescription"),
         )
         for position, member, earlier in ends:
             if text := self.text(element.get(member) or element.get(earlier)):
-                answers[categories[position]] = plain(
+                answers[categories[position]] = simplify_texts(
                     {
                         language: f"{categories[position]} – {words}"
-                        for language, words in by_language(text).items()
+                        for language, words in text_by_language(text).items()
                     }
                 )
         question = {"kind": "scale", "categories": categories, "answers": answers}
         return [(called, question, {called: ("", values)})]
 
-    def matrix(
+    def convert_matrix(
         self, element: Element, called: str, label: str | dict[str, str]
-    ) -> list[Made] | None:
-        """Return a question for each row of a matrix."""
+    ) -> list[ConvertedQuestion] | None:
+        """Convert each row of a matrix to a question."""
         if element.get("cellType") == "checkbox":
-            self.draft.refuse(called, "each cell has an answer of its own")
+            self.draft.leave_out(called, "each cell has an answer of its own")
             return None
         if len(element.get("rows") or []) > MOST_QUESTIONS:
-            self.draft.refuse(called, f"it has more than {MOST_QUESTIONS} rows")
+            self.draft.leave_out(called, f"it has more than {MOST_QUESTIONS} rows")
             return None
-        categories, values, answers = self.items(element.get("columns") or [], called)
-        rows, _, texts = self.items(element.get("rows") or [], called, "rows")
+        categories, values, answers = self.read_items(element.get("columns") or [], called)
+        rows, _, texts = self.read_items(element.get("rows") or [], called, "rows")
         required = any(element.get(m) for m in ("isAllRowRequired", "eachRowRequired"))
-        self.draft.say("is one question for each row", called)
+        self.draft.add_note("is one question for each row", called)
         return [
             (
                 f"{called}-{row}",
                 {
-                    "label": together([label, "–", texts.get(row, row)]),
+                    "label": join_texts([label, "–", texts.get(row, row)]),
                     "help": self.text(element.get("description")),
                     "categories": categories,
                     "answers": answers,
@@ -412,7 +421,7 @@ class _Reader:
         ]
 
 
-def _comparison(match: re.Match[str]) -> Comparison:
+def _read_comparison(match: re.Match[str]) -> Comparison:
     name = match["name"].strip()
     if match["empty"]:
         return Comparison(name, "=" if match["empty"].lower() == "empty" else "!=", ("",))
@@ -425,15 +434,15 @@ def _comparison(match: re.Match[str]) -> Comparison:
     )
 
 
-def _value(value: object) -> str:
-    """Format a value as in expressions."""
+def _format_value(value: object) -> str:
+    """Format a value like a value in expressions."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 def _is_localized(value: Any) -> bool:
-    """True if any text is written by language."""
+    """Return true if any text is written by language."""
     return any(True for _ in _languages(value))
 
 

@@ -123,16 +123,16 @@ def test_what_of_surveyjs_is_left_out_is_said(imported):
             "the questionnaire's 'triggers' is left out",
             "10 texts are missing in 'de', and shown in another language: Two minutes.",
             "question 'how many': has another name: how-many",
-            "question 'how many': what people write beside 'other' is not asked",
+            "question 'how many': the text for 'other' is not asked",
             "question 'how many': 'defaultValue' is left out",
             "question 'why': left out: it asks for free text, which cannot be perturbed",
             "question 'note': left out (html): nothing is answered there",
             "question 'symptoms': an option has another name: sore-throat",
             "question 'symptoms': 'maxSelectedChoices' is left out",
-            "question 'nights': a number: see to the width of its bins",
-            "question 'weight': a number: see to the width of its bins",
-            "question 'weight': has no range there; write which numbers can be"
-            " answered, for this is a placeholder: 0 to 100",
+            "question 'nights': a number: check the width of its bins",
+            "question 'weight': a number: check the width of its bins",
+            "question 'weight': has no range in the questionnaire; replace this"
+            " placeholder by the smallest and largest answer: 0 to 100",
             "question 'mood': is one question for each row",
             *(
                 f"question 'mood-{row}': asked of more people: a part of its condition cannot be"
@@ -221,20 +221,20 @@ def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(impo
         [
             "the questionnaire's table 'quota' is left out (1 rows)",
             "2 texts are missing in 'en', and shown in another language: Danke",
-            "question 'Q1': 'no', 'yes' are to be written in each language",
-            "question 'Q2': what people write beside 'other' is not asked",
+            "question 'Q1': 'no', 'yes' have to be translated",
+            "question 'Q2': the text for 'other' is not asked",
             "question 'Q3': 'max_answers' is left out",
             "question 'Q3': its conditions are left out",
-            "question 'Q4': a number: see to the width of its bins",
+            "question 'Q4': a number: check the width of its bins",
             "question 'Q5': is one question for each row",
             "question 'Q5-SQ1': asked of everybody: its condition cannot be written as answers"
             " to earlier questions: count(Q3) > 1",
             "question 'Q6': left out: it asks for free text, which cannot be perturbed",
             "question 'Q7': left out: a survey has no questions with a ranking",
             "question 'Q9': left out (a text): nothing is answered there",
-            "question 'Q10': a number: see to the width of its bins",
-            "question 'Q10': has no range there; write which numbers can be"
-            " answered, for this is a placeholder: 0 to 100",
+            "question 'Q10': a number: check the width of its bins",
+            "question 'Q10': has no range in the questionnaire; replace this"
+            " placeholder by the smallest and largest answer: 0 to 100",
         ]
     )
 
@@ -466,7 +466,7 @@ def test_the_file_says_before_each_question_what_was_changed_or_left_out():
     free_text = "left out: it asks for free text, which cannot be perturbed"
     assert lines[first - 2 : first] == [
         f'# \'end" [mechanism] gamma = "99" #\': {free_text}',
-        "# changed: a number: see to the width of its bins",
+        "# changed: a number: check the width of its bins",
     ]
     assert lines[second - 1] == ""
     assert lines[-1] == f"# 'remarks': {free_text}"
