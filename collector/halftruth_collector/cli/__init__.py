@@ -10,8 +10,8 @@ from typing import Any
 import click
 from halftruth_shared import HalftruthError
 
-#: Where each command is, by the path to it. A command is imported when it is asked for, for what
-#: all of them need takes longer to load than most of them take.
+#: Module and function of each command, by name. A command is imported when it is used, because
+#: importing all of them takes longer than running most of them.
 _ADMIN = {
     "audit-log": "administration:audit_log",
     "backup": "administration:backup",
@@ -50,12 +50,12 @@ _MAIN = {
 
 
 class Commands(click.Group):
-    """Group of commands, of which some are imported when they are asked for.
+    """Group of commands that are imported when they are used.
 
     Parameters
     ----------
     places : mapping of str to str
-        Module and name of each of these.
+        Module and function of each command.
     """
 
     def __init__(self, *args: Any, places: Mapping[str, str], **kwargs: Any) -> None:
@@ -63,11 +63,11 @@ class Commands(click.Group):
         self._places = places
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all commands."""
+        """Return the names of all commands."""
         return sorted({*self.commands, *self._places})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a name, if there is one."""
+        """Return the command with a name, if there is one."""
         if cmd_name not in self._places:
             return super().get_command(ctx, cmd_name)
         module, _, name = self._places[cmd_name].partition(":")
@@ -77,49 +77,49 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command, or say which have a name nearly like it: of this group, or of any."""
+        """Find a command; for an unknown name, suggest similar commands of this or any group."""
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
-            wanted, root = error.command_name, ctx.find_root()
-            here = "halftruth" + ctx.command_path.removeprefix(root.command_path)
-            likely = [
-                f"'{here} {name}'" for name in get_close_matches(wanted, self.list_commands(ctx))
+            unknown, root = error.command_name, ctx.find_root()
+            group = "halftruth" + ctx.command_path.removeprefix(root.command_path)
+            similar = [
+                f"'{group} {name}'" for name in get_close_matches(unknown, self.list_commands(ctx))
             ]
-            if not likely:
-                paths = {path: path.split()[-1] for path in _paths(main, root)}
-                near = get_close_matches(wanted, paths.values(), cutoff=0.75)
-                likely = [f"'halftruth {path}'" for path, name in paths.items() if name in near]
-            way_out = (
-                f"did you mean {' or '.join(likely)}?"
-                if likely
+            if not similar:
+                paths = {path: path.split()[-1] for path in _list_paths(main, root)}
+                near = get_close_matches(unknown, paths.values(), cutoff=0.75)
+                similar = [f"'halftruth {path}'" for path, name in paths.items() if name in near]
+            advice = (
+                f"did you mean {' or '.join(similar)}?"
+                if similar
                 else f"expected one of: {', '.join(self.list_commands(ctx))}"
             )
-            message = f"there is no command '{wanted}'; {way_out}"
-            raise click.NoSuchCommand(wanted, message, ctx=ctx) from None
+            message = f"there is no command '{unknown}'; {advice}"
+            raise click.NoSuchCommand(unknown, message, ctx=ctx) from None
 
 
 class Analyses(Commands):
-    """The group of all analyses, and of what is made of several."""
+    """Group of all analyses, and of reports that combine several analyses."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all commands."""
+        """Return the names of all commands."""
         from .analyses import COMMANDS
 
         return sorted({*COMMANDS, *self._places})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a name, if there is one."""
+        """Return the command with a name, if there is one."""
         from .analyses import COMMANDS
 
         return super().get_command(ctx, cmd_name) or COMMANDS.get(cmd_name)
 
 
 class Main(Commands):
-    """Says what is wrong in one line on standard error, and ends with status 2."""
+    """Main command, which prints errors as one line on standard error and exits with status 2."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command line; whatever it writes is for its user alone."""
+        """Run the command line, creating files that only their user can read."""
         umask = os.umask(0o077)
         try:
             return super().main(*args, **{**kwargs, "standalone_mode": False})
@@ -128,11 +128,11 @@ class Main(Commands):
         except (click.Abort, KeyboardInterrupt):
             sys.exit(130)
         except BrokenPipeError:
-            # The reader of a pipe had enough.
+            # The reader closed the pipe.
             sys.stderr.close()
             sys.exit(1)
         except click.exceptions.NoArgsIsHelpError as error:
-            # Help keeps its lines.
+            # Show the help with its line breaks.
             error.show()
             sys.exit(2)
         except click.ClickException as error:
@@ -145,13 +145,13 @@ class Main(Commands):
         sys.exit(2)
 
 
-def _paths(group: click.Group, ctx: click.Context, path: str = "") -> Iterator[str]:
-    """Paths of all commands of a group and of those in it."""
+def _list_paths(group: click.Group, ctx: click.Context, path: str = "") -> Iterator[str]:
+    """Yield the paths of all commands of a group and its subgroups."""
     for name in group.list_commands(ctx):
         command = group.get_command(ctx, name)
         yield f"{path}{name}"
         if isinstance(command, click.Group):
-            yield from _paths(command, ctx, f"{path}{name} ")
+            yield from _list_paths(command, ctx, f"{path}{name} ")
 
 
 @click.group(cls=Main, places=_MAIN, context_settings={"help_option_names": ["-h", "--help"]})
@@ -167,7 +167,7 @@ def admin() -> None:
 
 @click.group(cls=Analyses, places=_ANALYSE)
 def analyse() -> None:
-    """Ask for results of a survey, one way or another."""
+    """Analyse the reports of a survey."""
 
 
 @click.group(cls=Commands, places=_REPORTS)

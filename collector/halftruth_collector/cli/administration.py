@@ -20,9 +20,9 @@ from .output import print_table, progress_bar, secrets_to
 @click.command()
 @options.database
 def migrate(database: str) -> None:
-    """Bring the tables of a database to the version of this program.
+    """Migrate the tables of a database to the version of this program.
 
-    Stop every collector of this database and back it up before.
+    Before, stop every collector of this database and back it up.
     """
     with closing(Database(database)) as opened:
         before, now = opened.migrate()
@@ -35,13 +35,13 @@ def migrate(database: str) -> None:
 @click.command()
 @options.database
 def compact(database: str) -> None:
-    """Destroy the order in which reports arrived, as far as the database's files have it.
+    """Erase the order of arrival of reports from the files of a database.
 
-    Closing a survey does it, too. Reports that arrive meanwhile wait for it.
+    Closing a survey does this, too. Reports that arrive in the meantime wait.
     """
     with open_existing_store(database) as store:
         operations.compact(store)
-    click.echo("the files hold no order of arrival")
+    click.echo("compacted; arrival order erased")
 
 
 @click.command()
@@ -52,17 +52,17 @@ def compact(database: str) -> None:
     default=KEEP_DAYS,
     show_default=True,
     metavar="DAYS",
-    help="Surveys that ended so many days ago; 0 for all that have ended.",
+    help="Only surveys that ended at least this many days ago; 0 for all ended surveys.",
 )
 @options.database
 def purge(days: int, database: str) -> None:
-    """Delete the ids of reports and the unused invitations of surveys that have ended; counts stay.
+    """Delete ids of reports and unused invitations of ended surveys; counts stay.
 
-    A survey ends when it is closed, at its deadline, or when its quota is full; a deadline or quota
-    that is purged cannot be extended any more.
+    A survey ends when it is closed, at its deadline, or when its quota is full. After a purge, its
+    deadline and quota cannot be extended, and its reports cannot be exported.
 
-    Ids tell who took part, to whoever has a person's device as well. They serve to count no report
-    twice, so let the last retries arrive first. Reports of a purged survey can be exported no more.
+    Together with a person's device, ids show who took part. They are needed to count no report
+    twice, so wait until the last retries have arrived.
     """
     with open_existing_store(database) as store:
         done = operations.purge(store, days)
@@ -76,7 +76,7 @@ def purge(days: int, database: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @options.database
 def audit_log(as_json: bool, database: str) -> None:
-    """Print what operators did, the oldest first."""
+    """Print the actions of operators, oldest first."""
     with open_existing_store(database) as store:
         entries = store.audit.all()
     if as_json:
@@ -102,7 +102,7 @@ def audit_log(as_json: bool, database: str) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @options.database
 def backup(file: Path, database: str) -> None:
-    """Write everything into a new FILE, as it is at one moment, while the collector runs."""
+    """Write a consistent back-up into a new FILE, while the collector runs."""
     with open_existing_store(database) as store, progress_bar("rows") as progress:
         rows = operations.back_up(store, file, progress)
     click.echo(f"{rows} rows in {file}")
@@ -112,7 +112,7 @@ def backup(file: Path, database: str) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @options.database
 def restore(file: Path, database: str) -> None:
-    """Read a back-up FILE into an empty database, of either kind."""
+    """Restore a back-up FILE into an empty database, SQLite or PostgreSQL."""
     with Store(database) as store, progress_bar("rows") as progress:
         rows = operations.restore(store, file, progress)
     click.echo(f"{rows} rows from {file}")
@@ -133,9 +133,9 @@ def export_reports(survey: str, file: Path, database: str) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @options.database
 def import_reports(file: Path, database: str) -> None:
-    """Count the reports of a FILE that another collector exported, or that 'count' made, each once.
+    """Count the reports of a FILE from 'export' or 'count', each once.
 
-    Its reports are all new here, or all known: importing a file again does no harm.
+    Either all of its reports are new, or all were imported before; importing a file again is safe.
     """
     with Store(database) as store, progress_bar("reports") as progress:
         done = operations.import_reports(store, file, progress)
@@ -148,16 +148,16 @@ def token() -> None:
 
 
 @token.command("create")
-@click.option("--role", type=click.Choice(get_args(Role)), required=True, help="What it is for.")
+@click.option("--role", type=click.Choice(get_args(Role)), required=True, help="Role of the token.")
 @click.option(
-    "--survey", metavar="ID", help="The only survey it is for: a relay's, or an analyst's."
+    "--survey", metavar="ID", help="Restrict it to this survey, for a relay or an analyst."
 )
-@click.option("--name", metavar="TEXT", help="Whose it is or what it is for, to tell it by.")
+@click.option("--name", metavar="TEXT", help="Owner or purpose of the token.")
 @click.option(
     "--expires",
     type=click.DateTime(["%Y-%m-%d"]),
     metavar="DATE",
-    help="The last day (UTC) on which it is good, such as 2027-12-31; for ever by default.",
+    help="Last day of validity (UTC), such as 2027-12-31; unlimited by default.",
 )
 @options.secrets_file
 @options.database
@@ -169,7 +169,7 @@ def create_token(
     output: str | None,
     database: str,
 ) -> None:
-    """Print a new token. It is not stored and cannot be shown again.
+    """Print a new token, which is not stored and cannot be shown again.
 
     An operator may do everything, an analyst reads results, a monitor reads metrics, a relay passes
     on the reports of its survey.
@@ -190,15 +190,15 @@ def list_tokens(database: str) -> None:
         ["id", "name", "role", "survey", "created", "expires", "revoked"],
         [
             [
-                known.id,
-                known.name or "",
-                known.role,
-                known.survey or ("all" if known.role == "analyst" else ""),
-                f"{known.created_at:%Y-%m-%d %H:%M}",
-                f"{known.expires_at:%Y-%m-%d %H:%M}" if known.expires_at else "never",
-                f"{known.revoked_at:%Y-%m-%d %H:%M}" if known.revoked_at else "no",
+                token.id,
+                token.name or "",
+                token.role,
+                token.survey or ("all" if token.role == "analyst" else ""),
+                f"{token.created_at:%Y-%m-%d %H:%M}",
+                f"{token.expires_at:%Y-%m-%d %H:%M}" if token.expires_at else "never",
+                f"{token.revoked_at:%Y-%m-%d %H:%M}" if token.revoked_at else "no",
             ]
-            for known in tokens
+            for token in tokens
         ],
     )
 
@@ -207,7 +207,7 @@ def list_tokens(database: str) -> None:
 @click.argument("id")
 @options.database
 def revoke_token(id: str, database: str) -> None:
-    """Make the token with this ID useless."""
+    """Revoke the token with this ID."""
     with open_existing_store(database) as store:
         operations.revoke_token(store, id)
     click.echo(f"revoked {id}")
@@ -215,7 +215,7 @@ def revoke_token(id: str, database: str) -> None:
 
 @click.group()
 def key() -> None:
-    """Create, show, list and revoke the keys that operators sign surveys with."""
+    """Create, show, list and revoke the keys for signing surveys."""
 
 
 @key.command("create")
@@ -226,7 +226,7 @@ def create_key(file: str) -> None:
     Clients pin the public key and refuse surveys that it did not sign. The file need not be on
     the collector's machine, and nothing that runs there reads it.
     """
-    # Imported here and below: few commands need cryptography, and the library takes a while.
+    # Import here and below, since few commands need cryptography, which is slow to import.
     from halftruth_shared.protocol.signing import OperatorKey
 
     new = OperatorKey.create()
@@ -248,7 +248,7 @@ def show_key(file: str) -> None:
 def list_keys(database: str) -> None:
     """List the public keys that signed a survey here or were revoked."""
     with open_existing_store(database) as store:
-        known = store.keys.all()
+        keys = store.keys.all()
     print_table(
         ["public key", "surveys", "revoked"],
         [
@@ -257,7 +257,7 @@ def list_keys(database: str) -> None:
                 ", ".join(each.surveys),
                 f"{each.revoked_at:%Y-%m-%d %H:%M}" if each.revoked_at else "no",
             ]
-            for each in known
+            for each in keys
         ],
     )
 
@@ -266,10 +266,10 @@ def list_keys(database: str) -> None:
 @click.argument("public")
 @options.database
 def revoke_key(public: str, database: str) -> None:
-    """Serve no signature by the key PUBLIC any more, and take no new one.
+    """Stop serving and accepting signatures by the key PUBLIC.
 
-    Clients that pin it refuse its surveys until these are signed by another key that they pin. A
-    client cannot learn here that a key was revoked: take it out of their pins, too.
+    Clients that pin it refuse its surveys until these are signed by another pinned key. Clients are
+    not informed about the revocation, so remove the key from their pins, too.
     """
     with open_existing_store(database) as store:
         unsigned = operations.revoke_key(store, public)
@@ -280,16 +280,15 @@ def revoke_key(public: str, database: str) -> None:
 
 @click.group("sealing-key")
 def sealing_key() -> None:
-    """Create, list and retire the keys that reports are sealed to."""
+    """Create, list and retire the keys for sealed reports."""
 
 
 @sealing_key.command("create")
 @click.argument("file", type=click.Path())
 def create_sealing(file: str) -> None:
-    """Put a new private key into FILE and print its public key.
+    """Add a new private key to FILE and print its public key.
 
-    The file is created where it does not exist. The keys that it has stay, for reports that are
-    still under way.
+    The file is created if it does not exist. Its other keys stay, for reports under way.
     """
     from halftruth_shared.protocol.sealing import create_sealing_key
 
@@ -308,14 +307,16 @@ def list_sealing(file: str) -> None:
 @sealing_key.command("retire")
 @click.argument("file", type=click.Path())
 @click.argument("public")
-# No default: in a file that is made just now no survey uses a key.
-@click.option("--database", envvar="HALFTRUTH_DATABASE", required=True, help="Of the collector.")
+# There is no default, since a newly created database has no survey that uses the key.
+@click.option(
+    "--database", envvar="HALFTRUTH_DATABASE", required=True, help="Database of the collector."
+)
 def retire_sealing(file: str, public: str, database: str) -> None:
-    """Take the private key of the key PUBLIC out of FILE.
+    """Remove the private key of the key PUBLIC from FILE.
 
-    No report sealed to it can be opened again, so first publish terms with another key and wait
-    until the reports under way have arrived. Refused as long as a survey of the database is
-    sealed to it that is open, or can be reopened since it has no report.
+    Reports sealed to it cannot be opened any more. So first publish terms with another key, and
+    wait until the reports under way have arrived. The command refuses while the key is used by a
+    survey that is open, or that can be reopened because it has no reports.
     """
     with open_existing_store(database) as store:
         operations.retire_sealing_key(store, Path(file), public)

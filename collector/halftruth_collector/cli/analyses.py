@@ -1,4 +1,4 @@
-"""A command for each analysis, derived from its question, in ``halftruth analyse``."""
+"""A command of ``halftruth analyse`` for each analysis, derived from its query."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -17,12 +17,12 @@ from .sources import result_of
 
 
 def command(analysis: Analysis[Any, Any]) -> click.Command:
-    """The command of an analysis."""
+    """Return the command of an analysis."""
 
     def run(survey: str, database: str, url: str | None, token: str | None, **given: Any) -> None:
-        form = options.form(given)
+        form = options.pop_output_format(given)
         plot, pilot = given.pop("plot", None), given.pop("pilot", None)
-        query = read(analysis.query, options.texts(given))
+        query = read(analysis.query, options.query_texts(given))
         if pilot is not None and analysis.of_people is not None:
             written = read_survey(survey)
             people = partial(read_pilot, pilot, written.schema)
@@ -36,11 +36,11 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
         callback=run,
         params=[
             click.Argument(["survey"]),
-            *options.of_query(analysis.fields, analysis.options),
+            *options.make_query_options(analysis.fields, analysis.options),
         ],
         help=f"{cleandoc(analysis.query.__doc__ or '')}\n\nSURVEY is the id of a survey"
         + (", or with --pilot a TOML file." if analysis.of_people else "."),
-        # One line each: all of them fit on a screen.
+        # One line for each command, so that the list fits on a screen.
         short_help=analysis.summary.split(",")[0].rstrip(".") + ".",
     )
     for add in (
@@ -54,7 +54,7 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
 
 
 def _lines(analysis: Analysis[Any, Any], result: Any) -> Iterator[str]:
-    """The parts of a result, as on its page."""
+    """Yield the parts of a result in the order of its page."""
     shown = analysis.present(result)
     yield from filter(None, (shown.title, shown.headline, *shown.basis, *shown.warnings))
     yield from ("", table(shown.grid.header, shown.grid.rows)) if shown.grid.rows else ()
@@ -63,5 +63,5 @@ def _lines(analysis: Analysis[Any, Any], result: Any) -> Iterator[str]:
     yield from ("", *shown.notes) if shown.notes else ()
 
 
-#: The command of every analysis, by its own name.
+#: Commands of all analyses, by name.
 COMMANDS = {str(each.name): each for each in map(command, ANALYSES.values())}

@@ -1,4 +1,4 @@
-"""``halftruth audit``: what a survey discloses, before anyone answers it, as text and as a page."""
+"""``halftruth audit``: audit what a survey discloses, as text and as a page."""
 
 from functools import partial
 from textwrap import fill
@@ -15,7 +15,7 @@ from . import options
 from .output import json_text, table, write
 from .records import read_pilot
 
-#: Widths of sentences, and of a column's header, on a terminal.
+#: Widths of sentences and column headers on a terminal.
 _COLUMNS = 100
 _HEADER = 16
 
@@ -41,8 +41,8 @@ def as_text(statement: Statement) -> str:
 
 
 def as_html(statement: Statement) -> bytes:
-    """Return a page that needs nothing else, to be read and printed."""
-    # Imported here: with it comes the whole of the web.
+    """Return a self-contained page for reading and printing."""
+    # Import here, since this imports the whole web package.
     from ..web.standalone import standalone
 
     return standalone("audit.html", ["print.css"], statement=statement).encode()
@@ -52,7 +52,7 @@ def _bullet(section: Section) -> str:
     return "• " if section.listed else ""
 
 
-#: Respondents, unless asked or as many as there are in a pilot.
+#: Default number of respondents without a pilot.
 _RESPONDENTS = 1_000
 
 
@@ -63,7 +63,7 @@ _RESPONDENTS = 1_000
     "--respondents",
     type=click.IntRange(2, 10**18),
     metavar="INTEGER",
-    help=f"How many people are to answer; those of the pilot, or {_RESPONDENTS}, by default.",
+    help=f"Number of respondents; by default that of the pilot, or {_RESPONDENTS}.",
 )
 @click.option(
     "--delta",
@@ -71,10 +71,10 @@ _RESPONDENTS = 1_000
     default=DELTA,
     show_default=True,
     metavar="NUMBER",
-    help="Chance with which nothing is promised of the counts.",
+    help="Probability δ with which the guarantee for counts may fail.",
 )
-@click.option("--quasi", metavar="NAMES", help="Attributes that others may know of a person.")
-@click.option("--sensitive", metavar="NAME", help="The attribute that they do not.")
+@click.option("--quasi", metavar="NAMES", help="Attributes that others may know about a person.")
+@click.option("--sensitive", metavar="NAME", help="The attribute that others do not know.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page, too.")
 @options.processes
@@ -89,9 +89,9 @@ def audit(
     html: str | None,
     **given: Any,
 ) -> None:
-    """Tell what SURVEY (a TOML file) discloses of a person, to whom, and what can falsify it.
+    """Audit what SURVEY (a TOML file) discloses about a person, to whom, and how to check it.
 
-    With a pilot, for its people; the page is for an ethics board.
+    With a pilot, the audit also covers its people. The page is for an ethics board.
     """
     survey = read_survey(survey_file)
     people = None if pilot is None else partial(read_pilot, pilot, survey.schema)

@@ -1,4 +1,4 @@
-"""``halftruth demo``: the whole way, on real input."""
+"""``halftruth demo``: collection and estimation with real data."""
 
 import click
 
@@ -8,21 +8,21 @@ import click
     "--keep",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Keep the reports in this new SQLite file, to look at them with serve.",
+    help="Keep the reports in this new SQLite file, for viewing with 'halftruth serve'.",
 )
 @click.option(
     "--people",
     type=click.IntRange(1, 48_842),
     metavar="N",
-    help="Send the records of so many people alone, evenly spread.",
+    help="Send the records of only N people, evenly spaced.",
 )
 def demo(keep: str | None, people: int | None) -> None:
-    """Send CENSUS through the real client, and compare what comes back with the truth.
+    """Send CENSUS through the real client, and compare the estimates with the true values.
 
     48 842 records of the Adult data go over HTTP into a collector on this machine, with three
-    mechanisms at the same privacy level. Without --keep nothing is left behind.
+    mechanisms at the same privacy level. Without --keep, all data are deleted afterwards.
     """
-    # Imported here: no other command needs it.
+    # Import here, since no other command needs it.
     from ..demo.run import run_demo
 
     run_demo(keep, people)

@@ -15,7 +15,7 @@ from .output import print_table, secrets_to, write
 
 @click.group()
 def invite() -> None:
-    """Issue, count and withdraw invitations, each of which lets one report in."""
+    """Issue, count and withdraw invitations, each for one report."""
 
 
 @invite.command()
@@ -25,13 +25,13 @@ def invite() -> None:
     "--links",
     "collector",
     metavar="URL",
-    help="Address of the collector: print CSV, each invitation with the address of its form.",
+    help="Address of the collector; print CSV with the address of the form for each invitation.",
 )
 @click.option(
     "--cards",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="With --links: write a page to print, too, a card with a QR code for each.",
+    help="With --links: also write a page for printing, with a QR code card for each invitation.",
 )
 @options.secrets_file
 @options.database
@@ -43,10 +43,10 @@ def create(
     output: str | None,
     database: str,
 ) -> None:
-    """Print COUNT new invitations for SURVEY, one a line.
+    """Print COUNT new invitations for SURVEY, one per line.
 
-    They are not stored and cannot be shown again. Whoever has one can use it, once. Where forms are
-    hosted by the collector, a person's address is /s/SURVEY#invitation=INVITATION.
+    They are not stored and cannot be shown again. Each can be used once, by anyone who has it. With
+    forms hosted by the collector, the address for a person is /s/SURVEY#invitation=INVITATION.
     """
     form = None if collector is None else _form(collector, survey)
     if cards is not None:
@@ -71,7 +71,7 @@ def create(
 @click.argument("survey")
 @options.database
 def list_invitations(survey: str, database: str) -> None:
-    """Count the invitations for SURVEY; which of them were used is not known."""
+    """Count the invitations for SURVEY; it is not recorded which of them were used."""
     with open_existing_store(database) as store:
         counts = store.invitations.count(survey)
     print_table(
@@ -83,10 +83,10 @@ def list_invitations(survey: str, database: str) -> None:
 @invite.command()
 @click.argument("survey")
 @click.argument("invitations", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="All that nobody used yet.")
+@click.option("--all", "every", is_flag=True, help="All unused invitations.")
 @options.database
 def revoke(survey: str, invitations: tuple[str, ...], every: bool, database: str) -> None:
-    """Make INVITATIONS for SURVEY useless that nobody used yet."""
+    """Withdraw unused INVITATIONS for SURVEY."""
     if every == bool(invitations):
         raise ParameterError("invitations: expected some of them, or --all", field="invitations")
     if not all(re.fullmatch("[0-9a-f]{32}", invitation) for invitation in invitations):
@@ -99,7 +99,7 @@ def revoke(survey: str, invitations: tuple[str, ...], every: bool, database: str
 
 
 def _form(collector: str, survey: str) -> str:
-    """Address of a survey's hosted form."""
+    """Return the address of the hosted form of a survey."""
     parts = urlsplit(collector)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
         raise ParameterError(
@@ -110,7 +110,7 @@ def _form(collector: str, survey: str) -> str:
 
 
 def _check_cards(form: str | None, file: str, count: int) -> None:
-    """Whatever can be wrong is found before there are invitations that nobody is shown."""
+    """Check everything that can fail before creating invitations, which are shown only once."""
     if form is None:
         raise ParameterError("cards: expected --links with it", field="cards")
     check_cards(count)

@@ -1,4 +1,4 @@
-"""``halftruth analyse microdata``: weighted records, also as files with scripts."""
+"""``halftruth analyse microdata``: weighted records, printed or exported with scripts."""
 
 from typing import Any
 
@@ -22,12 +22,12 @@ _print: Any = microdata.callback
 def _microdata(out: str | None, **given: Any) -> Any:
     if out is None:
         return _print(**given)
-    if options.form(given) != options.Form(False, False, None):
+    if options.pop_output_format(given) != options.OutputFormat(False, False, None):
         raise ParameterError("--out: expected without --json, --csv and --parquet", field="out")
-    # Before the work, which may take long.
+    # Check before computing, which can take long.
     check_file(out)
     source = [given.pop(name) for name in ("survey", "database", "url", "token")]
-    query = read(MicrodataQuery, options.texts(given))
+    query = read(MicrodataQuery, options.query_texts(given))
     result = result_of(_ANALYSIS, query, *source)
     for caveat in result.caveats:
         if caveat.weight == "warning":
@@ -43,7 +43,7 @@ microdata.params.append(
         ["--out"],
         type=click.Path(dir_okay=False),
         metavar="FILE",
-        help="Write a file for other programs, with a codebook and scripts for R and Python beside"
-        " it: .csv or .parquet.",
+        help="Write a file for other programs, with a codebook and scripts for R and Python: .csv"
+        " or .parquet.",
     )
 )

@@ -1,4 +1,4 @@
-"""Options that several commands share, and those that follow from a question."""
+"""Options that several commands share, and options derived from the fields of a query."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -26,7 +26,7 @@ database = click.option(
 )
 
 
-#: Where secrets go, which nobody is shown twice.
+#: Output of secrets, which cannot be shown again.
 secrets_file = click.option(
     "--output",
     type=click.Path(dir_okay=False),
@@ -36,7 +36,7 @@ secrets_file = click.option(
 
 
 def survey_file(text: str) -> Callable[[C], C]:
-    """Option for the file of the survey that reports are of."""
+    """Return the option for the file of the survey of the reports."""
     return click.option(
         "--survey",
         "survey_file",
@@ -60,8 +60,8 @@ _METAVARS = {
 
 
 @dataclass(frozen=True)
-class Form:
-    """Format of a result: JSON, CSV or else text, and a Parquet file besides."""
+class OutputFormat:
+    """Format of a result: JSON, CSV or text, and optionally a Parquet file."""
 
     json: bool
     csv: bool
@@ -69,7 +69,7 @@ class Form:
 
 
 def source(command: C) -> C:
-    """Add the source of the counts: a database here, or a collector elsewhere."""
+    """Add options for the source of the counts: a database, or a remote collector."""
     for option in (
         click.option("--token", envvar="HALFTRUTH_TOKEN", help="Analyst's token, with --url."),
         click.option(
@@ -87,8 +87,8 @@ def pilot(command: C) -> C:
         "--pilot",
         type=click.Path(),
         metavar="FILE",
-        help="CSV file of people's true answers, a person or with a column 'count' so many people a"
-        " line, instead of what a collector counted. It stays on this machine.",
+        help="CSV file of true answers to use instead of collected reports: one person per line, or"
+        " several with a column 'count'. It stays on this machine.",
     )(command)
 
 
@@ -99,7 +99,7 @@ def formats(command: C) -> C:
             "--parquet",
             type=click.Path(dir_okay=False),
             metavar="FILE",
-            help="Write a Parquet file, too.",
+            help="Also write a Parquet file.",
         ),
         click.option("--csv", "as_csv", is_flag=True, help="Print CSV."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
@@ -109,40 +109,40 @@ def formats(command: C) -> C:
 
 
 def processes(command: C) -> C:
-    """Add ``--processes``; what is worked on stays on this machine."""
+    """Add ``--processes``, for work that stays on this machine."""
     return click.option(
         "--processes",
         type=click.IntRange(1),
         default=1,
         show_default=True,
-        help="Work in so many processes of this machine.",
+        help="Number of processes on this machine.",
     )(command)
 
 
 def workers(command: C) -> C:
-    """Add ``--processes`` and ``--scheduler``, for work that needs nobody's true answers."""
+    """Add ``--processes`` and ``--scheduler``, for work without true answers."""
     return processes(
         click.option(
             "--scheduler",
             metavar="ADDRESS",
-            help="Work on the cluster of this Dask scheduler, such as tls://host:8786.",
+            help="Use the cluster of this Dask scheduler, such as tls://host:8786.",
         )(command)
     )
 
 
 def executor(given: dict[str, Any], unit: str) -> AbstractContextManager[Map]:
-    """Return the executor that was asked for; a terminal shows a bar.
+    """Return the executor that the options select; a terminal shows a progress bar.
 
     Parameters
     ----------
     given : dict
     unit : str
-        What the pieces are, in the plural.
+        Name of the tasks, in the plural.
 
     Returns
     -------
     context manager
-        It raises what `open_executor` does.
+        Raises the errors of `open_executor`.
     """
     return _executor(given.pop("processes"), given.pop("scheduler", None), unit)
 
@@ -159,15 +159,15 @@ def _executor(processes: int, scheduler: str | None, unit: str) -> Iterator[Map]
         yield with_bar
 
 
-def form(given: dict[str, Any]) -> Form:
-    """Take from what was given how to print.
+def pop_output_format(given: dict[str, Any]) -> OutputFormat:
+    """Remove the output format from the values of options, and return it.
 
     Raises
     ------
     ParameterError
-        If it is to be printed twice.
+        If two formats are given.
     """
-    chosen = Form(given.pop("as_json"), given.pop("as_csv"), given.pop("parquet"))
+    chosen = OutputFormat(given.pop("as_json"), given.pop("as_csv"), given.pop("parquet"))
     if chosen.json and chosen.csv:
         raise ParameterError("--json, --csv: expected one of them", field="json")
     return chosen
@@ -178,7 +178,7 @@ def plot(command: C) -> C:
 
     def check(context: click.Context, option: click.Parameter, file: str | None) -> str | None:
         if file is not None:
-            # Imported here: few commands draw, and the library takes a while.
+            # Import here, since few commands draw, and Matplotlib is slow to import.
             from ..charts.rendering import check_file
 
             check_file(file)
@@ -189,41 +189,43 @@ def plot(command: C) -> C:
         type=click.Path(dir_okay=False),
         metavar="FILE",
         callback=check,
-        help="Draw a picture, too: a .svg, .png or .pdf file.",
+        help="Also draw a chart into a .svg, .png or .pdf file.",
     )(command)
 
 
-def of_query(fields: Mapping[str, Field], others: Mapping[str, str]) -> Iterable[click.Option]:
-    """An option for each field of a question.
+def make_query_options(
+    fields: Mapping[str, Field], others: Mapping[str, str]
+) -> Iterable[click.Option]:
+    """Yield an option for each field of a query.
 
     Parameters
     ----------
     fields : mapping
     others : mapping of str to str
-        Further names of options, by field.
+        Additional names of options, by field.
     """
     for field in fields.values():
         names = [field.name, *([others[field.name]] if field.name in others else [])]
-        said = field.description.rstrip(".")
+        text = field.description.rstrip(".")
         if field.kind == "margins":
-            said += "; or a TOML or CSV file of these"
+            text += "; or a TOML or CSV file of these"
         if field.required:
-            said += "; required"
+            text += "; required"
         elif field.default not in (None, False, [], {}):
-            said += f"; {field.default} by default"
-        # What is given is read in one place, with everything else that is asked.
+            text += f"; {field.default} by default"
+        # Values stay texts, since `read` converts the whole query.
         yield click.Option(
             [*(f"--{name.replace('_', '-')}" for name in names), field.name],
             multiple=field.several,
             is_flag=field.kind == "flag" or None,
             callback=_margins if field.kind == "margins" else None,
             metavar=_metavar(field),
-            help=f"{said}.",
+            help=f"{text}.",
         )
 
 
 def _metavar(field: Field) -> str | None:
-    """Placeholder of a value in help."""
+    """Return the placeholder of a value in the help."""
     if field.kind in ("items", "groups"):
         return field.written.upper()
     kind = "categories" if field.of == "category" else field.kind
@@ -234,8 +236,8 @@ def _margins(context: click.Context, option: click.Parameter, texts: Any) -> Any
     return margin_texts(texts)
 
 
-def texts(given: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Values given for each field, as texts."""
+def query_texts(given: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the given values of each field as texts."""
     values = {}
     for name, value in given.items():
         if isinstance(value, tuple):

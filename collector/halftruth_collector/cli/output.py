@@ -1,4 +1,4 @@
-"""Output of commands: tables to read, JSON and CSV, files and pictures."""
+"""Output of commands: tables, JSON, CSV, files and charts."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 if TYPE_CHECKING:
-    # Most commands have no result, and what makes one takes a while to load.
+    # Most commands have no result, and these modules are slow to import.
     from halftruth_shared.results.charts import Chart
 
     from ..store.sqlite_files import Progress
-    from .options import Form
+    from .options import OutputFormat
 
 R = TypeVar("R", bound=Any)
 
 
 def json_text(value: object) -> str:
-    """JSON with lines to read; fractions are numbers, and what is infinite is null."""
+    """Return indented JSON; fractions become numbers, and infinite numbers null."""
     return msgspec.json.format(encode(value), indent=2).decode()
 
 
@@ -52,16 +52,16 @@ def write(file: str, content: bytes, option: str = "parquet") -> None:
 
 @contextmanager
 def secrets_to(file: str | None, what: str) -> Iterator[Callable[[str], None]]:
-    """Open where a command writes secrets: a new file of mode 0600, or standard output.
+    """Open the output for secrets: a new file of mode 0600, or standard output.
 
-    It is checked before a secret is made, since no secret can be shown twice. After an error the
-    new file is deleted.
+    Use it before creating a secret, since a secret cannot be shown again. After an error, the new
+    file is deleted.
 
     Parameters
     ----------
     file : str or None
     what : str
-        The secrets, for the line that says where they are.
+        Description of the secrets, for the message about the file.
 
     Raises
     ------
@@ -89,11 +89,11 @@ def secrets_to(file: str | None, what: str) -> Iterator[Callable[[str], None]]:
 
 
 def _check_standard_output() -> None:
-    """Refuse a regular file with a mode by which others can read it, as a shell makes it."""
+    """Refuse standard output if it is a file that other accounts can read."""
     try:
         mode = os.fstat(sys.stdout.fileno()).st_mode
     except (OSError, ValueError):
-        # Not a file of this system, such as the buffer of a test.
+        # Standard output is not a system file, such as a buffer in a test.
         return
     if os.name == "posix" and stat.S_ISREG(mode) and mode & 0o044:
         raise ParameterError(
@@ -105,21 +105,21 @@ def _check_standard_output() -> None:
 
 def show(
     result: R,
-    form: Form,
+    form: OutputFormat,
     lines: Callable[[R], Iterable[str]],
     chart: Callable[[R], Chart] | None = None,
     plot: str | None = None,
 ) -> None:
-    """Print a result, and write what else was asked for, once everything is made.
+    """Print a result, and write the requested files, after everything is computed.
 
     Parameters
     ----------
     result : Result
-    form : Form
+    form : OutputFormat
     lines : callable
-        The result as text.
+        Function that formats the result as text.
     chart : callable, optional
-        The result as a chart, which is drawn into the file `plot`.
+        Function that returns the chart of the result, for the file `plot`.
     plot : str, optional
     """
     from ..analyses.tabular import to_csv, to_parquet
@@ -151,5 +151,5 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Rows as aligned text."""
+    """Format rows as aligned text."""
     return tabulate(rows, header, disable_numparse=True, missingval="undefined")

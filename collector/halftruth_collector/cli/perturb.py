@@ -1,4 +1,4 @@
-"""Files of records: ``halftruth reports perturb``, and ``read`` of what was perturbed elsewhere."""
+"""``halftruth reports perturb`` and ``read``: perturb records, and count randomized answers."""
 
 import csv
 from typing import IO
@@ -30,12 +30,11 @@ from .records import read_records
     help="CSV file to write; standard output by default.",
 )
 def perturb(survey_file: str, records: IO[str], output: IO[str]) -> None:
-    """Perturb the RECORDS of a CSV file as SURVEY (a TOML file) says.
+    """Perturb the RECORDS of a CSV file with the mechanism of SURVEY (a TOML file).
 
-    The file has one column for each attribute and no other, since another one would have to be
-    dropped or sent unperturbed. Categories go by name, or in a whole column by code. What is
-    optional or not asked of a person is left empty. Every record is read before anything is
-    written.
+    The file has one column for each attribute and no others, which would have to be dropped or sent
+    unperturbed. Categories are given by name, or by code in the whole column. Optional or unasked
+    questions are left empty. All records are read before anything is written.
     """
     survey = read_survey(survey_file)
     reports = survey.perturbation.reports(_read(survey, records))
@@ -47,24 +46,24 @@ def perturb(survey_file: str, records: IO[str], output: IO[str]) -> None:
 
 @click.command()
 @click.argument("file", type=click.Path())
-@options.survey_file("The survey, a TOML file, whose mechanism is what was done in the field.")
+@options.survey_file("The survey, a TOML file; its mechanism describes the randomization.")
 @click.option(
     "--key",
     metavar="COLUMN",
-    help="Column that tells people apart: rows of a key that was read before are not counted"
-    " again. By default the same file is not counted twice.",
+    help="Column with a unique key: rows with a key that was read before are not counted again."
+    " By default, the same file is not counted twice.",
 )
 @click.option(
-    "--count", metavar="COLUMN", help="Column that says how many people a row stands for."
+    "--count", metavar="COLUMN", help="Column with the number of people that a row represents."
 )
 @options.database
 def read(file: str, survey_file: str, key: str | None, count: str | None, database: str) -> None:
-    """Count the answers of a FILE that were randomized elsewhere, each row once.
+    """Count the already randomized answers of a FILE, each row once.
 
-    FILE is CSV or Parquet, such as interviews with dice or cards, or
-    what 'halftruth reports perturb' writes. It has a column for each attribute, with categories by
-    name, by label, or in a whole column by code; others are not looked at. All rows are read, and
-    the survey is published if need be, or nothing changes.
+    FILE is CSV or Parquet, such as interviews with dice or cards, or the output of 'halftruth
+    reports perturb'. It has a column for each attribute, with categories by name, by label, or by
+    code in the whole column; other columns are ignored. If needed, the survey is published. After
+    an error, nothing has changed.
     """
     survey = read_survey(survey_file)
     reports = read_randomized(file, survey, key=key, count=count)
@@ -80,12 +79,12 @@ def read(file: str, survey_file: str, key: str | None, count: str | None, databa
 
 
 def _read(survey: Survey, records: IO[str]) -> NDArray[np.int64]:
-    """Codes of every record; an error names line and attribute, never an answer."""
+    """Return the codes of all records; errors name line and attribute, but no answer."""
 
     def encode(record: dict[str, str]) -> tuple[int, ...]:
         return survey.schema.encode({name: v for name, v in record.items() if v != ""})
 
-    # Without a terminal there is no bar.
+    # tqdm shows no bar without a terminal.
     read = read_records(records, survey.schema, encode)
     codes = list(tqdm(read, desc="reading", unit=" records", disable=None))
     return np.array(codes, dtype=np.int64).reshape(-1, len(survey.schema.shape))

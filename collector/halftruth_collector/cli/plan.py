@@ -26,8 +26,8 @@ from .records import read_pilot
 
 
 def _plan(survey_file: str, plot: str | None, pilot: str | None, **given: Any) -> None:
-    form, working = options.form(given), options.executor(given, "mechanisms")
-    query = read(PlanQuery, options.texts(given))
+    form, working = options.pop_output_format(given), options.executor(given, "mechanisms")
+    query = read(PlanQuery, options.query_texts(given))
     survey = read_survey(survey_file)
     people = None if pilot is None else partial(read_pilot, pilot, survey.schema)
     with working as map_pieces:
@@ -40,7 +40,7 @@ plan = click.Command(
     callback=_plan,
     params=[
         click.Argument(["survey_file"], metavar="SURVEY", type=click.Path()),
-        *options.of_query(fields(PlanQuery), {}),
+        *options.make_query_options(fields(PlanQuery), {}),
     ],
     help="Predict what SURVEY (a TOML file) will tell, and what would make it more precise.",
 )

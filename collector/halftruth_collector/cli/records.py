@@ -1,4 +1,4 @@
-"""Records of people whose true answers are at hand, from CSV files. Nothing of them is sent."""
+"""Read records of true answers from CSV files; they stay on this machine."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 T = TypeVar("T")
 
-#: Column that says how many people a line stands for.
+#: Column with the number of people that a line represents.
 COUNT = "count"
 
 
 class _Answers:
-    """Names of answers, also where a whole column has their codes, as in files that are counted."""
+    """Converter of columns of codes to names of answers."""
 
     def __init__(self, schema: Schema) -> None:
         self._attributes = [each for each in schema.attributes if each.number is None]
@@ -29,7 +29,7 @@ class _Answers:
         Raises
         ------
         RecordError
-            If a column has names and codes; the message names it, and never an answer.
+            If a column has both names and codes; the message names the column, but no answer.
         """
         changed = {}
         for attribute in self._attributes:
@@ -66,16 +66,16 @@ def read_records(
     ----------
     lines : iterable of str
     schema : Schema
-        What the answers are. A column without any name of an answer has their codes, from 0.
+        A column without names of answers is read as codes, from 0.
     read : callable
-        What to make of a record, by column.
+        Function that converts a record, a mapping by column.
     needed : sequence of str
-        Columns that there have to be.
+        Required columns.
 
     Raises
     ------
     RecordError
-        If it is no CSV, or what `read` raises; the message names the line, and never an answer.
+        If the file is not CSV, or `read` raises it; the message names the line, but no answer.
     """
     reader = csv.DictReader(lines, restkey="(a value beyond the last column)")
     answers = _Answers(schema)
@@ -97,29 +97,28 @@ def read_records(
 def read_pilot(path: str, schema: Schema, names: Sequence[str]) -> NDArray[np.float64]:
     """Count the people of a CSV file by some attributes.
 
-    Each line is one person, or as many as its column `COUNT` says, if there is one that is no
-    attribute; other columns are not looked at.
+    Each line is one person, or the number of people in its column `COUNT`, unless that is an
+    attribute. Other columns are ignored.
 
     Parameters
     ----------
     path : str
     schema : Schema
-        What the answers are.
     names : sequence of str
-        Of the attributes, in the order of the axes.
+        Names of the attributes, in the order of the axes.
 
     Raises
     ------
     RecordError
-        If it cannot be read; the message names line and attribute and never an answer.
+        If the file cannot be read; the message names line and attribute, but no answer.
     """
     attributes = [schema.attributes[j] for j in schema.positions(names)]
     table = np.zeros([len(attribute.categories) for attribute in attributes])
 
     def add(record: Mapping[str, Any]) -> None:
         cell = tuple(attribute.code(record[attribute.name]) for attribute in attributes)
-        counted = COUNT in record and COUNT not in schema.names
-        table[cell] += people_of(record[COUNT], COUNT) if counted else 1
+        has_count = COUNT in record and COUNT not in schema.names
+        table[cell] += parse_people(record[COUNT], COUNT) if has_count else 1
 
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
@@ -134,13 +133,13 @@ def read_pilot(path: str, schema: Schema, names: Sequence[str]) -> NDArray[np.fl
     return table
 
 
-def people_of(text: object, column: str) -> int:
-    """Number of people that a line stands for.
+def parse_people(text: object, column: str) -> int:
+    """Parse the number of people that a line represents.
 
     Raises
     ------
     RecordError
-        If the text in its column is no whole number.
+        If the text is not a whole number.
     """
     if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 15:
         return int(text)

@@ -1,4 +1,4 @@
-"""``halftruth analyse page``: everything that a survey showed, to be read and printed."""
+"""``halftruth analyse page``: write a page with all results of a survey."""
 
 import click
 
@@ -15,14 +15,14 @@ from .sources import counted_in
     "--html",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="The page's file; SURVEY-report.html by default.",
+    help="File of the page; SURVEY-report.html by default.",
 )
 @options.database
 def report(survey: str, html: str | None, database: str) -> None:
-    """Write a page about the results of SURVEY (its id), to be read and printed.
+    """Write a page with the results of SURVEY (its id), for reading and printing.
 
-    It has every question with its chart, the strongest associations, the methods, and what is not
-    usable.
+    It has all questions with their charts, the strongest associations, the methods, and the
+    estimates that are not usable.
     """
     with counted_in(database, survey) as counted:
         page = as_file(survey_report(counted))

@@ -22,14 +22,14 @@ from .output import print_table
     required=True,
     type=click.Path(file_okay=False),
     metavar="FOLDER",
-    help="Where the files go; made where it does not exist.",
+    help="Folder of the files; created if it does not exist.",
 )
 @click.option(
     "--form",
     type=click.Choice(["parquet", "ndjson"]),
     default="parquet",
     show_default=True,
-    help="Parquet, or JSON with one report a line.",
+    help="Parquet, or JSON with one report per line.",
 )
 @click.option(
     "--rows",
@@ -37,13 +37,14 @@ from .output import print_table
     default=ROWS,
     show_default=True,
     metavar="NUMBER",
-    help="Most reports in one file.",
+    help="Largest number of reports in one file.",
 )
 def write(batches: tuple[IO[bytes], ...], to: str, form: Form, rows: int) -> None:
-    """Write the reports of BATCHES into new files of a folder, with a manifest, all or nothing.
+    """Write the reports of BATCHES into new files of a folder, with a manifest.
 
-    A file of batches has one JSON message a line, as clients send them to /v1/surveys/ID/reports;
-    "-" is standard input. Reports are sealed or open as they came.
+    A file of batches has one JSON message per line, as clients send them to
+    /v1/surveys/ID/reports; "-" is standard input. Sealed reports stay sealed. After an error, no
+    files remain.
     """
     manifest = write_reports(_read(batches), to, form=form, rows=rows)
     written = sum(file.rows for file in manifest.files)
@@ -73,33 +74,33 @@ def _batch(line: bytes, where: str) -> ReportBatch | SealedBatch:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
-@options.survey_file("The survey that was published.")
+@options.survey_file("The published survey.")
 @click.option(
     "--to",
     required=True,
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="New folder for counts, ids and where they come from, for 'halftruth reports import'.",
+    help="New folder for counts, ids and provenance, for 'halftruth reports import'.",
 )
 @click.option(
     "--earlier",
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="COUNTS",
-    help="Counts of this campaign whose reports are not counted again: such a folder, or a file of"
-    " 'halftruth reports export'. May be given more than once.",
+    help="Earlier counts of this survey, whose reports are not counted again: such a folder, or a"
+    " file of 'halftruth reports export'. Can be repeated.",
 )
 @click.option(
     "--sealed-to",
     metavar="KEY",
-    help="Public key that the reports are sealed to, if they are.",
+    help="Public key for sealed reports.",
 )
 @click.option(
     "--sealing-keys",
     envvar="HALFTRUTH_SEALING_KEYS",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Private keys of sealed surveys; every process and worker reads them there.",
+    help="Private keys for sealed reports; every process and worker reads this file.",
 )
 @options.workers
 def count(
@@ -111,15 +112,14 @@ def count(
     sealing_keys: Path | None,
     **given: Any,
 ) -> None:
-    """Count the reports in FILES, each id once: Parquet, or JSON with one report a line.
+    """Count the reports in FILES, each id once: Parquet, or JSON with one report per line.
 
     FILES are names or patterns such as "reports/*.parquet", or addresses such as
-    s3://bucket/reports/*.parquet, and are read in the order of their names. Every report is checked
-    as if it were sent to a collector. Workers of a cluster find FILES and FOLDER under the same
-    names.
+    s3://bucket/reports/*.parquet, and are read in the order of their names. Reports are checked as
+    by a collector. Workers of a cluster must have access to FILES and FOLDER under the same names.
     """
     try:
-        # Imported here: only counting needs DuckDB, and it takes a while.
+        # Import here, since only counting needs DuckDB, which is slow to import.
         from ..files.counting import count as count_files
     except ImportError:
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""Sources of counts: a database here, or a collector elsewhere."""
+"""Sources of counts: a local database, or a remote collector."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +13,8 @@ from ..ops.settings import Config
 
 @contextmanager
 def counted_in(database: str, survey: str) -> Iterator[Counted]:
-    """Read the counts of a survey from a database, and of its waves as long as it is open."""
-    # Whoever has the database can read all of it: this keeps them from concluding.
+    """Open a database and yield the counts of a survey and of its waves."""
+    # The limit protects from unreliable conclusions; who has the database can read all counts.
     least = Config.from_environment(only=["min_reports"]).min_reports
     with open_existing_store(database) as store:
         yield stored.counted_in(store.surveys, store.reports, survey, least)
@@ -28,12 +28,12 @@ def result_of(
     url: str | None,
     token: str | None,
 ) -> R:
-    """Ask the collector of an address, or compute from the counts of a database.
+    """Return the result of a query, from a remote collector or a local database.
 
     Raises
     ------
     ParameterError
-        If there is an address and no token.
+        If there is an address but no token.
     """
     if url is None:
         with counted_in(database, survey) as counted:
@@ -42,7 +42,7 @@ def result_of(
         raise ParameterError(
             "--token: expected an analyst's token with --url, or HALFTRUTH_TOKEN", field="token"
         )
-    # Imported here: who computes from a database sends no requests.
+    # Import here, since a local database needs no HTTP client.
     from halftruth_client import Analyst
 
     result: R = Analyst(url, token).ask(survey, query)

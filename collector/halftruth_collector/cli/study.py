@@ -10,7 +10,7 @@ _GROUP = "halftruth.studies"
 
 class _Studies(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse everything, help included, where there is no command."""
+        """Fail if no study is installed, even for ``--help``."""
         if not entry_points(group=_GROUP):
             raise click.ClickException(
                 "study: there is no study; expected halftruth-studies to be installed, from"
@@ -30,4 +30,4 @@ class _Studies(click.Group):
 
 @click.group(cls=_Studies)
 def study() -> None:
-    """Hold other ways to protect records beside halftruth's own, on true records."""
+    """Compare other methods of protecting records, on true records."""

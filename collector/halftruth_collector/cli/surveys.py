@@ -1,4 +1,4 @@
-"""``halftruth survey``: what is done with surveys."""
+"""``halftruth survey``: manage surveys."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,11 +28,11 @@ _terms = click.option(
     "terms_file",
     type=click.Path(),
     metavar="FILE",
-    help="How reports are taken, as 'survey sign' wrote it.",
+    help="Signed terms, the output of 'survey sign'.",
 )
 
 
-#: Options of terms that have a value: their names, and what stands for the value in help.
+#: Options of terms that have a value: their names, and placeholders of the value.
 _VALUES = {
     "sealing_key": ("sealed-to", "KEY"),
     "closes_at": ("closes-at", "MOMENT"),
@@ -41,7 +41,7 @@ _VALUES = {
 
 
 def _chosen(command: C) -> C:
-    """Add an option for each of the terms, and one by which it is dropped."""
+    """Add an option to set and an option to drop each of the terms."""
     for name, field in reversed(fields(Terms).items()):
         option, metavar = _VALUES.get(name, (name.replace("_", "-"), None))
         if metavar is None:
@@ -67,13 +67,13 @@ def survey() -> None:
     default=Config().max_gamma,
     show_default=True,
     metavar="NUMBER",
-    help="Largest amplification that the collector's own forms ask with.",
+    help="Largest amplification that hosted forms accept.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check(file: str, max_gamma: str, as_json: bool) -> None:
-    """Say what publishing the survey of a TOML FILE would come to; nothing is changed.
+    """Check the survey of a TOML FILE without publishing it.
 
-    What it promises, and whether the form that a collector hosts would ask it.
+    The output has its promises, and whether the hosted form would accept it.
     """
     terms = check_survey(read_survey(file), max_gamma)
     if as_json:
@@ -85,7 +85,7 @@ def check(file: str, max_gamma: str, as_json: bool) -> None:
 
 @survey.command("import")
 @click.argument("file", type=click.Path())
-@click.option("--id", help="Id of the survey; made of the file's name by default.")
+@click.option("--id", help="Id of the survey; by default derived from the name of the file.")
 @click.option(
     "--gamma",
     default="19",
@@ -94,24 +94,26 @@ def check(file: str, max_gamma: str, as_json: bool) -> None:
     help="Amplification of the survey.",
 )
 @click.option(
-    "--toml", type=click.Path(), metavar="FILE", help="Write the survey there, not to the terminal."
+    "--toml",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the survey to this file, not to the terminal.",
 )
 @click.option(
     "--map",
     "names",
     type=click.Path(),
     metavar="FILE",
-    help="Write there names and values of the questionnaire with ours, for SurveyJS's own pages.",
+    help="Write the mapping of names and values to this file, for pages with SurveyJS.",
 )
-@click.option("--verbose", is_flag=True, help="A line for each thing that is left out.")
+@click.option("--verbose", is_flag=True, help="Print a line for each change.")
 def import_(
     file: str, id: str | None, gamma: str, toml: str | None, names: str | None, verbose: bool
 ) -> None:
-    """Turn the questionnaire of a FILE into a survey's TOML.
+    """Convert the questionnaire of a FILE to a survey in TOML, without publishing it.
 
-    The file is one of SurveyJS (JSON) or LimeSurvey (.lss), or an XLSForm (.xlsx, .csv). What of it
-    cannot be in a survey, such as questions with free text, is told on standard error, by kind.
-    Nothing is published.
+    Formats are SurveyJS (JSON), LimeSurvey (.lss) and XLSForm (.xlsx, .csv). Parts that cannot be
+    converted, such as questions with free text, are listed on standard error by kind.
     """
     from ..importing import import_questionnaire
 
@@ -131,9 +133,7 @@ def import_(
 @click.argument("file", type=click.Path())
 @_terms
 @_chosen
-@click.option(
-    "--unlisted", is_flag=True, help="Tell only those of it who know its address; see 'unlist'."
-)
+@click.option("--unlisted", is_flag=True, help="Publish unlisted (link only); see 'unlist'.")
 @options.database
 def publish(
     file: str, terms_file: str | None, unlisted: bool, database: str, **chosen: Any
@@ -141,7 +141,7 @@ def publish(
     """Publish the survey of a TOML FILE."""
     new = read_survey(file)
     terms, signature = _read_terms(terms_file, chosen)
-    # Before anything is published, so that a wrong setting leaves nothing half done.
+    # Read the setting first, so that an error leaves everything unchanged.
     max_gamma = Config.from_environment(only=["max_gamma"]).max_gamma
     refused = why_form_refuses(new, max_gamma)
     sentences = Protection.of(new).sentences()
@@ -163,15 +163,17 @@ def publish(
 
 @survey.command()
 @click.argument("file", type=click.Path())
-@click.option("--key", "key_file", type=click.Path(), required=True, help="Private key to sign by.")
+@click.option(
+    "--key", "key_file", type=click.Path(), required=True, help="Private key for signing."
+)
 @_chosen
 def sign(file: str, key_file: str, **chosen: Any) -> None:
-    """Sign the survey of a TOML FILE, and print how its reports are to be taken.
+    """Sign the survey of a TOML FILE and its terms, and print the signed terms.
 
-    What is printed goes to 'survey publish --terms' or 'survey terms'. It is no secret. The private
-    key is not needed there: sign on a machine of your own.
+    The output is for 'survey publish --terms' or 'survey terms', and is not secret. These commands
+    do not need the private key, so keep it on another machine.
     """
-    # Imported here: few commands need cryptography, and the library takes a while.
+    # Import here, since few commands need cryptography, which is slow to import.
     from halftruth_shared.protocol.signing import OperatorKey
     from halftruth_shared.protocol.signing import sign as make_signature
 
@@ -184,13 +186,13 @@ def sign(file: str, key_file: str, **chosen: Any) -> None:
 @click.argument("id")
 @click.argument("file", required=False, type=click.Path())
 @_chosen
-@click.option("--no-signature", is_flag=True, help="Not signed any more.")
+@click.option("--no-signature", is_flag=True, help="Remove the signature.")
 @options.database
 def terms(id: str, file: str | None, no_signature: bool, database: str, **chosen: Any) -> None:
-    """Change how reports of the survey ID are taken, to what 'survey sign' wrote into FILE.
+    """Set the terms of the survey ID to the signed terms in FILE, the output of 'survey sign'.
 
-    Without FILE, the options that are given change; everything else stays. What changed is printed
-    with its old and new value. A change of signed terms needs another signature, or --no-signature.
+    Without FILE, only the given options change. All changes are printed with their old and new
+    values. A change of signed terms needs a new signature, or --no-signature.
     """
     new, signature = _read_terms(file, chosen)
     if no_signature:
@@ -203,10 +205,10 @@ def terms(id: str, file: str | None, no_signature: bool, database: str, **chosen
 
 
 @survey.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @options.database
 def list_surveys(as_json: bool, database: str) -> None:
-    """List the surveys with their status and how many reports they have."""
+    """List the surveys with their status and number of reports."""
     with open_existing_store(database) as store:
         states = store.surveys.states()
     if as_json:
@@ -241,36 +243,36 @@ def _command(name: str, done: str, change: Callable[[Store, str], None], help: s
         click.echo(f"{done} {id}")
 
 
-_command("close", "closed", operations.close_survey, "Take no more reports for the survey ID.")
+_command("close", "closed", operations.close_survey, "Stop taking reports for the survey ID.")
 _command(
     "reopen",
     "reopened",
     operations.reopen_survey,
-    "Take reports again for the survey ID, which was closed before its first one.",
+    "Reopen the survey ID, if it was closed without reports.",
 )
 _command(
     "unlist",
     "unlisted",
     lambda store, id: operations.set_listing(store, id, False),
-    "Take the survey ID out of the public list; who knows its address can still answer it.",
+    "Remove the survey ID from the public list; it can still be answered by its address.",
 )
 _command(
     "relist",
     "listed",
     lambda store, id: operations.set_listing(store, id, True),
-    "Put the survey ID into the public list again.",
+    "Add the survey ID to the public list again.",
 )
 
 
 @survey.command()
 @click.argument("id")
-@click.option("--confirm", metavar="ID", help="The id once more, instead of typing it when asked.")
+@click.option("--confirm", metavar="ID", help="Repeat the id, instead of confirming interactively.")
 @options.database
 def delete(id: str, confirm: str | None, database: str) -> None:
     """Delete the survey ID with its reports, their ids and counts, its invitations and tokens.
 
-    Nothing brings them back but a back-up, and back-ups that you have keep what they hold. To keep
-    the counts and delete only what tells who took part, see 'halftruth admin purge'.
+    Only a back-up can restore them; existing back-ups still contain them. To keep the counts and
+    delete only the ids, use 'halftruth admin purge'.
     """
     with open_existing_store(database) as store:
         if confirm is None:
@@ -287,7 +289,7 @@ def delete(id: str, confirm: str | None, database: str) -> None:
 def _read_terms(
     file: str | None, chosen: dict[str, Any]
 ) -> tuple[Changes, Signature | UnsetType | None]:
-    """The terms of a file with their signature, or else those that options name."""
+    """Return the terms of a file with their signature, or the terms from options."""
     changes = _changes(chosen)
     if file is None:
         return changes, UNSET
@@ -308,7 +310,7 @@ def _read_terms(
 
 
 def _changes(chosen: dict[str, Any]) -> dict[str, Any]:
-    """The terms that options name; those that are dropped are None."""
+    """Return the terms from options, with None for dropped terms."""
     _check_key("sealed-to", chosen["sealing_key"])
     given = {name: [str(value).lower()] for name, value in chosen.items() if value is not None}
     dropped = {name for name in fields(Terms) if given.pop(f"no_{name}", None) == ["true"]}
@@ -324,7 +326,7 @@ def _check_key(field: str, key: str | None) -> None:
 
 
 def _known_keys() -> Sequence[str]:
-    """Return the public keys of this machine's file of sealing keys."""
+    """Return the public keys in the file of sealing keys of this machine."""
     from halftruth_shared.protocol.sealing import SealingKeys
 
     path = Config.from_environment(only=["sealing_keys"]).sealing_keys
@@ -332,7 +334,7 @@ def _known_keys() -> Sequence[str]:
 
 
 def _taken(state: SurveyState) -> str:
-    """How the reports of a survey are taken, in a few words."""
+    """Describe in a few words how the reports of a survey are taken."""
     terms, relay = state.terms, state.relay
     source = "with invitations" if terms.invitations else "from anyone"
     if relay is not None:

@@ -1,1 +1,1 @@
-"""The demonstration: CENSUS through the real client, over HTTP, and back as itemsets."""
+"""Demonstration: send CENSUS through the real client over HTTP, and estimate itemsets."""

@@ -33,12 +33,12 @@ SCHEMA = Schema(tuple(Attribute(name, categories) for name, categories in _RANGE
 
 
 def census_survey(id: str, mechanism: Mechanism) -> Survey:
-    """CENSUS as a survey with some mechanism."""
+    """Return CENSUS as a survey with some mechanism."""
     return Survey(id, f"CENSUS with {mechanism.kind}", SCHEMA, mechanism)
 
 
 def census_counts() -> Counts:
-    """Counts of the 48 842 people."""
+    """Return the counts of the 48 842 people."""
     with (files(__package__) / "census.csv").open(encoding="ascii") as file:
         rows = list(csv.DictReader(file))
     cells = [SCHEMA.encode({name: row[name] for name in SCHEMA.names}) for row in rows]
@@ -48,12 +48,12 @@ def census_counts() -> Counts:
 
 
 def census_codes(people: int | None = None) -> NDArray[np.int64]:
-    """One record for each person, shape (people, 6), in the order of the cells.
+    """Return one record for each person, shape (people, 6), in the order of the cells.
 
     Parameters
     ----------
     people : int, optional
-        So many of the 48 842, evenly spread; by default all.
+        Size of an evenly spaced sample of the 48 842 people; by default all.
     """
     counts = census_counts()
     everybody = np.repeat(counts.cells, counts.counts, axis=0)

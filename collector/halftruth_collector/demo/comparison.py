@@ -22,16 +22,16 @@ Support = Callable[[Sequence[str]], Array]
 
 @dataclass(frozen=True)
 class MiningErrors:
-    """Errors of mined itemsets: F are those truly frequent, R those found.
+    """Errors of mined itemsets; F is the set of frequent itemsets, R the set of found ones.
 
     Attributes
     ----------
     frequent, found : int
         |F| and |R|.
     support_error : float or None
-        ρ, mean of |ŝ − s|/s over F∩R; None where that is empty.
+        ρ, mean of |ŝ − s|/s over F∩R; None if F∩R is empty.
     false_negatives, false_positives : float or None
-        σ⁻ = |F−R|/|F| and σ⁺ = |R−F|/|F|; None where nothing is frequent.
+        σ⁻ = |F−R|/|F| and σ⁺ = |R−F|/|F|; None if F is empty.
     """
 
     frequent: int
@@ -44,15 +44,15 @@ class MiningErrors:
 def mining_errors(
     true: Array, estimated: Array, found: NDArray[np.bool_], min_support: float
 ) -> MiningErrors:
-    """Errors of mining itemsets, such as all those of one length.
+    """Compute the errors of mined itemsets, such as all itemsets of one length.
 
     Parameters
     ----------
     true, estimated : ndarray, shape (itemsets,)
-        Supports; what is estimated of those not found does not matter.
+        Supports; estimates of itemsets that were not found are not used.
     found : ndarray of bool, shape (itemsets,)
     min_support : float
-        Least support of a frequent itemset.
+        Smallest support of a frequent itemset.
 
     Examples
     --------
@@ -75,14 +75,14 @@ def mining_errors(
 
 
 def root_mean_square_errors(support: Support, truth: Counts, lengths: Iterable[int]) -> list[float]:
-    """Root-mean-square error of the supports of all itemsets of each length.
+    """Compute the root-mean-square error of the supports of all itemsets of each length.
 
     Parameters
     ----------
     support : callable
-        Estimated supports of the tables of some attributes.
+        Function that returns the estimated table of some attributes.
     truth : Counts
-        Of true records.
+        Counts of true records.
     lengths : iterable of int
     """
     errors = []
@@ -105,9 +105,9 @@ class LengthComparison:
     length : int
     errors : MiningErrors
     covered : float or None
-        Share of the truly frequent ones whose interval holds the true support.
+        Share of the frequent itemsets whose interval covers the true support.
     precision : Caveat or None
-        What the collector itself says of this length; None where it examined none.
+        Caveat of the result about the precision of this length; None if it was not examined.
     """
 
     length: int
@@ -117,7 +117,7 @@ class LengthComparison:
 
 
 def true_supports(schema: Schema, counts: Counts) -> dict[Itemset, float]:
-    """Support of every itemset, from counts of true records."""
+    """Compute the support of every itemset from counts of true records."""
     supports: dict[Itemset, float] = {}
     for length in range(1, len(schema.attributes) + 1):
         for positions in combinations(range(len(schema.attributes)), length):
@@ -136,44 +136,44 @@ def true_supports(schema: Schema, counts: Counts) -> dict[Itemset, float]:
 def compare(
     truth: Mapping[Itemset, float], result: Result[Any], min_support: float
 ) -> list[LengthComparison]:
-    """Compare by length.
+    """Compare estimated and true supports, by length of itemsets.
 
     Parameters
     ----------
     truth : mapping
         True support of every itemset.
     result : Result
-        Itemsets. Those whose estimate reaches the threshold count as found; one that is missing
-        counts as not covered.
+        Itemsets; an itemset counts as found if its estimate reaches the threshold, and as not
+        covered if it is missing.
     min_support : float
     """
     estimates = {tuple(row["itemset"].items()): row for row in result.rows}
-    verdicts = {c.values["length"]: c for c in result.caveats if c.code == "precision"}
+    caveats = {c.values["length"]: c for c in result.caveats if c.code == "precision"}
     rows = []
     for length in sorted({len(key) for key in truth}):
         keys = [key for key in truth if len(key) == length]
         true = np.array([truth[key] for key in keys])
         estimated = np.array([_support(estimates.get(key)) for key in keys])
         covered = [
-            _holds(estimates.get(key), truth[key]) for key in keys if truth[key] >= min_support
+            _covers(estimates.get(key), truth[key]) for key in keys if truth[key] >= min_support
         ]
         rows.append(
             LengthComparison(
                 length=length,
                 errors=mining_errors(true, estimated, estimated >= min_support, min_support),
                 covered=sum(covered) / len(covered) if covered else None,
-                precision=verdicts.get(length),
+                precision=caveats.get(length),
             )
         )
     return rows
 
 
-def _holds(itemset: Row | None, share: float) -> bool:
+def _covers(itemset: Row | None, share: float) -> bool:
     if itemset is None or itemset.ends is None:
         return False
     return itemset.ends[0] <= share <= itemset.ends[1]
 
 
 def _support(itemset: Row | None) -> float:
-    """NaN for one that was ruled out, which is below every threshold."""
+    """Return the estimated support; NaN for an itemset that was ruled out or is undefined."""
     return np.nan if itemset is None or itemset.value is None else itemset.value

@@ -1,4 +1,4 @@
-"""A collector in a process of its own, which ends with the block that uses it."""
+"""Run a collector in a separate process for the duration of a block."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ _GRACE = 15
 
 @contextmanager
 def collector_process(database: str, *options: str) -> Iterator[str]:
-    """Run ``halftruth serve`` on a free loopback port; the value is its address.
+    """Run ``halftruth serve`` on a free loopback port, and yield its address.
 
     Parameters
     ----------
@@ -26,10 +26,10 @@ def collector_process(database: str, *options: str) -> Iterator[str]:
     Raises
     ------
     HalftruthError
-        If it does not start; what it said is on standard error.
+        If it does not start; its messages are on standard error.
     """
     command = [sys.executable, "-m", "halftruth_collector", "serve", "--port", "0"]
-    # Every report of a demonstration comes from one address.
+    # All reports of the demonstration come from one address.
     environment = {**os.environ, "HALFTRUTH_RATE_LIMIT": "off"}
     with subprocess.Popen(
         [*command, "--database", database, *options],
@@ -39,10 +39,10 @@ def collector_process(database: str, *options: str) -> Iterator[str]:
     ) as process:
         try:
             assert process.stdout is not None
-            said = process.stdout.readline()
-            if "http://" not in said:
+            line = process.stdout.readline()
+            if "http://" not in line:
                 raise HalftruthError("the collector did not start")
-            yield said.split()[-1]
+            yield line.split()[-1]
         finally:
             process.terminate()
             try:

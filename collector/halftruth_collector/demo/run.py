@@ -1,4 +1,4 @@
-"""Run the demonstration."""
+"""The command that runs the demonstration."""
 
 import signal
 import sys
@@ -43,28 +43,28 @@ from .process import collector_process
 GAMMA = "19"
 MIN_SUPPORT = 0.02
 
-#: Lengths whose supports are known less well are left out of the list of largest itemsets.
+#: Largest half-width of intervals; the list of largest itemsets leaves out other lengths.
 SHOWN_HALF_WIDTH = 0.1
 
 
 def run_demo(keep: str | None = None, people: int | None = None) -> None:
-    """Send CENSUS with three mechanisms, and print what comes back beside the truth.
+    """Send CENSUS with three mechanisms, and print the estimates with the true values.
 
     Parameters
     ----------
     keep : str, optional
-        A new SQLite file for what the collector counts; by default it is thrown away.
+        New SQLite file for the database of the collector; by default it is deleted.
     people : int, optional
-        So many of the people alone.
+        Size of a sample of the people.
 
     Raises
     ------
     ParameterError
-        If the file is there already.
+        If the file exists.
     """
     if keep is not None and Path(keep).exists():
         raise ParameterError(f"keep: '{keep}' is there already; expected a new file", field="keep")
-    # Whoever ends this process ends the collector with it.
+    # Terminating this process must terminate the collector, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     started = time.monotonic()
     codes = census_codes(people)
@@ -98,7 +98,7 @@ def run_demo(keep: str | None = None, people: int | None = None) -> None:
     if keep is None:
         click.echo("Nothing is left behind.")
         return
-    # As this command was called, since it may be on no path.
+    # Repeat the command as it was called, since it may not be on the path.
     command = sys.argv[0] if Path(sys.argv[0]).name == "halftruth" else "halftruth"
     click.echo(
         f"The reports are in {keep}. This shows them as pages, after signing in with {token}:\n"
@@ -109,7 +109,7 @@ def run_demo(keep: str | None = None, people: int | None = None) -> None:
 
 
 def _send(url: str, survey: Survey, codes: NDArray[np.int64]) -> None:
-    """Send every record through the client, as a form would hand it over."""
+    """Send every record through the client."""
     click.echo(f"\n{survey.title_in()}, through {url}")
     click.echo("\n".join(Protection.of(survey).sentences()))
     client = Client(url, max_gamma=GAMMA)
@@ -120,8 +120,8 @@ def _send(url: str, survey: Survey, codes: NDArray[np.int64]) -> None:
 
 
 def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemset, float]) -> None:
-    """Fetch the itemsets and print them beside the truth."""
-    # Exactly these people are described.
+    """Fetch the itemsets and print them with the true values."""
+    # The truth is that of exactly these people.
     result = analyst.itemsets(
         survey.id,
         min_support=MIN_SUPPORT,
@@ -153,19 +153,19 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
             for row in rows
         ],
     )
-    click.echo("\nWhat can be concluded from this many reports:")
+    click.echo("\nPrecision by length:")
     for row in rows:
         click.echo(f"  {_verdict(row)}")
     shown = {row.length for row in rows if _is_telling(row)}
     click.echo(
-        "\nThe ten largest itemsets. Their intervals are widened, since the largest of many"
-        " estimates are likelier\nto be too large:"
+        "\nThe ten largest itemsets. Their intervals are adjusted, since the largest of many"
+        " estimates tend\nto be too large:"
     )
     if len(shown) < len(rows):
         lengths = ", ".join(str(row.length) for row in rows if row.length not in shown)
         click.echo(
-            f"(Without those of length {lengths}, which are known only to more than"
-            f" ±{percent(SHOWN_HALF_WIDTH)}: the largest of them would be mere noise.)"
+            f"(Without length {lengths}, whose margin of error is above"
+            f" ±{percent(SHOWN_HALF_WIDTH)}: the largest estimates would be noise.)"
         )
     itemsets = [itemset for itemset in result.rows if len(itemset["itemset"]) in shown]
     largest = sorted(itemsets, key=lambda itemset: -(itemset.value or 0.0))[:10]
@@ -185,13 +185,12 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
 
 
 def _summarize(store: Store, surveys: Sequence[Survey], truth: Counts) -> None:
-    """Print the errors of all surveys beside each other."""
+    """Print the errors of all surveys in one table."""
     lengths = range(1, len(SCHEMA.attributes) + 1)
     estimates: dict[Method, str] = {"moment": "unbiased", "likelihood": "best guess"}
     click.echo(
         "\nThe same people and the same protection: root-mean-square error of all supports, in"
-        " percentage points,\nby length. Intervals belong to the unbiased estimates; a best guess"
-        " has none:"
+        " percentage points,\nby length. Only unbiased estimates have intervals:"
     )
     rows: list[list[object]] = []
     for survey in surveys:

@@ -1,1 +1,1 @@
-"""Running a collector: settings, server, metrics, logs."""
+"""Operation of a collector: settings, metrics and logs."""

@@ -1,8 +1,8 @@
-"""One line for each event, to standard error: text, or JSON objects.
+"""Logging to standard error, one line per event: text, or JSON objects.
 
-Standard output is for what a command was asked to print. No line holds a path, a query, an address,
-a token or any other value of a request: only what this program's own templates name. Exceptions are
-named by type and place, and what other libraries say is written without its arguments.
+Standard output is reserved for the output of commands. No line contains a path, a query, an
+address, a token or any other value of a request. Exceptions are logged by type and location, and
+messages of other libraries without their arguments.
 """
 
 import json
@@ -15,79 +15,79 @@ from typing import Any
 
 from .settings import LogFormat
 
-#: What a line about a request may tell, besides its time, level and event.
+#: Fields of a line about a request, besides time, level and event.
 FIELDS = ("request", "method", "route", "survey", "status", "milliseconds", "bytes_in", "reason")
 
-#: Loggers whose messages quote nothing of a request, unless they tell an exception.
-_OURS = "halftruth_collector"
-_SERVER = "gunicorn.error"
+#: Loggers whose messages, apart from exceptions, do not quote requests.
+_PACKAGE_LOGGER = "halftruth_collector"
+_SERVER_LOGGER = "gunicorn.error"
 
 
 def configure(log_format: LogFormat, *, quiet: bool = False) -> None:
-    """Write every log line of this process in one format.
+    """Configure the logging of this process.
 
     Parameters
     ----------
     log_format : {"text", "json"}
     quiet : bool
-        Only warnings and errors, no line for each request.
+        Log only warnings and errors, not every request.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if log_format == "json" else TextLines())
+    handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
-    logging.getLogger(_OURS).setLevel(logging.WARNING if quiet else logging.INFO)
-    # What could not be written must not be printed with its arguments.
+    logging.getLogger(_PACKAGE_LOGGER).setLevel(logging.WARNING if quiet else logging.INFO)
+    # Otherwise logging prints a message that cannot be written, with its arguments.
     logging.raiseExceptions = False
-    threading.excepthook = _thread_failed
+    threading.excepthook = _log_thread_exception
 
 
 def fields(record: logging.LogRecord) -> dict[str, Any]:
-    """Fields of a line: time, level, event, and whatever else of FIELDS is known."""
+    """Return the fields of a line: time, level, event, and those of FIELDS that are known."""
     kind, _, trace = record.exc_info or (None, None, None)
-    # Where a request failed, gunicorn names it among the arguments.
-    quoted = kind is not None or not _is_trusted(record.name)
-    event = str(record.msg) if quoted else record.getMessage()
+    # For a failed request, gunicorn's arguments contain the request.
+    without_arguments = kind is not None or not _is_trusted(record.name)
+    event = str(record.msg) if without_arguments else record.getMessage()
     if kind is not None:
         event = f"{event}: {kind.__name__} at {place(trace)}"
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname.lower(),
         "event": " ".join(event.split()),
     }
-    said.update((name, record.__dict__[name]) for name in FIELDS if name in record.__dict__)
-    return said
+    values.update((name, record.__dict__[name]) for name in FIELDS if name in record.__dict__)
+    return values
 
 
 def place(trace: TracebackType | None) -> str:
-    """Function and line where an exception was raised."""
+    """Return the function and line where an exception was raised."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return "?" if trace is None else f"{trace.tb_frame.f_code.co_qualname}:{trace.tb_lineno}"
 
 
-class TextLines(logging.Formatter):
-    """Time, level and event, then ``name=value`` for all else."""
+class TextFormatter(logging.Formatter):
+    """Formatter of lines with time, level, event, and ``name=value`` for other fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said = fields(record)
-        begin = f"{said.pop('time')} {said.pop('level')} {said.pop('event')}"
-        return " ".join([begin, *(f"{name}={value}" for name, value in said.items())])
+        values = fields(record)
+        begin = f"{values.pop('time')} {values.pop('level')} {values.pop('event')}"
+        return " ".join([begin, *(f"{name}={value}" for name, value in values.items())])
 
 
-class JsonLines(logging.Formatter):
-    """A JSON object in each line."""
+class JsonFormatter(logging.Formatter):
+    """Formatter of lines with a JSON object each."""
 
     def format(self, record: logging.LogRecord) -> str:
         return json.dumps(fields(record), ensure_ascii=False)
 
 
 def _is_trusted(name: str) -> bool:
-    return name in (_SERVER, _OURS) or name.startswith(f"{_OURS}.")
+    return name in (_SERVER_LOGGER, _PACKAGE_LOGGER) or name.startswith(f"{_PACKAGE_LOGGER}.")
 
 
-def _thread_failed(failure: threading.ExceptHookArgs) -> None:
+def _log_thread_exception(failure: threading.ExceptHookArgs) -> None:
     if failure.exc_type is not SystemExit:
-        logging.getLogger(_OURS).error(
+        logging.getLogger(_PACKAGE_LOGGER).error(
             "unforeseen %s at %s in a thread",
             failure.exc_type.__name__,
             place(failure.exc_traceback),

@@ -1,8 +1,8 @@
 """Metrics of a collector, for Prometheus.
 
-With several processes, each writes its numbers into files of one folder, which whoever is asked
-adds up. prometheus_client decides between the two ways when it is imported, by the variable
-PROMETHEUS_MULTIPROC_DIR; so a server sets this variable before it imports what imports this module.
+With several processes, each process writes its metrics into files of a shared folder, and the one
+that serves a request for metrics adds them up. prometheus_client enables this mode at import, by
+the variable PROMETHEUS_MULTIPROC_DIR; so a server sets this variable before importing this module.
 """
 
 import os
@@ -28,11 +28,11 @@ _GROUP_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
-    """All numbers of one application; it observes commits and refusals of its store."""
+    """Metrics of one application; an observer of the commits and refusals of its store."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
-        # Counted at once, so that the file of all counters is open before it may be deleted.
+        # Count at once, so that the file of the counters is open before it can be deleted.
         Counter(
             "halftruth_worker_starts_total", "Workers that were started.", registry=registry
         ).inc()
@@ -73,7 +73,7 @@ class Metrics:
             registry=registry,
         )
         self._outcomes: dict[tuple[str, str], Counter] = {}
-        #: Found anew for every answer, its labels would take longer than counting it.
+        #: Cached by labels, since looking labels up takes longer than counting.
         self._answers: dict[tuple[str, str, str], Histogram] = {}
         self._backup = Gauge(
             "halftruth_last_backup_timestamp_seconds",
@@ -91,11 +91,11 @@ class Metrics:
         build.labels(version("halftruth-collector")).set(1)
 
     def waiting(self, requests: int) -> None:
-        """Set how many requests wait for a commit now."""
+        """Set the number of requests that wait for a commit."""
         self._queue.set(requests)
 
     def committed(self, seconds: float, receipts: Sequence[tuple[str, Receipt]]) -> None:
-        """Add a commit that these requests shared, each with its survey."""
+        """Record a commit of some requests, each with its survey and receipt."""
         self._seconds.observe(seconds)
         self._group_sizes.observe(len(receipts))
         for survey, receipt in receipts:
@@ -103,21 +103,21 @@ class Metrics:
             self._add(survey, "repeated", receipt.duplicates)
 
     def backed_up(self, at: datetime | None) -> None:
-        """Set the time of the last back-up, if there is one."""
+        """Set the time of the last back-up, if any."""
         if at is not None:
             self._backup.set(at.timestamp())
 
     def asking(self, surveys: Iterable[str]) -> None:
-        """Begin the counters of surveys that take reports, so that one without reports has them."""
+        """Initialize the counters of open surveys, so that all have them even without reports."""
         for survey in surveys:
             self._add(survey, "counted", 0)
 
     def refused(self, reason: str) -> None:
-        """Add a request of which nothing was counted."""
+        """Count a refused request."""
         self._refused.labels(reason).inc()
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Add an answer; the route is the template of its path, never the path itself."""
+        """Record a response; the route is the template of its path, never the path itself."""
         key = (route, method, f"{status // 100}xx")
         child = self._answers.get(key)
         if child is None:
@@ -125,11 +125,11 @@ class Metrics:
         child.observe(seconds)
 
     def exposition(self) -> bytes:
-        """Everything as text, of all processes that share a folder."""
+        """Return the metrics of all processes that share a folder, as text."""
         if FOLDER_VARIABLE not in os.environ:
             return generate_latest(self._registry)
         whole = CollectorRegistry()
-        whole.register(_Files())
+        whole.register(_MultiProcessFiles())
         return generate_latest(whole)
 
     def _add(self, survey: str, outcome: str, reports: int) -> None:
@@ -140,11 +140,11 @@ class Metrics:
         child.inc(reports)
 
 
-class _Files(Collector):
-    """The numbers in the files of all processes.
+class _MultiProcessFiles(Collector):
+    """Collector of the metrics in the files of all processes, which skips empty files.
 
-    A process makes each of its files empty and gives it a size a moment later. Until then, or for
-    good if it was killed in between, prometheus_client's own collector fails as a whole.
+    A process creates an empty file, and resizes it a moment later. The collector of
+    prometheus_client fails completely if a file is empty, as after a process was killed in between.
     """
 
     def collect(self) -> Iterable[Metric]:

@@ -13,11 +13,10 @@ from halftruth_shared.rational import parse_rational
 
 DEFAULT_DATABASE = "sqlite:///halftruth.db"
 
-#: Where reports are counted for the limit unless another storage is named: in each worker.
+#: Default storage of the rate limit: the memory of each worker.
 IN_MEMORY = "memory://"
 
-#: Seconds for which a request waits for a connection to the storage, and then for each answer,
-#: unless its URI says otherwise.
+#: Default timeout in seconds of a connection to the storage, and of each of its answers.
 _STORAGE_SECONDS = 1.0
 
 LogFormat = Literal["text", "json"]
@@ -25,13 +24,13 @@ LogFormat = Literal["text", "json"]
 Positive = Annotated[
     int, msgspec.Meta(ge=1, le=10**15, description="a positive integer of at most 15 digits")
 ]
-Several = Annotated[
+SmallCount = Annotated[
     int, msgspec.Meta(ge=0, le=100, description="0 or a positive integer up to 100")
 ]
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of a collector; each is read from HALFTRUTH_ and its name in capitals.
+    """Settings of a collector; the variable of each is HALFTRUTH_ and its name in capitals.
 
     Attributes
     ----------
@@ -40,16 +39,16 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     max_body : int
         Largest request body in bytes.
     max_batch : int
-        Most reports in one request.
+        Largest number of reports in one request.
     max_gamma : str
-        Largest amplification that the collector's own forms ask with.
+        Largest amplification that hosted forms accept.
     rate_limit : str or None
-        Most reports from one address on surveys without invitations, such as "1000 per hour";
-        None ("off") for no limit.
+        Rate limit of reports from one address to surveys without invitations, such as "1000 per
+        hour"; None ("off") for no limit.
     rate_limit_storage : str
-        Where they are counted: ``memory://``, or the URI of a Redis.
+        Storage of the rate limit: ``memory://``, or the URI of a Redis server.
     proxies : int
-        Trusted proxies in front, whose X-Forwarded-For and X-Forwarded-Proto are believed.
+        Number of trusted proxies, whose X-Forwarded-For and X-Forwarded-Proto are used.
     sealing_keys : Path or None
         File of the private keys of sealed surveys.
     relay_keys : Path or None
@@ -57,11 +56,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     relay_url : str or None
         Address of a relay, as surveys name it.
     log_format : {"text", "json"}
-        Lines for people, or one JSON object in each.
+        Text for people, or one JSON object per line.
     min_reports : int
-        Fewest reports of which results are served.
+        Smallest number of reports for which results are served.
     request_seconds : int
-        Seconds in which a request must have arrived, and its answer must have been taken.
+        Timeout in seconds for receiving a request, and for sending its response.
     """
 
     database: str = DEFAULT_DATABASE
@@ -70,7 +69,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     max_gamma: str = "19"
     rate_limit: str | None = "1000 per hour"
     rate_limit_storage: str = IN_MEMORY
-    proxies: Several = 0
+    proxies: SmallCount = 0
     sealing_keys: Path | None = None
     relay_keys: Path | None = None
     relay_url: str | None = None
@@ -82,12 +81,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     def from_environment(
         cls, environment: Mapping[str, str] = os.environ, only: Collection[str] | None = None
     ) -> "Config":
-        """Read every variable that is set, or those of some settings only.
+        """Read all variables, or only those of some settings.
 
         Raises
         ------
         ParameterError
-            If one is not what it should be; the message never quotes it.
+            If a value is invalid; the message does not quote it.
         """
         kinds = get_type_hints(cls, include_extras=True)
         given = {}
@@ -100,8 +99,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
 def _read(variable: str, text: str, name: str, kind: Any) -> Any:
     try:
-        if name in _READ:
-            return _READ[name](text)
+        if name in _PARSERS:
+            return _PARSERS[name](text)
         return msgspec.convert(text, kind, strict=False)
     except (msgspec.ValidationError, ValueError):
         expected = _EXPECTED.get(name)
@@ -111,16 +110,16 @@ def _read(variable: str, text: str, name: str, kind: Any) -> Any:
         raise ParameterError(f"{variable}: expected {expected}", field=variable) from None
 
 
-def _amplification(text: str) -> str:
+def _parse_amplification(text: str) -> str:
     if parse_rational(text, "HALFTRUTH_MAX_GAMMA") <= 1:
         raise ValueError
     return text
 
 
-def _rate(text: str) -> str | None:
+def _parse_rate(text: str) -> str | None:
     if text == "off":
         return None
-    # Imported here: only a collector that serves needs it.
+    # Import here, since only a serving collector needs it.
     from limits import parse_many
 
     rates = parse_many(text)
@@ -130,12 +129,12 @@ def _rate(text: str) -> str | None:
 
 
 def storage_options(uri: str) -> dict[str, Any]:
-    """Options of the rate limit's storage, besides its URI.
+    """Return the options of the storage of the rate limit, besides its URI.
 
     Raises
     ------
     ModuleNotFoundError
-        If it is a Redis and its Python package is not installed.
+        If the storage is Redis, and its Python package is not installed.
     """
     if uri == IN_MEMORY:
         return {"wrap_exceptions": True}
@@ -146,12 +145,12 @@ def storage_options(uri: str) -> dict[str, Any]:
         "wrap_exceptions": True,
         "socket_connect_timeout": _STORAGE_SECONDS,
         "socket_timeout": _STORAGE_SECONDS,
-        # A request that waits is told soon that it waits in vain; clients try again.
+        # Fail fast, since clients retry.
         "retry": Retry(NoBackoff(), 0),
     }
 
 
-def _storage(text: str) -> str:
+def _parse_storage(text: str) -> str:
     """Check the URI of a storage without connecting to it."""
     if text == IN_MEMORY:
         return text
@@ -159,11 +158,11 @@ def _storage(text: str) -> str:
     if parts.scheme == "redis+unix":
         well = not parts.netloc and bool(parts.path.strip("/"))
     else:
-        # Encoded as it will be for the look-up of its address, which no name must fail with.
+        # Encode the name as the DNS look-up will, so that an invalid name fails here.
         host = (parts.hostname or "").encode("idna")
         named = parts.scheme in ("redis", "rediss") and host and parts.port != 0
         well = bool(named and re.fullmatch(r"/?|/[0-9]+", parts.path))
-    # A fragment is the rest of a password that was not quoted.
+    # A fragment is part of a password that was not percent-encoded.
     if not well or parts.fragment:
         raise ValueError
     try:
@@ -175,34 +174,34 @@ def _storage(text: str) -> str:
             field="HALFTRUTH_RATE_LIMIT_STORAGE",
         ) from None
     try:
-        # Made, not opened: otherwise the first request would find a parameter that there is not.
+        # Create a connection without opening it, so that unknown parameters fail here.
         ConnectionPool.from_url(text.replace("redis+unix", "unix", 1)).make_connection()
     except Exception:
-        # Of any type: parameters are handed to whatever takes them.
+        # Parameters are passed on to other code, which can raise any type.
         raise ValueError from None
     return text
 
 
-def _file(text: str) -> Path:
+def _parse_file(text: str) -> Path:
     if not text:
         raise ValueError
     return Path(text)
 
 
-def _address(text: str) -> str:
+def _parse_address(text: str) -> str:
     if not text.startswith(("https://", "http://")) or text.endswith("/"):
         raise ValueError
     return text
 
 
-#: How texts are read that a type alone does not describe, and what is expected of them.
-_READ: dict[str, Callable[[str], Any]] = {
-    "max_gamma": _amplification,
-    "rate_limit": _rate,
-    "rate_limit_storage": _storage,
-    "sealing_keys": _file,
-    "relay_keys": _file,
-    "relay_url": _address,
+#: Parsers of values that a type alone does not describe, and descriptions of expected values.
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "max_gamma": _parse_amplification,
+    "rate_limit": _parse_rate,
+    "rate_limit_storage": _parse_storage,
+    "sealing_keys": _parse_file,
+    "relay_keys": _parse_file,
+    "relay_url": _parse_address,
 }
 _EXPECTED = {
     "max_gamma": "an amplification above 1, such as 19 or 9/2",

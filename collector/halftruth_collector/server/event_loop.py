@@ -1,7 +1,7 @@
-"""The event loop of a worker, which receives requests and sends answers; its threads answer them.
+"""The event loop of a worker, which receives requests and sends responses, and its thread pools.
 
-This is the one module that knows gevent. Only the sockets of clients are gevent's: whatever runs in
-a thread of `Threads` waits there, with everything as Python has it.
+This is the only module that imports gevent. Only the sockets of clients are gevent's. Code in a
+thread of `Threads` runs with the unpatched modules of Python, and blocks only that thread.
 """
 
 import socket
@@ -14,13 +14,13 @@ from gevent.lock import Semaphore
 from gevent.socket import wait_read
 from gevent.threadpool import ThreadPool
 
-__all__ = ["Threads", "Timeout", "calling_when_closed", "quiet", "sleep", "spawn"]
+__all__ = ["Threads", "Timeout", "call_when_closed", "silence_errors", "sleep", "spawn"]
 
 Result = TypeVar("Result")
 
 
 def _patch_nothing(event: Any) -> None:
-    """Keep gunicorn's worker from putting gevent in the place of Python's own modules."""
+    """Keep gunicorn's worker from monkey-patching the modules of Python."""
     if isinstance(event, events.GeventWillPatchAllEvent):
         raise events.DoNotPatch
 
@@ -28,32 +28,32 @@ def _patch_nothing(event: Any) -> None:
 events.subscribers.append(_patch_nothing)
 
 
-def quiet() -> None:
-    """Let gevent print no errors, with what they quote: each is answered and logged by us."""
+def silence_errors() -> None:
+    """Keep gevent from printing errors, since they can quote requests; we log them ourselves."""
     get_hub().exception_stream = None
 
 
 class Threads:
-    """Native threads of a worker for one kind of requests."""
+    """Pool of native threads of a worker for one kind of requests."""
 
     def __init__(self, size: int) -> None:
         self._pool = ThreadPool(size)
-        # The pool itself lets one more wait, and for ever.
+        # Without a semaphore, the pool would let requests wait indefinitely.
         self._free = Semaphore(size)
 
     def run(
         self, function: Callable[..., Result], *arguments: Any, patience: float, late: Exception
     ) -> Result:
-        """Run a function in a thread, and wait in the event loop until it returns.
+        """Run a function in a thread, while the event loop serves other requests.
 
         Parameters
         ----------
         function : callable
         *arguments
         patience : float
-            Seconds to wait for a thread.
+            Seconds to wait for a free thread.
         late : Exception
-            Raised where none is free in this time; then the function has not been called.
+            Raised if no thread becomes free in this time; then the function is not called.
         """
         if not self._free.acquire(timeout=patience):
             raise late
@@ -65,14 +65,14 @@ class Threads:
 
 
 @contextmanager
-def calling_when_closed(sock: socket.socket, function: Callable[[], object]) -> Iterator[None]:
-    """Call a function if a client closes its connection during the block."""
+def call_when_closed(sock: socket.socket, function: Callable[[], object]) -> Iterator[None]:
+    """Call a function if the client closes its connection during the block."""
 
     def watch() -> None:
         wait_read(sock.fileno())
         with suppress(OSError):
             if sock.recv(1, socket.MSG_PEEK):
-                # Its next request, which it does not keep waiting for if it has gone.
+                # The client has sent its next request, so the connection is open.
                 return
         function()
 

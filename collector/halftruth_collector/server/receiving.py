@@ -1,6 +1,7 @@
-"""Requests that arrive whole and in time, or not at all, in the event loop of a worker.
+"""Receive whole requests in the event loop of a worker, with limits of time and memory.
 
-Each is answered in a thread for its kind of work, so that none holds up the event loop.
+Each request is then handled in a thread pool for its kind of work, so that the event loop is never
+blocked.
 """
 
 import io
@@ -26,35 +27,36 @@ from ..web.app import Workload, expected_workload
 from ..web.budget import COMPUTATION, Computation
 from ..web.errors import problem
 from ..web.headers import API_HEADERS
-from .event_loop import Threads, Timeout, calling_when_closed, sleep
+from .event_loop import Threads, Timeout, call_when_closed, sleep
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
     from flask import Flask
 
-#: The request of this greenlet, as gunicorn's hook `pre_request` gets it.
+#: The request of this greenlet, set by gunicorn's hook `pre_request`.
 current_request: ContextVar[Any] = ContextVar("current_request")
 
-#: Bytes read at once, before others have their turn; fewer where they may come in chunks of a byte,
-#: each of which gunicorn reads by itself.
+#: Bytes read at once before other requests are served. Less for a chunked body, whose chunks
+#: gunicorn reads one by one, however small they are.
 _PIECE, _CHUNKED_PIECE = 65_536, 8_192
 
-#: Seconds that a large body leaves to others after each piece; any time makes the loop look around.
+#: Seconds to yield to other requests after each piece of a large body; any positive time suffices.
 _TURN = 0.0001
 
-#: Bytes that the larger bodies of a worker may take while they arrive. One of a single piece is
-#: always taken, so that nobody's large bodies keep out single reports.
+#: Memory budget in bytes for larger bodies of a worker while they arrive. A body of a single piece
+#: is always accepted, so that large bodies cannot keep out single reports.
 _ROOM = 128_000_000
 
-#: Seconds, and bytes, for which a refused body is read on, so that its sender gets the answer.
+#: Seconds and bytes for which the rest of a refused body is read, so that the client gets the
+#: response.
 _LINGER, _MOST_LINGERING = 2.0, 16_000_000
 
 
-#: Threads that take reports, of which one commits while the others wait for it, and threads that
-#: wait for the database otherwise.
+#: Threads for reports (one commits while the others wait for it), and for other short database
+#: requests.
 _REPORTS, _BRIEF = 16, 8
 
-#: Seconds for which a request waits for a thread, and what it hears then.
+#: Seconds for which a request waits for a thread, and the messages when none becomes free.
 _PATIENCE = 30
 _BUSY: dict[Workload, str] = {
     "reports": "the server does not keep up; nothing of this request was counted",
@@ -63,11 +65,11 @@ _BUSY: dict[Workload, str] = {
 }
 
 
-class Receiving:
-    """An application that gets each request once all of it has arrived.
+class RequestBuffer:
+    """WSGI middleware that buffers whole requests and runs the application in threads.
 
-    A body has a limited time to arrive, and an answer to be taken: a greenlet costs little, but
-    there are only so many connections.
+    Receiving a body and sending a response have a timeout, because the number of connections is
+    limited.
 
     Parameters
     ----------
@@ -75,11 +77,11 @@ class Receiving:
     most : int
         Largest body in bytes.
     seconds : float
-        Time for a body to arrive, and for each write of the answer.
+        Timeout for receiving a body, and for each write of the response.
     computations : int
-        Threads for requests that compute for long.
+        Number of threads for long computations.
     refused : callable
-        Told the status of each request that the application does not get.
+        Called with the status of each request that does not reach the application.
     """
 
     def __init__(
@@ -101,16 +103,16 @@ class Receiving:
         self._seconds = seconds
         self._refused = refused
         self._room = _ROOM
-        #: Connections on which a request was answered and none has come since.
+        #: Connections that wait for another request.
         self._idle: WeakSet[socket.socket] = WeakSet()
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """Answer a request; called by the worker in a greenlet of the connection."""
+        """Handle a request; called by the worker in the greenlet of the connection."""
         sock: socket.socket = environ["gunicorn.socket"]
         self._idle.discard(sock)
-        # Until the answer is out; then gunicorn waits for the next request as long as it likes.
+        # The timeout holds until the response is sent; then gunicorn waits for the next request.
         sock.settimeout(self._seconds)
         leave = [lambda: self._rest(sock)]
         try:
@@ -140,22 +142,22 @@ class Receiving:
         computation = environ[COMPUTATION] = Computation()
         late = ServiceUnavailable(_BUSY[work])
         ends = work == "long"
-        with calling_when_closed(sock, computation.abandon) if ends else nullcontext():
+        with call_when_closed(sock, computation.abandon) if ends else nullcontext():
             return self._threads[work].run(
                 self._app, environ, start_response, patience=_PATIENCE, late=late
             )
 
     def stop(self) -> None:
-        """End connections that wait for another request."""
+        """Close connections that wait for another request."""
         for sock in list(self._idle):
-            # By another socket of the same connection: through its own, gevent would make its
-            # greenlet fail, where it is to find the end.
+            # Shut down a duplicate of the socket, so that the greenlet of the connection sees the
+            # end of the stream; closing the socket itself would raise an error there.
             with suppress(OSError), socket.socket(fileno=os.dup(sock.fileno())) as other:
                 other.shutdown(socket.SHUT_RD)
 
     @contextmanager
     def _body(self, environ: "WSGIEnvironment") -> Any:
-        """All of a request's body, for as long as it is needed."""
+        """Read the body of a request, and account for its memory during the block."""
         length = environ.get("CONTENT_LENGTH") or "0"
         if not length.isdigit() or len(length) > 15 or int(length) > self._most:
             raise self._too_large()
@@ -174,7 +176,7 @@ class Receiving:
                         taken += len(piece)
                         self._room -= len(piece)
                     if len(piece) == at_once:
-                        # Not 0: after that fifty pieces would be read before anybody else's.
+                        # With sleep(0), fifty pieces would be read before another request's.
                         sleep(_TURN)
                     if self._room < 0:
                         raise ServiceUnavailable(
@@ -187,7 +189,7 @@ class Receiving:
             self._room += taken
 
     def _rest(self, sock: socket.socket) -> None:
-        """Leave a connection to gunicorn again."""
+        """Return a connection to gunicorn."""
         sock.settimeout(None)
         self._idle.add(sock)
 
@@ -196,7 +198,7 @@ class Receiving:
 
 
 def _linger(sock: socket.socket, environ: "WSGIEnvironment") -> None:
-    """Read on for a moment: a connection closed on unread bytes may take the answer with it."""
+    """Read for a moment, since closing a connection with unread bytes can discard the response."""
     with suppress(OSError, Timeout):
         sock.shutdown(socket.SHUT_WR)
         end = time.monotonic() + _LINGER

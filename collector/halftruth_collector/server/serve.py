@@ -1,6 +1,7 @@
-"""The HTTP server: a collector or a relay under gunicorn's gevent worker, which is left unchanged.
+"""The HTTP server: a collector or a relay under gunicorn's gevent worker, without monkey-patching.
 
-The event loop receives requests and sends answers; native threads make these, see `receiving`.
+The event loop receives requests and sends responses; native threads run the application, see
+`receiving`.
 """
 
 import fcntl
@@ -29,51 +30,51 @@ from ..ops import logs
 from ..ops.settings import Config
 from . import event_loop
 
-#: By its name, for this module is also run as a program.
+#: Named explicitly, because this module also runs as a program.
 _log = logging.getLogger("halftruth_collector.server.serve")
 
-#: Seconds without a sign of life after which a worker is replaced.
+#: Seconds without a heartbeat after which a worker is replaced.
 _TIMEOUT = 60
 
-#: Seconds that open requests have to finish when the server is told to stop.
+#: Seconds that open requests have to finish when the server stops.
 _GRACE = 30
 
-#: Connections of one worker; with those to the database, fewer than the 1 024 files that a process
-#: may usually open.
+#: Connections of one worker. With those to the database, they stay below 1 024, the usual limit of
+#: open files of a process.
 _CONNECTIONS = 800
 
-#: Connections that wait to be taken.
+#: Connections that wait to be accepted.
 _BACKLOG = 1024
 
-#: Bytes of a request line, fields of a head, and bytes of each.
+#: Limits of the bytes of a request line, the number of header fields, and the bytes of a field.
 _LINE, _FIELDS, _FIELD = 8_190, 64, 8_190
 
-#: Seconds after which a thread that computes lets the others go on; Python's own 5 ms would make
-#: a report wait ten times as long beside an analysis.
+#: Thread switch interval in seconds. With Python's default of 5 ms, a report would wait ten times
+#: as long while an analysis is computed.
 _SWITCH = 0.0005
 
-#: What makes each application, and what workers need besides it.
+#: Modules that create each application, and modules that workers also need.
 _PROGRAMS = {"collector": "halftruth_collector.web", "relay": "halftruth_collector.relay"}
 _OF_WORKERS = ("halftruth_collector.collector_store", "halftruth_collector.server.receiving")
 
-#: Read by prometheus_client when it is imported; see metrics.
+#: Variable that prometheus_client reads at import; see `metrics`.
 _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
-#: Folders of metrics, and the file in each that a running server has locked.
+#: Prefix of folders of metrics, and the file in each that a running server locks.
 _PREFIX, _LOCK = "halftruth-metrics-", "lock"
 
-#: Locked in it by the worker that does what is to be done by one alone.
+#: File in this folder that the worker with the background task locks.
 _TURN = "turn"
 
-#: Such a folder before its file is locked.
+#: Prefix of such a folder before its file is locked.
 _UNLOCKED_PREFIX = "halftruth-starting-"
 
-#: A folder in memory, where a full disk cannot stop a worker.
+#: Folder in memory, so that a full disk cannot stop a worker.
 _MEMORY = "/dev/shm"  # noqa: S108
 
 
 class Server(BaseApplication):
-    """A collector or a relay served by several processes.
+    """Server of a collector or a relay, with several processes.
 
     Parameters
     ----------
@@ -82,11 +83,11 @@ class Server(BaseApplication):
     port : int
         0 for any free port.
     workers : int
-        Processes.
+        Number of processes.
     threads : int
-        Long computations at the same time in each of them.
+        Number of simultaneous long computations in each process.
     quiet : bool
-        Whether to log no line for each request.
+        Whether to omit log lines for single requests.
     program : {"collector", "relay"}
     """
 
@@ -117,12 +118,12 @@ class Server(BaseApplication):
             "backlog": _BACKLOG,
             "timeout": _TIMEOUT,
             "graceful_timeout": _GRACE,
-            # Also the time in which a head must have arrived.
+            # This is also the timeout for receiving the header.
             "keepalive": config.request_seconds,
             "limit_request_line": _LINE,
             "limit_request_fields": _FIELDS,
             "limit_request_field_size": _FIELD,
-            # Only the application knows how many proxies to believe.
+            # The application evaluates the headers of trusted proxies.
             "forwarded_allow_ips": "",
             "logger_class": ServerLog,
             "loglevel": "warning",
@@ -130,36 +131,36 @@ class Server(BaseApplication):
             "control_socket_disable": True,
             "on_starting": self._on_starting,
             "post_worker_init": self._post_worker_init,
-            "pre_request": _remember,
+            "pre_request": _set_current_request,
             "child_exit": self._child_exit,
             "worker_exit": self._worker_exit,
         }
         super().__init__()
 
     def load_config(self) -> None:
-        """Take the settings over; called by gunicorn."""
+        """Apply the settings; called by gunicorn."""
         for name, value in self._settings.items():
             self.cfg.set(name, value)
 
     def load(self) -> Any:
-        """Make the application; called by gunicorn in each worker, whose hub there is by now."""
-        # Not imported before the folder for the metrics is known; see metrics.
+        """Create the application; called by gunicorn in each worker with a running event loop."""
+        # Import only after the folder for the metrics is known; see `metrics`.
         from ..collector_store import OpenStore
-        from .receiving import Receiving
+        from .receiving import RequestBuffer
 
         sys.setswitchinterval(_SWITCH)
-        event_loop.quiet()
+        event_loop.silence_errors()
         while True:
             try:
                 OpenStore(self._config.database).close()
                 self._app = import_module(_PROGRAMS[self._program]).create_app(self._config)
                 break
             except (StoreUnavailable, KeyFileError) as error:
-                # A worker that gave up would end the whole server, which began with a database and
-                # keys.
+                # Retry, because a failing worker would stop the server, which had started with a
+                # usable database and keys.
                 _log.error("waiting: %s", error)
                 event_loop.sleep(1)
-        self._receiving = Receiving(
+        self._receiving = RequestBuffer(
             self._app,
             most=self._config.max_body,
             seconds=self._config.request_seconds,
@@ -169,38 +170,38 @@ class Server(BaseApplication):
         return self._receiving
 
     def run(self) -> None:
-        """Serve until told to stop."""
+        """Serve until the process is told to stop."""
         logs.configure(self._config.log_format, quiet=self._quiet)
         pid = os.getpid()
         _log.info("starting, version %s", version("halftruth-collector"))
         try:
             super().run()
         finally:
-            # The workers, which are copies of this process, leave by this way too.
+            # Workers are forks of this process, so they get here too.
             if os.getpid() == pid:
                 self._clean_up()
                 _log.info("stopped")
 
     def _refused(self, status: int) -> None:
-        """Count and log a request that the application did not get."""
+        """Count and log a request that did not reach the application."""
         reason = HTTPStatus(status).phrase.lower().replace(" ", "-")
         self._app.extensions["halftruth"].metrics.refused(reason)
         _log.info("refused", extra={"status": status, "reason": reason})
 
     def _post_worker_init(self, worker: Any) -> None:
         if worker.age == 1:
-            # Not before: until then connections are taken by the system alone.
-            _say_address(self._program, worker.sockets[0].getsockname())
-        # The worker says nothing when it is told to stop, so it is asked.
+            # Until now, connections were only queued by the system.
+            _print_address(self._program, worker.sockets[0].getsockname())
+        # gunicorn has no hook for the stop signal of a worker, so poll for it.
         worker.stopping = event_loop.spawn(self._await_stop, worker)
         if background := self._app.extensions["halftruth"].background:
             threading.Thread(target=self._run_alone, args=(background,), daemon=True).start()
 
     def _run_alone(self, work: Callable[[], None]) -> None:
-        """Run what an application does besides requests, once no other worker does."""
-        assert self._metrics is not None  # noqa: S101  made before there are workers
+        """Run the background task of the application, in one worker at a time."""
+        assert self._metrics is not None  # noqa: S101  (created before the workers)
         with (self._metrics / _TURN).open("wb") as turn:
-            # Held until this process ends, however it ends.
+            # The lock is held until this process ends, for whatever reason.
             fcntl.flock(turn, fcntl.LOCK_EX)
             work()
 
@@ -213,17 +214,17 @@ class Server(BaseApplication):
     def _on_starting(self, _: Any) -> None:
         remove_leftovers()
         made = Path(tempfile.mkdtemp(prefix=_UNLOCKED_PREFIX, dir=folder_in_memory()))
-        # Held until the last process that has it open is gone, however it goes.
+        # The lock is held until the last process with this open file has ended.
         self._held = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._held, fcntl.LOCK_EX)
-        # Known as a folder of metrics from now on, when no other server takes it for a leftover.
+        # Rename the folder only now, so that no other server removes it as a leftover.
         folder = made.rename(made.with_name(made.name.replace(_UNLOCKED_PREFIX, _PREFIX)))
         self._metrics = folder
         os.environ[_METRICS_VARIABLE] = str(folder)
-        # Workers are copies of this process, so what each of them would load is loaded once.
+        # Import the modules before forking, so that they are loaded once.
         for module in (*_OF_WORKERS, _PROGRAMS[self._program]):
             import_module(module)
-        # It stays, so that no search for garbage looks through it: that takes a page 60 ms.
+        # Exclude these objects from garbage collection, which would take 60 ms during a request.
         gc.freeze()
 
     def _child_exit(self, _: Any, worker: Any) -> None:
@@ -235,7 +236,7 @@ class Server(BaseApplication):
         if self._app is not None:
             self._app.extensions["halftruth"].store.close()
         if os.getppid() != arbiter.pid:
-            # The arbiter was killed: nobody is left to clean up, or to end a thread that hangs.
+            # The arbiter was killed, so clean up here, and exit without waiting for threads.
             self._clean_up()
             os._exit(1)
 
@@ -245,7 +246,7 @@ class Server(BaseApplication):
 
 
 class ServerLog(Logger):
-    """gunicorn's own messages, in the format of all others and without what requests say."""
+    """Logger of gunicorn's messages in our format, without the content of requests."""
 
     def setup(self, cfg: Any) -> None:
         super().setup(cfg)
@@ -254,17 +255,17 @@ class ServerLog(Logger):
         self.error_log.propagate = True
 
     def warning(self, msg: Any, *args: Any, **kwargs: Any) -> None:
-        # A message without arguments is put together by a worker from a request and its address.
+        # A message without arguments contains a request and its address.
         super().warning(msg if args else "a malformed request was refused", *args, **kwargs)
 
 
-def _remember(_: Any, request: Any) -> None:
+def _set_current_request(_: Any, request: Any) -> None:
     from .receiving import current_request
 
     current_request.set(request)
 
 
-def _say_address(program: str, bound: tuple[Any, ...]) -> None:
+def _print_address(program: str, bound: tuple[Any, ...]) -> None:
     host, port = bound[:2]
     shown = f"[{host}]" if ":" in host else host
     print(f"halftruth {program} on http://{shown}:{port}", flush=True)
@@ -283,14 +284,14 @@ def remove_leftovers() -> None:
 
 
 def folder_in_memory() -> str | None:
-    """A folder that no disk is behind, if there is one."""
+    """Return a folder in memory, if there is one."""
     return _MEMORY if os.path.isdir(_MEMORY) and os.access(_MEMORY, os.W_OK) else None
 
 
 def main() -> None:
     """Serve with the options of the first argument, as JSON; started by ``halftruth serve``."""
     options = sys.argv[1]
-    # As gunicorn starts this program once more when it is sent SIGUSR2.
+    # gunicorn restarts the program with these arguments on SIGUSR2.
     sys.argv = ["-m", "halftruth_collector.server.serve", options]
     Server(Config.from_environment(), **json.loads(options)).run()
 

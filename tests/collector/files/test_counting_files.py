@@ -394,7 +394,7 @@ def test_long_texts_that_repeat_are_refused_without_being_kept(
 ):
     """They are 300 MB once unpacked."""
     monkeypatch.setattr(engine, "MEMORY", "64MB")
-    monkeypatch.setattr(engine, "_SPILL", "1MB")
+    monkeypatch.setattr(engine, "_MAX_SPILL", "1MB")
     rows, many = 30_000, 10_000
     kind = pa.binary() if column == "sealed" else pa.string()
     table = pa.table(

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 from gevent import sleep, socket, spawn
-from halftruth_collector.server.event_loop import Threads, calling_when_closed
+from halftruth_collector.server.event_loop import Threads, call_when_closed
 from wire import PATIENCE
 
 
@@ -13,7 +13,7 @@ def test_a_client_that_leaves_is_noticed_and_one_that_waits_or_sends_more_is_not
     client, server = socket.socketpair()
     called = []
     with client, server:
-        with calling_when_closed(server, lambda: called.append(True)):
+        with call_when_closed(server, lambda: called.append(True)):
             sleep(0)
             if does == "close":
                 client.close()

@@ -52,7 +52,7 @@ def attack(
     The noise is added in a simulation, and five attacks try to take it out again. None of the
     records leaves this machine, and none is printed.
     """
-    form = options.form(given)
+    form = options.pop_output_format(given)
     names, values = _read(records, attributes)
     result = assess(names, values, noise, correlated=correlated, seed=seed)
     show(result, form, _lines, attack_chart, plot)

@@ -27,8 +27,8 @@ def _compare(
     plot: str | None,
     **given: Any,
 ) -> None:
-    form, working = options.form(given), options.executor(given, "releases")
-    query = read(CompareQuery, options.texts(given))
+    form, working = options.pop_output_format(given), options.executor(given, "releases")
+    query = read(CompareQuery, options.query_texts(given))
     schema, counts = read_microdata(records, [*query.quasi, query.sensitive], count)
     people = People(schema, counts.marginal(range(len(schema.names))))
     climbed = read_hierarchies(schema.attributes[:-1], _document(hierarchies))
@@ -42,7 +42,7 @@ compare = click.Command(
     callback=_compare,
     params=[
         click.Argument(["records"], type=click.File("r", encoding="utf-8-sig")),
-        *options.of_query(fields(CompareQuery), {"diversity": "l", "pairs": "pair"}),
+        *options.make_query_options(fields(CompareQuery), {"diversity": "l", "pairs": "pair"}),
         click.Option(
             ["--hierarchies"],
             type=click.Path(),

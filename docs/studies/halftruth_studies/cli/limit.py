@@ -56,7 +56,7 @@ prepare(LimitQuery)
 
 
 def _limit(survey_file: str, out: str | None, **given: Any) -> None:
-    query = read(LimitQuery, options.texts(given))
+    query = read(LimitQuery, options.query_texts(given))
     survey = read_survey(survey_file)
     mechanism, sentences = meet(survey, query)
     planned = Survey(survey.id, survey.title, survey.schema, mechanism, survey.description)
@@ -71,7 +71,7 @@ limit = click.Command(
     callback=_limit,
     params=[
         click.Argument(["survey_file"], metavar="SURVEY", type=click.Path()),
-        *options.of_query(fields(LimitQuery), {"tables": "table"}),
+        *options.make_query_options(fields(LimitQuery), {"tables": "table"}),
         click.Option(
             ["--out"],
             type=click.Path(dir_okay=False),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import IO
 
 import numpy as np
-from halftruth_collector.cli.records import COUNT, people_of
+from halftruth_collector.cli.records import COUNT, parse_people
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, ParameterError, RecordError, Schema
 from halftruth_shared.errors import listing
@@ -91,7 +91,7 @@ def _people(column: Sequence[str], name: str) -> NDArray[np.int64]:
     numbers = []
     for k, value in enumerate(column):
         try:
-            numbers.append(people_of(value, name))
+            numbers.append(parse_people(value, name))
         except RecordError as error:
             raise RecordError(f"record {k + 1}: {error}", field=name) from None
     return np.array(numbers, dtype=np.int64)

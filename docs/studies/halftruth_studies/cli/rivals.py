@@ -70,7 +70,7 @@ def rivals(
     its values are the categories. Without it these are the 48 842 people of CENSUS. All schemes
     have the same amplification, or the nearest below that they can have.
     """
-    form = options.form(given)
+    form = options.pop_output_format(given)
     if records is None:
         # Imported here: no other command needs it.
         from halftruth_collector.demo.census import SCHEMA, census_counts
