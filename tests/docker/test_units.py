@@ -96,7 +96,7 @@ def test_the_nightly_service_backs_up_purges_and_compacts(units, survey, tmp_pat
     assert said[0].endswith(".backup\n")
     assert said[2:] == [
         "no survey that ended 30 days ago still has ids\n",
-        "the files hold no order of arrival\n",
+        "compacted; arrival order erased\n",
     ]
     [made] = {file.name for file in backups.iterdir()} - {"last-week.backup"}
     assert stat.S_IMODE((backups / made).stat().st_mode) == 0o600

@@ -433,7 +433,7 @@ class Analysis(Generic[Q, R]):
         Heading of the result.
     compute : callable
         Computes the result of a query.
-    of_people : callable or None
+    from_pilot : callable or None
         Computes the result from the true answers of a pilot, which no collector ever sees: from the
         survey, the query, and a function that counts these people by some attributes.
     start : callable
@@ -446,7 +446,7 @@ class Analysis(Generic[Q, R]):
         One claim of a result as a sentence. It decides nothing, and computes no statistic.
     chart : callable or None
         The result as a chart.
-    further : callable
+    related : callable
         Queries about a survey whose answers belong on the same page, by the query.
     table : callable or None
         The attributes of the table that a query is about, without those of its domain, where the
@@ -460,7 +460,7 @@ class Analysis(Generic[Q, R]):
         Further names of options on the command line, by field.
     applies : callable
         Whether it is about a survey at all.
-    offer : str
+    placeholder : str
         What a page offers that has been asked nothing, in place of an answer that takes long.
     place : str
         Part of the results that it belongs to, of `PLACES`.
@@ -473,15 +473,15 @@ class Analysis(Generic[Q, R]):
     compute: Callable[[Counted, Q], R]
     start: Callable[[Survey], Q]
     layout: Callable[[R], list[Block]]
-    of_people: Callable[[Survey, Q, Callable[[Sequence[str]], Array]], R] | None = None
+    from_pilot: Callable[[Survey, Q, Callable[[Sequence[str]], Array]], R] | None = None
     decide: Callable[[R], tuple[list[Test], list[Claim]]] = lambda _: ([], [])
     state: Callable[[R, Claim], str] = lambda _, __: ""
     chart: Callable[[R], Chart] | None = None
-    further: Callable[[Survey, Q], Sequence[Query[Any]]] = lambda _, __: ()
+    related: Callable[[Survey, Q], Sequence[Query[Any]]] = lambda _, __: ()
     table: Callable[[Survey, Q], Sequence[str]] | None = None
     min_order: int = 1
     check_work: Callable[[Survey, Q], None] = lambda _, __: None
-    offer: str = ""
+    placeholder: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
     applies: Callable[[Survey], bool] = lambda _: True
     pictured: bool = True
@@ -505,8 +505,8 @@ class Analysis(Generic[Q, R]):
         object.__setattr__(self, "compute", checked)
         if self.pictured:
             object.__setattr__(self, "chart", self._chart)
-        if (of_people := self.of_people) is not None:
-            object.__setattr__(self, "of_people", lambda *of: self.decided(of_people(*of)))
+        if (from_pilot := self.from_pilot) is not None:
+            object.__setattr__(self, "from_pilot", lambda *of: self.decided(from_pilot(*of)))
 
     def _with_estimate(self, counted: Counted, query: Q) -> Q:
         """Return a query with an estimate in the place of auto."""

@@ -234,7 +234,7 @@ def state(result: Result[ComparisonQuery], claim: Claim) -> str:
     )
 
 
-def further(survey: Survey, query: ComparisonQuery) -> list[Query[Any]]:
+def related(survey: Survey, query: ComparisonQuery) -> list[Query[Any]]:
     """All answers by the same groups, and their means where they are in an order."""
     [name] = query.answer
     schema = survey.schema
@@ -270,7 +270,7 @@ ANALYSIS = Analysis(
     layout=layout,
     decide=decide,
     state=state,
-    further=further,
+    related=related,
     table=lambda survey, query: [query.groups, _answer(survey.schema, query)[0]],
     min_order=2,
     place="Compare",

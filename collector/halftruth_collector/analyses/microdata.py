@@ -147,7 +147,7 @@ ANALYSIS = Analysis(
     state=state,
     check_work=check_model,
     pictured=False,
-    offer="A row for each combination of answers with its weight and replicate weights, for R"
+    placeholder="A row for each combination of answers with its weight and replicate weights, for R"
     " and for Python. Show makes them: the model behind them takes some seconds.",
     min_order=2,
     place="Export",

@@ -75,7 +75,7 @@ def compute(counted: Counted, query: RiskQuery) -> Result[RiskQuery]:
     return _result(survey, query, table, nearest, counted.origin())
 
 
-def of_people(
+def from_pilot(
     survey: Survey, query: RiskQuery, people: Callable[[Sequence[str]], Array]
 ) -> Result[RiskQuery]:
     """Compute the risk of a pilot, of which `people` returns counts by some attributes."""
@@ -191,7 +191,7 @@ ANALYSIS = Analysis(
     query=RiskQuery,
     title="Linking risk",
     compute=compute,
-    of_people=of_people,
+    from_pilot=from_pilot,
     start=_start,
     layout=layout,
     decide=decide,

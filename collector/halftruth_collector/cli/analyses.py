@@ -23,10 +23,10 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
         form = options.pop_output_format(given)
         plot, pilot = given.pop("plot", None), given.pop("pilot", None)
         query = read(analysis.query, options.query_texts(given))
-        if pilot is not None and analysis.of_people is not None:
+        if pilot is not None and analysis.from_pilot is not None:
             written = read_survey(survey)
             people = partial(read_pilot, pilot, written.schema)
-            result = analysis.of_people(written, query, people)
+            result = analysis.from_pilot(written, query, people)
         else:
             result = result_of(analysis, query, survey, database, url, token)
         show(result, form, partial(_lines, analysis), analysis.chart, plot)
@@ -39,13 +39,13 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
             *options.make_query_options(analysis.fields, analysis.options),
         ],
         help=f"{cleandoc(analysis.query.__doc__ or '')}\n\nSURVEY is the id of a survey"
-        + (", or with --pilot a TOML file." if analysis.of_people else "."),
+        + (", or with --pilot a TOML file." if analysis.from_pilot else "."),
         # One line for each command, so that the list fits on a screen.
         short_help=analysis.summary.split(",")[0].rstrip(".") + ".",
     )
     for add in (
         options.source,
-        *([options.pilot] if analysis.of_people else []),
+        *([options.pilot] if analysis.from_pilot else []),
         options.formats,
         *([options.plot] if analysis.chart else []),
     ):

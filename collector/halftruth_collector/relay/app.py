@@ -162,7 +162,7 @@ def _receive(survey_id: str, visit: Visit) -> Envelopes:
     this = _relay()
     # What is registered keeps its digest.
     survey = this.store.last_read(survey_id) or this.store.get(survey_id)
-    data = parameters.data()
+    data = parameters.read_body()
     batch = read_batch(data, SealedBatch, survey.id, survey.digest, this.config.max_batch)
     visit.charge(len(batch.reports))
     assert this.sealing_keys is not None  # noqa: S101  a relay has a file of keys

@@ -1,4 +1,4 @@
-"""The HTTP interface, one blueprint for each audience."""
+"""The HTTP interface, with a blueprint for each audience."""
 
 from .app import create_app
 

@@ -16,22 +16,22 @@ from ..store.keys import SealingKeyFile
 from . import errors as problems
 from . import observation, pages, routes
 from .context import EXTENSION, Collector, Service, forget_bearer
-from .headers import Protected
+from .headers import SecurityHeaders
 from .limits import ReportLimit
 from .readiness import Readiness
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
-#: Blueprints that answer as soon as the database has; all others may compute for a while.
+#: Blueprints whose requests only wait for the database; all others may compute for a while.
 _BRIEF = frozenset(["respondents", "relay", "operations", "pages", "session"])
 
-#: What a server runs a request in: its event loop, or one kind of its threads.
+#: Where a server runs a request: "none" in its event loop, others in a pool of threads.
 Workload = Literal["none", "reports", "brief", "long"]
 
 
 def expected_workload(app: Flask, method: str, path: str) -> Workload:
-    """Return what a request waits for: nothing, a commit, the database, or a computation."""
+    """Return the workload of a request: nothing, a commit, a database query or a computation."""
     try:
         endpoint, _ = app.url_map.bind("").match(path, method)
     except HTTPException:
@@ -45,24 +45,24 @@ def expected_workload(app: Flask, method: str, path: str) -> Workload:
 
 
 def create_app(config: Config | None = None) -> Flask:
-    """Make a collector.
+    """Create the WSGI application of a collector.
 
     Parameters
     ----------
     config : Config, optional
-        Read from the environment by default.
+        Settings; read from the environment by default.
 
     Raises
     ------
     ParameterError
-        If a setting is wrong.
+        If a setting is invalid.
     StoreUnavailable
         If the database cannot be reached.
     """
     config = config or Config.from_environment()
     keys = None if config.sealing_keys is None else SealingKeyFile(config.sealing_keys)
     metrics, limit = Metrics(), report_limit(config)
-    # Opened last: nobody would close it if another setting were wrong.
+    # Open the store last, since it would stay open if another setting were invalid.
     store = Store(config.database, observer=metrics, sealing_keys=lambda: collector.known_keys())
     collector = Collector(
         config=config,
@@ -76,12 +76,12 @@ def create_app(config: Config | None = None) -> Flask:
 
 
 def report_limit(config: Config) -> ReportLimit:
-    """Return the limit of reports from one address that settings ask for."""
+    """Return the limit of reports from one address, by the settings."""
     return ReportLimit(config.rate_limit, config.rate_limit_storage, proxied=config.proxies > 0)
 
 
 def assemble(service: Service, blueprints: Iterable[Blueprint]) -> Flask:
-    """Make an application of its parts, with errors, log and headers as every other has them."""
+    """Assemble an application from blueprints, with common errors, logging and headers."""
     app = Flask("halftruth_collector", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = service.config.max_body
     app.extensions[EXTENSION] = service
@@ -90,7 +90,7 @@ def assemble(service: Service, blueprints: Iterable[Blueprint]) -> Flask:
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
     observation.observe(app, service.metrics)
-    wsgi_app: WSGIApplication = Protected(app.wsgi_app)
+    wsgi_app: WSGIApplication = SecurityHeaders(app.wsgi_app)
     if proxies := service.config.proxies:
         wsgi_app = ProxyFix(wsgi_app, x_for=proxies, x_proto=proxies)
     app.wsgi_app = wsgi_app  # type: ignore[assignment, method-assign]

@@ -1,4 +1,4 @@
-"""Bounds on a computation: it ends after some time, and when its client has gone."""
+"""End a computation after a time limit, or when its client disconnects."""
 
 import ctypes
 import threading
@@ -9,22 +9,22 @@ from flask import request
 from halftruth_shared import DomainTooLarge
 from werkzeug.exceptions import ClientDisconnected
 
-#: Where a server that sees its clients leave puts the `Computation` of a request.
+#: Key of the WSGI environment for the `Computation` of a request, set by the server.
 COMPUTATION = "halftruth.computation"
 
-#: Seconds that a computation may take.
+#: Time limit of a computation in seconds.
 SECONDS = 30.0
 
 
 class _Ended(BaseException):
-    """Ends a computation; no error, so that nothing takes it for one of its own."""
+    """Raised to end a computation; not an Exception, so that no handler catches it."""
 
 
 class Computation:
     """A computation in the thread of its request, which other threads can end.
 
-    It ends as if it was interrupted from a keyboard: between two steps of Python, so that what
-    NumPy has begun is finished first.
+    It ends like a keyboard interrupt, between two Python instructions, so that a running NumPy
+    function finishes first.
     """
 
     def __init__(self) -> None:
@@ -33,19 +33,19 @@ class Computation:
         self._reason: Exception | None = None
 
     def abandon(self) -> None:
-        """End it, since nobody waits for the answer."""
+        """End the computation, because its client has disconnected."""
         self._end(ClientDisconnected())
 
     @contextmanager
     def running(self, seconds: float) -> Iterator[None]:
-        """Run the block, as this computation, for so long at most.
+        """Run the block as this computation, for at most some seconds.
 
         Raises
         ------
         DomainTooLarge
-            If it takes longer.
+            If the block takes longer.
         ClientDisconnected
-            If it was abandoned.
+            If the computation was abandoned.
         """
         late = DomainTooLarge(
             f"the answer takes more than {seconds:g} seconds here; expected a question about fewer"
@@ -65,11 +65,11 @@ class Computation:
                 timer.cancel()
                 with self._lock:
                     if self._reason is not None:
-                        # What was sent and has not arrived is taken back.
+                        # Cancel an interrupt that has not been raised yet.
                         _interrupt(self._thread, None)
                     self._thread = None
         except _Ended:
-            assert self._reason is not None  # noqa: S101  set before the thread is interrupted
+            assert self._reason is not None  # noqa: S101  (set before the interrupt)
             raise self._reason from None
 
     def _end(self, reason: Exception) -> None:
@@ -79,7 +79,7 @@ class Computation:
 
 
 def _interrupt(thread: int | None, error: type[BaseException] | None) -> None:
-    """Let a thread raise an error at its next step; None takes back one that it has not raised."""
+    """Make a thread raise an error at its next instruction; None cancels a pending error."""
     if thread is not None:
         what = None if error is None else ctypes.py_object(error)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)
@@ -87,7 +87,7 @@ def _interrupt(thread: int | None, error: type[BaseException] | None) -> None:
 
 @contextmanager
 def within_budget() -> Iterator[None]:
-    """Bound the computation of this request; as a decorator, all of a view."""
+    """Limit the computation of this request; can also decorate a view."""
     computation: Computation = request.environ.get(COMPUTATION) or Computation()
     with computation.running(SECONDS):
         yield

@@ -1,7 +1,7 @@
-"""Each HTTP call declared once, beside the view that answers it.
+"""Declarations of the HTTP calls, as decorators of the views.
 
-A declaration has the address, who may call, what is sent, what is answered and which errors there
-may be. Routing, the check of the token, the reading of query and body, and OpenAPI follow from it.
+A declaration has the path, the required role, and the types of the request, the response and the
+errors. Routing, authorization, parsing of query and body, and OpenAPI are derived from it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .context import answer, current_request, remember_bearer, require
 
 View = TypeVar("View", bound=Callable[..., Any])
 
-#: What lets a page of another origin read an answer, and send the request at all.
+#: Headers that allow pages of other origins to read a response, and to send the request (CORS).
 _SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
 _PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST",
@@ -46,7 +46,7 @@ _PREFLIGHT = {
 
 _PLACE = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>")
 
-#: Errors that follow from a part of an address.
+#: Errors implied by a parameter of a path.
 _NOT_FOUND: dict[str, type[HalftruthError]] = {
     "<survey_id>": UnknownSurvey,
     "<token_id>": UnknownToken,
@@ -54,15 +54,15 @@ _NOT_FOUND: dict[str, type[HalftruthError]] = {
 
 
 class Audience:
-    """The calls that are meant for one group of people or programs.
+    """The calls for one group of people or programs.
 
     Parameters
     ----------
     name : str
     purpose : str
-        What its calls are for.
+        Purpose of the calls.
     role : str, optional
-        Role that its calls need, by default none.
+        Role that the calls require; none by default.
     """
 
     def __init__(self, name: str, purpose: str, role: Role | None = None) -> None:
@@ -74,13 +74,13 @@ class Audience:
         self.blueprint.after_request(self._share)
 
     def _guard(self) -> None:
-        """Let only whoever has the role of a call pass, also to ask for its methods."""
+        """Require the role of a call, also for OPTIONS requests."""
         role = self.calls[request.endpoint or ""].role
         if role is not None:
             remember_bearer(require(role))
 
     def _share(self, response: Response) -> Response:
-        """Let forms on pages of other origins do what answering a survey takes, no more."""
+        """Allow pages of other origins to make the calls that answering a survey needs."""
         request = current_request()
         if self.calls[request.endpoint or ""].shared:
             response.headers.update(_SHARED)
@@ -91,33 +91,33 @@ class Audience:
 
 @dataclass(eq=False)
 class Call:
-    """One HTTP call; as a decorator, the view that answers it.
+    """Declaration of an HTTP call, used as a decorator of its view.
 
-    The view gets the message of the body and that of the query, where there are any, and the parts
-    of the address by name. It returns a message, or a response as it is. Its docstring is the
-    summary and the description of the call, and its name the id.
+    The view gets the messages of the body and of the query, if any, and the path parameters by
+    name. It returns a message, or a response that is sent unchanged. Its docstring is the summary
+    and the description of the call, and its name the operation id.
 
     Attributes
     ----------
     audience : Audience
     method, rule : str
-        As Flask writes them.
+        Method and URL rule of Flask.
     answer : type or str
-        Message type, or media type of an answer that is no message.
+        Message type, or media type of another response.
     body : type or tuple of type
-        Message type; `Survey` for a document in the shape of a survey file. Where there are
-        several, the view reads the body, since it knows which of them it is.
+        Message type; `Survey` for a document in the format of a survey file. With several types,
+        the view parses the body, since it knows which type to expect.
     query : type
-        Message of the query parameters.
+        Message type of the query parameters.
     status : int
     role : str or None
-        Role that is needed, by default that of the audience.
+        Required role; by default that of the audience.
     errors : tuple of type
-        Errors that it can answer with; those that follow from the rest are added.
+        Errors of the call; errors implied by the other attributes are added.
     shared : bool
-        Whether pages of other origins may make it.
+        Whether pages of other origins may make the call.
     analysis : Analysis or None
-        Analysis whose results it answers with.
+        Analysis whose results the call returns.
     """
 
     audience: Audience
@@ -136,85 +136,85 @@ class Call:
 
     def __post_init__(self) -> None:
         self.role = self.role or self.audience.role
-        # A query parameter that there is not is refused everywhere.
+        # Every call refuses unknown query parameters.
         implied: list[type[HalftruthError]] = [ParameterError]
         if self.bodies:
             implied += [MalformedRequest, TooLarge]
         if self.role is not None:
             implied += [Unauthorized, Forbidden]
         implied += [error for place, error in _NOT_FOUND.items() if place in self.rule]
-        # Whoever asks for a survey or brings a token is looked up.
+        # Surveys and tokens are looked up in the database.
         if self.rule.startswith("/v1/") or self.role is not None:
             implied.append(StoreUnavailable)
         self.errors = tuple(dict.fromkeys([*implied, *self.errors]))
 
     def __call__(self, view: View) -> View:
-        """Answer with what a view returns."""
+        """Register the view of the call."""
         self.view = view
         self.audience.calls[f"{self.audience.name}.{view.__name__}"] = self
         self.audience.blueprint.add_url_rule(
-            self.rule, view.__name__, self._answered, methods=[self.method]
+            self.rule, view.__name__, self._handle, methods=[self.method]
         )
         return view
 
-    def _answered(self, **places: str) -> Response:
+    def _handle(self, **places: str) -> Response:
         sent: list[Any] = []
         if self.query is Request:
-            parameters.none()
+            parameters.reject_query()
         else:
-            beside = (formats.PARAMETER,) if self.analysis else ()
-            sent.append(parameters.query(self.query, beside=beside))
+            others = (formats.PARAMETER,) if self.analysis else ()
+            sent.append(parameters.read_query(self.query, others=others))
         if self.body is Survey:
-            sent.insert(0, Survey.from_json(parameters.body(msgspec.Raw)))
+            sent.insert(0, Survey.from_json(parameters.decode_body(msgspec.Raw)))
         elif isinstance(self.body, type):
-            sent.insert(0, parameters.body(self.body))
-        # What analysts ask for may take long, and changes nothing.
+            sent.insert(0, parameters.decode_body(self.body))
+        # Requests of analysts can take long, and do not change anything.
         with within_budget() if self.role == "analyst" else nullcontext():
             made = self.view(*sent, **places)
         return made if isinstance(made, Response) else answer(made, self.status)
 
     @property
     def id(self) -> str:
-        """Name of the call for programs."""
+        """Operation id of the call."""
         return re.sub(r"_(\w)", lambda match: match[1].upper(), self.view.__name__)
 
     @property
     def path(self) -> str:
-        """Its address, as OpenAPI writes it."""
+        """Path template in the format of OpenAPI."""
         return template(self.rule)
 
     @property
     def documentation(self) -> tuple[str, str]:
-        """Its summary and its description."""
+        """Summary and description of the call."""
         summary, _, description = (inspect.getdoc(self.view) or "").partition("\n\n")
         return summary.rstrip("."), description
 
     @property
     def bodies(self) -> tuple[type, ...]:
-        """Types of which the body is one; empty where there is none."""
+        """Possible types of the body; empty for calls without a body."""
         return self.body if isinstance(self.body, tuple) else (self.body,)
 
 
 RESPONDENTS = Audience(
-    "respondents", "Fetch surveys and send reports, from a form or a program that asks people."
+    "respondents", "Fetch surveys and send reports, from a form or another client."
 )
 ANALYSTS = Audience(
-    "analysts", "Estimates from the counts of one survey, each with its bounds.", "analyst"
+    "analysts", "Estimates from the counts of one survey, with intervals.", "analyst"
 )
-PLANNING = Audience("planning", "What a survey will tell, before any field work.", "analyst")
+PLANNING = Audience("planning", "Expected precision of a survey, before field work.", "analyst")
 OPERATORS = Audience(
     "operators",
-    "Publish surveys, see how they do, and end them; tokens, keys and the audit log.",
+    "Publish, monitor and close surveys; tokens, keys and the audit log.",
     "operator",
 )
 OPERATIONS = Audience("operations", "Keep the collector running.")
 
-#: Audiences in the order in which they are described.
+#: Audiences in the order of the documentation.
 AUDIENCES = (RESPONDENTS, ANALYSTS, PLANNING, OPERATORS, OPERATIONS)
 
 
 def declared() -> tuple[Call, ...]:
-    """Return every call of the HTTP interface."""
+    """Return all calls of the HTTP interface."""
     return tuple(call for audience in AUDIENCES for call in audience.calls.values())
 
 

@@ -1,4 +1,4 @@
-"""Context of a request: its collector, its token, and common answers."""
+"""Context of a request: its collector, its token, and common responses."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from .limits import ReportLimit
 from .readiness import Readiness
 
 if TYPE_CHECKING:
-    # Only a collector with sealed surveys needs the cryptography.
+    # Only a collector with sealed surveys imports cryptography.
     from halftruth_shared.protocol.sealing import SealingKeys
 
 EXTENSION = "halftruth"
 
-#: Roles that may do what a role is needed for.
+#: Roles that satisfy each required role.
 SUFFICIENT: dict[Role, tuple[Role, ...]] = {
     "analyst": ("analyst", "operator"),
     "operator": ("operator",),
     "monitor": ("monitor", "operator"),
-    # Which of them may send what depends on the survey.
+    # The survey determines which of them may send reports.
     "relay": ("relay", "operator"),
 }
 
@@ -51,15 +51,15 @@ ROLE_WITH_ARTICLE: dict[Role, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """Settings, and what else is made once for an application that takes reports.
+    """Settings and shared objects of an application that takes reports.
 
-    `limit` is that of reports from one address. `key_file` has what opens sealed reports; None
-    where there is none. `readiness` says whether the database accepts writes. Once `stopping` is
-    set, no more requests are wanted, though they are answered. `background` is what it does besides
-    answering requests, until then, in one process at a time.
+    `limit` is the limit of reports from one address, `key_file` the file of private keys of sealed
+    reports, if any, and `readiness` the check that the database accepts writes. Once `stopping` is
+    set, requests are still answered, but should go elsewhere. `background` is a task that runs
+    until then, in one process at a time.
     """
 
-    #: What it is called where it says its address.
+    #: Name in the message with its address.
     name: ClassVar[str]
 
     config: Config
@@ -77,7 +77,7 @@ class Service:
         return None if self.key_file is None else self.key_file.keys
 
     def known_keys(self) -> tuple[str, ...]:
-        """Return the public keys that reports can be sealed to here, newest first."""
+        """Return the public keys for sealed reports, newest first."""
         return () if self.key_file is None else self.key_file.keys.public
 
 
@@ -91,25 +91,25 @@ class Collector(Service):
 
 
 def service() -> Service:
-    """The application that this request is for, a collector or a relay."""
+    """Return the service of this request, a collector or a relay."""
     current: Service = current_app.extensions[EXTENSION]
     return current
 
 
 def collector() -> Collector:
-    """The collector that this request is for."""
+    """Return the collector of this request."""
     current: Collector = current_app.extensions[EXTENSION]
     return current
 
 
 def current_request() -> Request:
-    """The request itself, for every look through Flask's proxy takes longer than what it is for."""
+    """Return the request itself, since access through the proxy of Flask is slow."""
     current: Request = request._get_current_object()  # type: ignore[attr-defined]
     return current
 
 
 def require(role: Role) -> StoredToken:
-    """Let only the bearer of a sufficient token pass, and say whose it is.
+    """Require a bearer token with a role, and return the token.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def require(role: Role) -> StoredToken:
 
 
 def allow(role: Role, token: str) -> StoredToken:
-    """Let only a sufficient token pass, one for the survey that the request is about.
+    """Check that a token has a role and is valid for the survey of the request, and return it.
 
     Raises
     ------
@@ -134,34 +134,34 @@ def allow(role: Role, token: str) -> StoredToken:
     bearer = collector().store.tokens.bearer(token)
     if bearer.role not in SUFFICIENT[role]:
         raise Forbidden(f"token: expected the token of {ROLE_WITH_ARTICLE[role]}", field="token")
-    asked = (request.view_args or {}).get("survey_id")
-    if None not in (bearer.survey, asked) and bearer.survey != asked:
+    requested = (request.view_args or {}).get("survey_id")
+    if None not in (bearer.survey, requested) and bearer.survey != requested:
         raise Forbidden(f"token: it is for the survey '{bearer.survey}' only", field="token")
     return bearer
 
 
 def remember_bearer(bearer: StoredToken) -> None:
-    """Let the rest of this request act with a token."""
+    """Use a token for the rest of this request."""
     g.bearer = bearer
     g.former_actor = ACTOR.set(f"token {bearer.id}")
 
 
 def forget_bearer(_: BaseException | None) -> None:
-    """Let the thread that answered a request act without its token again."""
+    """Stop using the token, since the thread will handle other requests."""
     former = g.pop("former_actor", None)
     if former is not None:
         ACTOR.reset(former)
 
 
 def answer(message: Message, status: int = 200) -> Response:
-    """A message as JSON that no cache keeps."""
+    """Return a JSON response with a message, which must not be cached."""
     response = Response(encode(message), status, mimetype="application/json")
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
-def counted(survey_id: str) -> Counted:
-    """Return the reports of a survey as analyses take them.
+def get_counts(survey_id: str) -> Counted:
+    """Return the counts of a survey for analyses.
 
     Raises
     ------
@@ -169,11 +169,13 @@ def counted(survey_id: str) -> Counted:
     """
     this = collector()
     least = this.config.min_reports
-    return counted_in(this.store.surveys, this.store.reports, survey_id, least, _every_survey)
+    return counted_in(
+        this.store.surveys, this.store.reports, survey_id, least, _require_all_surveys
+    )
 
 
-def _every_survey() -> None:
-    """Let only bearers of tokens that are for every survey pass."""
+def _require_all_surveys() -> None:
+    """Require a token that is valid for all surveys."""
     if g.bearer.survey is not None:
         raise Forbidden(
             f"token: it is for the survey '{g.bearer.survey}' only; expected one for all, since"
@@ -182,8 +184,8 @@ def _every_survey() -> None:
         )
 
 
-def published(survey_id: str) -> PublishedSurvey:
-    """A survey as everybody may see it."""
+def get_published(survey_id: str) -> PublishedSurvey:
+    """Return the public description of a survey."""
     surveys = collector().store.surveys
     stored = surveys.get(survey_id)
     why = surveys.closed_because(stored)
@@ -198,7 +200,7 @@ def published(survey_id: str) -> PublishedSurvey:
 
 
 def states(surveys: Iterable[StoredSurvey]) -> dict[str, str]:
-    """Return the current state of surveys by id, for people."""
+    """Return the state of surveys for people, "Open" or "Closed", by id."""
     store = collector().store.surveys
     return {
         stored.id: "Open" if store.closed_because(stored) is None else "Closed"

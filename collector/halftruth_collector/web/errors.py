@@ -1,6 +1,6 @@
-"""Every error as one ``application/problem+json`` document (RFC 9457).
+"""Responses for errors, as ``application/problem+json`` documents (RFC 9457).
 
-This is the one place that turns an error into a status.
+Only this module maps errors to HTTP statuses.
 """
 
 import logging
@@ -28,7 +28,7 @@ from .headers import harden
 
 _log = logging.getLogger(__name__)
 
-#: Errors by status; the first one that fits counts.
+#: Errors by status; the first match applies.
 _STATUS: dict[int, tuple[type[HalftruthError], ...]] = {
     400: (errors.MalformedRequest,),
     401: (errors.Unauthorized,),
@@ -48,30 +48,30 @@ _STATUS: dict[int, tuple[type[HalftruthError], ...]] = {
     ),
 }
 
-#: What became of the reports of a request that failed. A request with reports says in
-#: `g.may_be_counted` whether it has begun to count them.
+#: Outcomes for the reports of a failed request. `g.may_be_counted` of a request with reports says
+#: whether counting had begun.
 _NOT_COUNTED = "nothing of this request was counted"
 _UNCERTAIN = (
     "reports of this request may have been counted; send the same ids again, and none counts twice"
 )
 
-#: Seconds after which a client may try again.
+#: Default of the header Retry-After in seconds.
 _RETRY_AFTER = 5
 
 
 def register(app: Flask) -> None:
-    """Answer every error of this application with a problem document."""
-    app.register_error_handler(HalftruthError, _ours)
-    app.register_error_handler(HTTPException, _of_http)
-    app.register_error_handler(Exception, _unforeseen)
+    """Register handlers that answer all errors of an application with problem documents."""
+    app.register_error_handler(HalftruthError, _handle_ours)
+    app.register_error_handler(HTTPException, _handle_http)
+    app.register_error_handler(Exception, _handle_unforeseen)
 
 
 def status_of(error: HalftruthError) -> int:
-    """HTTP status of an error."""
+    """Return the HTTP status of an error."""
     return next((status for status, kinds in _STATUS.items() if isinstance(error, kinds)), 500)
 
 
-def _ours(error: HalftruthError) -> Response:
+def _handle_ours(error: HalftruthError) -> Response:
     status = status_of(error)
     if status == 503 and not service().stopping.is_set():
         g.unavailable = str(error)
@@ -94,13 +94,13 @@ def _ours(error: HalftruthError) -> Response:
 
 
 def problem_page(error: HalftruthError | HTTPException) -> tuple[str, int]:
-    """A page that says what is wrong."""
+    """Render a page about an error."""
     if isinstance(error, HTTPException):
         return render_template("problem.html", detail=error.description), error.code or 500
     return render_template("problem.html", detail=str(error)), status_of(error)
 
 
-def _of_http(error: HTTPException) -> Response:
+def _handle_http(error: HTTPException) -> Response:
     status = error.code or 500
     kinds = ("application/problem+json", "text/html")
     asked_by_person = request.accept_mimetypes.best_match(kinds) == "text/html"
@@ -113,8 +113,8 @@ def _of_http(error: HTTPException) -> Response:
     return response
 
 
-def _unforeseen(error: Exception) -> Response:
-    # Neither the answer nor the log quotes the error: it may hold values of a request.
+def _handle_unforeseen(error: Exception) -> Response:
+    # Neither the response nor the log quotes the error, since it can contain values of the request.
     _log.error("unforeseen %s at %s", type(error).__name__, place(error.__traceback__))
     detail = "the server failed"
     if "may_be_counted" in g:
@@ -125,7 +125,7 @@ def _unforeseen(error: Exception) -> Response:
 def problem(
     status: int, kind: str, detail: str, *, field: str | None = None, report: int | None = None
 ) -> Response:
-    """An answer that says what went wrong."""
+    """Return a response with a problem document."""
     document = Problem(
         type=f"urn:halftruth:problem:{kind}",
         title=HTTPStatus(status).phrase,

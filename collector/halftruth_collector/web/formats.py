@@ -1,4 +1,4 @@
-"""Results as JSON, CSV or Parquet, their charts as SVG or PNG, and files for other programs."""
+"""Formats of results: JSON, CSV, Parquet, charts as SVG or PNG, and files for other programs."""
 
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -21,11 +21,11 @@ Format = Literal[
 ]
 # fmt: on
 
-#: What a result can be written as, and what its chart can be drawn as.
+#: Formats of a result, and formats of its chart.
 DATA: tuple[Format, ...] = ("json", "csv", "parquet")
 PICTURES: tuple[Format, ...] = ("svg", "png")
 
-#: What the covariance of estimates is written as, and weighted records for other programs.
+#: Formats of the covariance of estimates, and of weighted records for other programs.
 COVARIANCE: tuple[Format, ...] = ("covariance.csv",)
 ARCHIVES: tuple[Format, ...] = ("csv.zip", "parquet.zip")
 RECORDS: tuple[Format, ...] = ("codebook.txt", *ARCHIVES)
@@ -42,17 +42,17 @@ MEDIA_TYPES: dict[Format, str] = {
     **dict.fromkeys(ARCHIVES, "application/zip"),
 }
 
-#: The parameter that names a format; without it the header Accept chooses.
+#: Query parameter with the format; without it, the header Accept is used.
 PARAMETER = "format"
 
 
-def lacking(format: Format) -> str | None:
-    """Return the extra that has to be installed for a format, if any."""
+def missing_extra(format: Format) -> str | None:
+    """Return the extra that has to be installed for a format; None if it is available."""
     return "parquet" if format.startswith("parquet") and not find_spec("pyarrow") else None
 
 
-def of(analysis: Analysis[Any, Any]) -> tuple[Format, ...]:
-    """The formats of an analysis' page."""
+def formats_for(analysis: Analysis[Any, Any]) -> tuple[Format, ...]:
+    """Return the formats on the page of an analysis."""
     return (
         *DATA,
         *(PICTURES if analysis.chart else ()),
@@ -61,26 +61,32 @@ def of(analysis: Analysis[Any, Any]) -> tuple[Format, ...]:
     )
 
 
-def offered(analysis: Analysis[Any, Any]) -> list[Format]:
-    """The formats of an analysis' page that can be made here, without pictures."""
-    return [known for known in of(analysis) if known not in PICTURES and not lacking(known)]
+def list_available(analysis: Analysis[Any, Any]) -> list[Format]:
+    """Return the formats of an analysis, except charts, that are available here."""
+    return [
+        format
+        for format in formats_for(analysis)
+        if format not in PICTURES and not missing_extra(format)
+    ]
 
 
-def named(known: tuple[Format, ...]) -> Format | None:
-    """Return the one of these formats that the address names, if it names any.
+def from_query(accepted: tuple[Format, ...]) -> Format | None:
+    """Return the format that the query parameter names; None without the parameter.
 
     Raises
     ------
     ParameterError
-        If there is none of that name.
+        If the format is not accepted.
     NotAcceptable
-        If it cannot be written here.
+        If the format is not available here.
     """
     given = request.args.getlist(PARAMETER)
-    kind = next((name for name in known if [name] == given), None)
+    kind = next((name for name in accepted if [name] == given), None)
     if given and kind is None:
-        raise ParameterError(f"{PARAMETER}: expected one of: {', '.join(known)}", field=PARAMETER)
-    extra = kind and lacking(kind)
+        raise ParameterError(
+            f"{PARAMETER}: expected one of: {', '.join(accepted)}", field=PARAMETER
+        )
+    extra = kind and missing_extra(kind)
     if extra:
         raise NotAcceptable(
             f"{PARAMETER}: {kind} needs halftruth-collector[{extra}], which is not installed here",
@@ -89,14 +95,14 @@ def named(known: tuple[Format, ...]) -> Format | None:
     return kind
 
 
-def wanted() -> Format:
-    """The format that a program asks for: by its address, else by its header Accept.
+def negotiate() -> Format:
+    """Return the format of a response, by the query parameter or the header Accept.
 
     Raises
     ------
     ParameterError, NotAcceptable
     """
-    format = named(DATA)
+    format = from_query(DATA)
     if format is not None:
         return format
     if not request.accept_mimetypes:
@@ -109,14 +115,14 @@ def wanted() -> Format:
 
 
 def encode(result: Result[Any], format: Format) -> bytes:
-    """A result in a format.
+    """Encode a result in a format.
 
     Raises
     ------
     NotAcceptable
-        If Parquet cannot be written here.
+        If Parquet is not available here.
     EstimateError
-        If there is no covariance.
+        If the result has no covariance.
     """
     if isinstance(result, MicrodataResult) and format in RECORDS:
         return export_content(result, f"{result.survey}-microdata.{format}")
@@ -128,7 +134,7 @@ def encode(result: Result[Any], format: Format) -> bytes:
 
 
 def respond(content: bytes, format: Format, name: str) -> Response:
-    """An answer that no cache keeps; other formats than JSON as a file of this name."""
+    """Return a response that must not be cached; other formats than JSON are attachments."""
     response = Response(content, mimetype=MEDIA_TYPES[format])
     response.headers["Cache-Control"] = "no-store"
     if format != "json":

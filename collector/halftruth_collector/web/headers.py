@@ -1,4 +1,4 @@
-"""Headers that keep answers, and pages, to themselves."""
+"""Security headers of responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _SHARING = "Cross-Origin-Resource-Policy"
 
-#: Headers of every answer that says nothing else.
+#: Default headers of every response.
 API_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     _SHARING: "same-origin",
@@ -22,8 +22,8 @@ API_HEADERS = {
 }
 
 
-class Protected:
-    """An application whose every answer gets the protective headers that it has not.
+class SecurityHeaders:
+    """WSGI middleware that adds missing security headers to every response.
 
     Parameters
     ----------
@@ -35,10 +35,10 @@ class Protected:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         def start(status: str, headers: list[tuple[str, str]], *error: Any) -> Any:
-            known = {name for name, _ in headers}
-            missing = {name: API_HEADERS[name] for name in API_HEADERS if name not in known}
-            if "Access-Control-Allow-Origin" in known and _SHARING in missing:
-                # Scripts of other origins may read it anyway.
+            present = {name for name, _ in headers}
+            missing = {name: API_HEADERS[name] for name in API_HEADERS if name not in present}
+            if "Access-Control-Allow-Origin" in present and _SHARING in missing:
+                # Scripts of other origins may read this response anyway.
                 missing[_SHARING] = "cross-origin"
             return start_response(status, [*headers, *missing.items()], *error)
 
@@ -46,15 +46,15 @@ class Protected:
 
 
 def harden(page: Response, form_action: str, connect: str = "") -> Response:
-    """Load nothing from elsewhere, run nothing that stands in a page, send forms only there.
+    """Set a content security policy without inline code and without other origins.
 
     Parameters
     ----------
     page : Response
     form_action : {"'none'", "'self'"}
-        Where forms of the page may be sent.
+        Allowed target of forms.
     connect : str
-        Another server that its scripts may send to: a relay.
+        Additional server for requests of scripts: a relay.
     """
     targets = " ".join(["'self'", *filter(None, [connect])])
     own = f"script-src 'self'; style-src 'self'; img-src 'self'; connect-src {targets}"

@@ -1,7 +1,7 @@
-"""Invitations for people: their links, as CSV and as cards to print with a QR code on each.
+"""Links of invitations, as CSV and as cards with QR codes for printing.
 
-What follows the # of a link leaves the browser in the report itself alone, so no log of requests
-has it. Nothing here is stored: who makes invitations has them this once.
+The fragment of a link, after #, is sent only inside the report, so it never appears in access logs.
+Invitations are not stored, and can be shown only once.
 """
 
 import csv
@@ -12,7 +12,7 @@ from halftruth_shared import ParameterError
 
 from .standalone import standalone
 
-#: Most cards of one document: each is some kilobytes of picture.
+#: Largest number of cards of one document; each has some kilobytes.
 MOST_CARDS = 1_000
 
 
@@ -28,12 +28,12 @@ def check_cards(count: int) -> None:
 
 
 def links(form: str, invitations: Sequence[str]) -> list[str]:
-    """Address of the form for each invitation.
+    """Return the address of the form for each invitation.
 
     Parameters
     ----------
     form : str
-        Address of a survey's hosted form.
+        Address of the hosted form of a survey.
     invitations : sequence of str
 
     Examples
@@ -45,7 +45,7 @@ def links(form: str, invitations: Sequence[str]) -> list[str]:
 
 
 def as_csv(form: str, invitations: Sequence[str]) -> str:
-    """A table of invitations with their links."""
+    """Return a CSV table of invitations with their links."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["invitation", "link"])
@@ -54,8 +54,8 @@ def as_csv(form: str, invitations: Sequence[str]) -> str:
 
 
 def cards(form: str, invitations: Sequence[str]) -> list[tuple[str, str]]:
-    """The link of each invitation, and a picture of it for cameras."""
-    # Imported here: few calls draw codes.
+    """Return the link of each invitation with its QR code."""
+    # Import here, since few requests draw codes.
     import segno
 
     return [
@@ -65,7 +65,7 @@ def cards(form: str, invitations: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def as_document(title: str, form: str, invitations: Sequence[str]) -> str:
-    """Cards as a page that needs nothing else, to be printed."""
+    """Return a self-contained page of cards for printing."""
     return standalone(
         "cards.html", ["cards.css"], title=title, cards=cards(form, invitations), again=None
     )

@@ -1,4 +1,4 @@
-"""Rate limits of one address: of reports without invitations, and of refused reports."""
+"""Rate limits by address, of reports without invitations and of refused reports."""
 
 import logging
 import math
@@ -21,30 +21,30 @@ from ..ops.settings import storage_options
 
 _log = logging.getLogger(__name__)
 
-#: An address with the port that some proxies write behind it.
+#: An address with a port, as some proxies write it.
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d+)?|([^:]*):\d+")
 
-#: Bytes for which a body that cannot be read counts as one report.
+#: Bytes of an unreadable body that count as one report.
 _BYTES_OF_REPORT = 500
 
-#: Headers with which proxies pass requests on, besides X-Forwarded-…, and browsers those of pages.
-_PASSED_ON = frozenset(["forwarded", "via", "x-real-ip", "origin", "sec-fetch-site"])
+#: Headers added by proxies, besides X-Forwarded-…, and by browsers for requests of pages.
+_FORWARDING_HEADERS = frozenset(["forwarded", "via", "x-real-ip", "origin", "sec-fetch-site"])
 
 
 class ReportLimit:
-    """A number of reports in a window of time from one address, and as many that are refused.
+    """Rate limit of reports from one address, and the same limit for refused reports.
 
-    Addresses are kept in the storage for two windows at the most, and nowhere else. Refused reports
-    are counted by each worker for itself, so that a refusal asks no storage.
+    Addresses are kept only in the storage, for at most two time windows. Each worker counts refused
+    reports in its own memory, so that refusals do not need the storage.
 
     Parameters
     ----------
     rate : str or None
-        Such as "1000 per hour"; None for no limit.
+        Limit, such as "1000 per hour"; None for no limit.
     storage : str
-        ``memory://``, or the URI of a Redis.
+        ``memory://``, or the URI of a Redis server.
     proxied : bool
-        Whether requests come from trusted proxies, so that none is of a program of this machine.
+        Whether requests come through trusted proxies, so that none is from this machine.
     """
 
     def __init__(self, rate: str | None, storage: str, *, proxied: bool = False) -> None:
@@ -56,14 +56,14 @@ class ReportLimit:
 
     @contextmanager
     def visit(self, uncharged: int, *, exempt: bool = False) -> Iterator["Visit"]:
-        """Check the address of a request before any work for it, and record what is refused.
+        """Check the address of a request before processing it, and record refusals.
 
         Parameters
         ----------
         uncharged : int
-            How many reports a refusal of the request counts as, until it is known.
+            Number of reports to record for a refusal, until the actual number is known.
         exempt : bool
-            Whether there is no limit, besides for programs of this machine.
+            Whether the request is exempt from the limit, as those of this machine are.
 
         Raises
         ------
@@ -86,12 +86,12 @@ class ReportLimit:
             visit.record_failures()
             raise
         if visit.accepted < max(1, visit.uncharged):
-            # What was counted before, or is nothing at all, can be sent again and again.
+            # Otherwise duplicates and empty requests could be sent without a limit.
             visit.record_failures()
 
     @contextmanager
     def visit_with_reports(self, *, exempt: bool = False) -> Iterator["Visit"]:
-        """As `visit`, of a request with reports: until it is read, a refusal counts by its size."""
+        """Call `visit` for a request with reports; its size determines the cost of a refusal."""
         unread = 1 + (request.content_length or 0) // _BYTES_OF_REPORT
         with self.visit(unread, exempt=exempt) as visit:
             yield visit
@@ -102,9 +102,9 @@ class ReportLimit:
         Raises
         ------
         TooLarge
-            If they are more than one address may ever send at once.
+            If the number exceeds the limit of a whole window.
         TooManyReports
-            If they are more than it may send now.
+            If the number exceeds the rest of the limit.
         StoreUnavailable
             If the storage does not answer.
         """
@@ -124,48 +124,47 @@ class ReportLimit:
                 retry_after=self._pause(self._rate, reports, address),
             )
         except StorageError as error:
-            # Only its type: what it says names the storage, and may quote what it was asked.
+            # Log only the type, since the message names the storage and can quote the address.
             kind = type(error.storage_error).__name__
             _log.warning("the storage of the rate limit does not answer: %s", kind)
             raise StoreUnavailable("the storage of the rate limit does not answer") from None
 
     def record_failures(self, reports: int, address: str) -> None:
-        """Record reports that were refused, or a request that has none as one."""
+        """Record refused reports; a request without reports counts as one."""
         if self._rate is not None:
             left = self._failures.get_window_stats(self._rate, address).remaining
             self._failures.hit(self._rate, address, cost=max(1, min(reports, left)))
 
     def _pause(self, rate: RateLimitItem, reports: int, address: str) -> int:
-        """Return whole seconds after which so many more are taken, if no others come."""
+        """Return the seconds after which some reports will be accepted, if no others arrive."""
         storage = cast(SlidingWindowCounterSupport, self._storage)
         most, seconds = rate.amount, rate.get_expiry()
-        # Reports of the last window and seconds until they count no more, and those of this window.
+        # Reports of the last window and seconds until it expires, and the same for this window.
         before, before_left, now, now_left = storage.get_sliding_window(
             rate.key_for(address), seconds
         )
-        # What counts is before · before_left / seconds + now, and it has to fall below this.
+        # The sliding count before · before_left / seconds + now has to fall below this bound.
         bound = most - reports + 1
         if now < bound:
             left = before_left - (bound - now) * seconds / before if before else 0.0
         else:
-            # This window has to end; then its reports count less and less.
+            # This window has to end first; after that, the weight of its reports decreases.
             left = now_left - seconds * bound / now
-        # A moment later, since it has to be below, and a storage rounds its seconds.
+        # Add a moment, since the count has to be below the bound and storages round seconds.
         return max(1, math.ceil(left + 0.001))
 
 
 @dataclass
 class Visit:
-    """One request of an address.
+    """One request from an address.
 
     Attributes
     ----------
     limit : ReportLimit or None
-        None where there is no limit: for a program of this machine, or with an operator's token.
+        None for exempt requests: from this machine, or with the token of an operator.
     address : str
     uncharged : int
-        Reports that the address was not charged for when they were sent, and that count as refused
-        unless they are accepted.
+        Number of reports that were not charged; they count as refused unless accepted.
     accepted : int
     """
 
@@ -187,11 +186,11 @@ class Visit:
 
 
 def is_local(request: Request) -> bool:
-    """Return whether a program sends a request directly from this machine to a loopback address.
+    """Return true for a request that a program on this machine sent directly to loopback.
 
-    A proxy on this machine connects from a loopback address, too, and so does a browser with what a
-    page of another site makes it send. Whatever shows one of them makes the answer False: headers
-    that proxies and browsers add, HTTP/1.0, as some proxies speak it, and any other host name.
+    A proxy on this machine also connects from a loopback address, and so does a browser that shows
+    a page of another site. So the result is false for headers that proxies and browsers add, for
+    HTTP/1.0, which some proxies use, and for any other host name.
     """
     sockets = request.environ.get("SERVER_NAME", ""), request.remote_addr or ""
     headers = {name.lower() for name, _ in request.headers}
@@ -200,7 +199,7 @@ def is_local(request: Request) -> bool:
         request.environ.get("SERVER_PROTOCOL") == "HTTP/1.1"
         and all(map(_is_loopback, sockets))
         and (_without_port(host) == "localhost" or _is_loopback(host))
-        and headers.isdisjoint(_PASSED_ON)
+        and headers.isdisjoint(_FORWARDING_HEADERS)
         and not any(name.startswith("x-forwarded") for name in headers)
     )
 
@@ -218,7 +217,7 @@ def _without_port(address: str) -> str:
 
 
 def subscriber(address: str) -> str:
-    """Return the subscriber of an address: of IPv6 its first 64 bits, of IPv4 itself.
+    """Return the network of one subscriber: the first 64 bits of IPv6, or the IPv4 address.
 
     >>> subscriber("2001:db8:1:2::1"), subscriber("[2001:db8:1:2::7]:443")
     ('2001:db8:1:2::/64', '2001:db8:1:2::/64')
@@ -228,7 +227,7 @@ def subscriber(address: str) -> str:
     try:
         parsed = ip_address(_without_port(address))
     except ValueError:
-        # A socket's path, or whatever else a proxy says that is believed; all of it is one.
+        # The path of a socket, or another value from a trusted proxy: treat all as one address.
         return "elsewhere"
     if parsed.version == 4:
         return str(parsed)

@@ -1,4 +1,4 @@
-"""Messages between operators and a collector, over HTTP and from the forms of pages."""
+"""Messages between operators and a collector, over HTTP and from forms of pages."""
 
 from datetime import date
 from typing import Annotated
@@ -13,7 +13,7 @@ from ..store.retention import KEEP_DAYS, Deleted
 from ..store.surveys import SurveyState
 from ..store.tokens import Role, StoredToken
 
-#: Most invitations and entries of one answer.
+#: Largest number of invitations and of log entries in one response.
 MOST_INVITATIONS, MOST_ENTRIES = 100_000, 1_000
 
 
@@ -33,20 +33,20 @@ class PublishQuery(Request, frozen=True, kw_only=True):
     """Options of publishing a survey."""
 
     unlisted: Annotated[
-        bool, Meta(description="Whether only those are told of it who know its address.")
+        bool, Meta(description="Whether to publish it unlisted, reachable by its address only.")
     ] = False
 
 
 class Listing(Request, frozen=True, kw_only=True):
     """Listing of a survey on the front page."""
 
-    listed: Annotated[bool, Meta(description="Or only those who know its address.")]
+    listed: Annotated[bool, Meta(description="Whether the front page lists the survey.")]
 
 
 class InvitationRequest(Request, frozen=True, kw_only=True):
     """New invitations to a survey."""
 
-    count: Annotated[int, Meta(ge=1, le=MOST_INVITATIONS, description="How many.")]
+    count: Annotated[int, Meta(ge=1, le=MOST_INVITATIONS, description="Number of invitations.")]
 
 
 class IssuedInvitations(Message, frozen=True, kw_only=True):
@@ -56,21 +56,21 @@ class IssuedInvitations(Message, frozen=True, kw_only=True):
 
 
 class Withdrawn(Message, frozen=True, kw_only=True):
-    """Invitations that nobody can use any more."""
+    """Withdrawn invitations."""
 
-    withdrawn: Annotated[int, Meta(description="How many there were.")]
+    withdrawn: Annotated[int, Meta(description="Number of withdrawn invitations.")]
 
 
 class PurgeRequest(Request, frozen=True, kw_only=True):
-    """Age of the surveys to be purged."""
+    """Minimum age of the surveys to be purged."""
 
     closed_for: Annotated[
-        int, Meta(ge=0, le=MOST_DAYS, description="Surveys that ended so many days ago.")
+        int, Meta(ge=0, le=MOST_DAYS, description="Days since the end of a survey, at least.")
     ] = KEEP_DAYS
 
 
 class Purged(Message, frozen=True, kw_only=True):
-    """Purged data, survey by survey."""
+    """Purged data, by survey."""
 
     surveys: list[Deleted]
 
@@ -78,21 +78,18 @@ class Purged(Message, frozen=True, kw_only=True):
 class TokenRequest(Request, frozen=True, kw_only=True):
     """A new token."""
 
-    role: Annotated[Role, Meta(description="What it is for.")]
+    role: Annotated[Role, Meta(description="Role of the token.")]
     survey: (
-        Annotated[str, Meta(description="The only survey it is for: a relay's, or an analyst's.")]
-        | None
+        Annotated[str, Meta(description="Restrict a relay or an analyst to this survey.")] | None
     ) = None
     name: (
         Annotated[
             str,
-            Meta(min_length=1, max_length=100, description="Whose it is or what it is for."),
+            Meta(min_length=1, max_length=100, description="Owner or purpose of the token."),
         ]
         | None
     ) = None
-    expires: Annotated[date, Meta(description="The last day (UTC) on which it is good.")] | None = (
-        None
-    )
+    expires: Annotated[date, Meta(description="Last day of validity (UTC).")] | None = None
 
 
 class NewToken(Message, frozen=True, kw_only=True):
@@ -103,13 +100,13 @@ class NewToken(Message, frozen=True, kw_only=True):
 
 
 class TokenList(Message, frozen=True, kw_only=True):
-    """Every token, oldest first; the tokens themselves are not stored."""
+    """All tokens, oldest first; the tokens themselves are not stored."""
 
     tokens: list[StoredToken]
 
 
 class KeyList(Message, frozen=True, kw_only=True):
-    """Operators' public keys that signed a survey or were revoked."""
+    """Public keys of operators that signed a survey or were revoked."""
 
     keys: list[KnownKey]
 
@@ -117,11 +114,11 @@ class KeyList(Message, frozen=True, kw_only=True):
 class Unsigned(Message, frozen=True, kw_only=True):
     """Result of revoking a key."""
 
-    surveys: Annotated[list[str], Meta(description="Surveys that are not signed any more.")]
+    surveys: Annotated[list[str], Meta(description="Surveys that have lost their signature.")]
 
 
 class SealingKeyList(Message, frozen=True, kw_only=True):
-    """Public keys that reports can be sealed to, newest first."""
+    """Public keys for sealed reports, newest first."""
 
     keys: list[PublicKey]
 
@@ -129,16 +126,16 @@ class SealingKeyList(Message, frozen=True, kw_only=True):
 class AuditQuery(Request, frozen=True, kw_only=True):
     """Selection of entries of the audit log."""
 
-    before: (
-        Annotated[int, Meta(ge=1, description="Those with a smaller number than this.")] | None
-    ) = None
+    before: Annotated[int, Meta(ge=1, description="Only entries with a smaller number.")] | None = (
+        None
+    )
     most: Annotated[
-        int, Meta(ge=1, le=MOST_ENTRIES, description="How many, the last one first.")
+        int, Meta(ge=1, le=MOST_ENTRIES, description="Largest number of entries, newest first.")
     ] = 100
 
 
 class AuditLogPage(Message, frozen=True, kw_only=True):
-    """Entries of the audit log, the last one first."""
+    """Entries of the audit log, newest first."""
 
     entries: list[AuditEntry]
 

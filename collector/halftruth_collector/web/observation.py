@@ -1,4 +1,4 @@
-"""Each answer in the metrics and in one log line."""
+"""Record every response in the metrics and in one log line."""
 
 import logging
 import secrets
@@ -12,18 +12,18 @@ from .context import current_request
 
 _log = logging.getLogger(__name__)
 
-#: Header of an answer whose line in the log has the same id.
+#: Header of a response with the id of its log line.
 REQUEST_ID = "X-Request-ID"
 
-#: When a request began, in its environment.
+#: Key of the start time of a request in its environment.
 _BEGUN = "halftruth.begun"
 
-#: Methods that are called by their name; clients may send any other word.
+#: Methods that are logged by name; clients may send any other word.
 _METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
 
 class Availability:
-    """Logs when a worker stops taking reports for want of a database, and when it goes on."""
+    """Log when the database of a worker becomes unavailable, and when it is available again."""
 
     def __init__(self) -> None:
         self._cause: str | None = None
@@ -42,9 +42,9 @@ class Availability:
 
 
 def observe(app: Flask, metrics: Metrics) -> None:
-    """Watch every request of an application."""
+    """Observe all requests of an application."""
     availability = Availability()
-    #: Surveys that answered a request; whatever else stands in a path may be anything.
+    #: Ids of existing surveys; other ids in a path can be any text, and are not logged.
     known: set[str] = set()
 
     @app.before_request
@@ -62,19 +62,19 @@ def observe(app: Flask, metrics: Metrics) -> None:
         try:
             metrics.request(route, method, status, seconds)
         except Exception as error:
-            # Its reports may be counted, so that their answer must be sent.
+            # The response must be sent even so, since the reports may have been counted.
             _log.error("metrics: unforeseen %s", type(error).__name__)
         if g.get("is_remembered"):
-            # An outcome of some seconds ago says nothing about now.
+            # A cached outcome does not tell the current state.
             pass
         elif "unavailable" in g:
             availability.failed(g.unavailable)
         elif status == 202 or (route, status) == ("/readyz", 200):
             availability.works()
         if status == 202 or not _log.isEnabledFor(logging.INFO):
-            # Nothing is written of a report that was counted, not even when: the metrics have sums.
+            # Counted reports are not logged, not even their time; the metrics have totals.
             return response
-        # Drawn here: what a client sends might be anything.
+        # Generate the id here, since an id from a client could be any text.
         response.headers[REQUEST_ID] = name = secrets.token_hex(8)
         fields = {
             "request": name,

@@ -1,4 +1,4 @@
-"""The HTTP interface described as OpenAPI 3.1, from the declarations of its calls."""
+"""Description of the HTTP interface in OpenAPI 3.1, from the declarations of its calls."""
 
 import inspect
 import re
@@ -38,7 +38,7 @@ A token that the operator gave you. The role that a call needs is its `x-role`: 
 everything; an *analyst* reads estimates of every survey, or of the one that the token is for; a
 *monitor* reads the metrics only; a *relay* passes on the reports of one survey."""
 
-#: Whose token is enough where one of a role is needed, in words.
+#: Descriptions of the tokens that satisfy each required role.
 CALLERS: dict[Role | None, str] = {
     None: "anyone",
     **{
@@ -47,7 +47,7 @@ CALLERS: dict[Role | None, str] = {
     },
 }
 
-#: What stands for a part of an address: in words, and as a pattern.
+#: Description and pattern of each path parameter.
 _PLACES = {
     "survey_id": ("Id of the survey.", "^[a-z0-9][a-z0-9\\-]{0,63}$"),
     "token_id": ("Id of the token, as the list of tokens has it.", "^[0-9a-f]{8}$"),
@@ -64,7 +64,7 @@ _FORMAT: Json = {
 
 _NAME = r"[A-Za-z][A-Za-z0-9_.\-]{0,63}"
 
-#: How a query parameter is written that is no list of names.
+#: Serialization of query parameters other than lists of names.
 _WRITTEN: dict[str, Json] = {
     "categories": {"items": {"type": "string"}, "uniqueItems": True},
     "items": {"items": {"type": "string", "pattern": f"^{_NAME}=.+$"}, "uniqueItems": True},
@@ -76,7 +76,7 @@ _WRITTEN: dict[str, Json] = {
     "groups": {"items": {"type": "string", "pattern": f"^{_NAME}=.+,.+$"}, "uniqueItems": True},
 }
 
-#: Header of a problem, by status: its name, what it says, and its schema.
+#: Header of a problem by status: name, description and schema.
 _RETRY = ("Retry-After", "Seconds after which to try again.", {"type": "integer", "minimum": 1})
 _HEADERS = {
     401: ("WWW-Authenticate", "Which kind of token is expected.", {"const": "Bearer"}),
@@ -84,7 +84,7 @@ _HEADERS = {
     503: _RETRY,
 }
 
-#: What follows from an answer: the calls that take the id of its survey.
+#: Links from a response to the calls that take the id of its survey.
 _LINKS: Json = {
     name: {"operationId": name, "parameters": {"survey_id": "$response.body#/survey/id"}}
     for name in ("getSurvey", "getCounts", "closeSurvey")
@@ -93,7 +93,7 @@ _LINKS: Json = {
 
 @cache
 def document() -> Json:
-    """The OpenAPI 3.1 document of this program's HTTP interface."""
+    """Return the OpenAPI 3.1 document of the HTTP interface."""
     paths: Json = {}
     for call in declared():
         places = [_place(name) for name in re.findall(r"{(\w+)}", call.path)]
@@ -158,7 +158,7 @@ def _operation(call: Call) -> Json:
 
 
 def _parameters(query: type[Request]) -> Iterator[Json]:
-    """The query parameters that a message stands for, as they are read from an address.
+    """Return the query parameters for the fields of a message.
 
     Names are listed with commas between them. Categories may hold commas, so each of them, and each
     pair of an attribute and its category, is a parameter of its own, with its number if it has one;
@@ -207,7 +207,7 @@ def problems_of(call: Call) -> dict[int, dict[str, str]]:
     """Return the meaning of each problem of a call by status and type."""
     problems: dict[int, dict[str, str]] = {}
     for kind in call.errors:
-        # Only its class matters for its status and its name.
+        # Status and name depend only on the class.
         error = kind.__new__(kind)
         problems.setdefault(status_of(error), {})[slug(error)] = _first_line(kind)
     problems[500] = {"internal": "The collector failed; nothing of the request was counted."}
@@ -232,10 +232,10 @@ def _problem(status: int, problems: dict[str, str]) -> Json:
 
 
 def _schemas() -> Json:
-    """Schemas of all messages by name; what is null by default has its type's description."""
+    """Return the schemas of all messages by name."""
     kinds: list[type] = [Problem, SurveyDocument]
     for call in declared():
-        # The answer of an analysis is a generic type.
+        # The response of an analysis is a generic type.
         messages: list[Any] = [*call.bodies, call.answer]
         kinds += [_shape(kind) for kind in messages if isinstance(get_origin(kind) or kind, type)]
     _, schemas = msgspec.json.schema_components(
@@ -260,7 +260,7 @@ def _without_null(schema: Json) -> Json:
 
 def _reference(kind: type) -> Json:
     name = _shape(kind).__name__
-    # The result of a query is called as msgspec calls it.
+    # Use the name that msgspec gives to the result of a query.
     name += "".join(f"_{each.__name__}_" for each in get_args(kind))
     return {"$ref": f"#/components/schemas/{name}"}
 
@@ -271,7 +271,7 @@ def _shape(kind: type) -> type:
 
 
 def markdown(text: str) -> str:
-    """A docstring as CommonMark, one line for each of its paragraphs."""
+    """Convert a docstring to CommonMark, with one line for each paragraph."""
     text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", inspect.cleandoc(text)).replace("``", "`")
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 

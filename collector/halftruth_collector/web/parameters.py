@@ -1,30 +1,30 @@
-"""Query parameters and bodies, read strictly."""
+"""Strict parsing of query parameters and bodies."""
 
 from typing import TypeVar
 
 import msgspec
 from flask import request
 from halftruth_shared.analyses.reading import fields
-from halftruth_shared.analyses.reading import read as read_query
+from halftruth_shared.analyses.reading import read as read_texts
 from halftruth_shared.protocol.base import Request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from ..errors import TooLarge
 from ..intake.reading import PLACE, decode_json, wrong_shape
 
-#: Kinds of fields whose error says what they accept.
+#: Kinds of fields whose errors describe the accepted values.
 _SIMPLE = ("number", "integer", "integers", "flag", "choice")
 
 T = TypeVar("T")
 Q = TypeVar("Q", bound=Request)
 
 
-def none(*beside: str) -> None:
-    """Refuse every query parameter, so that a misspelt one is not silently ignored.
+def reject_query(*others: str) -> None:
+    """Refuse all query parameters, so that a misspelt one is not silently ignored.
 
     Parameters
     ----------
-    beside : str
+    others : str
         Parameters that are read elsewhere.
 
     Raises
@@ -32,69 +32,69 @@ def none(*beside: str) -> None:
     ParameterError
     """
     if request.query_string:
-        query(Request, beside=beside)
+        read_query(Request, others=others)
 
 
-def query(kind: type[Q], *, beside: tuple[str, ...] = ()) -> Q:
-    """The query parameters as a message.
+def read_query(kind: type[Q], *, others: tuple[str, ...] = ()) -> Q:
+    """Parse the query parameters as a message.
 
     Parameters
     ----------
     kind : type
-    beside : tuple of str
+    others : tuple of str
         Parameters that are read elsewhere.
 
     Raises
     ------
     ParameterError
-        If one is unknown, missing, given twice or not what it takes.
+        If a parameter is unknown, missing, repeated or invalid.
     """
-    given = {name: texts for name, texts in request.args.lists() if name not in beside}
-    return read_query(kind, given)
+    given = {name: texts for name, texts in request.args.lists() if name not in others}
+    return read_texts(kind, given)
 
 
-def filled(kind: type[Request]) -> dict[str, list[str]]:
-    """Return the values of a page's form by the fields of a message, without blanks."""
+def from_form(kind: type[Request]) -> dict[str, list[str]]:
+    """Return the values of an HTML form by the fields of a message, without empty ones."""
     given = {name: request.form.get(name, "").strip() for name in fields(kind)}
-    # Browsers say moments without a time zone, and no seconds where these are none.
+    # Browsers send times without a time zone, and omit zero seconds.
     moment = given.get("closes_at")
     if moment:
         given["closes_at"] = f"{moment}:00Z" if moment.count(":") == 1 else f"{moment}Z"
     return {name: [text] for name, text in given.items() if text}
 
 
-def data() -> bytes:
-    """The request's body.
+def read_body() -> bytes:
+    """Return the body of the request.
 
     Raises
     ------
     TooLarge
-        If it has more bytes than the collector takes.
+        If it has more bytes than the collector accepts.
     """
     most = request.max_content_length
     try:
         read = request.get_data(cache=False)
     except RequestEntityTooLarge:
         read = None
-    # A body of undeclared length is cut off at the limit without a word.
+    # A body without a declared length is silently truncated at the limit.
     if read is None or (most is not None and len(read) >= most):
         raise TooLarge(f"body: expected fewer than {most} bytes", field="body")
     return read
 
 
-def body(kind: type[T]) -> T:
-    """The request's JSON as a message.
+def decode_body(kind: type[T]) -> T:
+    """Parse the JSON body of the request as a message.
 
     Raises
     ------
     TooLarge
-        If it has more bytes than the collector takes.
+        If it has more bytes than the collector accepts.
     MalformedRequest
         If it is not JSON.
     ParameterError
-        If it is JSON of another shape.
+        If the JSON does not match the type.
     """
-    return _decode(data(), kind)
+    return _decode(read_body(), kind)
 
 
 def _decode(read: bytes, kind: type[T]) -> T:

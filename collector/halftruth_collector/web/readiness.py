@@ -1,4 +1,4 @@
-"""Readiness of a collector, which anyone may ask for."""
+"""Readiness check of a collector, which anyone may request."""
 
 import math
 import threading
@@ -7,21 +7,21 @@ from collections.abc import Callable
 
 from halftruth_shared import HalftruthError
 
-#: Seconds for which the outcome of a check is used again.
+#: Seconds for which the outcome of a check is cached.
 INTERVAL = 10
 
 
 class Readiness:
-    """Outcome of a check that writes to the database, and so runs at most once in ten seconds.
+    """Cached outcome of a check that writes to the database, at most once in ten seconds.
 
-    A database that fails is noticed within this time, and so is one that works again.
+    So a failure or a recovery of the database is noticed within ten seconds.
 
     Parameters
     ----------
     check : callable
         Raises a HalftruthError if the collector is not ready.
     clock : callable
-        Returns seconds since any moment.
+        Returns monotonic seconds.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Readiness:
         bool
             Whether it ran.
         """
-        # Requests that arrive during a check wait for its outcome.
+        # Requests during a check wait for its outcome.
         with self._lock:
             if self.clock() - self._checked < INTERVAL:
                 return False
@@ -58,5 +58,5 @@ class Readiness:
         """Raise the error of the last check, if it failed."""
         error = self._error
         if error is not None:
-            # A new one, since raising an error changes it.
+            # Raise a copy, since raising an error modifies it.
             raise type(error)(str(error), field=error.field)

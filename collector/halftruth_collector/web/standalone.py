@@ -1,4 +1,4 @@
-"""Pages that need nothing else: to be kept, read and printed."""
+"""Self-contained pages for files."""
 
 from collections.abc import Sequence
 from importlib.resources import files
@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 def standalone(template: str, styles: Sequence[str] = (), **values: Any) -> str:
-    """Render a page with its styles in it.
+    """Render a page with inline styles.
 
     Parameters
     ----------

@@ -235,7 +235,7 @@ def test_the_chart_has_the_largest_risks_and_the_limit():
     keep = RandomizedResponse({"town": "0.9", "coughs": "0.8"})
     survey = Survey("s", "S", Schema((towns, coughs)), keep)
     query = RiskQuery(quasi=["town"], sensitive="coughs", limit=0.4)
-    found = ANALYSES["risk"].of_people(survey, query, lambda _: people)
+    found = ANALYSES["risk"].from_pilot(survey, query, lambda _: people)
     chart = ANALYSES["risk"].chart(found)
     assert [panel.heading for panel in chart.panels] == [
         "Risk column by column",

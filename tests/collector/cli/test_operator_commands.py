@@ -97,7 +97,7 @@ admin sealing-key retire sealing.pem {KEY} --database {{database}} | retired {KE
 admin backup all.backup                    | rows in all.backup
 admin migrate --database sqlite:///new.db  | migrated the tables from version none to
 admin restore all.backup --database sqlite:///new.db | rows from all.backup
-admin compact                              | the files hold no order of arrival
+admin compact                              | compacted; arrival order erased
 reports export health health.reports       | 0 reports in health.reports
 reports import health.reports              | counted 0 reports; 0 had been counted before
 survey close health                        | closed health

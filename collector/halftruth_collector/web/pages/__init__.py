@@ -1,4 +1,4 @@
-"""Pages for people: what a collector asks, its forms, and what came of them."""
+"""HTML pages: forms, results, operation and design of surveys."""
 
 from . import design, forms, operate, results, session
 

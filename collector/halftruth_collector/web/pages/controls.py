@@ -1,4 +1,4 @@
-"""Forms that ask an analysis, from the fields of its question."""
+"""HTML form controls for the query of an analysis."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +11,13 @@ from halftruth_shared.analyses.reading import Field
 
 from ...analyses import Analysis, choices, sentences
 
-#: Attributes whose interactions are offered: of eight there are 28 of two and 56 of three.
+#: Largest number of attributes whose interactions are offered; 8 have 28 pairs and 56 triples.
 MOST_OFFERED = 8
 
 
 @dataclass(frozen=True)
 class Option:
-    """One of several choices."""
+    """Option of a control."""
 
     value: str
     label: str
@@ -26,11 +26,11 @@ class Option:
 
 @dataclass(frozen=True)
 class Control:
-    """A control of a form: an "input", an "area", a "select", "selects", or "boxes" to tick.
+    """Control of a form, of kind "input", "area", "select", "selects" or "boxes".
 
-    There is a tuple of options for each group of them, whose name is in `groups` where they are
-    several: the answers to one question, or a select of its own.
-    `apart` is one that can be left as it is, and was.
+    `options` has a tuple for each group of options: the answers to one question, or one select.
+    `groups` has the names of several groups. `is_default` is true for an optional control with its
+    default value.
     """
 
     name: str
@@ -40,14 +40,14 @@ class Control:
     value: str = ""
     options: tuple[tuple[Option, ...], ...] = ()
     groups: tuple[str, ...] = ()
-    apart: bool = False
+    is_default: bool = False
 
 
 def controls(
     analysis: Analysis[Any, Any], survey: Survey, given: Mapping[str, Sequence[str]]
 ) -> list[Control]:
-    """The form of an analysis, filled with what was given, whether or not it can be read."""
-    # Whom it is about is asked last: mostly everybody.
+    """Return the controls of the form of an analysis, with the given values, valid or not."""
+    # The domain comes last, since it is usually everybody.
     fields = sorted(
         analysis.fields.values(), key=lambda field: field.name in FilteredQuery.__struct_fields__
     )
@@ -57,7 +57,7 @@ def controls(
     return [
         replace(
             _control(field, survey, list(given.get(field.name, ())), answers),
-            apart=not field.required and list(given.get(field.name, usual)) == usual,
+            is_default=not field.required and list(given.get(field.name, usual)) == usual,
         )
         for field, usual in ((field, _usual(field)) for field in fields)
     ]
@@ -70,24 +70,24 @@ def _usual(field: Field) -> list[str]:
 
 def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[str, str]) -> Control:
     described = (field.name, field.name.replace("_", " ").capitalize(), field.description)
-    known = {a.name: _named(a) for a in survey.schema.attributes}
+    known = {a.name: _label_with_name(a) for a in survey.schema.attributes}
     several = {q.name: f"{q.label_in()} ({q.name})" for q in survey.schema.questions}
     names = tuple(answers) if field.of == "category" else choices(field, survey)
     said = sentences.named if field.of == "measure" else str
     labels = [known.get(n) or several.get(n) or answers.get(n) or said(n) for n in names]
     if field.kind == "items":
         every = [_items(a, field.choices, texts) for a in survey.schema.attributes]
-        # What is said of no attribute of this survey stays, too, next to the error about it.
+        # Keep values for unknown attributes, so that the page shows them with the error.
         strange = [text for text in texts if text.partition("=")[0] not in known]
         every += [_options([text], [text]) for text in strange]
         groups = (*known.values(), *(text.partition("=")[0] for text in strange))
         kind = "select" if field.most == 1 else "boxes"
         return Control(*described, kind, options=tuple(every), groups=groups)
     if field.kind == "terms":
-        # Those of many attributes are too many to choose from.
+        # The interactions of many attributes are too many to choose from.
         few = [*known][:MOST_OFFERED]
         terms = [",".join(term) for size in (2, 3) for term in combinations(few, size)]
-        # A term that was given is kept, however long it is.
+        # Keep given terms of any length.
         terms += [text for text in texts if text not in terms]
         return Control(*described, "boxes", options=(_options(terms, texts),))
     if field.kind in ("margins", "groups"):
@@ -117,8 +117,8 @@ def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[st
     return Control(*described, "input", value=",".join(texts) or default)
 
 
-def _named(attribute: Attribute) -> str:
-    """A question as people know it, with the name by which files and addresses do."""
+def _label_with_name(attribute: Attribute) -> str:
+    """Return the label of a question, with its name if that differs."""
     label = attribute.label_in()
     return attribute.name if label == attribute.name else f"{label} ({attribute.name})"
 
@@ -129,7 +129,7 @@ def _answers(attribute: Attribute) -> dict[str, str]:
 
 
 def _items(attribute: Attribute, names: Sequence[str], texts: Sequence[str]) -> tuple[Option, ...]:
-    """Return the options of an attribute: categories, or the choices and what was given."""
+    """Return the options of an attribute: its categories or the choices, and given values."""
     begin = f"{attribute.name}="
     given = [text.removeprefix(begin) for text in texts if text.startswith(begin)]
     said = list(dict.fromkeys([*(names or attribute.categories), *given]))
@@ -147,7 +147,7 @@ def _options(
 ) -> tuple[Option, ...]:
     chosen = list(dict.fromkeys(chosen))
     pairs = zip(values, labels or values, strict=True)
-    # What was given stays, even where it is none of the choices.
+    # Keep given values that are not among the choices.
     other = [text for text in chosen if text and text not in values] if keep else []
     return (
         *((Option("", blank, False),) if blank else ()),

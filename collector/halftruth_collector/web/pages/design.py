@@ -207,7 +207,7 @@ def _publish(text: str) -> AnyResponse:
     """Publish the survey, and go to its page."""
     survey = Survey.from_toml(text)
     listed = False if "unlisted" in request.form else None
-    given = parameters.filled(Terms)
+    given = parameters.from_form(Terms)
     filled = read(Terms, given)
     terms = {name: getattr(filled, name) for name in given}
     this = collector()
@@ -240,7 +240,7 @@ def _page(
 def _terms() -> Terms | None:
     """Return the terms of the form; None if they are invalid."""
     try:
-        return read(Terms, parameters.filled(Terms))
+        return read(Terms, parameters.from_form(Terms))
     except HalftruthError:
         return None
 

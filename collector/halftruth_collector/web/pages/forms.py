@@ -1,7 +1,7 @@
-"""The front page, the form of each survey, and what these pages load.
+"""The front page, the form of each survey, and the files that these pages load.
 
-The answers to a form never come here: its script perturbs them in the browser and sends the report
-to the same address as every other client. No page has a form that a browser could post by itself.
+Answers never reach this module: the script of the form perturbs them in the browser, and sends the
+report to the same address as all clients. No page has a form that a browser could submit directly.
 """
 
 from importlib.resources import files
@@ -23,20 +23,20 @@ for kind in (HalftruthError, HTTPException):
     blueprint.register_error_handler(kind, problem_page)
 
 _client = find_spec("halftruth_client")
-# Found and not imported: a server does without the client in Python, and starts sooner.
+# Locate the package without importing it, since the server does not need the Python client.
 _SCRIPTS = Path((_client.origin if _client else None) or "halftruth_client").with_name("js")
 _STYLES = str(files(__package__) / "assets")
 
 
 @blueprint.after_request
 def set_security_headers(response: Response) -> Response:
-    """No form of these pages can be posted by a browser itself."""
+    """Set a policy that forbids the submission of forms."""
     return harden(response, "'none'", g.get("connect", ""))
 
 
 @blueprint.get("/")
 def front() -> str:
-    """The listed surveys of this collector."""
+    """Show the listed surveys of this collector."""
     this = collector()
     listed = this.store.surveys.listed()
     surveys, shown = [stored.survey() for stored in listed], states(listed)
@@ -49,7 +49,7 @@ def front() -> str:
 
 @blueprint.get("/s/<survey_id>")
 def form(survey_id: str) -> Response:
-    """The form of a survey, which the browser fills with its questions."""
+    """Show the form of a survey; its script adds the questions."""
     stored = collector().store.surveys.get(survey_id)
     survey = stored.survey()
     language = chosen(survey.languages, *wanted())
@@ -61,13 +61,13 @@ def form(survey_id: str) -> Response:
         direction=direction_of(language),
         spoken=spoken,
         words=WORDS[spoken],
-        # One that is closed otherwise is left to the form, which says to each what is true of them.
+        # For surveys closed by deadline or quota, the script shows what applies to the respondent.
         is_open=stored.status == "open",
         max_gamma=collector().config.max_gamma,
         unprotected=" ".join(allowed_by_form(survey)),
     )
     if survey.relay is not None:
-        # A slash at its end covers every path below.
+        # With the final slash, the policy allows all paths below.
         g.connect = f"{survey.relay.url}/"
     response = make_response(page)
     response.vary.add("Accept-Language")
@@ -76,7 +76,7 @@ def form(survey_id: str) -> Response:
 
 @blueprint.get("/js/<path:name>")
 def script(name: str) -> Response:
-    """A module of the client for browsers, also for pages of other origins."""
+    """Serve a module of the JavaScript client, also for pages of other origins."""
     if PurePosixPath(name).suffix != ".js":
         raise NotFound
     response = send_from_directory(_SCRIPTS, name, mimetype="text/javascript")
@@ -87,5 +87,5 @@ def script(name: str) -> Response:
 
 @blueprint.get("/assets/<path:name>")
 def asset(name: str) -> Response:
-    """Styles and scripts of these pages."""
+    """Serve styles and scripts of these pages."""
     return send_from_directory(_STYLES, name)

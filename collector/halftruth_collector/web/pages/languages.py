@@ -1,4 +1,4 @@
-"""In which language a form's page is read, and what the page says around the form."""
+"""Language negotiation for the page of a form, and the texts of that page."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from flask import request
 from halftruth_shared.texts import is_language
 
-#: What the page of a form says itself, by language; the form has words of its own.
+#: Texts of the page around a form, by language; the script of the form has its own texts.
 WORDS = {
     "en": {
         "scripts": "This form needs scripts, because your answers are changed at random on your own"
@@ -42,20 +42,20 @@ _RIGHT_TO_LEFT = re.compile(
 
 
 def chosen(offered: Sequence[str], named: Iterable[str], preferred: Iterable[str]) -> str:
-    """The language that a survey is read in, as its form chooses it.
+    """Choose the language of a survey, in the same way as its form.
 
     Parameters
     ----------
     offered : sequence of str
-        Languages of the survey, of which the first is fallen back to.
+        Languages of the survey; the first is the fallback.
     named, preferred : iterable of str
-        What the address says, and what the browser says; these count only where the survey says
-        which languages it is in.
+        Languages in the address, and those that the browser prefers. The latter are used only if
+        the survey declares its languages.
 
     Returns
     -------
     str
-        Its tag; empty where it is not known.
+        Language tag; empty if unknown.
 
     Examples
     --------
@@ -73,13 +73,13 @@ def chosen(offered: Sequence[str], named: Iterable[str], preferred: Iterable[str
 
 
 def wanted() -> tuple[list[str], list[str]]:
-    """Return the languages that the address names, and those that the browser prefers."""
+    """Return the languages in the address, and those that the browser prefers."""
     named = [tag for tag in request.args.getlist("lang")[:1] if is_language(tag)]
     return named, [tag for tag in request.accept_languages.values() if is_language(tag)]
 
 
 def primary(tag: str) -> str:
-    """A language without its region and script."""
+    """Return the primary subtag of a language, without region and script."""
     return tag.lower().partition("-")[0]
 
 

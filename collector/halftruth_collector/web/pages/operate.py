@@ -36,17 +36,17 @@ Answer = str | AnyResponse | tuple[str, int]
 
 
 def _set_terms(store: Store, survey_id: str) -> None:
-    """Set the terms that were changed in the form, or all as whoever signs them wrote them."""
+    """Set the terms that were changed in the form, or all terms from a signed document."""
     signed = request.form.get("signed", "").strip()
     signature: Signature | UnsetType | None = None if "unsigned" in request.form else UNSET
     if signed:
-        new = _decoded("signed", signed, SignedTerms, "what 'halftruth survey sign' prints")
+        new = _decode_field("signed", signed, SignedTerms, "what 'halftruth survey sign' prints")
         terms, before, signature = new.terms, None, new.signature
     else:
-        # What others have changed since the form was shown stays.
+        # Keep changes that others have made since the form was shown.
         shown = request.form.get("before", "{}")
-        before = _decoded("before", shown, Terms, "the form of this page")
-        terms = _filled(Terms)
+        before = _decode_field("before", shown, Terms, "the form of this page")
+        terms = _read_form(Terms)
     changes = {
         name: value
         for name, value in msgspec.structs.asdict(terms).items()
@@ -55,19 +55,19 @@ def _set_terms(store: Store, survey_id: str) -> None:
     operations.set_terms(store, survey_id, changes, signature)
 
 
-def _decoded(field: str, text: str, kind: type[T], accepted: str) -> T:
+def _decode_field(field: str, text: str, kind: type[T], accepted: str) -> T:
     try:
         return msgspec.json.decode(text, type=kind)
     except (msgspec.DecodeError, RecursionError, ValueError):
         raise ParameterError(f"{field}: expected {accepted}", field=field) from None
 
 
-def _filled(kind: type[R]) -> R:
-    """Return what the form of a page was filled with."""
-    return read(kind, parameters.filled(kind))
+def _read_form(kind: type[R]) -> R:
+    """Parse the values of the form of a page."""
+    return read(kind, parameters.from_form(kind))
 
 
-#: What is done with a survey, by the last part of an address.
+#: Actions on a survey, by the last part of the address.
 _ACTIONS: dict[str, Callable[[Store, str], object]] = {
     "close": operations.close_survey,
     "reopen": operations.reopen_survey,
@@ -80,14 +80,14 @@ _ACTIONS: dict[str, Callable[[Store, str], object]] = {
 
 @blueprint.get("/")
 def surveys() -> str:
-    """Every survey, with how it does."""
+    """List all surveys with their state."""
     states = collector().store.surveys.states()
     return render_template("operate_surveys.html", states=states, describe_limits=describe_limits)
 
 
 @blueprint.get("/surveys/<survey_id>")
 def survey(survey_id: str, problem: HalftruthError | None = None) -> Answer:
-    """One survey, and all that can be done with it."""
+    """Show a survey with all actions on it."""
     surveys = collector().store.surveys
     state, stored = surveys.state(survey_id), surveys.get(survey_id)
     return _page(
@@ -104,7 +104,7 @@ def survey(survey_id: str, problem: HalftruthError | None = None) -> Answer:
 
 @blueprint.get("/tokens")
 def tokens(made: str | None = None, problem: HalftruthError | None = None) -> Answer:
-    """Every token, and a form for another one."""
+    """List all tokens, with a form for a new one."""
     return _page(
         "operate_tokens.html",
         problem,
@@ -118,7 +118,7 @@ def tokens(made: str | None = None, problem: HalftruthError | None = None) -> An
 
 @blueprint.post(f"/surveys/<survey_id>/<any({', '.join(map(repr, _ACTIONS))}):action>")
 def act(survey_id: str, action: str) -> Answer:
-    """Do something with a survey."""
+    """Run an action on a survey."""
     try:
         _ACTIONS[action](collector().store, survey_id)
     except HalftruthError as error:
@@ -128,7 +128,7 @@ def act(survey_id: str, action: str) -> Answer:
 
 @blueprint.post("/surveys/<survey_id>/delete")
 def delete(survey_id: str) -> Answer:
-    """Delete a survey whose id was typed."""
+    """Delete a survey after the operator has typed its id."""
     try:
         confirm = request.form.get("confirm", "").strip()
         done = operations.delete_survey(collector().store, survey_id, confirm=confirm)
@@ -139,10 +139,10 @@ def delete(survey_id: str) -> Answer:
 
 @blueprint.post("/surveys/<survey_id>/invitations")
 def invite(survey_id: str) -> Answer:
-    """New invitations, as a table of links or as cards to print."""
+    """Create invitations, as a table of links or as cards for printing."""
     as_cards = request.form.get("as") == "cards"
     try:
-        asked = _filled(InvitationRequest)
+        asked = _read_form(InvitationRequest)
         if as_cards:
             invited.check_cards(asked.count)
         store = collector().store
@@ -167,9 +167,9 @@ def invite(survey_id: str) -> Answer:
 
 @blueprint.post("/tokens")
 def create_token() -> Answer:
-    """Make a token, and show it this once."""
+    """Create a token, and show it once."""
     try:
-        asked = msgspec.structs.asdict(_filled(TokenRequest))
+        asked = msgspec.structs.asdict(_read_form(TokenRequest))
         token = operations.create_token(collector().store, **asked)
     except HalftruthError as error:
         return tokens(problem=error)
@@ -178,13 +178,13 @@ def create_token() -> Answer:
 
 @blueprint.post("/tokens/<token_id>/revoke")
 def revoke_token(token_id: str) -> Answer:
-    """Make a token useless."""
+    """Revoke a token."""
     operations.revoke_token(collector().store, token_id)
     return redirect(url_for("operate.tokens"), 303)
 
 
 def _page(template: str, problem: HalftruthError | None, **values: Any) -> Answer:
-    """A page, with what is wrong with what was asked for, if anything is."""
+    """Render a page, with an error if there is one."""
     if problem is None:
         return render_template(template, problem=None, **values)
     return render_template(template, problem=str(problem), **values), status_of(problem)

@@ -1,4 +1,4 @@
-"""Pages for analysts: every analysis as a form, a chart and a table, with its files.
+"""Pages for analysts: each analysis with a form, charts, tables and files.
 
 An analyst signs in with a token; see :mod:`~.session`.
 """
@@ -28,7 +28,7 @@ from ...errors import TooFewReports
 from ...store.surveys import StoredSurvey
 from .. import formats, parameters
 from ..budget import within_budget
-from ..context import collector, counted, states
+from ..context import collector, get_counts, states
 from ..errors import status_of
 from .controls import controls
 from .session import guarded
@@ -37,7 +37,7 @@ from .tables import PARAMETER, rows_of
 
 blueprint = guarded("results", "/results", "analyst")
 
-#: What was picked on one page and goes with the links to the others, besides questions.
+#: Fields that links to other pages keep, besides questions.
 _CARRIED = (
     "attributes",
     "where",
@@ -49,7 +49,7 @@ _CARRIED = (
     "interactions",
 )
 
-#: Fields that name the question that a page is about, and the one whose answers make groups.
+#: Fields that name the main question of a page, and the question that defines groups.
 _QUESTIONS = ("answer", "outcome", "attribute", "sensitive")
 _GROUPS = ("groups", "predictors", "quasi")
 
@@ -65,7 +65,7 @@ class Page(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Part of the results, with its pages."""
+    """Section of the results, with its pages."""
 
     name: str
     pages: list[Page]
@@ -75,7 +75,7 @@ class Place(NamedTuple):
         return any(page.current for page in self.pages)
 
 
-#: The analysis that a survey's own page begins with.
+#: The analysis on the start page of a survey.
 _FIRST = next(iter(ANALYSES))
 
 _NAME = "<any({}):name>".format(", ".join(f"'{name}'" for name in ANALYSES))
@@ -83,7 +83,7 @@ _NAME = "<any({}):name>".format(", ".join(f"'{name}'" for name in ANALYSES))
 
 @blueprint.get("/")
 def surveys() -> str:
-    """The surveys whose results this token shows."""
+    """List the surveys whose results this token can read."""
     only = g.bearer.survey
     visible = [stored for stored in collector().store.surveys.all() if only in (None, stored.id)]
     state_of = states(visible)
@@ -93,7 +93,7 @@ def surveys() -> str:
 
 
 def _listed(stored: StoredSurvey, state: str) -> dict[str, Any]:
-    """Return a survey's entry in the list."""
+    """Return the entry of a survey in the list."""
     survey, outcomes = stored.survey(), collector().store.reports.daily_outcomes(stored.id)
     counted = sum(day.counted for day in outcomes)
     plural, least = "" if counted == 1 else "s", collector().config.min_reports
@@ -113,21 +113,21 @@ def _listed(stored: StoredSurvey, state: str) -> dict[str, Any]:
 @blueprint.get("/<survey_id>")
 @within_budget()
 def overview(survey_id: str) -> AnyResponse | tuple[str, int]:
-    """Page of a survey: its reports, its protection, and the first of the analyses."""
+    """Show the start page of a survey: reports, protection, and the first analysis."""
     return _page(survey_id, _FIRST, of_survey=True)
 
 
 @blueprint.get(f"/<survey_id>/{_NAME}")
 @within_budget()
 def view(survey_id: str, name: str) -> AnyResponse | tuple[str, int]:
-    """An analysis as form, chart and table, or as a file."""
+    """Show an analysis with form, chart and table, or return a file."""
     return _page(survey_id, name)
 
 
 @blueprint.get("/<survey_id>/export")
 @within_budget()
 def export(survey_id: str) -> tuple[str, int]:
-    """Files of a survey's results, some of them about the questions that are picked."""
+    """Show the files of the results of a survey."""
     survey, given = collector().store.surveys.get(survey_id).survey(), _given()
     table = ANALYSES["table"]
     texts = given or write(table.start(survey))
@@ -151,7 +151,7 @@ def export(survey_id: str) -> tuple[str, int]:
     try:
         query = read(table.query, texts)
         survey.schema.positions(query.attributes)
-        replace(counted(survey_id), question=query).check()
+        replace(get_counts(survey_id), question=query).check()
     except HalftruthError as error:
         problem, status = str(error), status_of(error)
     rendered = render_template(
@@ -166,7 +166,7 @@ def export(survey_id: str) -> tuple[str, int]:
         no_records=no_records,
         address=address,
         items=items,
-        lacking=formats.lacking,
+        missing_extra=formats.missing_extra,
     )
     return rendered, status
 
@@ -174,10 +174,10 @@ def export(survey_id: str) -> tuple[str, int]:
 @blueprint.get("/<survey_id>/report")
 @within_budget()
 def report(survey_id: str) -> str | AnyResponse:
-    """Everything that a survey showed, on one page to be printed, or as a file."""
-    parameters.none(formats.PARAMETER)
-    format = formats.named(("html",))
-    made = survey_report(counted(survey_id))
+    """Show all results of a survey on one page for printing, or return it as a file."""
+    parameters.reject_query(formats.PARAMETER)
+    format = formats.from_query(("html",))
+    made = survey_report(get_counts(survey_id))
     if format is not None:
         return formats.respond(as_file(made), format, f"{survey_id}-report")
     return render_template("report.html", survey_id=survey_id, **shown(made))
@@ -186,34 +186,34 @@ def report(survey_id: str) -> str | AnyResponse:
 def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse | tuple[str, int]:
     analysis, stored = ANALYSES[name], collector().store.surveys.get(survey_id)
     survey, given = stored.survey(), _given()
-    # A page that is asked nothing begins with a question of its own.
+    # A page without a query starts with a default query.
     texts = given or write(analysis.start(survey))
     page: dict[str, Any] = {}
-    offered = formats.offered(analysis)
+    offered = formats.list_available(analysis)
     problem, status = None, 200
     try:
-        format = formats.named(formats.of(analysis))
-        wanted = {"covariance": ["true"]} if format in formats.COVARIANCE else {}
-        query = read(analysis.query, {**texts, **wanted})
+        format = formats.from_query(formats.formats_for(analysis))
+        covariance = {"covariance": ["true"]} if format in formats.COVARIANCE else {}
+        query = read(analysis.query, {**texts, **covariance})
         analysis.check_work(survey, query)
-        source = counted(survey_id)
+        source = get_counts(survey_id)
         source.check()
-        if given or format or not analysis.offer:
+        if given or format or not analysis.placeholder:
             result = analysis.compute(source, query)
             if format is not None:
                 content = _file(analysis, result, survey, format)
                 return formats.respond(content, format, f"{survey_id}-{name}")
             page = _shown(analysis, labelled(result, survey))
-            page["further"] = list(_further(analysis, query, source))
+            page["related"] = list(_related(analysis, query, source))
             _link_questions(page["rows"], survey, result, given)
     except HalftruthError as error:
-        # The page of a survey with few reports is a page all the same.
+        # The start page of a survey with few reports is not an error.
         nothing_yet = of_survey and isinstance(error, TooFewReports)
         problem, status = str(error), 200 if nothing_yet else status_of(error)
 
-    def address(**beside: str) -> str:
-        """Return the address of this page, with the same question."""
-        return f"{request.path}?{urlencode({**texts, **beside}, doseq=True)}"
+    def address(**others: str) -> str:
+        """Return the address of this page with the same query and other parameters."""
+        return f"{request.path}?{urlencode({**texts, **others}, doseq=True)}"
 
     rendered = render_template(
         "analysis.html",
@@ -233,7 +233,7 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
 def _link_questions(
     rows: Sequence[list[Cell]], survey: Survey, result: Result[Any], given: Texts
 ) -> None:
-    """Let the questions of a table lead to their answers by groups, and pairs to their table."""
+    """Link the questions of a table to their comparison, and pairs to their cross-tabulation."""
     if not result.layout:
         return
     arranged = Arranged(result, result.layout[0])
@@ -251,8 +251,8 @@ def _link_questions(
         cells[places[-1]] = replace(cell, address=address)
 
 
-class Further(NamedTuple):
-    """Answer to a query that belongs on the page of another one, or why there is none."""
+class RelatedResult(NamedTuple):
+    """Result of a related query on the same page, or the reason why there is none."""
 
     title: str
     address: str
@@ -262,22 +262,24 @@ class Further(NamedTuple):
     problem: str = ""
 
 
-def _further(analysis: Analysis[Any, Any], query: Query[Any], source: Counted) -> Iterator[Further]:
-    for each in analysis.further(source.survey, query):
+def _related(
+    analysis: Analysis[Any, Any], query: Query[Any], source: Counted
+) -> Iterator[RelatedResult]:
+    for each in analysis.related(source.survey, query):
         other = ANALYSES[name_of(type(each))]
         path = url_for("results.view", survey_id=source.survey.id, name=other.name)
         address = f"{path}?{urlencode(write(each), doseq=True)}"
         try:
             result = labelled(other.compute(source, each), source.survey)
         except HalftruthError as error:
-            yield Further(other.title, address, "", Grid([], []), [], str(error))
+            yield RelatedResult(other.title, address, "", Grid([], []), [], str(error))
             continue
         grid = other.grid(result)
-        yield Further(other.title, address, other.headline(result), grid, rows_of(grid))
+        yield RelatedResult(other.title, address, other.headline(result), grid, rows_of(grid))
 
 
 def _places(current: str, survey: Survey, given: Texts) -> list[Place]:
-    """Return the parts of the results, with the pages of each that the survey has."""
+    """Return the sections of the results, with the pages that apply to the survey."""
     places, answered = [], identified(survey)
     for name in PLACES:
         pages = [
@@ -299,7 +301,7 @@ def _places(current: str, survey: Survey, given: Texts) -> list[Place]:
 def _link(
     other: Analysis[Any, Any], survey: Survey, given: Texts, address: str | None = None
 ) -> str:
-    """Address of an analysis, asked about the same people and questions as far as it can be."""
+    """Return the address of an analysis, for the same people and questions as far as possible."""
     address = address or url_for("results.view", survey_id=survey.id, name=other.name)
     kept = {name: given[name] for name in _CARRIED if name in given and name in other.fields}
     if "attributes" in kept and other.fields["attributes"].of == "attribute":
@@ -309,13 +311,13 @@ def _link(
     if not kept:
         return address
     texts: dict[str, Sequence[str]] = {**write(other.start(survey))}
-    # The questions first, all at once: they must differ from each other.
+    # Set all questions first and at once, since they must differ from each other.
     about = {name: kept.pop(name) for name in [*_QUESTIONS, *_GROUPS] if name in kept}
     for changed in (about, *({name: values} for name, values in kept.items())):
         trial = {**texts, **changed}
-        # Nobody can be asked about the answers that make up the group.
-        asked = _named(text for field in trial if field != "where" for text in trial[field])
-        group = _named(trial.get("where", ()))
+        # A query about a domain must not ask about the answers that define it.
+        asked = _names_in(text for field in trial if field != "where" for text in trial[field])
+        group = _names_in(trial.get("where", ()))
         if asked & group or len(survey.schema.names) - len(group) < other.min_order:
             continue
         with suppress(HalftruthError):
@@ -325,7 +327,7 @@ def _link(
 
 
 def _questions(survey: Survey, given: Texts) -> Iterator[tuple[str, Sequence[str]]]:
-    """Fields about the questions that were picked: one asked about, and one that makes groups."""
+    """Yield fields for the chosen questions: the main question, and the one that defines groups."""
     schema = survey.schema
     listed = [_attribute(survey, name) for name in _listed_names(given, "attributes")]
     asked = [
@@ -349,7 +351,7 @@ def _questions(survey: Survey, given: Texts) -> Iterator[tuple[str, Sequence[str
 
 
 def _attribute(survey: Survey, name: str) -> str:
-    """The first option of a question with several answers, or any other name."""
+    """Return the first option of a multiple-response question, or the name itself."""
     options = survey.schema.options.get(name)
     return options[0].name if options else name
 
@@ -359,18 +361,18 @@ def _listed_names(given: Texts, field: str) -> list[str]:
     return [each.partition("=")[0] for text in texts for each in text.split(",")]
 
 
-def _named(texts: Iterable[str]) -> set[str]:
-    """Attributes, among other names, of lists and of answers."""
+def _names_in(texts: Iterable[str]) -> set[str]:
+    """Return the names in lists of names and in answers."""
     return {each.partition("=")[0] for text in texts for each in text.split(",")}
 
 
 def _file(
     analysis: Analysis[Any, Any], result: Any, survey: Survey, format: formats.Format
 ) -> bytes:
-    """A result, or its chart, as the content of a file."""
+    """Return a result, or its chart, as the content of a file."""
     if format not in formats.PICTURES:
         return formats.encode(result, format)
-    # Imported here: it takes a while, and most requests draw nothing.
+    # Import here, since Matplotlib is slow to import and most requests do not draw.
     from ...charts.rendering import render_bytes
 
     read = labelled(result, survey)
@@ -378,12 +380,12 @@ def _file(
 
 
 def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
-    """Return the parts of a page that show a result."""
+    """Return the template variables of a result."""
     shown = analysis.present(result)
     first, *parts = shown.parts
     drawn = first.chart if first.grid.rows else None
     if drawn is not None:
-        # What the page says besides is said once.
+        # Leave out notes that the page shows elsewhere.
         notes = tuple(note for note in drawn.notes if note not in shown.sentences)
         drawn = replace(drawn, notes=notes)
     return {
@@ -393,7 +395,7 @@ def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
         "notices": shown.warnings,
         "reading": shown.notes,
         "chart": charts.render_figure(drawn),
-        "undrawn": charts.charts_unavailable(),
+        "charts_unavailable": charts.charts_unavailable(),
         "grid": first.grid,
         "rows": rows_of(first.grid),
         "parts": [(part, rows_of(part.grid), charts.render_figure(part.chart)) for part in parts],
@@ -401,7 +403,7 @@ def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
 
 
 def _facts(stored: StoredSurvey, survey: Survey) -> dict[str, Any]:
-    """Return the facts about a survey for its own page."""
+    """Return the facts about a survey for its start page."""
     return {
         "status": states([stored])[stored.id].lower(),
         "digest": stored.digest,
@@ -411,7 +413,7 @@ def _facts(stored: StoredSurvey, survey: Survey) -> dict[str, Any]:
 
 
 def _given() -> dict[str, list[str]]:
-    """Return the values of the form of the question, without blanks."""
+    """Return the query parameters of the query, without empty ones."""
     filled = {name: [text for text in texts if text] for name, texts in request.args.lists()}
-    beside = (formats.PARAMETER, PARAMETER)
-    return {name: texts for name, texts in filled.items() if texts and name not in beside}
+    others = (formats.PARAMETER, PARAMETER)
+    return {name: texts for name, texts in filled.items() if texts and name not in others}

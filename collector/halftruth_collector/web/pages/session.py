@@ -1,7 +1,7 @@
-"""One way to sign in to all pages that need a token, and one guard before them.
+"""Signing in to pages that need a token, and the guard of these pages.
 
-A token is kept in a cookie that no script can read, that is sent with no request from another site,
-and only to the pages that it is for: never along with a report.
+The token is in a cookie that scripts cannot read. Browsers send it only from our own pages, and
+only to the pages of its role: never with a report.
 """
 
 from functools import partial
@@ -20,12 +20,12 @@ from ..headers import harden
 
 COOKIE = "halftruth_token"
 
-#: Where the pages for a role are; an operator is shown results, too.
+#: Start pages by role; operators can also see results.
 HOMES: dict[Role, str] = {"operator": "/operate/", "analyst": "/results/"}
 
 
 def guarded(name: str, prefix: str, role: Role) -> Blueprint:
-    """Return a blueprint of pages that only bearers of a role see, and change by its own forms."""
+    """Return a blueprint of pages that require a role, and accept only their own forms."""
     made = _blueprint(name, prefix)
     made.before_request(partial(_guard, role))
     for error in (Unauthorized, Forbidden):
@@ -35,17 +35,17 @@ def guarded(name: str, prefix: str, role: Role) -> Blueprint:
 
 def _blueprint(name: str, prefix: str | None = None) -> Blueprint:
     made = Blueprint(name, __name__, url_prefix=prefix, template_folder="templates")
-    made.before_request(_only_own_forms)
+    made.before_request(_refuse_foreign_forms)
     made.after_request(_set_security_headers)
     for kind in (HalftruthError, HTTPException):
         made.register_error_handler(kind, problem_page)
     return made
 
 
-def _only_own_forms() -> None:
-    """No other site's form may do anything here.
+def _refuse_foreign_forms() -> None:
+    """Refuse forms of other sites (cross-site request forgery).
 
-    Browsers say where a form was sent from; who says nothing is no browser, and keeps no cookie.
+    Browsers send the origin of a form. Other clients do not have the cookie of a browser.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def _only_own_forms() -> None:
 
 
 def _guard(role: Role) -> None:
-    """Let only whoever signed in with a sufficient token pass.
+    """Require a sign-in with a token of a role.
 
     Raises
     ------
@@ -70,17 +70,17 @@ def _guard(role: Role) -> None:
 
 
 def _ask_for_token(role: Role, error: HalftruthError) -> tuple[str, int]:
-    """Ask whoever may not see a page for a token."""
+    """Show the sign-in page instead of a page that the token does not open."""
     address = request.full_path if request.method == "GET" else ""
     tried = request.method == "POST" or COOKIE in request.cookies
     return _sign_in_page(role, address, str(error) if tried else None), status_of(error)
 
 
 def _set_security_headers(response: Response) -> Response:
-    """Forms of these pages go to this collector alone, and no cache keeps what they show."""
+    """Restrict forms to this collector, and forbid caching."""
     response.headers["Cache-Control"] = "no-store"
     response = harden(response, "'self'")
-    # Where nothing is said of the page, browsers send forms without saying where they come from.
+    # With no referrer at all, browsers would send forms without their origin.
     response.headers["Referrer-Policy"] = "same-origin"
     return response
 
@@ -97,14 +97,14 @@ blueprint = _blueprint("session")
 
 @blueprint.get("/sign-in")
 def sign_in() -> str:
-    """Ask for a token."""
+    """Show the sign-in page."""
     address = request.args.get("next", "")
     return _sign_in_page(_role_at(address), address, None)
 
 
 @blueprint.post("/sign-in")
 def signed_in() -> AnyResponse | tuple[str, int]:
-    """Keep the token in the browser, if it opens the page that it is asked for."""
+    """Store the token in a cookie, if it opens the requested page."""
     token, address = request.form.get("token", "").strip(), request.form.get("next", "")
     role = _role_at(address)
     try:
@@ -112,7 +112,7 @@ def signed_in() -> AnyResponse | tuple[str, int]:
     except (Unauthorized, Forbidden) as error:
         return _sign_in_page(role, address, str(error)), status_of(error)
     homes = [home for known, home in HOMES.items() if bearer.role in (known, "operator")]
-    response = redirect(_safe(address) or homes[0], 303)
+    response = redirect(_keep_own_address(address) or homes[0], 303)
     for home in homes:
         response.set_cookie(
             COOKIE, token, httponly=True, samesite="Strict", secure=request.is_secure, path=home
@@ -122,7 +122,7 @@ def signed_in() -> AnyResponse | tuple[str, int]:
 
 @blueprint.post("/sign-out")
 def sign_out() -> AnyResponse:
-    """Forget the token of all pages."""
+    """Delete the token from the browser."""
     response = redirect("/", 303)
     for home in HOMES.values():
         response.delete_cookie(COOKIE, path=home, httponly=True, samesite="Strict")
@@ -130,15 +130,17 @@ def sign_out() -> AnyResponse:
 
 
 def _sign_in_page(role: Role, address: str, detail: str | None) -> str:
-    return render_template("sign_in.html", role=role, next=_safe(address), detail=detail)
+    return render_template(
+        "sign_in.html", role=role, next=_keep_own_address(address), detail=detail
+    )
 
 
 def _role_at(address: str) -> Role:
-    """Return the role that the page at an address needs, the least one if there is none."""
+    """Return the role that an address requires; "analyst" for unknown addresses."""
     return "operator" if address.startswith(HOMES["operator"]) else "analyst"
 
 
-def _safe(address: str) -> str:
-    """Return an address if it is within the pages, or none."""
-    inside = address.startswith(tuple(HOMES.values()))
-    return address if inside and not any(c in address for c in "\\\r\n") else ""
+def _keep_own_address(address: str) -> str:
+    """Return an address if it is one of these pages, or else an empty text."""
+    is_ours = address.startswith(tuple(HOMES.values()))
+    return address if is_ours and not any(c in address for c in "\\\r\n") else ""

@@ -1,4 +1,4 @@
-"""A survey's report as a page, and as a file that needs nothing else."""
+"""The report about a survey as a page, and as a self-contained file."""
 
 from typing import Any
 
@@ -6,16 +6,16 @@ from ... import charts
 from ...analyses.survey_report import SurveyReport
 from ..standalone import standalone
 
-#: Styles of the page, which stand in the file.
+#: Styles of the page, which the file contains.
 _STYLES = ("style.css", "report.css", "print.css")
 
 
 def shown(report: SurveyReport) -> dict[str, Any]:
-    """Return the variables of a report's template."""
+    """Return the template variables of a report."""
     drawn = [charts.render_figure(chart, folded=False) for chart in report.charts]
-    return {"report": report, "drawn": drawn, "undrawn": charts.charts_unavailable()}
+    return {"report": report, "drawn": drawn, "charts_unavailable": charts.charts_unavailable()}
 
 
 def as_file(report: SurveyReport) -> bytes:
-    """A page by itself, to be read, printed and kept."""
+    """Render a self-contained page."""
     return standalone("report_file.html", _STYLES, **shown(report)).encode()

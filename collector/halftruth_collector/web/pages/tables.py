@@ -1,4 +1,4 @@
-"""Rows of a large table that a page shows."""
+"""Selection of the rows of a large table that a page shows."""
 
 from flask import request
 from halftruth_shared import ParameterError
@@ -6,15 +6,15 @@ from halftruth_shared.results.layout import Cell
 
 from ...analyses import Grid
 
-#: Rows of a large table that are shown first.
+#: Number of rows of a large table that are shown first.
 ROWS = 500
 
-#: The parameter that asks for all of them.
+#: Query parameter that requests all rows.
 PARAMETER = "rows"
 
 
 def rows_of(grid: Grid) -> list[list[Cell]]:
-    """Return the rows that a page shows: the first ones, or all if its address says so.
+    """Return the rows that a page shows: the first ones, or all if requested.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The views that answer HTTP calls, each with the declaration of its call; see :mod:`~..calls`."""
+"""The views of HTTP calls, each with its declaration; see :mod:`~..calls`."""
 
 from ..calls import AUDIENCES
 from . import operations, operators, planning, results, surveys

@@ -16,19 +16,19 @@ from ..openapi import document
 
 @OPERATIONS.call("GET", "/healthz", answer=Health)
 def get_health() -> Health:
-    """Liveness of the process.
+    """Check liveness.
 
-    It does not look at the database.
+    The database is not queried.
     """
     return Health(status="ok")
 
 
 @OPERATIONS.call("GET", "/readyz", answer=Health, errors=(StoreUnavailable, SchemaOutdated))
 def get_readiness() -> Health:
-    """Readiness for requests.
+    """Check readiness.
 
     The database accepts writes, its tables are current, and the process is not stopping. The
-    database is asked at most once in ten seconds.
+    database is queried at most once in ten seconds.
     """
     if service().stopping.is_set():
         raise StoreUnavailable("this server is stopping; send requests to another one")
@@ -40,7 +40,7 @@ def get_readiness() -> Health:
 
 @OPERATIONS.call("GET", "/metrics", role="monitor", answer="text/plain")
 def get_metrics() -> Response:
-    """Numbers for Prometheus."""
+    """Get metrics for Prometheus."""
     store, metrics = collector().store, collector().metrics
     metrics.backed_up(store.audit.last(BACKUP))
     metrics.asking(
@@ -53,9 +53,9 @@ def get_metrics() -> Response:
 
 @OPERATIONS.call("GET", "/openapi.json", answer="application/json")
 def get_description() -> Response:
-    """This description."""
+    """Get this description."""
     response = Response(_description(), mimetype="application/json")
-    # Any page may read it.
+    # Pages of any origin may read it.
     response.headers["Access-Control-Allow-Origin"] = "*"
     return response
 

@@ -12,7 +12,7 @@ from ...store.invitations import InvitationCount
 from ...store.retention import Deleted
 from ...store.surveys import SurveyState
 from ..calls import OPERATORS
-from ..context import collector, published
+from ..context import collector, get_published
 from ..messages import (
     AuditLogPage,
     AuditQuery,
@@ -45,26 +45,23 @@ from ..messages import (
 def publish_survey(survey: Survey, asked: PublishQuery) -> PublishedSurvey:
     """Publish a survey.
 
-    Replaces a survey of the same id that has no report yet. Publishing the very same survey again
+    Replaces a survey with the same id, if that has no reports. Publishing an identical survey again
     changes nothing.
     """
     listed = False if asked.unlisted else None
     operations.publish_survey(collector().store, survey, listed=listed)
-    return published(survey.id)
+    return get_published(survey.id)
 
 
 @OPERATORS.call("GET", "/v1/states", answer=SurveyStates)
 def get_states() -> SurveyStates:
-    """See how all surveys are doing.
-
-    Unlisted ones, too.
-    """
+    """Get the state of all surveys, including unlisted ones."""
     return SurveyStates(surveys=collector().store.surveys.states())
 
 
 @OPERATORS.call("GET", "/v1/surveys/<survey_id>/state", answer=SurveyState)
 def get_state(survey_id: str) -> SurveyState:
-    """See how a survey is doing."""
+    """Get the state of a survey."""
     return collector().store.surveys.state(survey_id)
 
 
@@ -75,7 +72,7 @@ def close_survey(survey_id: str) -> PublishedSurvey:
     It takes no more reports. Closing it again changes nothing.
     """
     operations.close_survey(collector().store, survey_id)
-    return published(survey_id)
+    return get_published(survey_id)
 
 
 @OPERATORS.call(
@@ -84,19 +81,18 @@ def close_survey(survey_id: str) -> PublishedSurvey:
 def reopen_survey(survey_id: str) -> PublishedSurvey:
     """Reopen a survey.
 
-    It takes reports again, unless it has some: then its end is final. Reopening an open survey
-    changes nothing.
+    Only a survey without reports can be reopened. Reopening an open survey changes nothing.
     """
     operations.reopen_survey(collector().store, survey_id)
-    return published(survey_id)
+    return get_published(survey_id)
 
 
 @OPERATORS.call("DELETE", "/v1/surveys/<survey_id>", answer=Deleted)
 def delete_survey(survey_id: str) -> Deleted:
     """Delete a survey.
 
-    With its reports, their ids and counts, its invitations, and the tokens that are for it alone.
-    Nothing brings them back but a back-up, and back-ups keep what they hold.
+    This also deletes its reports, their ids and counts, its invitations, and the tokens restricted
+    to it. Only a back-up can restore them; existing back-ups still contain them.
     """
     return operations.delete_survey(collector().store, survey_id)
 
@@ -105,7 +101,7 @@ def delete_survey(survey_id: str) -> Deleted:
 def set_listing(listing: Listing, survey_id: str) -> SurveyState:
     """List or unlist a survey.
 
-    An unlisted survey is answered by those who know its address.
+    An unlisted survey can be answered by its address.
     """
     operations.set_listing(collector().store, survey_id, listing.listed)
     return get_state(survey_id)
@@ -119,21 +115,21 @@ def set_listing(listing: Listing, survey_id: str) -> SurveyState:
     errors=(SignatureRefused,),
 )
 def set_terms(change: TermsChange, survey_id: str) -> PublishedSurvey:
-    """Change how reports are taken.
+    """Change the terms of a survey.
 
-    Terms that are absent stay. Reports are sealed to a key of this collector only. The signature is
-    the operator's, of the survey's digest with all terms.
+    Absent terms stay unchanged. The sealing key must be a key of this collector. The signature is
+    that of an operator, of the digest of the survey and all terms.
     """
     this = collector()
     operations.set_terms(this.store, survey_id, change.changes(), change.signature)
-    return published(survey_id)
+    return get_published(survey_id)
 
 
 @OPERATORS.call("GET", "/v1/surveys/<survey_id>/invitations", answer=InvitationCount)
 def count_invitations(survey_id: str) -> InvitationCount:
     """Count invitations.
 
-    Which of them were used is not known.
+    It is not recorded which of them were used.
     """
     return collector().store.invitations.count(survey_id)
 
@@ -148,8 +144,8 @@ def count_invitations(survey_id: str) -> InvitationCount:
 def create_invitations(asked: InvitationRequest, survey_id: str) -> IssuedInvitations:
     """Issue invitations.
 
-    Each lets one report in. A person's address is `/s/{survey_id}#invitation=` with theirs behind
-    it.
+    Each is for one report. The address for a person is `/s/{survey_id}#invitation=`, followed by
+    the invitation.
     """
     made = operations.create_invitations(collector().store, survey_id, asked.count)
     return IssuedInvitations(invitations=made)
@@ -157,21 +153,18 @@ def create_invitations(asked: InvitationRequest, survey_id: str) -> IssuedInvita
 
 @OPERATORS.call("POST", "/v1/surveys/<survey_id>/invitations/revoke", answer=Withdrawn)
 def revoke_invitations(survey_id: str) -> Withdrawn:
-    """Withdraw invitations.
-
-    All that nobody used.
-    """
+    """Withdraw all unused invitations."""
     count = operations.revoke_invitations(collector().store, survey_id)
     return Withdrawn(withdrawn=count)
 
 
 @OPERATORS.call("POST", "/v1/purge", body=PurgeRequest, answer=Purged)
 def purge(asked: PurgeRequest) -> Purged:
-    """Purge surveys that have ended.
+    """Purge ended surveys.
 
-    By an operator, their deadline or their quota. Deletes the ids of their reports and their
-    unused invitations; the counts stay. A client that sends one of their reports again is told that
-    the survey is closed, though the report had been counted.
+    A survey ends by an operator, its deadline or its quota. The ids of its reports and its unused
+    invitations are deleted; the counts stay. A client that repeats a counted report is told that
+    the survey is closed.
     """
     return Purged(surveys=operations.purge(collector().store, asked.closed_for))
 
@@ -191,7 +184,7 @@ def list_tokens() -> TokenList:
     errors=(UnknownSurvey,),
 )
 def create_token(new: TokenRequest) -> NewToken:
-    """Make a token."""
+    """Create a token."""
     store = collector().store
     token = operations.create_token(store, new.role, new.survey, name=new.name, expires=new.expires)
     return NewToken(token=token, known=store.tokens.bearer(token))
@@ -209,25 +202,22 @@ def revoke_token(token_id: str) -> TokenList:
 
 @OPERATORS.call("GET", "/v1/keys", answer=KeyList)
 def list_keys() -> KeyList:
-    """List operators' public keys."""
+    """List the public keys of operators."""
     return KeyList(keys=collector().store.keys.all())
 
 
 @OPERATORS.call("POST", "/v1/keys/<key>/revoke", answer=Unsigned)
 def revoke_key(key: str) -> Unsigned:
-    """Revoke an operator's public key.
+    """Revoke a public key of an operator.
 
-    Its signatures are served no more, and no new one is taken.
+    Its signatures are not served any more, and new ones are refused.
     """
     return Unsigned(surveys=operations.revoke_key(collector().store, key))
 
 
 @OPERATORS.call("GET", "/v1/sealing-keys", answer=SealingKeyList)
 def list_sealing_keys() -> SealingKeyList:
-    """List sealing keys.
-
-    Those of the file of this collector.
-    """
+    """List the sealing keys in the file of this collector."""
     return SealingKeyList(keys=list(collector().known_keys()))
 
 
@@ -235,7 +225,7 @@ def list_sealing_keys() -> SealingKeyList:
 def create_sealing_key() -> SealingKeyList:
     """Create a sealing key.
 
-    It is put into the file of this collector; surveys are sealed to it once their terms say so.
+    It is added to the file of this collector. Surveys use it after their terms name it.
     """
     operations.create_sealing_key(collector().store, _key_file())
     return list_sealing_keys()
@@ -245,8 +235,9 @@ def create_sealing_key() -> SealingKeyList:
 def retire_sealing_key(key: str) -> SealingKeyList:
     """Retire a sealing key.
 
-    It is taken out of the file, and what is sealed to it can never be opened again. Refused as long
-    as a survey is sealed to it that is open, or can be reopened since it has no report.
+    It is removed from the file, and reports sealed to it can never be opened again. The call is
+    refused while the key is used by a survey that is open, or that can be reopened because it has
+    no reports.
     """
     operations.retire_sealing_key(collector().store, _key_file(), key)
     return list_sealing_keys()
@@ -256,7 +247,7 @@ def retire_sealing_key(key: str) -> SealingKeyList:
 def get_audit_log(asked: AuditQuery) -> AuditLogPage:
     """Read the audit log.
 
-    What operators did, the last thing first.
+    Actions of operators, newest first.
     """
     return AuditLogPage(entries=collector().store.audit.latest(asked.most, asked.before))
 

@@ -1,6 +1,6 @@
-"""Calls for methodologists before any field work.
+"""Calls for planning a survey before field work.
 
-It takes time, so it needs an analyst's token; it reads nothing of the store.
+They need the token of an analyst, because they can take long, but no data of the store.
 """
 
 from halftruth_shared import DomainTooLarge, SchemaError, Survey, SurveyError
@@ -17,9 +17,9 @@ _ERRORS = (SurveyError, SchemaError, DomainTooLarge)
 
 @PLANNING.call("POST", "/v1/plan", body=PlanRequest, answer=PlanResult, errors=_ERRORS)
 def plan_survey(request: PlanRequest) -> PlanResult:
-    """Foretell the precision of a survey.
+    """Predict margins of error.
 
-    Reads nothing of the store: the survey need not have been published.
+    The survey need not be published.
     """
     fields = {name: getattr(request, name) for name in PlanQuery.__struct_fields__}
     return plan(Survey.from_json(request.survey), PlanQuery(**fields))
@@ -29,7 +29,7 @@ def plan_survey(request: PlanRequest) -> PlanResult:
 def check_survey(survey: Survey) -> SurveyCheck:
     """Check a survey.
 
-    A dry run of publishing it: what it promises, and whether the form that this collector hosts
-    would ask it.
+    A dry run of publishing: its promises, and whether the hosted form of this collector would
+    accept it.
     """
     return check(survey, collector().config.max_gamma)

@@ -10,17 +10,17 @@ from ...analyses import ANALYSES, Analysis
 from ...errors import NotAcceptable, TooFewReports
 from .. import formats
 from ..calls import ANALYSTS
-from ..context import collector, counted
+from ..context import collector, get_counts
 
 
 def _declare(analysis: Analysis[Any, Any]) -> None:
-    """Answer the call of an analysis with what is computed from the counts."""
+    """Declare the call of an analysis."""
 
     def get(query: Request, survey_id: str) -> Response:
-        # A wrong question, or one that takes too long, costs no look at the counts.
-        format = formats.wanted()
+        # Check the query before reading the counts.
+        format = formats.negotiate()
         analysis.check_work(collector().store.surveys.get(survey_id).survey(), query)
-        content = formats.encode(analysis.compute(counted(survey_id), query), format)
+        content = formats.encode(analysis.compute(get_counts(survey_id), query), format)
         return formats.respond(content, format, f"{survey_id}-{analysis.name}")
 
     get.__name__ = f"get_{analysis.name.replace('-', '_')}"

@@ -26,7 +26,7 @@ from ...store.surveys import StoredSurvey
 from ...store.tokens import StoredToken
 from .. import parameters
 from ..calls import RESPONDENTS
-from ..context import collector, current_request, published, remember_bearer, require
+from ..context import collector, current_request, get_published, remember_bearer, require
 from ..limits import Visit
 
 
@@ -57,7 +57,7 @@ def get_survey(survey_id: str) -> PublishedSurvey:
     A client computes the digest from the survey itself, and refuses one that protects less than its
     caller asked for.
     """
-    return published(survey_id)
+    return get_published(survey_id)
 
 
 @RESPONDENTS.call(
@@ -136,7 +136,7 @@ def _receive(survey_id: str, visit: Visit, bearer: StoredToken | None) -> Batch:
     """Return the reports of this request, read, charged to their address, opened and checked."""
     surveys = collector().store.surveys
     known = surveys.last_read(survey_id) or surveys.get(survey_id)
-    data = parameters.data()
+    data = parameters.read_body()
     try:
         return _prepare(known, data, visit, bearer)
     except MalformedRequest:
