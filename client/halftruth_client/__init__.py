@@ -1,4 +1,4 @@
-"""Perturb a record on its owner's device before it is sent, and read the results."""
+"""Perturb records on the respondent's device before sending them, and read results."""
 
 from halftruth_shared import Attribute, HalftruthError, RecordError, Schema, Survey, read_survey
 

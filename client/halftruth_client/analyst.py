@@ -1,4 +1,4 @@
-"""The analyst's side: pull aggregates with their error bounds."""
+"""Client for analysts: request estimates with their intervals."""
 
 from collections.abc import Callable, Iterator, Sequence
 from inspect import Parameter, Signature, formatannotation, getdoc
@@ -15,7 +15,7 @@ from halftruth_shared.protocol.surveys import SurveyList, SurveySummary
 from halftruth_shared.results.showing import Shown
 
 from .catalog import Catalog
-from .questions import Questions, plain
+from .questions import Questions, to_names
 from .transport import Transport, survey_path
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ _RAISES = "\nRaises\n------\nParameterError, RequestRefused, CollectorUnavailabl
 
 
 class AnalysisMethod(Generic[R]):
-    """Method that sends a query by ``ask`` of its object, with the query's fields as parameters.
+    """Descriptor of a method that sends a query, with the fields of the query as parameters.
 
-    It is made at its first access, so that importing the client makes none.
+    The method is created at its first access, so that importing the client is fast.
 
     Parameters
     ----------
     query : type
     *before : str
-        Parameters of ``ask`` before the question.
+        Parameters of ``ask`` before the query.
     """
 
     def __init__(self, query: type[Query[R]], *before: str) -> None:
@@ -49,13 +49,13 @@ class AnalysisMethod(Generic[R]):
 
 
 def _method(query: type[Query[R]], before: Sequence[str]) -> Callable[..., R]:
-    known = fields(query)
+    query_fields = fields(query)
     types = get_type_hints(query)
     signature = Signature(
         [
             Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
             *(Parameter(n, Parameter.POSITIONAL_OR_KEYWORD, annotation=str) for n in before),
-            *(_parameter(field, types[field.name]) for field in known.values()),
+            *(_parameter(field, types[field.name]) for field in query_fields.values()),
         ],
         return_annotation=result_of(query),
     )
@@ -63,14 +63,14 @@ def _method(query: type[Query[R]], before: Sequence[str]) -> Callable[..., R]:
     def method(*positional: Any, **named: Any) -> R:
         arguments = signature.bind(*positional, **named).arguments
         this, *preceding = [arguments.pop(name) for name in ("self", *before)]
-        values = {name: plain(known[name], value) for name, value in arguments.items()}
+        values = {name: to_names(query_fields[name], value) for name, value in arguments.items()}
         result: R = this.ask(*preceding, make(query, values))
         return result
 
     method.__signature__ = signature  # type: ignore[attr-defined]
     described = [
         *(f"{name} : str\n    Id of the {name}." for name in before),
-        *(_described(field, types[field.name]) for field in known.values()),
+        *(_describe(field, types[field.name]) for field in query_fields.values()),
     ]
     parameters = ["\nParameters\n----------", *described] if described else []
     method.__doc__ = "\n".join([getdoc(query) or "", *parameters, _RAISES])
@@ -83,34 +83,34 @@ def _parameter(field: Field, kind: Any) -> Parameter:
     return Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=kind)
 
 
-def _described(field: Field, kind: Any) -> str:
+def _describe(field: Field, kind: Any) -> str:
     limits = "" if field.several or field.kind == "text" else f" Expected {field.accepted}."
     return f"{field.name} : {formatannotation(kind)}\n    {field.description}{limits}"
 
 
 class Analyst:
-    """Reads the results of one collector.
+    """Client for the results of one collector.
 
-    There is a method for each analysis, called like it: ``analyst.itemsets("health",
-    min_support=0.05)``. Its parameters are the survey's id and the fields of the query.
+    Each analysis is a method: ``analyst.itemsets("health", min_support=0.05)``. Its parameters are
+    the id of the survey and the fields of the query.
 
     Parameters
     ----------
     url : str
         Address of the collector.
     token : str
-        An analyst's token.
+        Token of an analyst.
     retries, backoff, timeout, session
         See :class:`~halftruth_client.transport.Transport`.
 
     Raises
     ------
     ParameterError
-        If the address is not one.
+        If the address is invalid.
     """
 
     if TYPE_CHECKING:
-        # One for each analysis, made below; `ask` is the way that type checkers understand.
+        # The methods are added below; for static types, use `ask`.
         def __getattr__(self, name: str) -> Callable[..., Any]: ...
 
     def __init__(
@@ -128,14 +128,14 @@ class Analyst:
         )
 
     def ask(self, survey: str, query: Query[R]) -> R:
-        """Ask a collector a question about a survey.
+        """Send a query about a survey to the collector, and return the result.
 
         Parameters
         ----------
         survey : str
             Id of the survey.
         query : Query
-            Such as an ``ItemsetsQuery``, which is answered by a ``Result``.
+            Query such as an ``ItemsetsQuery``; its result is a ``Result``.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class Analyst:
         return self._transport.get(survey_path(survey, name_of(kind)), result_of(kind), query)
 
     def surveys(self) -> "Surveys":
-        """Return the surveys of this collector: id, title, digest, and whether they are open.
+        """Return the surveys of this collector, with id, title, digest and status.
 
         Raises
         ------
@@ -159,20 +159,20 @@ class Analyst:
         Raises
         ------
         SurveyRefused
-            If the digest is not that of the survey.
+            If the digest does not match the survey.
         RequestRefused, CollectorUnavailable
         """
         return SurveyAnalyst(self, Catalog(self._transport, ()).fetch(id).survey)
 
     def plan(self, survey: Survey, respondents: int, **parameters: Any) -> PlanResult:
-        """Forecast the precision of a survey, which need not have been published.
+        """Predict the precision of a survey, which need not be published.
 
         Parameters
         ----------
         survey : Survey
         respondents : int
         **parameters
-            Further fields of a :class:`~halftruth_shared.analyses.plan.PlanQuery`, such as
+            Other fields of a :class:`~halftruth_shared.analyses.plan.PlanQuery`, such as
             `half_width` and `groups`.
 
         Raises
@@ -187,19 +187,19 @@ class Analyst:
 
 
 class Surveys(list[SurveySummary]):
-    """The surveys of a collector, which are also a table."""
+    """List of the surveys of a collector, which can be shown as a table."""
 
     @property
     def columns(self) -> Columns:
-        """Name and type of each column of its table."""
+        """Name and type of each column of the table."""
         return texts(*SurveySummary.__struct_fields__)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Iterate over the rows, one for each survey."""
+        """Iterate over the rows, one per survey."""
         yield from map(msgspec.structs.astuple, self)
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return its table as a data frame, indexed by the surveys' ids."""
+        """Return the table as a data frame, indexed by the ids of surveys."""
         return data_frame(self, 1)
 
     def __repr__(self) -> str:
@@ -209,28 +209,28 @@ class Surveys(list[SurveySummary]):
         return self._shown().html()
 
     def _shown(self) -> Shown:
-        # A digest is for programs.
+        # Digests are long, and for programs only.
         kept = [i for i, (name, _) in enumerate(self.columns) if name != "digest"]
         header = [self.columns[i][0] for i in kept]
         return Shown("surveys", [], header, [[str(row[i]) for i in kept] for row in self.rows()])
 
 
 class SurveyAnalyst:
-    """Reads the results of one survey; :meth:`Analyst.survey` makes it.
+    """Client for the results of one survey, created by :meth:`Analyst.survey`.
 
-    There is a method for each analysis: ``health.crosstab(["smoker", "drinks"])``. Where one takes
-    a name, it takes a question or an answer of :attr:`questions`, which complete:
+    Each analysis is a method: ``health.crosstab(["smoker", "drinks"])``. Instead of names, methods
+    accept the questions and answers of :attr:`questions`, which support completion:
     ``health.comparison(answer=q.smoker.yes, groups=q.drinks, where=[q.sex.female])``.
 
     Attributes
     ----------
     definition : Survey
-        The survey as it was published.
+        The published survey.
     questions : Questions
     """
 
     if TYPE_CHECKING:
-        # One for each analysis, made below; `ask` is the way that type checkers understand.
+        # The methods are added below; for static types, use `ask`.
         def __getattr__(self, name: str) -> Callable[..., Any]: ...
 
     def __init__(self, analyst: Analyst, definition: Survey) -> None:
@@ -239,7 +239,7 @@ class SurveyAnalyst:
         self.questions = Questions(definition.schema)
 
     def ask(self, query: Query[R]) -> R:
-        """Ask a question about this survey; see :meth:`Analyst.ask`."""
+        """Send a query about this survey; see :meth:`Analyst.ask`."""
         return self._analyst.ask(self.definition.id, query)
 
     def __repr__(self) -> str:

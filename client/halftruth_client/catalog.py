@@ -1,4 +1,4 @@
-"""Surveys of one collector, with verification of what it publishes."""
+"""Fetch and verify the surveys of one collector."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .transport import Transport, survey_path
 
 @dataclass(frozen=True)
 class Entry:
-    """Survey with its terms for reports, and the pinned key that signed them, if any is pinned."""
+    """Survey with its terms, and the pinned key that signed them, if keys are pinned."""
 
     survey: Survey
     terms: Terms
@@ -22,18 +22,18 @@ class Entry:
 
 
 class Catalog:
-    """Surveys and terms that one collector publishes, verified.
+    """Verified surveys and terms of one collector.
 
     Parameters
     ----------
     transport : Transport
     operator_keys : collection of str
-        Public keys of trusted operators; without any, no signature is needed.
+        Public keys of trusted operators; without keys, no signature is required.
 
     Raises
     ------
     ParameterError
-        If a key cannot be one.
+        If a key is invalid.
     """
 
     def __init__(self, transport: Transport, operator_keys: Collection[str]) -> None:
@@ -47,10 +47,10 @@ class Catalog:
         Raises
         ------
         SurveyRefused
-            If the digest is not that of the survey, or no pinned operator signed it.
+            If the digest does not match the survey, or no pinned operator signed it.
         RequestRefused, CollectorUnavailable
         SurveyError, SchemaError, ParameterError
-            If what the collector sent is not a survey.
+            If the response is not a valid survey.
         """
         published = self._transport.get(survey_path(id), PublishedSurvey)
         survey = Survey.from_json(published.survey)
@@ -61,7 +61,7 @@ class Catalog:
             )
         terms, operator = published.terms, ""
         if self._operator_keys:
-            # Imported here: most clients pin no key, and the library takes a while.
+            # Import here, since most clients pin no key, and cryptography is slow to import.
             from halftruth_shared.protocol.signing import verify
 
             try:
@@ -80,16 +80,16 @@ class Catalog:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The pinned keys, of which each has a ledger; without any there is one ledger for all."""
+        """The pinned keys, each with its own ledger; an empty text without pinned keys."""
         return tuple(self._operator_keys) or ("",)
 
     def operator(self, survey: Survey) -> str:
-        """Return the one of these that signed a survey.
+        """Return the pinned key that signed a survey.
 
         Raises
         ------
         SurveyRefused, RequestRefused, CollectorUnavailable
-            If several are pinned and the survey cannot be fetched.
+            If several keys are pinned and the survey cannot be fetched.
         """
         if len(self.operators) == 1:
             return self.operators[0]
@@ -102,14 +102,14 @@ class Catalog:
     def entry(self, id: str, digest: str, *, refresh: bool = False) -> Entry:
         """Return this version of a survey with the accepted terms.
 
-        A survey whose reports were sealed stays sealed until the caller fetches it again, so that
-        an impostor of the collector cannot request unsealed reports.
+        If reports of a survey were sealed, they stay sealed until the caller fetches the survey
+        again, so that an impostor of the collector cannot request unsealed reports.
 
         Parameters
         ----------
         id, digest : str
         refresh : bool
-            Whether to ask the collector even if the terms are known.
+            Whether to fetch the terms even if they are known.
 
         Raises
         ------

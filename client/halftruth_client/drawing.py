@@ -1,14 +1,15 @@
-"""One draw for each person, since two draws of the same answers reveal more than one.
+"""Draw one report for each person, since two draws of the same answers reveal more than one.
 
-Failed calls are repeated. So a failed call keeps its reports here, in the memory of the process
-that perturbed the records, and the next call with equal answers sends these instead of drawing
-anew. A record is recognized by a keyed digest, whose random key never leaves the process; the
-record itself is not kept. The digest is of the survey's id and the answers by name: a collector
-that changes anything else of a survey gets no second draw of them.
+A call that fails will be repeated. So the reports of a failed call are kept in the memory of the
+process, and the next call with equal answers sends these instead of drawing again. Records are
+recognized by a keyed digest, whose random key never leaves the process; records themselves are not
+kept. The digest covers the id of the survey and the answers by name, so that a collector cannot get
+a second draw by changing anything else of the survey.
 
-Nobody can tell the second call of one person from the first one of another with equal answers.
-Each successful call still has a report of its own: the second person finds the memory empty. It
-is reports of equal answers that may change hands, and every one of them is a fair draw of these.
+The second call of one person cannot be distinguished from the first call of another person with
+equal answers. Even so, each successful call sends its own report, since the memory is emptied on
+success. Reports may be exchanged between people with equal answers; each is a valid draw for these
+answers.
 """
 
 import hashlib
@@ -28,23 +29,23 @@ from numpy.typing import NDArray
 from .errors import AnsweredBefore
 from .outbox import StoredReport
 
-#: A category or, of a number, the number; of a question with several answers, the options chosen.
+#: A category, a number, or the chosen options of a multiple-response question.
 Answer = str | float | Fraction | list[str] | tuple[str, ...] | set[str] | frozenset[str]
 
-#: Answers by attribute, without those to what is optional or not asked of such a person.
+#: Answers by attribute; optional and unasked questions can be missing.
 PersonRecord = Mapping[str, Answer]
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A report, and the keyed digest of the record that it was drawn for."""
+    """A report, with the keyed digest of its record."""
 
     mark: bytes = field(repr=False)
     report: StoredReport
 
 
 class Unsettled:
-    """Reports of calls that failed, by keyed digests of their records."""
+    """Reports of failed calls, by keyed digests of their records."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
@@ -54,17 +55,17 @@ class Unsettled:
 
     def mark(self, survey: str, record: PersonRecord) -> bytes:
         """Return the keyed digest of a valid record, bound to the id of its survey."""
-        answers = sorted((name, _in_one_spelling(answer)) for name, answer in record.items())
+        answers = sorted((name, _normalize_answer(answer)) for name, answer in record.items())
         content = json.dumps([survey, answers]).encode()
         return hashlib.blake2b(content, key=self._key, digest_size=16).digest()
 
     def pop(self, mark: bytes, digest: str) -> StoredReport | None:
-        """Remove and return a report of such a record, for this caller alone.
+        """Remove and return a report of a record; None if there is none.
 
         Raises
         ------
         AnsweredBefore
-            If it answers another version of the survey.
+            If there are only reports to another version of the survey.
         """
         with self._lock:
             left = self._reports.get(mark)
@@ -86,7 +87,7 @@ class Unsettled:
         return report
 
     def restore(self, draws: Iterable[Draw]) -> None:
-        """Keep the reports of a failed call for its repetition."""
+        """Keep the reports of a failed call."""
         with self._lock:
             for draw in draws:
                 self._reports.setdefault(draw.mark, {})[draw.report.id] = draw.report
@@ -111,8 +112,8 @@ def draw(
 ) -> list[Draw] | HalftruthError:
     """Draw reports of records, or return the error of the first invalid record.
 
-    The error is new, without the traceback whose frames hold a record, and names the record by
-    its position. Where there are invitations, there has to be one for each record.
+    The error is returned without its traceback, whose frames contain records, and names the index
+    of the record. If there are invitations, there must be one for each record.
     """
     codes: list[tuple[int, ...]] = []
     marks: list[bytes] = []
@@ -123,7 +124,7 @@ def draw(
     except RecordError as error:
         return RecordError(f"record {len(codes)}: {error}", field=error.field)
     except Exception as error:
-        # Errors of foreign mappings may quote answers.
+        # Errors of other mapping types can quote answers.
         return RecordError(
             f"record {len(codes)}: expected answers by name ({type(error).__name__})"
         )
@@ -140,19 +141,19 @@ def draw(
         taken = zip(marks, left, strict=False)
         unsettled.restore(Draw(mark, report) for mark, report in taken if report is not None)
         return AnsweredBefore(f"record {len(left)}: {error}", field=error.field)
-    values = _perturbed(survey, array[[report is None for report in left]])
-    drawn = (_report(survey, each) for each in values)
+    values = _perturb(survey, array[[report is None for report in left]])
+    drawn = (_make_report(survey, each) for each in values)
     return [Draw(mark, report or next(drawn)) for mark, report in zip(marks, left, strict=True)]
 
 
-def _report(survey: Survey, values: tuple[int, ...]) -> StoredReport:
-    """Give a drawn report the ids that it has at every try."""
+def _make_report(survey: Survey, values: tuple[int, ...]) -> StoredReport:
+    """Return a report with ids that stay the same when sending is retried."""
     relay_id = None if survey.relay is None else uuid4()
     return StoredReport(uuid4(), survey.id, survey.digest, values, relay_id=relay_id)
 
 
-def _in_one_spelling(answer: Answer) -> str | list[str]:
-    """Normalize an answer."""
+def _normalize_answer(answer: Answer) -> str | list[str]:
+    """Normalize an answer, so that equal answers have equal digests."""
     if isinstance(answer, str):
         return answer
     if isinstance(answer, list | tuple | set | frozenset):
@@ -160,7 +161,7 @@ def _in_one_spelling(answer: Answer) -> str | list[str]:
     return str(parse_number(answer))
 
 
-def _perturbed(survey: Survey, codes: NDArray[np.int64]) -> list[tuple[int, ...]]:
+def _perturb(survey: Survey, codes: NDArray[np.int64]) -> list[tuple[int, ...]]:
     if len(codes) == 1:
         return [survey.perturbation.report(codes[0].tolist())]
     return list(map(tuple, survey.perturbation.reports(codes).tolist()))

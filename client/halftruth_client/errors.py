@@ -2,23 +2,23 @@
 
 HalftruthError
 └── ClientError
-    ├── SurveyRefused          not what it claims, not signed as asked, or protects too little
+    ├── SurveyRefused          wrong digest, missing signature, or too little protection
     ├── AnsweredBefore         this respondent answered another version of the survey
-    ├── RequestRefused         the collector answered that it will not
-    └── CollectorUnavailable   no answer, or one that says to come back later
+    ├── RequestRefused         the collector refused the request
+    └── CollectorUnavailable   no response, or a request to retry later
 
-A message never holds an answer of a record, nor an invitation.
+Messages never contain answers of a record or invitations.
 """
 
 from halftruth_shared import HalftruthError
 
 
 class ClientError(HalftruthError):
-    """Base of the client's errors."""
+    """Base class of the errors of the client."""
 
 
 class SurveyRefused(ClientError):
-    """The survey is not what it claims to be, is not signed, or protects too little."""
+    """The survey has a wrong digest, is not signed, or protects too little."""
 
 
 class AnsweredBefore(ClientError):
@@ -26,16 +26,16 @@ class AnsweredBefore(ClientError):
 
 
 class RequestRefused(ClientError):
-    """The collector, or a relay, refused a request, and would refuse it again.
+    """The collector or a relay refused a request; repeating it is useless.
 
     Parameters
     ----------
     status : int
         HTTP status.
     report : int, optional
-        Position among the reports of the call of the one that was refused, from 0.
+        Index of the refused report among the reports of the call.
     accepted : int
-        Reports of the call that had been counted before.
+        Number of reports of the call that were counted before the error.
     """
 
     def __init__(
@@ -54,16 +54,16 @@ class RequestRefused(ClientError):
 
 
 class CollectorUnavailable(ClientError):
-    """The collector, or a relay, could not be reached or asked to be left alone for a while.
+    """The collector or a relay could not be reached, or asked to retry later.
 
     Parameters
     ----------
     accepted : int
-        Reports of the call that had been counted before.
+        Number of reports of the call that were counted before the error.
     status : int, optional
-        HTTP status, if there was an answer.
+        HTTP status, if there was a response.
     is_relay : bool
-        Whether it was not the collector but the relay of the survey.
+        Whether the relay of the survey was unavailable, and not the collector.
     """
 
     def __init__(

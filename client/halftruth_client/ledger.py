@@ -1,9 +1,8 @@
-"""The ledger of a device: what the reports that one person gave tell together.
+"""The ledger of a device: the total amplification of all reports of one person.
 
-Amplifications of reports multiply, whatever becomes of the answers in between: a report that is at
-most γ₁ times likelier under one record than under another, and one that is at most γ₂ times, are
-together at most γ₁γ₂ times. A question that a report is not about, by a view that was drawn before
-anything was answered, costs nothing in it.
+Amplifications multiply (composition), even if answers change in between: if the likelihood ratio of
+one report is at most γ₁ and that of another at most γ₂, the ratio of both is at most γ₁γ₂. A
+question outside the view of a report costs nothing, since the view is drawn before the answers.
 """
 
 import math
@@ -28,13 +27,13 @@ class LedgerEntry(msgspec.Struct, frozen=True):
     ----------
     survey, digest : str
     gamma : str
-        Amplification that the report spends: exact, rounded up where that takes too many digits,
-        or ``"infinite"`` where the report can reveal a sensitive answer.
+        Amplification that the report spends: exact, rounded up if it has too many digits, or
+        ``"infinite"`` if the report can reveal a sensitive answer.
     questions : dict of str to str
-        That of each question that the report is about, all others being known.
+        Amplification of each question of the report, if all other answers are known.
     series : Series, optional
     operator : str
-        The pinned key that signed the survey; empty where none is pinned.
+        The pinned key that signed the survey; empty without pinned keys.
     """
 
     survey: str
@@ -51,22 +50,22 @@ class LedgerEntry(msgspec.Struct, frozen=True):
         operator: str,
         values: Sequence[int] | None = None,
     ) -> "LedgerEntry":
-        """Return the cost of a report of a survey; without `values`, of all of it."""
+        """Return the cost of a report; without `values`, of a report about all questions."""
         perturbation = survey.perturbation
         reported = None if values is None else perturbation.reported(values)
         questions: dict[str, str] = {}
         for question in survey.schema.questions:
             gamma = perturbation.amplification(question, reported=reported)
-            # What is sent unperturbed has no bound, and no ledger can keep one.
+            # Unperturbed answers have no bound, so the ledger does not count them.
             if isinstance(gamma, Fraction) and gamma > 1:
                 questions[question.name] = round_up_rational(gamma)
-        whole = _written(perturbation.spent_amplification)
+        whole = _format_gamma(perturbation.spent_amplification)
         return cls(survey.id, survey.digest, whole, questions, survey.series, operator)
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """Composition of the amplifications of several reports of one person.
+    """Composition of the amplifications of all reports of one person.
 
     Attributes
     ----------
@@ -77,12 +76,12 @@ class Ledger:
 
     @property
     def gamma(self) -> Fraction | float:
-        """Amplification of all of them together, about whole records; may be infinite."""
-        return math.prod([_read(entry.gamma) for entry in self.entries], start=Fraction(1))
+        """Total amplification for whole records; can be infinite."""
+        return math.prod([_parse_gamma(entry.gamma) for entry in self.entries], start=Fraction(1))
 
     @property
     def questions(self) -> dict[str, Fraction]:
-        """Amplification of all of them together, about each question alone."""
+        """Total amplification for each single question."""
         totals: dict[str, Fraction] = defaultdict(lambda: Fraction(1))
         for entry in self.entries:
             for name, gamma in entry.questions.items():
@@ -90,13 +89,13 @@ class Ledger:
         return dict(totals)
 
     def of_series(self, id: str) -> "Ledger":
-        """Return the part of one series."""
+        """Return the ledger of one series."""
         return Ledger(tuple([e for e in self.entries if e.series and e.series.id == id]))
 
     def check(self, new: LedgerEntry, max_total_gamma: Fraction | None = None) -> None:
-        """Check that another report stays within what was promised of all of them.
+        """Check that another report keeps the totals within their limits.
 
-        Of a series, the smallest total holds that any of its waves promised here.
+        The limit of a series is the smallest total that any of its waves has promised here.
 
         Raises
         ------
@@ -114,17 +113,19 @@ class Ledger:
                     field="series.wave",
                 )
             totals = [Fraction(series.total_gamma) for series in (*before, new.series)]
-            _check_total(about, waves.gamma * _read(new.gamma), min(totals), "series.total_gamma")
+            _check_total(
+                about, waves.gamma * _parse_gamma(new.gamma), min(totals), "series.total_gamma"
+            )
         if max_total_gamma is not None:
-            total = others.gamma * _read(new.gamma)
+            total = others.gamma * _parse_gamma(new.gamma)
             _check_total(f"survey '{new.survey}'", total, max_total_gamma, "max_total_gamma")
 
 
-def _written(gamma: Fraction | float) -> str:
+def _format_gamma(gamma: Fraction | float) -> str:
     return round_up_rational(gamma) if isinstance(gamma, Fraction) else _INFINITE
 
 
-def _read(gamma: str) -> Fraction | float:
+def _parse_gamma(gamma: str) -> Fraction | float:
     return math.inf if gamma == _INFINITE else Fraction(gamma)
 
 

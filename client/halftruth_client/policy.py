@@ -1,4 +1,4 @@
-"""Privacy requirements of a caller, whatever a survey says of itself."""
+"""Privacy requirements of the caller, which every survey must satisfy."""
 
 from collections.abc import Collection
 from fractions import Fraction
@@ -17,18 +17,18 @@ class PrivacyPolicy:
     ----------
     max_gamma : Fraction, int or str
     unprotected : collection of str
-        Attributes that may be sent unperturbed; of one with a provable answer, only that answer.
+        Attributes that may be sent unperturbed; if one has a provable answer, only that answer.
     digests : collection of str
-        The surveys that may be answered, any by default.
+        Digests of the surveys that may be answered; any survey by default.
     is_signed : bool
-        Whether an operator whose key is pinned signs all surveys.
+        Whether all surveys are signed by a pinned key.
     max_total_gamma : Fraction, int or str, optional
-        Largest amplification of all reports of one person together.
+        Largest total amplification of all reports of one person.
 
     Raises
     ------
     ParameterError
-        If one of them cannot be used.
+        If a parameter is invalid.
     """
 
     def __init__(
@@ -39,9 +39,9 @@ class PrivacyPolicy:
         is_signed: bool = False,
         max_total_gamma: Rational | None = None,
     ) -> None:
-        self._max_gamma = _limit(max_gamma, "max_gamma")
+        self._max_gamma = _parse_limit(max_gamma, "max_gamma")
         self.max_total_gamma = (
-            None if max_total_gamma is None else _limit(max_total_gamma, "max_total_gamma")
+            None if max_total_gamma is None else _parse_limit(max_total_gamma, "max_total_gamma")
         )
         if isinstance(unprotected, str):
             raise ParameterError("unprotected: expected a list of names", field="unprotected")
@@ -67,7 +67,7 @@ class PrivacyPolicy:
                 field="randomized_by",
             )
         named = [name for name in survey.schema.names if name in self.unprotected]
-        # By its name alone, a collector could ask anything.
+        # A name does not determine the question, so allowing it requires a pinned digest or key.
         is_pin_needed = bool(self._digests or (named and not self._is_signed))
         if is_pin_needed and survey.digest not in self._digests:
             about = f"'{named[0]}' may be sent unperturbed" if named else "it is not pinned"
@@ -99,7 +99,7 @@ class PrivacyPolicy:
         self._approved.add(survey.digest)
 
 
-def _limit(written: Rational, field: str) -> Fraction:
+def _parse_limit(written: Rational, field: str) -> Fraction:
     limit = parse_rational(written, field)
     if limit <= 1:
         raise ParameterError(f"{field}: expected an amplification above 1", field=field)

@@ -1,7 +1,7 @@
 """Questions and answers of a survey as objects, with completion.
 
-Wherever a method of :class:`~halftruth_client.Analyst` takes the name of an attribute, it takes a
-:class:`Question`; wherever it takes a category or ``{attribute: category}``, an :class:`Answer`.
+Methods of :class:`~halftruth_client.Analyst` accept a :class:`Question` instead of the name of an
+attribute, and an :class:`Answer` instead of a category or ``{attribute: category}``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ class _Named(Generic[T]):
             raise KeyError(self._unknown(name)) from None
 
     def __getattr__(self, name: str) -> T:
-        # Libraries access underscored names, even of incomplete objects.
+        # Libraries access names with underscores, even on objects that are not initialized.
         if name.startswith("_"):
             raise AttributeError(name)
         if name in self._items:
@@ -64,7 +64,7 @@ class _Named(Generic[T]):
         return list(self._items)
 
     def _unknown(self, name: str) -> str:
-        # Imported here, since only mistyped names need it.
+        # Import here, since only mistyped names need it.
         from difflib import get_close_matches
 
         near = get_close_matches(name, self._items)
@@ -78,7 +78,7 @@ class Question(_Named[Answer]):
     ----------
     name : str
     label : str
-        As a form asks it.
+        Label in a form.
     """
 
     def __init__(self, name: str, label: str, categories: Sequence[str]) -> None:
@@ -91,16 +91,16 @@ class Question(_Named[Answer]):
         return f"{self.name}{label}: {', '.join(self._items)}"
 
 
-class SeveralQuestion(_Named[Answer]):
-    """A question of which several options may be chosen: ``debts.card`` is having chosen that one.
+class MultipleResponseQuestion(_Named[Answer]):
+    """A multiple-response question: ``debts.card`` means that this option was chosen.
 
     Attributes
     ----------
     name : str
     label : str
-        As a form asks it.
+        Label in a form.
     options : tuple of Question
-        The options as questions of their own, in order.
+        The options as questions with the answers no and yes, in order.
     """
 
     def __init__(self, asked: Asked) -> None:
@@ -113,24 +113,23 @@ class SeveralQuestion(_Named[Answer]):
         return f"{self.name} ({self.label}), several of: {', '.join(self._items)}"
 
 
-class Questions(_Named[Question | SeveralQuestion]):
+class Questions(_Named[Question | MultipleResponseQuestion]):
     """The questions of a survey: ``questions.smoker``, or ``questions["home.town"]``.
 
-    Options of a question with several answers are found by their own names, too:
-    ``questions["debts.card"]``.
+    Options of multiple-response questions can also be looked up: ``questions["debts.card"]``.
     """
 
     def __init__(self, schema: Schema) -> None:
-        asked: dict[str, Question | SeveralQuestion] = {
-            question.name: SeveralQuestion(question)
+        asked: dict[str, Question | MultipleResponseQuestion] = {
+            question.name: MultipleResponseQuestion(question)
             if question.kind == "several"
             else Question(question.name, question.label_in(), question.attributes[0].categories)
             for question in schema.questions
         }
         super().__init__("question", asked)
 
-    def __getitem__(self, name: str) -> Question | SeveralQuestion:
-        options = [o for q in self if isinstance(q, SeveralQuestion) for o in q.options]
+    def __getitem__(self, name: str) -> Question | MultipleResponseQuestion:
+        options = [o for q in self if isinstance(q, MultipleResponseQuestion) for o in q.options]
         return next((o for o in options if o.name == name), None) or super().__getitem__(name)
 
     def __repr__(self) -> str:
@@ -141,13 +140,13 @@ class Questions(_Named[Question | SeveralQuestion]):
         return Shown("questions", [], ["name", "label", "answers"], rows).html()
 
 
-def plain(field: Field, value: Any) -> Any:
-    """Return the value of a query's field, where questions and answers stand for their names.
+def to_names(field: Field, value: Any) -> Any:
+    """Replace questions and answers in the value of a field by their names.
 
     Raises
     ------
     ParameterError
-        If two answers to one question are given where there can be one.
+        If two answers to one question are given, but the field accepts only one.
     """
     if field.kind == "items" and isinstance(value, Answer):
         return {value.question: value.category}
@@ -155,8 +154,8 @@ def plain(field: Field, value: Any) -> Any:
         return _items(field, value)
     if field.kind == "margins" and isinstance(value, Mapping) and _all_answers(value):
         margins: dict[str, dict[str, Any]] = {}
-        for answer, known in value.items():
-            margins.setdefault(answer.question, {})[answer.category] = known
+        for answer, share in value.items():
+            margins.setdefault(answer.question, {})[answer.category] = share
         return margins
     if field.of == "question" and isinstance(value, (list, tuple)):
         return [_names(each) for each in value]
@@ -170,27 +169,28 @@ def _all_answers(value: Any) -> bool:
 def _items(field: Field, answers: list[Answer] | tuple[Answer, ...]) -> dict[str, str | list[str]]:
     items: dict[str, str | list[str]] = {}
     for answer in answers:
-        known = items.setdefault(answer.question, answer.category)
-        if known is answer.category:
+        earlier = items.setdefault(answer.question, answer.category)
+        if earlier is answer.category:
             continue
         if not field.any_of:
             raise ParameterError(
                 f"{field.name}: '{answer.question}' is given twice; expected once",
                 field=field.name,
             )
-        items[answer.question] = [*([known] if isinstance(known, str) else known), answer.category]
+        chosen = [earlier] if isinstance(earlier, str) else earlier
+        items[answer.question] = [*chosen, answer.category]
     return items
 
 
 def _names(content: Any) -> Any:
-    if isinstance(content, (Question, SeveralQuestion)):
+    if isinstance(content, (Question, MultipleResponseQuestion)):
         return content.name
     if isinstance(content, Answer):
         return content.category
     if isinstance(content, Mapping):
         return {_names(key): _names(value) for key, value in content.items()}
     if isinstance(content, (list, tuple)):
-        # In a list of attributes, a question with several answers stands for its options.
-        options = (e.options if isinstance(e, SeveralQuestion) else [e] for e in content)
+        # In a list of attributes, a multiple-response question means all of its options.
+        options = (e.options if isinstance(e, MultipleResponseQuestion) else [e] for e in content)
         return [_names(each) for group in options for each in group]
     return content

@@ -1,12 +1,12 @@
-/** Questions as surveys have them, and the attributes that they are perturbed as. */
+/** Questions of a survey, and their attributes, the units of perturbation. */
 
 import { inLanguage, membersOf, readText } from "./documents.js";
 import { RecordError, SurveyError } from "./errors.js";
 import { NumberRange } from "./number.js";
 
-/** The category of who passes over an optional question. */
+/** Category for respondents who skip an optional question. */
 export const NO_ANSWER = "no answer";
-/** The category of who is not asked, since an earlier answer does not call for it. */
+/** Category for respondents who are not asked because of an earlier answer. */
 export const NOT_ASKED = "not asked";
 /** Categories of an option: not chosen, chosen. */
 const OPTION = ["no", "yes"];
@@ -35,12 +35,12 @@ const MEMBERS = {
  * @typedef {Record<string, unknown> & {name: string}} Members
  */
 
-/** One question with one answer, or one option of a question with several. */
+/** A question with a single answer, or one option of a multiple-response question. */
 export class Attribute {
   /**
    * @param {Members} members
-   * @param {readonly string[]} languages Of the survey.
-   * @param {{name: string, label: Text} | null} [question] What this is an option of.
+   * @param {readonly string[]} languages Languages of the survey.
+   * @param {{name: string, label: Text} | null} [question] The question of which this is an option.
    */
   constructor(members, languages, question = null) {
     const { name, missing = [], answers = {} } = members;
@@ -52,21 +52,21 @@ export class Attribute {
     this.label = readText(members.label, languages, `'${name}': label`);
     this.help = readText(members.help, languages, `'${name}': help`);
     this.page = readText(members.page, languages, `'${name}': page`);
-    // Results alone have it: it is read to be checked.
+    // Only results use the short texts: here they are only validated.
     readText(members.short, languages, `'${name}': short`);
     for (const text of Object.values(Object(members.short_answers))) {
       readText(text, languages, `'${name}': short_answers`);
     }
-    // Nothing but a plain false gives a protection up.
+    // Only an explicit false turns the protection off.
     this.sensitive = members.sensitive !== false;
     this.optional = members.optional === true;
     this.shuffle = members.shuffle === true;
     /** @type {ReadonlyMap<string, readonly string[]>} */
     this.askIf = new Map(readConditions(name, members.ask_if));
-    /** The numbers that are answers; null where these are the categories. */
+    /** Range of a numeric question; null for other questions. */
     this.number = members.kind === "number" ? new NumberRange(members) : null;
     if (!isTexts(missing)) throw fault(name, "missing: expected categories");
-    /** @type {readonly string[]} Categories that are no answer. */
+    /** @type {readonly string[]} Categories for missing answers. */
     this.missing = unique(
       missing,
       this.optional ? [NO_ANSWER] : [],
@@ -76,10 +76,10 @@ export class Attribute {
     if (!isTexts(categories) || unique(categories).length < categories.length) {
       throw fault(name, "expected two or more different categories");
     }
-    /** @type {readonly string[]} The possible answers; an answer's code is its position. */
+    /** @type {readonly string[]} The possible answers; the code of an answer is its index. */
     this.categories = unique(categories, this.missing);
     if (this.categories.length < 2) throw fault(name, "expected two or more different categories");
-    /** @type {ReadonlyMap<string, Text>} What a form shows instead of a category. */
+    /** @type {ReadonlyMap<string, Text>} Labels of categories in a form. */
     this.answers = new Map(
       Object.entries(Object(answers)).map(([category, text]) => [
         category,
@@ -90,7 +90,7 @@ export class Attribute {
   }
 
   /**
-   * Its label; that of an option names its question too.
+   * The label; that of an option includes the label of its question.
    *
    * @param {string} [language]
    */
@@ -102,7 +102,7 @@ export class Attribute {
   }
 
   /**
-   * The same below its question.
+   * The label; for an option, without that of its question.
    *
    * @param {string} [language]
    */
@@ -110,17 +110,17 @@ export class Attribute {
     return inLanguage(this.label || this.option, language);
   }
 
-  /** Name of the option that this is; of others, the name. */
+  /** Name of the option; for other attributes, the name. */
   get option() {
     return this.question ? this.name.slice(this.question.name.length + 1) : this.name;
   }
 
   /**
-   * The code of an answer: of a category or, where these are bins, of a number.
+   * The code of an answer: a category, or a number for a numeric question.
    *
    * @param {unknown} answer
    * @returns {number}
-   * @throws {RecordError} That names the attribute and never the answer.
+   * @throws {RecordError} If the answer is invalid; the message does not contain it.
    */
   code(answer) {
     let code = typeof answer === "string" ? this.categories.indexOf(answer) : -1;
@@ -129,7 +129,7 @@ export class Attribute {
     return code;
   }
 
-  /** Accepted answers in words, for messages. */
+  /** Description of the accepted answers, for messages. */
   expected() {
     const asked = (/** @type {string} */ c) => this.askIf.size === 0 || c !== NOT_ASKED;
     if (this.number === null) return `one of: ${this.categories.filter(asked).join(", ")}`;
@@ -138,10 +138,10 @@ export class Attribute {
   }
 }
 
-/** A question as people see it: an attribute, or all options of a question with several answers. */
+/** A question as respondents see it: an attribute, or all options of a multiple-response question. */
 export class Question {
   /**
-   * @param {unknown} document As a survey has it.
+   * @param {unknown} document The question in the survey document.
    * @param {readonly string[]} languages
    */
   constructor(document, languages) {
@@ -162,7 +162,7 @@ export class Question {
     Object.freeze(this);
   }
 
-  /** Title of the page that it is asked on, beside its neighbours of that title. */
+  /** Title of the page; neighbouring questions with the same title share a page. */
   get page() {
     return this.attributes[0].page;
   }
@@ -171,7 +171,7 @@ export class Question {
     return this.attributes[0].help;
   }
 
-  /** True if it may be left out. */
+  /** True if the question can be skipped. */
   get optional() {
     return this.attributes[0].optional;
   }

@@ -1,4 +1,4 @@
-/** Bytes and the text that stands for them. */
+/** Conversion between bytes and text. */
 
 /** @param {Uint8Array} bytes */
 export function toHex(bytes) {

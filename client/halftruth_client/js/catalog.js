@@ -1,4 +1,4 @@
-/** The surveys of one collector: what it publishes, and whether that is believed and enough. */
+/** Fetch and verify the surveys of one collector, and check them against the caller's policy. */
 
 import { CollectorUnavailable, ParameterError, SurveyRefused } from "./errors.js";
 import { checkAmplification } from "./protection.js";
@@ -8,20 +8,21 @@ import { checkRelayTerms, readPins, readTerms } from "./terms.js";
 import { loaded } from "./transport.js";
 
 /**
- * Privacy requirements of a caller, whatever the survey says of itself.
+ * Privacy requirements of the caller, which every survey must satisfy.
  *
  * @typedef {object} Policy
  * @property {string | number} maxGamma
  *   Largest amplification: a survey with a larger one is refused.
  * @property {readonly string[]} [unprotected]
- *   Attributes that may be sent unperturbed: a survey that has one is refused unless its digest or
- *   an operator's key is pinned, since a name does not say what is asked by it.
- * @property {readonly string[]} [digests] Of the surveys that may be answered; any by default.
+ *   Attributes that may be sent unperturbed. A survey with such an attribute is refused unless its
+ *   digest or the key of an operator is pinned, since a name does not determine the question.
+ * @property {readonly string[]} [digests]
+ *   Digests of the surveys that may be answered; any survey by default.
  * @property {readonly string[]} [operatorKeys]
- *   Public keys of operators, in hexadecimal: a survey that none of them signed is refused.
+ *   Public keys of operators, in hexadecimal: surveys without a signature by one are refused.
  * @property {string | number} [maxTotalGamma]
- *   Largest amplification of all reports from this browser together, of surveys that one pinned key
- *   signed or, without pins, of all: a survey that would exceed it is refused.
+ *   Largest total amplification of all reports from this browser to surveys signed by the same
+ *   pinned key or, without pins, to all surveys: a survey that would exceed it is refused.
  */
 
 const DIGEST = /^[0-9a-f]{64}$/;
@@ -31,7 +32,7 @@ export class Catalog {
   #maxGamma;
   #digests;
   #operatorKeys;
-  /** @type {Map<string, Survey>} Surveys by id, with the terms that reports are sent by. */
+  /** @type {Map<string, Survey>} Surveys by id, with the accepted terms. */
   #entries = new Map();
 
   /**
@@ -67,7 +68,7 @@ export class Catalog {
   }
 
   /**
-   * Fetch a survey that is what it claims to be, and whose reports this browser can send.
+   * Fetch and verify a survey whose reports this browser can send.
    *
    * @param {string} id
    * @returns {Promise<Survey>}
@@ -108,9 +109,9 @@ export class Catalog {
   }
 
   /**
-   * The same survey with the terms that were fetched last, or are fetched now.
+   * The survey with its latest terms, fetched if necessary.
    *
-   * While the collector is away it is the survey itself: its report waits for the terms.
+   * If the collector is unavailable, the survey is returned unchanged: its report waits for the terms.
    *
    * @param {Survey} survey
    */
@@ -132,10 +133,10 @@ export class Catalog {
   }
 
   /**
-   * The pinned key that signed a survey, which has a ledger of its own; without pins all have one.
+   * The pinned key that signed a survey; each key has its own ledger. Empty without pins.
    *
    * @param {Survey} survey
-   * @throws {CollectorUnavailable} If several are pinned and it cannot be asked which.
+   * @throws {CollectorUnavailable} If several keys are pinned and the survey cannot be fetched.
    */
   async operator(survey) {
     const keys = this.#operatorKeys ?? [""];
@@ -146,7 +147,7 @@ export class Catalog {
   }
 
   /**
-   * The survey that a report answers, fetched where this page has not its terms.
+   * The survey of a report, fetched if this page does not have its terms.
    *
    * @param {string} id
    * @param {string} digest
@@ -157,10 +158,10 @@ export class Catalog {
   }
 
   /**
-   * Fetch a survey again, to see whether its collector takes reports otherwise now.
+   * Fetch a survey again, to see whether its terms have changed.
    *
-   * One whose reports were sealed stays so until the caller fetches it: whoever answers in the
-   * collector's stead cannot ask for a report in the clear.
+   * If reports of a survey were sealed, they stay sealed until the caller fetches the survey again, so
+   * that an impostor of the collector cannot request unsealed reports.
    *
    * @param {Survey} survey
    */
@@ -180,12 +181,12 @@ export class Catalog {
 
 /**
  * @param {unknown} digests
- * @returns {readonly string[] | null} Null without a list, where any survey may be answered.
+ * @returns {readonly string[] | null} Null without a list: any survey may be answered.
  */
 function readDigests(digests) {
   if (digests === undefined) return null;
   const isDigest = (/** @type {unknown} */ each) => typeof each === "string" && DIGEST.test(each);
-  // An empty list is more likely an oversight than a wish to let every survey in.
+  // An empty list is more likely a mistake than the wish to accept every survey.
   if (Array.isArray(digests) && digests.length > 0 && digests.every(isDigest)) return [...digests];
   throw new ParameterError(
     "digests: expected a list of digests, each of 64 lower-case hexadecimal digits",

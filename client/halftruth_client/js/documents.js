@@ -1,9 +1,9 @@
-/** Parts of what collectors publish: objects whose members are all known, and texts in one language or in several. */
+/** Parts of survey documents: objects with known members, and texts in one or several languages. */
 
 import { SurveyError } from "./errors.js";
 
 /**
- * Text, or text by language, of which the first is fallen back to.
+ * Text, or text by language; the first language is the fallback.
  *
  * @typedef {string | Readonly<Record<string, string>>} Text
  */
@@ -11,8 +11,8 @@ import { SurveyError } from "./errors.js";
 const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
 
 /**
- * A text in a language where it is written in that, else in its own first one. A language serves
- * for its regions: de-AT is read where there is de.
+ * A text in a language if available, or else in its first language. A region falls back to its
+ * language: de-AT to de.
  *
  * @param {Text} text
  * @param {string} [language]
@@ -21,20 +21,20 @@ const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
 export function inLanguage(text, language = "") {
   if (typeof text === "string") return text;
   const texts = new Map(Object.entries(text).map(([tag, words]) => [tag.toLowerCase(), words]));
-  for (let wanted = language.toLowerCase(); wanted; wanted = shorter(wanted)) {
-    const words = texts.get(wanted);
+  for (let tag = language.toLowerCase(); tag; tag = withoutLastSubtag(tag)) {
+    const words = texts.get(tag);
     if (words !== undefined) return words;
   }
   return [...texts.values()][0];
 }
 
 /** @param {string} language */
-function shorter(language) {
+function withoutLastSubtag(language) {
   return language.slice(0, Math.max(language.lastIndexOf("-"), 0));
 }
 
 /**
- * True for the tag of a language, such as de or pt-BR.
+ * True for a language tag, such as de or pt-BR.
  *
  * @param {unknown} value
  * @returns {value is string}
@@ -44,10 +44,10 @@ export function isLanguage(value) {
 }
 
 /**
- * A text that a survey may have; those by language in the order of its languages, in which JSON
- * need not have them.
+ * Read a text of a survey document. Texts by language are sorted in the order of the survey's
+ * languages, since JSON objects have no order.
  *
- * @param {unknown} document Undefined for none.
+ * @param {unknown} document Undefined if there is no text.
  * @param {readonly string[]} languages
  * @param {string} field For the message.
  * @returns {Text}
@@ -64,7 +64,7 @@ export function readText(document = "", languages, field) {
 }
 
 /**
- * The members of an object, all of which this client knows: what it does not, it cannot keep to.
+ * The members of an object. Unknown members are refused, since this client could not comply with them.
  *
  * @param {unknown} value
  * @param {readonly string[]} known

@@ -2,19 +2,19 @@
  * Errors of the client:
  *
  *   HalftruthError
- *   ├── ParameterError         a setting of the caller
- *   ├── SurveyError            what was sent is not a survey
- *   ├── SurveyRefused          a survey that protects too little, is not itself or not signed as asked
- *   │   └── LedgerRefused      one that would tell too much together with what was sent before
- *   ├── RecordError            a record that does not fit; the message never holds an answer
+ *   ├── ParameterError         an invalid parameter of the caller
+ *   ├── SurveyError            an invalid survey document
+ *   ├── SurveyRefused          wrong digest, missing signature, or too little protection
+ *   │   └── LedgerRefused      the total amplification of all reports would be too large
+ *   ├── RecordError            an invalid record; the message never contains an answer
  *   ├── AnsweredBefore         another version of the survey was answered here
- *   ├── RequestRefused         the collector will not take it
- *   └── CollectorUnavailable   the collector cannot be reached, now
+ *   ├── RequestRefused         the collector refused the request
+ *   └── CollectorUnavailable   the collector cannot be reached now
  */
 export class HalftruthError extends Error {
   /**
    * @param {string} message One line.
-   * @param {string} [field] What it is about.
+   * @param {string} [field] The parameter or attribute concerned.
    */
   constructor(message, field) {
     super(message);
@@ -32,7 +32,7 @@ export class LedgerRefused extends SurveyRefused {
    * @param {string} message
    * @param {string} field
    * @param {import("./survey.js").Survey} survey
-   * @param {import("./ledger.js").Ledger} ledger What was counted before: of its series, or of all.
+   * @param {import("./ledger.js").Ledger} ledger Earlier entries, of the series or of all surveys.
    */
   constructor(message, field, survey, ledger) {
     super(message, field);

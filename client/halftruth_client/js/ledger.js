@@ -1,10 +1,9 @@
 /**
- * The ledger of a browser: what the reports that were drawn in it tell together.
+ * The ledger of a browser: the total amplification of all reports drawn in it.
  *
- * Amplifications of reports multiply, whatever becomes of the answers in between. A question that a
- * report is not about, by a view that was drawn before anything was answered, costs nothing in it. Where
- * several people answer in one browser, each survey counts once, as if one person had answered all: an
- * upper bound for each of them.
+ * Amplifications multiply (composition), even if answers change in between. A question outside the view
+ * of a report costs nothing, since the view is drawn before the answers. If several people answer in one
+ * browser, each survey counts once, as if one person had answered all: an upper bound for each person.
  */
 
 import { LedgerRefused } from "./errors.js";
@@ -14,8 +13,8 @@ import { ONE, Rational } from "./rational.js";
 /**
  * @import { Survey } from "./survey.js"
  *
- * What one report costs: its amplification about the whole record, and about each question that it is
- * about, all others being known; exact numbers as text.
+ * Cost of one report: its amplification for the whole record, and for each of its questions if all other
+ * answers are known; exact numbers as text.
  *
  * @typedef {object} Entry
  * @property {string} survey
@@ -25,16 +24,16 @@ import { ONE, Rational } from "./rational.js";
  * @property {{id: string, wave: number, totalGamma: string} | null} series
  */
 
-/** What is written where a report can reveal a sensitive answer. */
+/** Amplification of a report that can reveal a sensitive answer. */
 const INFINITE = "infinite";
 
-/** Characters of a number that can be read again. */
+/** Largest length of a number as text. */
 const LONGEST = 1_000;
 
 /**
  * @param {Survey} survey
  * @param {string} digest
- * @param {readonly number[]} [values] Of the report; without them, all of the survey counts.
+ * @param {readonly number[]} [values] Values of the report; without them, all questions count.
  * @returns {Entry}
  */
 export function entryOf(survey, digest, values) {
@@ -42,7 +41,7 @@ export function entryOf(survey, digest, values) {
   const about = values && new Set(reportedNames(survey, values));
   const questions = schema.questions.flatMap((question) => {
     const gamma = questionAmplification(survey, question, new Set(), about);
-    // What is sent unperturbed has no bound, and no ledger can keep one.
+    // Unperturbed answers have no bound, so the ledger does not count them.
     return gamma !== null && gamma.compare(ONE) > 0 ? [[question.name, roundedUp(gamma)]] : [];
   });
   const whole = spentAmplification(survey);
@@ -73,20 +72,20 @@ function roundedUp(gamma) {
   return text.length > LONGEST ? String((numerator + denominator - 1n) / denominator) : text;
 }
 
-/** What some reports cost together. */
+/** Total cost of some reports. */
 export class Ledger {
   /** @param {readonly Entry[]} [entries] */
   constructor(entries = []) {
     this.entries = entries;
   }
 
-  /** Amplification of all of them together, about whole records; null where it is infinite. */
+  /** Total amplification for whole records; null if it is infinite. */
   get gamma() {
     const factors = this.entries.map(({ gamma }) => (gamma === INFINITE ? null : read(gamma)));
     return product(factors);
   }
 
-  /** Amplification of all of them together about each question alone, with how many are about it. */
+  /** Total amplification for each single question, with the number of reports about it. */
   get questions() {
     /** @type {Map<string, {gamma: Rational, count: number}>} */
     const totals = new Map();
@@ -102,7 +101,7 @@ export class Ledger {
     return new Ledger(this.entries.filter(({ series }) => series !== null && series.id === id));
   }
 
-  /** @param {Entry} entry Counts once with others of its digest; who answers next may be asked more. */
+  /** @param {Entry} entry Counts once with others of the same digest, with the questions of all. */
   with(entry) {
     const same = this.entries.find(({ digest }) => digest === entry.digest);
     const questions = { ...same?.questions, ...entry.questions };
@@ -115,11 +114,11 @@ export class Ledger {
   }
 
   /**
-   * Make sure that another report stays within what was promised of all of them. Of a series, the
-   * smallest total holds that any of its waves promised here.
+   * Check that another report keeps the totals within their limits. The limit of a series is the
+   * smallest total that any of its waves has promised here.
    *
    * @param {Survey} survey
-   * @param {Entry} entry Of a report of it.
+   * @param {Entry} entry Entry of a report of the survey.
    * @param {Rational | null} maxTotalGamma
    * @throws {LedgerRefused}
    */
@@ -153,7 +152,7 @@ export class Ledger {
   }
 }
 
-/** @param {readonly (Rational | null)[]} factors Null, which stands for infinity, makes the product so. */
+/** @param {readonly (Rational | null)[]} factors Null means infinity, and makes the product infinite. */
 function product(factors) {
   return factors.reduce((all, each) => (all === null || each === null ? null : all.times(each)), ONE);
 }

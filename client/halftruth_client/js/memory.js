@@ -1,10 +1,10 @@
 /**
- * Memory of a browser: the one report that each survey was answered with, before it the view
- * that was drawn, and what all reports cost.
+ * Persistent memory in the browser: the report of each survey, the view drawn for it, and the cost of
+ * all reports.
  *
- * Two draws of the same answers tell more than one, so that whoever answers again sends the same
- * report again. Reports are remembered, never records. A survey is found by its id, whatever way
- * the collector's address is written; the digest beside it tells versions apart.
+ * Two draws of the same answers reveal more than one, so answering again sends the same report. Only
+ * reports are stored, never records. Surveys are identified by id, independently of the address of the
+ * collector; the stored digest distinguishes versions.
  */
 
 import { AnsweredBefore, SurveyRefused } from "./errors.js";
@@ -12,16 +12,16 @@ import { Ledger } from "./ledger.js";
 
 /**
  * @typedef {object} Remembered
- * @property {string} digest Of the survey that was answered.
- * @property {string} id Of the report.
- * @property {string} [relayId] By which the survey's relay keeps it, which never sees `id`.
+ * @property {string} digest Digest of the answered survey.
+ * @property {string} id Id of the report.
+ * @property {string} [relayId] Id of the report at the relay of the survey, which never sees `id`.
  * @property {number[]} values
- * @property {string} collector Address that it waits for, or was sent to.
- * @property {boolean} sent Whether the collector answered for good.
- * @property {string} [refused] What it answered, if it will not count the report.
- * @property {string} [about] The field that it refused it for, where it said one.
- * @property {string} [invitation] What lets the report in, until the collector answered for good.
- * @property {number} [after] The moment before which it is not sent, in milliseconds since 1970.
+ * @property {string} collector Address of the collector.
+ * @property {boolean} sent Whether the collector gave a final response.
+ * @property {string} [refused] Message of the collector, if it refused the report.
+ * @property {string} [about] Field of the refusal, if any.
+ * @property {string} [invitation] Invitation of the report, until the final response.
+ * @property {number} [after] Time before which the report is not sent, in milliseconds since 1970.
  */
 
 /** @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">} Store */
@@ -31,22 +31,22 @@ const VIEW_PREFIX = "halftruth-view:";
 const LEDGER_PREFIX = "halftruth-ledger:";
 const PREFIXES = [PREFIX, VIEW_PREFIX, LEDGER_PREFIX];
 
-/** What is written to see if there is room; no survey is kept under it, whatever its id. */
+/** Key for testing whether there is space; it cannot be the key of a survey. */
 const PROBE = "halftruth-probe";
 
-/** Characters that have to fit, so that there is room for a report and what it costs as well. */
+/** Number of characters of the test, so that there is space for a report and its cost. */
 const ROOM = 16_384;
 
-/** Member of the state of the page's entry of the history. */
+/** Member of the history state of the page. */
 const ENTRY = "halftruth";
 
-/** Milliseconds for which a page announces that it has written; far longer than that takes to arrive. */
+/** Milliseconds for which a page announces a write; far longer than the write takes to propagate. */
 const SPREADING = 10_000;
 
-/** Most milliseconds to wait for what another page has written. */
+/** Largest number of milliseconds to wait for a write of another page. */
 const ARRIVAL = 2_000;
 
-/** @type {Map<string, () => void>} Ends the announcements of this page, by name. */
+/** @type {Map<string, () => void>} Functions that end the announcements of this page, by name. */
 const announced = new Map();
 
 /** @param {Remembered} report */
@@ -60,14 +60,14 @@ export class Memory {
   /** @param {Store} storage */
   constructor(storage) {
     this.#storage = storage;
-    /** True if a report is still known after the page was closed. */
+    /** True if reports are still stored after the page was closed. */
     this.lasts = !(storage instanceof PageStorage);
   }
 
   /**
-   * The name under which a survey's report is kept, and that pages wait for one another by.
+   * Key of the report of a survey, which is also the name of the lock between pages.
    *
-   * @param {string} survey Its id, as everywhere here.
+   * @param {string} survey Id of the survey, here and below.
    */
   nameOf(survey) {
     return PREFIX + survey;
@@ -81,7 +81,7 @@ export class Memory {
   /**
    * @param {string} survey
    * @returns {Remembered | null}
-   * @throws {AnsweredBefore} If something is remembered that cannot be read: it was answered.
+   * @throws {AnsweredBefore} If the stored report is damaged: the survey was answered.
    */
   get(survey) {
     const text = this.#storage.getItem(this.nameOf(survey));
@@ -100,16 +100,16 @@ export class Memory {
   }
 
   /**
-   * What was spent, which outlives the reports themselves.
+   * The ledger, which is kept longer than the reports.
    *
-   * @param {string} operator Key that signed the surveys; empty for all that are not signed.
-   * @throws {SurveyRefused} If it cannot be read.
+   * @param {string} operator Key that signed the surveys; empty for unsigned surveys.
+   * @throws {SurveyRefused} If the ledger is damaged.
    */
   ledger(operator) {
     const text = this.#storage.getItem(LEDGER_PREFIX + operator) ?? "[]";
     try {
       const ledger = new Ledger(JSON.parse(text));
-      // Reads every number once, so that a damaged one is found here.
+      // Parse all numbers once, to detect damage here.
       void ledger.gamma;
       return ledger;
     } catch {
@@ -139,7 +139,7 @@ export class Memory {
   }
 
   /**
-   * Make room for another person.
+   * Delete the report and the view of a survey, so that another person can answer.
    *
    * @param {string} survey
    * @param {string} digest
@@ -150,9 +150,9 @@ export class Memory {
   }
 
   /**
-   * Ids of the surveys whose reports wait for a collector.
+   * Ids of the surveys whose reports wait to be sent to a collector.
    *
-   * @param {string} collector Its address.
+   * @param {string} collector Address of the collector.
    */
   waiting(collector) {
     const keys = Array.from({ length: this.#storage.length }, (_, i) => this.#storage.key(i) ?? "");
@@ -173,7 +173,7 @@ export class Memory {
 }
 
 /**
- * Storage for as long as this object.
+ * In-memory storage.
  *
  * @implements {Store}
  */
@@ -207,15 +207,15 @@ export class ShortStorage {
 }
 
 /**
- * Memory of this page, for where a browser keeps nothing or has no room left. It stays with the
- * page's entry of the history, so that reloading or coming back is no way to a second draw.
+ * Storage in the history state of the page, used if the browser stores nothing or has no space left.
+ * Reloading the page or navigating back keeps it, so that these do not lead to a second draw.
  */
 class PageStorage extends ShortStorage {
   items = new Map([...keptItems(), ...Object.entries(stateOfHistory()[ENTRY] ?? {})]);
 
   constructor() {
     super();
-    // Whichever entry is loaded again has to tell what was drawn.
+    // Copy the items to every history entry, since any of them can be loaded again.
     globalThis.addEventListener?.("popstate", () => this.#keep());
   }
 
@@ -248,7 +248,7 @@ function parse(text) {
 }
 
 /**
- * True for what can be sent as a report, which `null` or a number in JSON cannot.
+ * True for a valid stored report.
  *
  * @param {any} kept
  * @returns {kept is Remembered}
@@ -258,14 +258,14 @@ function isReport(kept) {
   return isText && typeof kept.sent === "boolean" && Array.isArray(kept.values);
 }
 
-/** State of the page's entry of the history, where that is an object. */
+/** History state of the page; an empty object if it is not an object. */
 function stateOfHistory() {
   const state = globalThis.history?.state;
   return typeof state === "object" && state !== null ? state : {};
 }
 
 /**
- * Items that a browser without room for more still keeps from before.
+ * Earlier items in the storage of a browser without space for more.
  *
  * @returns {[string, string][]}
  */
@@ -282,7 +282,7 @@ function keptItems() {
 /** @type {PageStorage | null} */
 let ofThisPage = null;
 
-/** The browser's storage, or that of the page where there is none, it is full, or not allowed. */
+/** The storage of the browser, or that of the page if it is missing, full or forbidden. */
 export function browserStorage() {
   try {
     localStorage.setItem(PROBE, " ".repeat(ROOM));
@@ -295,15 +295,15 @@ export function browserStorage() {
 }
 
 /**
- * Run an action while no other page of this browser does, where the browser can tell.
+ * Run an action in one page of this browser at a time, if the browser supports locks.
  *
- * Pages take turns by a lock. But what one page writes into `localStorage` reaches another one, in a
- * process of its own, only a moment later, and the lock may be there sooner. So whoever has written
- * holds a second lock for a while, which all pages see at once, and the next one waits for what was written.
+ * Pages take turns with a lock. But a write to `localStorage` reaches other processes with a delay,
+ * perhaps after the lock. So a page that has written holds a second lock for a while, which all pages
+ * see immediately, and the next page waits until it sees the write.
  *
  * @param {string} name
- * @param {() => boolean} isDone Whether this page sees what the action leaves.
- * @param {() => void} action Leaves what is there already.
+ * @param {() => boolean} isDone Whether this page sees the result of the action.
+ * @param {() => void} action Does nothing if its result is already there.
  */
 export async function once(name, isDone, action) {
   let ran = false;
@@ -323,7 +323,7 @@ export async function once(name, isDone, action) {
   try {
     await locks.request(name, turn);
   } catch (error) {
-    // Where a browser keeps nothing it has no locks either, and pages see nothing of one another.
+    // A browser without storage has no locks either; its pages are independent.
     if (ran) throw error;
     action();
   }
@@ -335,7 +335,7 @@ function writerLock(name) {
 }
 
 /**
- * True if another page announces that it has written; this one holds the lock and sees what it wrote.
+ * True if another page announces a write; this page holds the lock.
  *
  * @param {string} name
  */
@@ -346,7 +346,7 @@ async function hasOtherWriter(name) {
 }
 
 /**
- * Hold the second lock for a while, from before the first one is let go.
+ * Hold the second lock for a while, starting before the first one is released.
  *
  * @param {string} name
  */

@@ -1,4 +1,4 @@
-/** Answers that are numbers, and the bins that they are perturbed as. */
+/** Numeric questions, and the bins into which answers are grouped before perturbation. */
 
 import { SurveyError } from "./errors.js";
 import { ONE, Rational } from "./rational.js";
@@ -7,12 +7,12 @@ const ANSWER = /^([+-]?)(?:(\d+)\.?(\d*)|\.(\d+))(?:[eE]([+-]?\d{1,3}))?$/;
 const MOST_CHARACTERS = 100;
 const MOST_BINS = 65_536n;
 
-/** The numbers that a question takes, in bins of equal width from the least on. */
+/** Range of a numeric question, in bins of equal width that start at the minimum. */
 export class NumberRange {
   /**
    * @param {Record<string, unknown>} written
-   *   With `minimum`, `maximum` and `step`, the width of a bin, of which the last may be narrower. Only
-   *   whole numbers are answers where all three are whole, unless `whole` is false.
+   *   With `minimum`, `maximum` and `step`, the width of a bin; the last bin can be narrower. If all
+   *   three are whole and `whole` is not false, only whole numbers are answers.
    */
   constructor({ minimum, maximum, step, whole }) {
     this.minimum = Rational.parse(minimum, "minimum");
@@ -44,7 +44,7 @@ export class NumberRange {
   }
 
   /**
-   * The ends of a bin, of which the upper one may be just outside; null where there is no such bin.
+   * The ends of a bin, the upper one excluded if `isOpen`; null if there is no such bin.
    *
    * @param {number} i
    */
@@ -58,9 +58,9 @@ export class NumberRange {
   }
 
   /**
-   * Position of the bin that an answer is in, -1 for what is no answer.
+   * Index of the bin of an answer; -1 for an invalid answer.
    *
-   * @param {unknown} answer A number, or text of one in decimals, perhaps with an exponent.
+   * @param {unknown} answer A number, or a decimal number as text, perhaps with an exponent.
    */
   bin(answer) {
     const value = readNumber(answer);
@@ -72,7 +72,7 @@ export class NumberRange {
     return Math.min(Number(numerator / denominator), this.categories.length - 1);
   }
 
-  /** Accepted numbers in words, for messages. */
+  /** Description of the accepted numbers, for messages. */
   toString() {
     const kind = this.whole ? "a whole number" : "a number";
     return `${kind} from ${decimals(this.minimum)} to ${decimals(this.maximum)}`;
@@ -80,7 +80,7 @@ export class NumberRange {
 }
 
 /**
- * An answer as an exact number; floating point is taken as the decimals that it is written with.
+ * Parse an answer as an exact number. A floating-point number is read as its shortest decimal text.
  *
  * @param {unknown} answer
  * @returns {Rational | null}
@@ -99,7 +99,7 @@ function readNumber(answer) {
 }
 
 /**
- * A number in decimals where it has an end, else as a quotient in lowest terms.
+ * Format a number as a finite decimal if possible, else as a quotient in lowest terms.
  *
  * @param {Rational} value
  */

@@ -14,7 +14,7 @@ import { ONE, Rational } from "./rational.js";
  * @import { Survey } from "./survey.js"
  */
 
-/** Prior probability that posteriors are given for. */
+/** Prior probability for posteriors. */
 const PRIOR = new Rational(1n, 20n);
 
 /** The same in tenths of a percent. */
@@ -22,11 +22,11 @@ export const PRIOR_TENTHS = tenths(PRIOR);
 
 const GAP = "\u202f";
 
-/** Whole numbers up to here are written with every digit. */
+/** Whole numbers below this are written with all digits. */
 const WRITTEN_OUT = 10n ** 6n;
 
 /**
- * Names of the attributes that are sent unperturbed, of those that the caller allows.
+ * Names of the attributes that are sent unperturbed, among those that the caller allows.
  *
  * @param {Survey} survey
  * @param {ReadonlySet<string>} unprotected
@@ -39,7 +39,7 @@ export function unperturbed({ schema, mechanism }, unprotected) {
 }
 
 /**
- * True if no answer is sent as it is, and no report can prove one.
+ * True if no answer is sent unperturbed, and no report can prove an answer.
  *
  * @param {Survey} survey
  * @param {ReadonlySet<string>} unprotected
@@ -60,7 +60,7 @@ function allowedProofs(mechanism, unprotected) {
  * @param {Survey} survey
  * @param {Rational} maxGamma
  * @param {ReadonlySet<string>} unprotected
- *   Attributes that may be sent unperturbed; of one whose design can prove one answer, this one.
+ *   Attributes that may be sent unperturbed; if one has a provable answer, only that answer.
  */
 export function checkAmplification(survey, maxGamma, unprotected) {
   const gamma = acceptedAmplification(survey, unprotected);
@@ -74,9 +74,10 @@ export function checkAmplification(survey, maxGamma, unprotected) {
 }
 
 /**
- * Amplification that one report spends of any total: all that is perturbed counts, whether or not it is
- * declared sensitive, and of an answer that a report can prove the other answer. Promise, ledger and
- * audit all use this number; null where it is infinite, since a report can reveal a sensitive answer.
+ * Amplification that one report spends of any privacy budget. All perturbed attributes count, whether or
+ * not they are declared sensitive; for an attribute with a provable answer, the other answer counts.
+ * Promise, ledger and audit all use this number. Null if it is infinite, because a report can reveal a
+ * sensitive answer.
  *
  * @param {Survey} survey
  */
@@ -91,14 +92,14 @@ export function spentAmplification({ schema, mechanism }) {
 }
 
 /**
- * Amplification of one question, to someone who already knows all others: of feasible records that
- * differ in its answer alone, and in what is asked after it. All options of a question with several
- * answers are one question. Null where it is infinite.
+ * Amplification of one question to someone who knows all other answers: between feasible records that
+ * differ only in its answer and in the questions asked after it. All options of a multiple-response
+ * question are one question. Null if it is infinite.
  *
  * @param {Survey} survey
  * @param {import("./attribute.js").Question} question
- * @param {ReadonlySet<string>} [known] Attributes that are known besides.
- * @param {ReadonlySet<string>} [reported] What a report is about; everything without it.
+ * @param {ReadonlySet<string>} [known] Other attributes that are known.
+ * @param {ReadonlySet<string>} [reported] Attributes of the report; all by default.
  */
 export function questionAmplification({ schema, mechanism }, { attributes }, known = new Set(), reported) {
   const changed = new Set(attributes.flatMap(({ name }) => [...schema.related(name, known)]));
@@ -174,27 +175,27 @@ export function checkHidden(schema, mechanism) {
 }
 
 /**
- * A bound in figures: the amplification as text, its logarithm, and how likely a report can at most
- * make what someone thought 5 % likely, in tenths of a percent.
+ * A bound: the amplification as text, its logarithm, and the largest posterior of a property with prior
+ * probability 5 %, in tenths of a percent.
  *
  * @typedef {{gamma: string, epsilon: number, posterior: number}} Bound
  *
- * Guarantees of a survey; null stands for no bound.
+ * Guarantees of a survey; null means no bound.
  *
  * @typedef {object} Protection
  * @property {number} prior In tenths of a percent.
  * @property {readonly import("./attribute.js").Attribute[]} unperturbed What is sent unchanged.
  * @property {ReadonlyMap<string, import("./mechanisms/designs.js").Design>} designs By attribute.
  * @property {readonly {name: string, answer: string, other: string, bound: Bound | null}[]} provable
- *   Attributes of which a report can prove one answer, and what holds of the other one.
- * @property {number} hidden How many attributes are neither.
- * @property {Bound | null} whole Of all these together.
+ *   Attributes with an answer that a report can prove, and the bound for the other answer.
+ * @property {number} hidden Number of all other attributes, the protected ones.
+ * @property {Bound | null} whole Bound for all protected attributes together.
  * @property {Bound | null} single
- *   Of the least protected question, to someone who already knows all other answers; null, too, where
- *   that is no better than the bound of all together.
+ *   Bound for the least protected question, to someone who knows all other answers; also null if it is
+ *   no better than the bound for all.
  * @property {{wave: number, bound: Bound | null} | null} series
- *   Of all reports of its series together, if it is in one.
- * @property {boolean} timed Whether the time that answering takes can show an answer.
+ *   Bound for all reports of its series together, if it is in one.
+ * @property {boolean} timed Whether response times can reveal an answer.
  */
 
 /**
@@ -208,14 +209,16 @@ export function protection(survey, unprotected) {
   const { schema, mechanism, series } = survey;
   const open = new Set(unperturbed(survey, unprotected));
   const provable = allowedProofs(mechanism, unprotected);
-  const apart = new Set([...open, ...provable.map(([name]) => name)]);
-  const all = mechanism.amplification(apart);
-  const single = largest(schema.questions.map((each) => questionAmplification(survey, each, apart)));
-  // Where one is asked after the other, what is reported of one tells of both.
+  const unprotectedNames = new Set([...open, ...provable.map(([name]) => name)]);
+  const all = mechanism.amplification(unprotectedNames);
+  const single = largest(
+    schema.questions.map((each) => questionAmplification(survey, each, unprotectedNames)),
+  );
+  // A report about a question also informs about the answer in its condition.
   const shared = provable
     .filter(([name]) => schema.conditional.has(name))
     .map(([, { amplification }]) => amplification);
-  const together = (/** @type {Rational | null} */ gamma) => bound(times(gamma, ...shared));
+  const boundWithShared = (/** @type {Rational | null} */ gamma) => bound(times(gamma, ...shared));
   return {
     prior: PRIOR_TENTHS,
     designs: mechanism.designs ?? new Map(),
@@ -226,16 +229,16 @@ export function protection(survey, unprotected) {
       const gamma = times(mechanism.amplification(new Set(known)), amplification);
       return { name, answer, other, bound: bound(gamma) };
     }),
-    hidden: schema.names.length - apart.size,
-    whole: together(all),
-    single: single && all && single.compare(all) < 0 ? together(single) : null,
+    hidden: schema.names.length - unprotectedNames.size,
+    whole: boundWithShared(all),
+    single: single && all && single.compare(all) < 0 ? boundWithShared(single) : null,
     series: series && { wave: series.wave, bound: bound(series.totalGamma) },
     timed: schema.attributes.some(({ askIf }) => askIf.size > 0),
   };
 }
 
 /**
- * A product of amplifications, of which the first may be infinite.
+ * Product of amplifications; the first one can be infinite (null).
  *
  * @param {Rational | null} gamma
  * @param {...Rational} others
@@ -262,7 +265,7 @@ function posterior(gamma) {
 }
 
 /**
- * A share in tenths of a percent, rounded up so that nothing is promised that does not hold.
+ * A share in tenths of a percent, rounded up so that the bound holds.
  *
  * @param {Rational} share
  */
@@ -271,16 +274,16 @@ function tenths({ numerator, denominator }) {
 }
 
 /**
- * A share that may be held for more than it is, never for less: nothing is promised that does not hold.
+ * A share in percent, rounded up so that the bound holds.
  *
- * @param {number} tenths Of a percent.
+ * @param {number} tenths Tenths of a percent.
  */
 export function inHundred(tenths) {
   return Math.ceil(tenths / 10);
 }
 
 /**
- * An amplification: whole numbers as they are, others with three digits, rounded up.
+ * Format an amplification: small whole numbers exactly, others with three digits, rounded up.
  *
  * @param {Rational} gamma At least 1.
  */
@@ -297,7 +300,7 @@ function inDigits({ numerator, denominator }) {
   if (digits === 1000n) [digits, power] = [100n, power + 1n];
   if (power > 2n) return `${(Number(digits) / 100).toFixed(2)}e+${power}`;
   const text = (Number(digits) / 10 ** Number(2n - power)).toFixed(Number(2n - power));
-  // What is exact needs no zeros at its end.
+  // Remove trailing zeros of exact numbers.
   return above % below === 0n ? String(Number(text)) : text;
 }
 

@@ -1,4 +1,4 @@
-/** Questions of one person, and their answers so far. */
+/** The questions of one respondent, and the answers so far. */
 
 import { NO_ANSWER, NOT_ASKED } from "./attribute.js";
 import { inLanguage } from "./documents.js";
@@ -10,39 +10,39 @@ import { randomBelow } from "./sampling.js";
  * @import { Line } from "./form/views.js"
  * @import { Wording } from "./form/wording.js"
  *
- * A question with those of its options that are asked about, and codes of its categories, or
- * positions of these options, in the order shown.
+ * A question with the options that are asked, and the codes of its categories (or the indices of
+ * these options) in the order shown.
  *
  * @typedef {{question: Question, attributes: readonly Attribute[], order: readonly number[]}} Asked
  */
 
-/** Written in the place of what is entered as a number and is none. */
+/** Placeholder for an entered text that is not a number. */
 export const NO_NUMBER = "?";
 
 /**
  * The questions and their answers.
  *
- * Whoever is not asked something any more, after an answer was changed, has not answered it either.
+ * If a changed answer means that a question is not asked any more, its answer is deleted.
  */
 export class Questionnaire {
   /**
    * @param {import("./schema.js").Schema} schema
-   * @param {readonly string[]} [names] Attributes that answers are needed to; by default all.
+   * @param {readonly string[]} [names] Attributes to ask; by default all.
    * @param {import("./sampling.js").RandomBelow} [below] For tests.
    */
   constructor(schema, names = schema.names, below = randomBelow()) {
     this.schema = schema;
     this.names = names;
     const needed = new Set(names);
-    /** @type {readonly Asked[]} Orders are drawn once, before anything is answered. */
+    /** @type {readonly Asked[]} Random orders are drawn once, before the first answer. */
     this.all = schema.questions.flatMap((question) => {
       const attributes = question.attributes.filter(({ name }) => needed.has(name));
       if (attributes.length === 0) return [];
       return [{ question, attributes, order: orderOf(question, attributes, below) }];
     });
-    /** @type {Map<string, string>} Category, or number as it was entered, by attribute. */
+    /** @type {Map<string, string>} Category, or entered number, by attribute. */
     this.answers = new Map();
-    /** @type {readonly (readonly Asked[])[]} Questions that are asked together. */
+    /** @type {readonly (readonly Asked[])[]} Questions that share a page. */
     this.groups = groupsOf(this.all);
   }
 
@@ -52,7 +52,7 @@ export class Questionnaire {
   }
 
   /**
-   * Answer attributes, or take answers back; what is not asked any more loses its answer.
+   * Set or delete answers; questions that are not asked any more lose their answers.
    *
    * @param {Iterable<readonly [string, string | null]>} answers
    */
@@ -66,7 +66,7 @@ export class Questionnaire {
   }
 
   /**
-   * Questions of a group that are asked after the answers so far.
+   * Questions of a group that are asked, given the answers so far.
    *
    * @param {number} group
    */
@@ -75,13 +75,13 @@ export class Questionnaire {
     return this.groups[group].filter(({ attributes }) => names.has(attributes[0].name));
   }
 
-  /** Numbers of the groups of which something is asked after the answers so far, in order. */
+  /** Indices of the groups with questions that are asked, given the answers so far. */
   pages() {
     return this.groups.map((_, i) => i).filter((i) => this.asked(i).length > 0);
   }
 
   /**
-   * The problem with the answer to a question, or null.
+   * The problem with the answer to a question; null if the answer is valid.
    *
    * @param {Asked} asked
    * @returns {"choose" | "several" | "number" | null}
@@ -97,7 +97,7 @@ export class Questionnaire {
     return number.bin(answer) < 0 ? "number" : null;
   }
 
-  /** The answers, as a record that leaves out what was not asked or passed over. */
+  /** The answers as a record, without unasked and skipped questions. */
   record() {
     return Object.fromEntries(this.answers);
   }
@@ -131,7 +131,7 @@ export class Questionnaire {
 }
 
 /**
- * Categories that are no answer and that a form offers by name.
+ * Missing categories that a form offers as answers.
  *
  * @param {Attribute} attribute
  */

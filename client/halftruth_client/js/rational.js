@@ -12,7 +12,7 @@ export class Rational {
   /**
    * @param {bigint} numerator
    * @param {bigint} denominator Not 0.
-   * @param {bigint} divisor What both are divided by, with the sign of the denominator.
+   * @param {bigint} divisor Common divisor of both, with the sign of the denominator.
    */
   constructor(
     numerator,
@@ -24,10 +24,10 @@ export class Rational {
   }
 
   /**
-   * Read "19", "0.9" or "19/2".
+   * Parse "19", "0.9" or "19/2".
    *
    * @param {unknown} value
-   * @param {string} field Its name, for the message.
+   * @param {string} field Name of the parameter, for the message.
    * @returns {Rational}
    */
   static parse(value, field) {
@@ -60,7 +60,7 @@ export class Rational {
 
   /** @param {Rational} other */
   times(other) {
-    // Each divisor has at most the digits of one factor: of long products it would take for ever.
+    // Reduce before multiplying, since the divisor of a long product takes very long to compute.
     const [a, b] = [gcd(this.numerator, other.denominator), gcd(other.numerator, this.denominator)];
     return new Rational(
       (this.numerator / a) * (other.numerator / b),
@@ -88,7 +88,7 @@ export class Rational {
 
   /** The nearest floating-point number, for showing it. */
   toNumber() {
-    // Digits first: both integers may be beyond what a number holds.
+    // Divide before converting, since both integers can exceed the range of a number.
     const scale = 10n ** 17n;
     const whole = this.numerator / this.denominator;
     const rest = ((this.numerator % this.denominator) * scale) / this.denominator;
@@ -109,7 +109,7 @@ export const ONE = new Rational(1n);
  *
  * @param {bigint} a
  * @param {bigint} b
- * @returns {bigint} Above 0, or 1 where both are 0.
+ * @returns {bigint} Positive; 1 if both are 0.
  */
 export function gcd(a, b) {
   while (b !== 0n) [a, b] = [b, a % b];

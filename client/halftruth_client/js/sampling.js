@@ -1,12 +1,12 @@
-/** Exact random choices: uniform integers from random bytes, without bias. */
+/** Exact random sampling: unbiased uniform integers from random bytes. */
 
 import { ParameterError } from "./errors.js";
 
-/** Most bytes that a browser gives at once. */
+/** Largest number of bytes of one call of `crypto.getRandomValues`. */
 const MOST_BYTES = 65_536;
 
 /**
- * Fills an array with random bytes, as `crypto.getRandomValues` does.
+ * Fill an array with random bytes, like `crypto.getRandomValues`.
  *
  * @callback RandomBytes
  * @param {Uint8Array} bytes
@@ -22,7 +22,7 @@ const MOST_BYTES = 65_536;
  */
 
 /**
- * Draw integers from a source of random bytes, the browser's own by default.
+ * Draw integers from a source of random bytes; by default that of the browser.
  *
  * For a bound of b bits it takes the b leading bits of ⌈b/8⌉ bytes, and draws again while the
  * number is not below the bound.

@@ -1,11 +1,11 @@
-/** Schemas, and records as category codes. */
+/** Schemas of surveys, and records as category codes. */
 
 import { NO_ANSWER, NOT_ASKED, Question } from "./attribute.js";
 import { RecordError, SurveyError } from "./errors.js";
 
 /**
- * Answers by attribute: a category or, of a number, the number; those to a question with several
- * answers may be one list of the options chosen, by the name of the question.
+ * Answers by attribute: a category, or a number for a numeric question. The answer to a
+ * multiple-response question can be the list of chosen options, by the name of the question.
  *
  * @typedef {Readonly<Record<string, string | number | readonly string[]>>} PersonRecord
  */
@@ -15,14 +15,14 @@ import { RecordError, SurveyError } from "./errors.js";
 /** The attributes of a record, in order. */
 export class Schema {
   /**
-   * @param {unknown} attributes As a published survey has them.
-   * @param {readonly string[]} [languages] Of the survey.
+   * @param {unknown} attributes Member of the survey document.
+   * @param {readonly string[]} [languages] Languages of the survey.
    */
   constructor(attributes, languages = []) {
     if (!Array.isArray(attributes) || attributes.length === 0) {
       throw new SurveyError("attributes: expected one attribute or more", "attributes");
     }
-    /** The questions as people see them. */
+    /** The questions as respondents see them. */
     this.questions = attributes.map((document) => new Question(document, languages));
     /** @type {readonly import("./attribute.js").Attribute[]} */
     this.attributes = this.questions.flatMap((question) => question.attributes);
@@ -34,13 +34,13 @@ export class Schema {
       throw new SurveyError("attributes: expected different names", "attributes");
     }
     this.positions = new Map(this.names.map((name, j) => [name, j]));
-    /** Of each attribute, the positions and codes that it is asked after. */
+    /** For each attribute, the positions and codes in its condition. */
     this.conditions = this.attributes.map((attribute, j) => this.conditionsOf(attribute, j));
-    /** Attributes with a condition, and those named in one. */
+    /** Attributes with a condition, and attributes that a condition names. */
     this.conditional = new Set(
       this.attributes.flatMap(({ name, askIf }) => (askIf.size > 0 ? [name, ...askIf.keys()] : [])),
     );
-    /** Number of different records. */
+    /** Number of possible records. */
     this.size = this.shape.reduce((product, size) => product * size, 1n);
   }
 
@@ -57,7 +57,7 @@ export class Schema {
   }
 
   /**
-   * Some attributes and all that these are asked after, in order.
+   * Some attributes and all attributes in their conditions, in order.
    *
    * @param {readonly string[]} names
    */
@@ -70,8 +70,8 @@ export class Schema {
   }
 
   /**
-   * An attribute and those asked after it, directly or over others that are not known: its answer
-   * says of each whether it was asked. With `all`, every one that conditions connect with it.
+   * An attribute and all attributes whose condition depends on it, directly or through attributes that
+   * are not known. With `all`, all attributes that conditions connect with it.
    *
    * @param {string} name
    * @param {ReadonlySet<string>} known
@@ -91,7 +91,7 @@ export class Schema {
   }
 
   /**
-   * Names of the attributes that are asked after some answers, which may be the first ones only.
+   * Names of the attributes that are asked, given some answers, perhaps only the first ones.
    *
    * @param {ReadonlyMap<string, string>} answers By attribute.
    */
@@ -111,16 +111,16 @@ export class Schema {
    * Codes of a record.
    *
    * @param {PersonRecord} record
-   *   An answer for each attribute but those that are optional or not asked of such a person.
-   * @param {readonly string[]} [asked] Those that a report is about; by default all.
-   * @returns {number[]} NaN where there is no answer, so that nothing can be made of it.
-   * @throws {RecordError} That names the attribute and never the answer.
+   *   An answer for each attribute that is asked and not optional.
+   * @param {readonly string[]} [asked] Attributes of the report; by default all.
+   * @returns {number[]} NaN for attributes without an answer.
+   * @throws {RecordError} If the record is invalid; the message contains no answer.
    */
   encode(record, asked = this.names) {
     const known = new Set([...this.names, ...this.questions.map(({ name }) => name)]);
     const unknown = Object.keys(record).filter((key) => !known.has(key));
     if (unknown.length > 0) {
-      // An unknown key may be an answer in the wrong place: only what it may have meant is named.
+      // An unknown key can be a misplaced answer, so name only similar attributes.
       const meant = [...known].filter((name) => unknown.some((key) => folded(key) === folded(name)));
       const perhaps = meant.length > 0 ? `, perhaps ${meant.join(", ")}` : "";
       throw new RecordError(
@@ -140,7 +140,7 @@ export class Schema {
   /**
    * @param {import("./attribute.js").Attribute} attribute
    * @param {ReadonlyMap<string, unknown>} answers
-   * @param {readonly number[]} codes Those of all earlier attributes.
+   * @param {readonly number[]} codes Codes of all earlier attributes.
    * @param {boolean} needed
    */
   codeOf(attribute, answers, codes, needed) {
@@ -170,7 +170,7 @@ export class Schema {
   }
 
   /**
-   * The answers of a record, those to each option instead of lists of them.
+   * The answers of a record, with lists of chosen options replaced by answers to each option.
    *
    * @param {PersonRecord} record
    * @returns {Map<string, unknown>}
@@ -201,7 +201,7 @@ export class Schema {
 }
 
 /**
- * A name without case, blanks and marks, which are easily written in another way.
+ * A name without case, blanks and punctuation, to find similar names.
  *
  * @param {string} name
  */
@@ -210,7 +210,7 @@ function folded(name) {
 }
 
 /**
- * The code of what may be no answer yet: NaN then.
+ * The code of an answer; NaN if it is missing or not yet valid.
  *
  * @param {import("./attribute.js").Attribute} attribute
  * @param {string | undefined} answer

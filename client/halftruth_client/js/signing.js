@@ -1,5 +1,5 @@
 /**
- * Surveys that an operator signed, so that nobody in between can weaken one.
+ * Verification of signatures of surveys, so that no intermediary can weaken a survey.
  *
  * A signature is Ed25519 (RFC 8032) over the digest of a survey and its terms.
  */
@@ -8,18 +8,18 @@ import { fromHex, utf8 } from "./bytes.js";
 import { SurveyRefused } from "./errors.js";
 import { canonicalJson } from "./survey.js";
 
-/** First bytes of what is signed, so that a signature of anything else is none of a survey. */
+/** Prefix of the signed bytes, so that signatures for other purposes are invalid for surveys. */
 const PURPOSE = "halftruth survey 1\n";
 
 const VALUE = /^[0-9a-f]{128}$/;
 
 /**
- * Make sure that one of these operators signed a survey's digest and terms.
+ * Check that one of these operators signed the digest of a survey and its terms.
  *
  * @param {{terms: import("./terms.js").Terms, signature?: unknown}} published
- * @param {string} digest Of the survey, computed and not taken from who sent it.
+ * @param {string} digest Digest of the survey, computed here.
  * @param {readonly string[]} pins Public keys in hexadecimal.
- * @returns {Promise<string>} The one of them that it is by.
+ * @returns {Promise<string>} The key of the signature.
  * @throws {SurveyRefused}
  */
 export async function verify({ terms, signature }, digest, pins) {
@@ -47,8 +47,8 @@ export async function verify({ terms, signature }, digest, pins) {
 }
 
 /**
- * Bytes that an operator signs: the purpose, then digest and terms in canonical JSON. Terms that came
- * later are left out where they are not used, so that older signatures hold.
+ * Bytes that an operator signs: the purpose, then digest and terms in canonical JSON. Terms that were
+ * added to the protocol later are left out if they are not used, so that older signatures stay valid.
  *
  * @param {string} digest
  * @param {import("./terms.js").Terms} terms

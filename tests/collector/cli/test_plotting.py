@@ -42,10 +42,12 @@ def test_a_curve_falls_with_the_root_of_the_respondents():
 
 def test_a_mechanism_that_gives_the_same_is_named_in_a_note():
     chart = plan_chart(plan(PLANNED, PlanQuery(respondents=400)))
-    assert "What gamma-diagonal gives, randomized-gamma-diagonal gives too." in chart.notes
+    assert (
+        "The precision of randomized-gamma-diagonal equals that of gamma-diagonal." in chart.notes
+    )
 
 
 def test_the_wanted_half_width_is_a_line_only_if_it_was_asked_for():
     asked = plan_chart(plan(PLANNED, PlanQuery(respondents=400, half_width=0.02)))
-    assert (asked.y_marker.value, asked.y_marker.label) == (0.02, "wanted ±2.0 points")
+    assert (asked.y_marker.value, asked.y_marker.label) == (0.02, "target ±2.0 points")
     assert plan_chart(plan(PLANNED, PlanQuery(respondents=400))).y_marker is None

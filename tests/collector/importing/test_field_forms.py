@@ -179,7 +179,7 @@ LEFT_OUT = [
     (
         lime(question(8, "Y", "q", 1), more={"surveyls_url": "http://a.org"}),
         None,
-        "the address to go on to",
+        "the address of the redirect",
     ),
     # Asked of nobody, neither numbers nor words, without a name.
     (surveyjs(Q, R | {"visibleIf": "false"}), "r", "left out: it is asked of nobody"),

@@ -131,8 +131,8 @@ def test_what_of_surveyjs_is_left_out_is_said(imported):
             "question 'symptoms': 'maxSelectedChoices' is left out",
             "question 'nights': a number: check the width of its bins",
             "question 'weight': a number: check the width of its bins",
-            "question 'weight': has no range in the questionnaire; replace this"
-            " placeholder by the smallest and largest answer: 0 to 100",
+            "question 'weight': has no range in the questionnaire; set the smallest and"
+            " largest answer, since this is a placeholder: 0 to 100",
             "question 'mood': is one question for each row",
             *(
                 f"question 'mood-{row}': asked of more people: a part of its condition cannot be"
@@ -233,8 +233,8 @@ def test_questions_of_limesurvey_keep_kind_answers_conditions_and_languages(impo
             "question 'Q7': left out: a survey has no questions with a ranking",
             "question 'Q9': left out (a text): nothing is answered there",
             "question 'Q10': a number: check the width of its bins",
-            "question 'Q10': has no range in the questionnaire; replace this"
-            " placeholder by the smallest and largest answer: 0 to 100",
+            "question 'Q10': has no range in the questionnaire; set the smallest and"
+            " largest answer, since this is a placeholder: 0 to 100",
         ]
     )
 

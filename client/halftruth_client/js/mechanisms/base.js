@@ -1,4 +1,4 @@
-/** Interface of mechanisms, and the base of those whose report is a record. */
+/** Interface of mechanisms, and the base class of mechanisms whose report is a record. */
 
 import { ONE } from "../rational.js";
 
@@ -6,66 +6,66 @@ import { ONE } from "../rational.js";
  * @import { Rational } from "../rational.js"
  * @import { RandomBelow } from "../sampling.js"
  *
- * Columns of a report: a name and a number of values for each of its columns.
+ * Columns of a report: names, and numbers of values.
  *
  * @typedef {{readonly names: readonly string[], readonly shape: readonly bigint[]}} ReportSpace
  *
- * Contents of a report: codes by position of their attributes, each with the chance that it is reported
- * of another answer, and, where the report is about all others together, a symbol of so many of these,
- * which is γ times as likely for some of their combinations.
+ * Contents of a report: codes by position of the attribute, each with the probability that another
+ * answer is reported by this code; and, for a report about several attributes together, a symbol that is
+ * γ times as likely for some of their combinations.
  *
  * @typedef {object} Contents
  * @property {readonly (readonly [position: number, code: number, others: Fit | null])[]} codes
- *   With null where no other answer is reported so.
+ *   `others` is null if no other answer is reported by this code.
  * @property {{code: number, positions: readonly number[], likelier: number, combinations: number}} [symbol]
  *
- * Chances of a report: under some answers, and at least and at most under any others that agree with
- * these in what is sent as it is; null where there are no others.
+ * Probability of a report given some answers, and its smallest and largest probability given other
+ * answers with the same unperturbed values; null if there are no others.
  *
  * @typedef {{own: Rational, others: {least: Rational, most: Rational} | null}} Likelihoods
  *
- * Chance that a report fits the answers that it was made of, by these at least and at most.
+ * Smallest and largest probability, over all answers, that a report agrees with the answers.
  *
  * @typedef {{least: Rational, most: Rational}} Fit
  *
- * What the mechanism does to one harmless question with so many answers, exactly as to a survey's
- * own: what would be sent for an answer, whether that fits it, and the chance that it does.
+ * Demonstration of the mechanism with one harmless question, with the same probabilities as in the
+ * survey: the report for an answer, whether it agrees with the answer, and the probability of that.
  *
  * @typedef {object} Practice
  * @property {number} size
  * @property {(code: number, below: RandomBelow) => number} draw
  * @property {(code: number, sent: number) => boolean} fits
  * @property {(code: number) => Rational} chance
- * @property {boolean} isCode Whether what is sent is a symbol of its own, and no answer.
- * @property {boolean} isOne Whether it stands for one of several questions, perturbed each by itself.
+ * @property {boolean} isCode Whether the report is a symbol, and not an answer.
+ * @property {boolean} isOne Whether the survey has several questions that are perturbed independently.
  *
- * A way to perturb one record of a schema.
+ * Perturbation of records of a schema.
  *
  * @typedef {object} Mechanism
  * @property {ReportSpace} reportSpace
  * @property {(known: ReadonlySet<string>) => Rational | null} amplification
- *   Largest factor by which a report can be likelier under one record than under another that
- *   agrees with it on the known attributes; null where a report can rule a record out.
+ *   Largest likelihood ratio of a report between two records that agree on the known attributes; null if
+ *   a report can rule a record out.
  * @property {(codes: readonly number[], below: RandomBelow, view?: number) => number[]} perturb
- *   Perturbs one record, exactly; with a view that was drawn before, codes of what it does not ask
- *   for may be missing.
+ *   Perturb one record with exact sampling. With a view that was drawn before, codes of attributes
+ *   outside the view can be missing.
  * @property {(values: readonly number[]) => Contents} contents
  * @property {() => ReadonlyMap<string, import("./designs.js").Provable>} [provable]
- *   Answers that a report can prove where it never proves the other, by attribute; none without it.
+ *   Answers that a report can prove, by attribute.
  * @property {ReadonlyMap<string, import("./designs.js").Design>} [designs]
- *   What respondents are told of how reports are drawn, by attribute.
+ *   Named designs, which are explained to respondents, by attribute.
  * @property {(below: RandomBelow) => number} [drawView]
- *   Draws what to ask about, before anything is answered; without it, that is always everything.
+ *   Draw the view, before the answers; without this method, all questions are asked.
  * @property {(view: number) => readonly string[]} [asked]
- *   Names of the attributes that a report about a view tells of.
+ *   Names of the attributes of a report about a view.
  * @property {(values: readonly number[], codes: readonly number[]) => Likelihoods} likelihoods
- *   Of a report, given what was drawn to be asked about.
- * @property {(view?: number) => Fit} fit With a view, of its reports.
+ *   Likelihoods of a report, given its view.
+ * @property {(view?: number) => Fit} fit Probability of agreement, perhaps for reports about a view.
  * @property {(view?: number) => Practice | null} practice
- *   Null where nothing is perturbed, or there are too many answers for one question.
+ *   Null if nothing is perturbed, or there are too many answers for one question.
  */
 
-/** A mechanism whose report is itself a record of the schema. */
+/** Base class of mechanisms whose report is itself a record of the schema. */
 export class RecordMechanism {
   /** @param {import("../schema.js").Schema} schema */
   constructor(schema) {
@@ -80,7 +80,7 @@ export class RecordMechanism {
   }
 
   /**
-   * Chance that a code is reported of another answer to the attribute; null where it never is.
+   * Probability that a code is reported for another answer to the attribute; null if it never is.
    *
    * @param {number} j
    * @param {number} code
@@ -92,12 +92,12 @@ export class RecordMechanism {
 }
 
 /**
- * Likelihoods of a report that is γ times as likely under some answers as under the others.
+ * Likelihoods of a report that is γ times as likely given some answers as given the others.
  *
- * @param {boolean} fits Whether it is under the own ones.
- * @param {readonly boolean[]} kinds What it is under others: likelier, or not, or either.
+ * @param {boolean} fits Whether it is likelier given the true answers.
+ * @param {readonly boolean[]} kinds Whether it is likelier given other answers: all occurring values.
  * @param {Rational} gamma
- * @param {Rational} chance Of the report under answers that it is not likelier under.
+ * @param {Rational} chance Probability of the report given answers for which it is not likelier.
  * @returns {Likelihoods}
  */
 export function twoLikelihoods(fits, kinds, gamma, chance) {
@@ -117,7 +117,7 @@ export function most(numbers) {
 }
 
 /**
- * The largest of some amplifications; null, which stands for infinity, where one of them is.
+ * The largest of some amplifications; null, which means infinity, if one of them is infinite.
  *
  * @param {readonly (Rational | null)[]} amplifications
  */

@@ -1,10 +1,10 @@
-/** Sampling a whole record where the true one has one weight and every other another. */
+/** Sampling of records with one weight for the true record and another for every other record. */
 
 /**
  * Dependent-column sampling (FRAPP §5, eq. 36) with one draw.
  *
- * A column's total is the kept weight of the column before it, so a draw that keeps a column
- * already is the next column's draw; and one that changes a column leaves a remainder that is
+ * The total weight of a column equals the keeping weight of the column before it. So a draw that keeps
+ * a column is also a draw for the next one, and a draw that changes a column leaves a remainder that is
  * uniform over the values of all later columns.
  *
  * @param {readonly number[]} codes
@@ -26,12 +26,12 @@ export function sampleColumns(codes, shape, same, other, below) {
 }
 
 /**
- * A record of which this column is the first to change.
+ * A record whose first changed column is given.
  *
  * @param {readonly number[]} codes
  * @param {readonly bigint[]} shape
  * @param {number} changed
- * @param {bigint} later Number of ways to go on after this column.
+ * @param {bigint} later Number of combinations of the later columns.
  * @param {bigint} draw
  */
 function changedFrom(codes, shape, changed, later, draw) {
@@ -46,7 +46,7 @@ function changedFrom(codes, shape, changed, later, draw) {
 }
 
 /**
- * The value at a position among all values but the true one.
+ * The value at a position among all values except the true one.
  *
  * @param {number} position
  * @param {number} code The true value.

@@ -1,4 +1,4 @@
-/** Named designs of survey methodology for a question with two answers, as distortion matrices. */
+/** Randomized response designs for a question with two answers, as distortion matrices. */
 
 import { membersOf } from "../documents.js";
 import { SurveyError } from "../errors.js";
@@ -9,19 +9,19 @@ import { ONE, Rational } from "../rational.js";
  *
  * @typedef {object} Design
  * @property {string} name
- * @property {Readonly<Record<string, Rational>>} chances Its parameters, by name.
- * @property {string} yes The category that it calls yes.
- * @property {string} no The other one.
+ * @property {Readonly<Record<string, Rational>>} chances Parameters by name.
+ * @property {string} yes The category that the design calls yes.
+ * @property {string} no The other category.
  * @property {Rational[][]} matrix One row for each reported value, one column for each true one.
  * @property {Provable | null} provable
  *
- * An answer that a report can prove, which the survey says is not sensitive; the only other one; and
- * by how much a report is at most likelier under that.
+ * An answer that a report can prove, declared as not sensitive; the only other answer; and the largest
+ * likelihood ratio of a report for the other answer over this one.
  *
  * @typedef {{answer: string, other: string, amplification: Rational}} Provable
  *
- * A design as the literature has it: its parameters, and by them P(report yes | yes) and
- * P(report yes | no).
+ * A design from the literature: names of its parameters, and a function of them that returns
+ * P(report yes | yes) and P(report yes | no).
  *
  * @typedef {readonly [readonly string[],
  *   (...chances: Rational[]) => readonly [Rational, Rational]]} Kind
@@ -71,7 +71,7 @@ export function readDesign(written, field, { categories }) {
   const [yes, no] = [categories[place], categories[1 - place]];
   const values = parameters.map((parameter) => readChance(members[parameter], `${field}.${parameter}`));
   const [fromYes, fromNo] = reported(...values);
-  // Forced answers that take all the room leave none for the true one.
+  // If the probabilities of forced answers sum to 1, the true answer is never reported.
   const order = fromYes.compare(fromNo);
   if (name === "forced-response" ? order <= 0 : order === 0) {
     throw new SurveyError(`${field}: expected a report that depends on the answer`, field);

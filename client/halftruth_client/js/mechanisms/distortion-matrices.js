@@ -1,4 +1,4 @@
-/** Any column-stochastic matrix for each attribute, or a named design. */
+/** Distortion matrices: any column-stochastic matrix for each attribute, or a named design. */
 
 import { membersOf } from "../documents.js";
 import { SurveyError } from "../errors.js";
@@ -10,7 +10,7 @@ import { AttributeMechanism, byAttribute } from "./per_attribute.js";
 const MOST_CATEGORIES = 1024;
 
 /**
- * For each true value, the running sums of the integer weights of the reported ones.
+ * Cumulative integer weights of the reported values, for each true value.
  *
  * @typedef {{total: bigint, bounds: bigint[][]}} Cumulative
  */
@@ -31,7 +31,7 @@ export class DistortionMatrices extends AttributeMechanism {
     if (twice !== undefined) {
       throw new SurveyError(`designs: '${twice}': expected a design or a matrix`, "designs");
     }
-    /** @type {Map<string, import("./designs.js").Design>} Of those that have no matrix. */
+    /** @type {Map<string, import("./designs.js").Design>} Designs of attributes without a matrix. */
     this.designs = new Map();
     const either = { ...matrices, ...designs };
     this.matrices = byAttribute(either, "matrices", schema, (written, field, size, attribute) => {

@@ -26,7 +26,7 @@ export class GammaDiagonal extends RecordMechanism {
     return this.schema.names.every((name) => known.has(name)) ? ONE : this.gamma;
   }
 
-  /** Chance of each record but the true one; expected, where devices draw versions of their own. */
+  /** Probability of each record except the true one, averaged over random matrices. */
   get #chance() {
     return ONE.over(this.gamma.plus(new Rational(this.schema.size - 1n)));
   }
@@ -34,7 +34,7 @@ export class GammaDiagonal extends RecordMechanism {
   /** @type {import("./base.js").Mechanism["likelihoods"]} */
   likelihoods(values, codes) {
     const fits = values.every((code, j) => code === codes[j]);
-    // The record that is reported is the only one that it is likelier under.
+    // Only the reported record makes the report likelier.
     const kinds = fits ? [false] : this.schema.size > 2n ? [true, false] : [true];
     return twoLikelihoods(fits, kinds, this.gamma, this.#chance);
   }

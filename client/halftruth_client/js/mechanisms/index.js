@@ -1,4 +1,4 @@
-/** The mechanisms, by the name that surveys give them. */
+/** The mechanisms, by their names in surveys. */
 
 import { membersOf } from "../documents.js";
 import { SurveyError } from "../errors.js";
@@ -9,8 +9,8 @@ import { RandomizedResponse } from "./randomized-response.js";
 import { SplitQuestionnaire } from "./split-questionnaire.js";
 
 /**
- * Class of a mechanism: its name, the members that a survey writes it with, and how
- * these are read and checked for a schema.
+ * Class of a mechanism: its name, its members in a survey, and the constructor that validates these for
+ * a schema.
  *
  * @typedef {(new (parameters: Record<string, unknown>, schema: import("../schema.js").Schema) =>
  *   import("./base.js").Mechanism) & {kind: string, members: readonly string[]}} Kind

@@ -1,4 +1,4 @@
-/** Mechanisms that perturb each attribute by itself. */
+/** Mechanisms that perturb attributes independently. */
 
 import { membersOf } from "../documents.js";
 import { SurveyError } from "../errors.js";
@@ -6,7 +6,7 @@ import { ONE } from "../rational.js";
 import { least, most, RecordMechanism } from "./base.js";
 
 /**
- * Read one parameter for each attribute, and no other.
+ * Read exactly one parameter for each attribute.
  *
  * @template T
  * @param {unknown} written
@@ -27,10 +27,10 @@ export function byAttribute(written, field, schema, read) {
   );
 }
 
-/** A mechanism that perturbs each attribute by itself. */
+/** Base class of mechanisms that perturb attributes independently. */
 export class AttributeMechanism extends RecordMechanism {
   /**
-   * Amplification of one attribute; null where a report can rule an answer out.
+   * Amplification of one attribute; null if a report can rule an answer out.
    *
    * @param {number} j
    * @returns {import("../rational.js").Rational | null}
@@ -40,7 +40,7 @@ export class AttributeMechanism extends RecordMechanism {
   }
 
   /**
-   * Chance that an answer to one attribute is reported as another.
+   * Probability of a reported code, given the true code of an attribute.
    *
    * @param {number} j
    * @param {number} reported
@@ -61,7 +61,7 @@ export class AttributeMechanism extends RecordMechanism {
     if (rows.length === 0) return { own, others: null };
     const extreme = (/** @type {typeof least} */ pick) => {
       const best = rows.map((row) => pick([row.own, ...row.rest]));
-      // At least one answer is another one.
+      // At least one answer must differ.
       return pick(rows.map(({ rest }, j) => product(best.map((share, i) => (i === j ? pick(rest) : share)))));
     };
     return { own, others: { least: extreme(least), most: extreme(most) } };
@@ -84,7 +84,7 @@ export class AttributeMechanism extends RecordMechanism {
   }
 
   /**
-   * With the first attribute that is perturbed.
+   * Demonstration with the first perturbed attribute.
    *
    * @returns {import("./base.js").Practice | null}
    */
@@ -102,7 +102,7 @@ export class AttributeMechanism extends RecordMechanism {
   }
 
   /**
-   * Reported answer to one attribute.
+   * Draw the report of one attribute.
    *
    * @param {number} j
    * @param {number} code
@@ -113,7 +113,7 @@ export class AttributeMechanism extends RecordMechanism {
     throw new TypeError(`attribute ${j}: expected a mechanism that draws ${code} by ${below}`);
   }
 
-  /** Positions of the attributes that are not sent unperturbed. */
+  /** Positions of the perturbed attributes. */
   #perturbed() {
     return this.schema.attributes.flatMap(({ categories }, j) =>
       categories.every((_, code) => this.chance(j, code, code).compare(ONE) === 0) ? [] : [j],

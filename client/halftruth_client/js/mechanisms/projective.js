@@ -1,7 +1,7 @@
 /**
- * Projective geometry over the integers modulo a prime q: the points of PG(t−1, q), which stand
- * for cells and for symbols, and which symbols are a cell's own (Feldman, Nelson, Nguyen & Talwar
- * 2022).
+ * Projective geometry over the integers modulo a prime q: the points of PG(t−1, q), which represent
+ * cells and symbols; the symbols of a cell are the points orthogonal to it (Feldman, Nelson, Nguyen &
+ * Talwar 2022).
  */
 
 /**
@@ -26,10 +26,10 @@ export function isPrime(number) {
 }
 
 /**
- * Index of the point that stands for a cell, another one for each.
+ * Index of the point that represents a cell, a different one for each cell.
  *
- * Cells in their own order would lie in lines; as cubes, in a ring that is no smaller than the
- * number of points, they lie like random ones.
+ * In their original order, cells would be collinear. Cubing them, modulo a prime that is no smaller than
+ * the number of points, spreads them like random points.
  *
  * @param {number} cell
  * @param {number} symbols Number of points.
@@ -50,7 +50,7 @@ export function pointOfCell(cell, symbols) {
 const rings = new Map();
 
 /**
- * The smallest prime of at least so many that is 2 modulo 3, where cubing is one to one.
+ * The smallest prime ≥ `symbols` that is 2 modulo 3, for which cubing is a bijection.
  *
  * @param {number} symbols
  */
@@ -65,10 +65,10 @@ function ringOf(symbols) {
 }
 
 /**
- * The coordinates of a point, of which the first that is not 0 is 1.
+ * The coordinates of a point; the first nonzero coordinate is 1.
  *
- * Points are numbered by the place of that 1, and where it is the same by the coordinates that
- * follow, as digits of a number.
+ * Points are numbered by the place of that 1, and then by the following coordinates, read as digits of a
+ * number.
  *
  * @param {number} point
  * @param {number} prime
@@ -88,7 +88,7 @@ export function coordinates(point, prime, dimension) {
 }
 
 /**
- * So many digits of a number, the last one least significant.
+ * The last `count` digits of a number, the most significant first.
  *
  * @param {number} number
  * @param {number} base
@@ -104,7 +104,7 @@ export function digits(number, base, count) {
 }
 
 /**
- * Index of the point of a vector that is not 0 everywhere; the inverse of `coordinates`.
+ * Index of the point of a nonzero vector: the inverse of `coordinates`.
  *
  * @param {readonly number[]} vector
  * @param {number} prime
@@ -123,8 +123,8 @@ export function pointOf(vector, prime) {
 }
 
 /**
- * The vector whose scalar product with a point is given, and whose coordinates are but for the
- * one where the point has its first 1.
+ * The vector with a given scalar product with a point, and given coordinates except at the place of the
+ * first 1 of the point.
  *
  * @param {readonly number[]} point
  * @param {readonly number[]} others

@@ -1,4 +1,4 @@
-/** The randomized gamma-diagonal matrix, RAN-GD (FRAPP §4): each client draws its own version. */
+/** The randomized gamma-diagonal matrix, RAN-GD (FRAPP §4), drawn anew by each client. */
 
 import { SurveyError } from "../errors.js";
 import { lcm, ONE, Rational } from "../rational.js";

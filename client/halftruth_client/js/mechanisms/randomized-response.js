@@ -1,4 +1,4 @@
-/** Randomized response by attribute (Warner): keep the answer, or report any other one. */
+/** Randomized response for each attribute (Warner): keep the answer, or report another one. */
 
 import { SurveyError } from "../errors.js";
 import { gcd, ONE, Rational } from "../rational.js";
@@ -6,7 +6,7 @@ import { otherValue } from "./columns.js";
 import { AttributeMechanism, byAttribute } from "./per_attribute.js";
 
 /**
- * Integer weights of one attribute: of its own value, of each different one, and of all.
+ * Integer weights of one attribute: of the true value, of each other value, and their sum.
  *
  * @typedef {{same: bigint, other: bigint, total: bigint}} Weights
  */

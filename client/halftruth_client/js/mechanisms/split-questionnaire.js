@@ -1,6 +1,6 @@
 /**
- * Split questionnaire: each report is about a few of the questions, drawn before the answers, and
- * is one symbol that is γ times as likely for some combinations of answers as for the others.
+ * Split questionnaire: each report is about a few questions, drawn before they are answered. It is one
+ * symbol, γ times as likely for some combinations of answers as for the others.
  */
 
 import { ParameterError, SurveyError } from "../errors.js";
@@ -115,8 +115,8 @@ export class SplitQuestionnaire {
     const isOwn = draw < own;
     const place = Number(isOwn ? draw / numerator : (draw - own) / denominator);
     if (dimension === 0) return isOwn ? cell : otherValue(place, cell);
-    // The orthogonal points are those of the other coordinates, the one of the pivot being solved
-    // from ⟨u,y⟩ = 0. Each other point has one vector with ⟨u,y⟩ = 1, which is solved likewise.
+    // An orthogonal point is given by all coordinates but the pivot, which follows from ⟨u,y⟩ = 0.
+    // Every other point has one vector with ⟨u,y⟩ = 1, found in the same way.
     const others = (isOwn ? coordinates : digits)(place, this.prime, dimension - 1);
     const point = coordinates(pointOfCell(cell, symbols), this.prime, dimension);
     return pointOf(solveCoordinate(point, others, isOwn ? 0 : 1, this.prime), this.prime);
@@ -138,7 +138,7 @@ export class SplitQuestionnaire {
   }
 
   /**
-   * Chance of each symbol that is not a cell's own.
+   * Probability of each symbol outside the subset of a cell.
    *
    * @param {Response} response
    */
@@ -159,7 +159,7 @@ export class SplitQuestionnaire {
 
   /** @type {Mechanism["practice"]} */
   practice(view) {
-    // Before anything is drawn, views of several sizes have several chances.
+    // Before the view is drawn, the probability is unknown if views have different sizes.
     if (view === undefined && this.views.some(({ response }) => response !== this.views[0].response)) {
       return null;
     }
@@ -174,7 +174,7 @@ export class SplitQuestionnaire {
     };
   }
 
-  /** @param {number} code Of a symbol. */
+  /** @param {number} code Code of a symbol. */
   #viewWith(code) {
     const view = this.views.find(({ first, response }) => code < first + response.symbols);
     if (view === undefined) throw new ParameterError("values: expected a report", "values");

@@ -1,4 +1,4 @@
-/** Views: groups of questions that are drawn, their weights and their symbols. */
+/** Views: the groups of questions that are drawn, with their weights and symbols. */
 
 import { membersOf } from "../documents.js";
 import { SurveyError } from "../errors.js";
@@ -11,33 +11,33 @@ const MOST_WEIGHT = 2 ** 32 - 1;
 const MEMBERS = ["attributes", "choose", "weight"];
 
 /**
- * Randomized response to one cell out of so many: of all symbols it has its own, γ times as likely as the
- * others. Without a dimension, one symbol each (k-ary randomized response); else those whose points
- * are orthogonal to its own.
+ * Subset response to one of some cells: each cell has a subset of the symbols, γ times as likely as the
+ * others. With dimension 0, the subset is one symbol (k-ary randomized response); else it is the symbols
+ * whose points are orthogonal to the point of the cell.
  *
  * @typedef {object} Response
  * @property {number} cells
  * @property {number} symbols
- * @property {number} subsetSize Symbols of each cell's own.
+ * @property {number} subsetSize Number of symbols in the subset of each cell.
  * @property {number} dimension t of PG(t−1, q), or 0.
  *
- * A group of questions that may be drawn.
+ * A group of questions that one report is about.
  *
  * @typedef {object} View
- * @property {readonly number[]} positions Of its attributes in the schema, in increasing order.
+ * @property {readonly number[]} positions Positions of its attributes in the schema, increasing.
  * @property {readonly number[]} shape
- *   Their numbers of categories; cells are numbered in row-major order.
- * @property {number} until Its weight and those of all views before.
- * @property {number} first Its first symbol; those of all views are numbered one after the other.
+ *   Number of categories of each attribute; cells are numbered in row-major order.
+ * @property {number} until Cumulative weight of the views up to this one.
+ * @property {number} first Its first symbol; the symbols of all views are numbered consecutively.
  * @property {Response} response
  *
- * Views of equal weight: so many of each group of positions, in every way.
+ * Views of equal weight: all choices of `sizes[k]` positions from the k-th group.
  *
  * @typedef {{groups: number[][], sizes: number[], weight: number}} ViewClass
  */
 
 /**
- * Classes of views as a survey has them.
+ * Read the classes of views of a survey document.
  *
  * @param {unknown} written
  * @param {import("../schema.js").Schema} schema
@@ -100,13 +100,13 @@ export function positionsOf(names, schema, field) {
 }
 
 /**
- * Every view, class by class; all subsets of a class's last group before the next one of the group
- * before it, and subsets of a group in lexicographic order of their positions.
+ * All views, class by class. Within a class, the subset of the last group changes fastest; subsets of a
+ * group are in lexicographic order of their positions.
  *
  * @param {import("../schema.js").Schema} schema
  * @param {readonly ViewClass[]} classes
  * @param {number} prime q of the geometries.
- * @param {number} direct Most cells that are answered by one symbol each.
+ * @param {number} direct Largest number of cells for k-ary randomized response.
  * @returns {View[]}
  */
 export function expand(schema, classes, prime, direct) {
@@ -118,11 +118,11 @@ export function expand(schema, classes, prime, direct) {
   let until = 0;
   let first = 0;
   for (const { groups, sizes: chosen, weight } of classes) {
-    /** @type {number[][]} One subset of each group together, the last group's changing fastest. */
+    /** @type {number[][]} Unions of one subset of each group; that of the last changes fastest. */
     const unions = groups.reduce(
       (all, group, i) => {
-        const further = subsets(group, chosen[i]);
-        return all.flatMap((before) => further.map((positions) => [...before, ...positions]));
+        const choices = subsets(group, chosen[i]);
+        return all.flatMap((before) => choices.map((positions) => [...before, ...positions]));
       },
       /** @type {number[][]} */ ([[]]),
     );
@@ -180,7 +180,7 @@ function subsets(group, size) {
 }
 
 /**
- * Number of subsets of a size; infinite where it is too large for a number.
+ * Number of subsets of a size; infinite if it is too large for a number.
  *
  * @param {number} all
  * @param {number} size
