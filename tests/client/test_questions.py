@@ -2,7 +2,7 @@
 
 import pytest
 from every_kind import survey
-from halftruth_client.questions import Answer, Question, Questions, plain
+from halftruth_client.questions import Answer, Question, Questions, to_names
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.reading import fields
@@ -20,7 +20,7 @@ def test_an_option_is_the_answer_of_those_who_chose_it(questions):
         "symptoms.fever=yes",
         "symptoms.pain=yes",
     ]
-    answer = plain(fields(ComparisonQuery)["answer"], questions.symptoms.cough)
+    answer = to_names(fields(ComparisonQuery)["answer"], questions.symptoms.cough)
     assert answer == {"symptoms.cough": "yes"}
 
 
@@ -28,9 +28,9 @@ def test_a_question_with_several_answers_is_one_question_or_stands_for_its_optio
     assert [question.name for question in questions] == [
         "drinks", "smoker", "cigarettes", "content", "symptoms", "sleep",
     ]  # fmt: skip
-    names = plain(fields(OverviewQuery)["attributes"], [questions.smoker, questions.symptoms])
+    names = to_names(fields(OverviewQuery)["attributes"], [questions.smoker, questions.symptoms])
     assert names == ["smoker", "symptoms"]
-    names = plain(fields(TableQuery)["attributes"], [questions.smoker, questions.symptoms])
+    names = to_names(fields(TableQuery)["attributes"], [questions.smoker, questions.symptoms])
     assert names == ["smoker", "symptoms.cough", "symptoms.fever", "symptoms.pain"]
     line = next(line for line in repr(questions).splitlines() if line.startswith("symptoms"))
     assert line == "symptoms (Which did you have?), several of: cough, fever, pain"

@@ -239,8 +239,8 @@ class SurveyDraft:
                 low = high - _RANGE if high is not None and high <= 0 else Fraction(0)
             high = low + _RANGE if high is None else high
             self.add_unconfirmed(
-                "has no range in the questionnaire; set the smallest and largest answer, since this is"
-                " a placeholder",
+                "has no range in the questionnaire; set the smallest and largest answer, since this"
+                " is a placeholder",
                 name,
                 f"{float(low):g} to {float(high):g}",
             )
