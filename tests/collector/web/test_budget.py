@@ -57,7 +57,7 @@ def test_what_takes_too_long_is_refused_before_reports_are_read(
     http, store, analyst, monkeypatch, question, field, said
 ):
     operations.publish_survey(store, WIDE)
-    monkeypatch.setattr(results, "counted", None)
+    monkeypatch.setattr(results, "get_counts", None)
     response = http.get(f"/v1/surveys/wide/{question}", headers=analyst)
     assert response.status_code == 422
     assert (response.get_json()["field"], response.get_json()["detail"]) == (field, said)
@@ -85,7 +85,7 @@ def test_a_computation_ends_after_its_time_and_says_what_to_ask_instead(
     http, store, analyst, monkeypatch
 ):
     monkeypatch.setattr(budget, "SECONDS", 0.2)
-    monkeypatch.setattr(results, "counted", lambda _: compute_for_ever())
+    monkeypatch.setattr(results, "get_counts", lambda _: compute_for_ever())
     for path in ("/v1/surveys/health/overview", "/v1/surveys/health/table?attributes=smoker"):
         response = http.get(path, headers=analyst)
         assert response.status_code == 422
