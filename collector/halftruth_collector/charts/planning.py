@@ -17,10 +17,10 @@ _SAME = 1e-3
 def plan_chart(result: PlanResult) -> CurveChart:
     """Typical margin against respondents, of shares and shares within groups, by mechanism.
 
-    A mechanism that gives what an earlier one gives has no curves of its own; a note says so.
+    A mechanism with the same precision as an earlier one is not plotted, but named in a note.
     """
     query = result.query
-    shown, equals = _different(result.mechanisms)
+    shown, equals = _drop_equal(result.mechanisms)
     respondents = np.geomspace(
         max(2, query.respondents / _RANGE), query.respondents * _RANGE, _POINTS
     )
@@ -35,9 +35,9 @@ def plan_chart(result: PlanResult) -> CurveChart:
         if each.median is not None
     ]
     gamma = "" if result.gamma is None else f", γ = {number(result.gamma)}"
-    wanted = None
+    target = None
     if query.half_width is not None:
-        wanted = Reference(query.half_width, f"wanted {half_width(query.half_width)}")
+        target = Reference(query.half_width, f"target {half_width(query.half_width)}")
     return CurveChart(
         title="Precision against respondents",
         notes=(
@@ -51,24 +51,24 @@ def plan_chart(result: PlanResult) -> CurveChart:
         ),
         curves=tuple(curves),
         x_marker=Reference(query.respondents, f"{number(query.respondents)} respondents"),
-        y_marker=wanted,
+        y_marker=target,
     )
 
 
-def _different(mechanisms: list[MechanismPlan]) -> tuple[list[MechanismPlan], list[str]]:
-    """Mechanisms that differ in what they give, and a note for each other one."""
+def _drop_equal(mechanisms: list[MechanismPlan]) -> tuple[list[MechanismPlan], list[str]]:
+    """Return the mechanisms that differ in precision, and a note for each other one."""
     shown: list[MechanismPlan] = []
     notes = []
     for mechanism in mechanisms:
-        same = next((other for other in shown if _alike(mechanism, other)), None)
+        same = next((other for other in shown if _has_equal_precision(mechanism, other)), None)
         if same is None:
             shown.append(mechanism)
         else:
-            notes.append(f"What {same.kind} gives, {mechanism.kind} gives too.")
+            notes.append(f"The precision of {mechanism.kind} equals that of {same.kind}.")
     return shown, notes
 
 
-def _alike(one: MechanismPlan, other: MechanismPlan) -> bool:
+def _has_equal_precision(one: MechanismPlan, other: MechanismPlan) -> bool:
     medians = [[each.median or 0.0 for each in plan.margins] for plan in (one, other)]
     return len(medians[0]) == len(medians[1]) and all(
         abs(a - b) <= _SAME * b for a, b in zip(*medians, strict=True)
