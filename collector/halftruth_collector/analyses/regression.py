@@ -220,7 +220,10 @@ def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> Fi
     fitted = described(counted.survey, counted.counts, crossed, about)
     if not far.any():
         return Fitted(fit, "model", model_fit=fitted)
-    tested = replace(fit, z=np.where(far, np.nan, fit.z))
+    # The odds of a rare answer are drawn towards 1, and their interval misses them too often.
+    known = np.ones_like(fit.covariance)
+    known[0] = known[:, 0] = np.nan if far[0] else 1.0
+    tested = replace(fit, z=np.where(far, np.nan, fit.z), covariance=fit.covariance * known)
     return Fitted(tested, "model", [warning("untested coefficients", limit=_FAR)], fitted)
 
 

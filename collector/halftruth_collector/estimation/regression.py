@@ -174,8 +174,10 @@ def carries(
 ) -> bool:
     """Return whether reports like these can be expected to determine an equation from their table.
 
-    If answers were independent, its smallest information would be significant in 97.5 % of surveys.
-    Neither the table nor the coefficients that are estimated from it are looked at.
+    If answers were independent, the information about each coefficient and about those that are
+    least known together would be significant in 97.5 % of surveys, and in as many the answer would
+    have a share between 0 and 1 in each category of a predictor. Neither the table nor the
+    coefficients that are estimated from it are looked at.
 
     Parameters
     ----------
@@ -194,13 +196,25 @@ def carries(
     support = independent.ravel()[cells].reshape(-1, len(model.outcome.scores))
     columns = model.predictors.everywhere().columns
     try:
-        least = _least_known(columns, support, model.outcome)
+        solved = _solved(columns, support, model.outcome)
     except NotIdentified:
         return False
-    form = np.zeros((1, table.support.size))
-    form[:, cells] = least.influence
-    error = np.sqrt(max(table.null_covariance(independent, form)[0, 0], 0.0))
-    return bool(least.information > 2 * SIGNIFICANT * error)
+    sizes, directions = _directions(solved.information)
+    every = np.concatenate([directions, np.eye(len(sizes))])
+    known = np.concatenate([sizes, np.ones(len(sizes))])
+    influence = [
+        _influence_on_information(columns, support, model.outcome, solved, direction)
+        for direction in every
+    ]
+    forms = np.zeros((len(every) + len(columns.T), table.support.size))
+    forms[:, cells] = np.concatenate([influence, solved.by_shares])
+    error = _errors(table.null_covariance(independent, forms))
+    carried = known > 2 * SIGNIFICANT * error[: len(every)]
+    # Else the answer may seem to have a share below 0 or above 1 in a category.
+    span = np.ptp(columns, axis=0)
+    share = float((solved.here.mean * support.sum(axis=1)).sum() / support.sum())
+    far = error[len(every) :] * np.where(span > 0, span, 1.0) * max(share, 1 - share)
+    return bool(carried.all() and (SIGNIFICANT * far < 1).all())
 
 
 def fit_regression(joint: Joint, predictors: Predictors, outcome: Outcome) -> Regression:
@@ -272,75 +286,70 @@ def without_numbers(
 
 
 @dataclass(frozen=True, eq=False)
-class _LeastKnown:
-    """The combination of coefficients that a table has least information about.
+class _Solved:
+    """Solution of the equations of a table.
 
     Attributes
     ----------
     coefficients : ndarray, shape (k,)
-        That solve the equations of the table.
+    here : Response
+        At the coefficients.
+    information : ndarray, shape (k, k)
     by_shares : ndarray, shape (k, cells)
-        Their derivatives by the shares of the table.
-    information : float
-        The smallest eigenvalue of the information, in units in which its diagonal is 1.
-    influence : ndarray, shape (cells,)
-        Derivatives of the smallest eigenvalue by the shares.
-    weights : ndarray, shape (k,)
-        How much it is about each coefficient.
+        Derivatives of the coefficients by the shares of the table.
     """
 
     coefficients: Array
+    here: Response
+    information: Array
     by_shares: Array
-    information: float
-    influence: Array
-    weights: Array
 
 
-def _least_known(columns: Array, support: Array, outcome: Outcome) -> _LeastKnown:
-    """Solve the equations of a table, and find what it has least information about.
+def _solved(columns: Array, support: Array, outcome: Outcome) -> _Solved:
+    """Solve the equations of a table; raise NotIdentified if there is no solution."""
+    coefficients = _root(columns, support, outcome)
+    here = outcome.response(columns @ coefficients)
+    information = information_of(columns, support, here)
+    by_shares = np.asarray(np.linalg.solve(information, _gradient(columns, here)))
+    return _Solved(coefficients, here, information, by_shares)
 
-    Raises
-    ------
-    NotIdentified
-        If there is no solution.
+
+def _influence_on_information(
+    columns: Array, support: Array, outcome: Outcome, solved: _Solved, direction: Array
+) -> Array:
+    """Derivatives by the shares of the information about a combination of coefficients.
+
+    It depends on the shares, and through the coefficients on the whole table.
+
+    Parameters
+    ----------
+    direction : ndarray, shape (k,)
+        In units in which the information about each coefficient is 1.
     """
-    coefficients, here, by_shares, information = _solved(columns, support, outcome)
-    eigenvalue, vector, units = _smallest(information)
-    squares = (columns @ (units * vector)) ** 2
-    # The smallest eigenvalue depends on the shares, and through β̂ on the whole table.
-    own = np.repeat(squares * here.curvature, support.shape[1])
+    units = _units(solved.information)
+    squares = (columns @ (units * direction)) ** 2
+    own = np.repeat(squares * solved.here.curvature, support.shape[1])
 
     def curvature(trial: Array) -> float:
         there = outcome.response(columns @ trial)
         return float((support.sum(axis=1) * squares) @ there.curvature)
 
-    change = own + _derivatives(curvature, coefficients, units) @ by_shares
-    return _LeastKnown(coefficients, by_shares, eigenvalue, change, vector)
-
-
-def _solved(
-    columns: Array, support: Array, outcome: Outcome
-) -> tuple[Array, Response, Array, Array]:
-    """Return the coefficients, the response there, their derivatives, and the information."""
-    coefficients = _root(columns, support, outcome)
-    here = outcome.response(columns @ coefficients)
-    information = information_of(columns, support, here)
-    by_shares = np.asarray(np.linalg.solve(information, _gradient(columns, here)))
-    return coefficients, here, by_shares, information
+    return own + _derivatives(curvature, solved.coefficients, units) @ solved.by_shares
 
 
 def _fitted(joint: Joint, columns: Array, outcome: Outcome) -> tuple[Regression, Array]:
+    solved = _solved(columns, joint.support, outcome)
+    coefficients, covariance = solved.coefficients, joint.covariance_of(solved.by_shares)
     if joint.modelled:
-        coefficients, _, by_shares, _ = _solved(columns, joint.support, outcome)
-        covariance = joint.covariance_of(by_shares)
-        return Regression(coefficients, covariance, coefficients / _errors(covariance)), by_shares
-    least = _least_known(columns, joint.support, outcome)
-    error = np.sqrt(max(joint.covariance_of(least.influence[None])[0, 0], 0.0))
-    if not least.information > SIGNIFICANT * error:
-        raise NotIdentified(_NOT_DETERMINED, least.weights)
-    covariance = joint.covariance_of(least.by_shares)
-    z = [_score_if_zero(j, joint, columns, outcome) for j in range(columns.shape[1])]
-    return Regression(least.coefficients, covariance, np.array(z)), least.by_shares
+        z = coefficients / _errors(covariance)
+        return Regression(coefficients, covariance, z), solved.by_shares
+    sizes, directions = _directions(solved.information)
+    change = _influence_on_information(columns, joint.support, outcome, solved, directions[0])
+    error = _errors(joint.covariance_of(change[None]))[0]
+    if not sizes[0] > SIGNIFICANT * error:
+        raise NotIdentified(_NOT_DETERMINED, directions[0])
+    z = np.array([_score_if_zero(j, joint, columns, outcome) for j in range(columns.shape[1])])
+    return Regression(coefficients, covariance, z), solved.by_shares
 
 
 def _errors(covariance: Array) -> Array:
@@ -405,7 +414,7 @@ def _root(columns: Array, support: Array, outcome: Outcome) -> Array:
     level = _level(support, here)
     for _ in range(_STEPS):
         information = information_of(columns, support, here)
-        eigenvalue, vector, _ = _smallest(information)
+        (eigenvalue, *_), (vector, *_) = _directions(information)
         if not eigenvalue > _ROUNDING:
             # Before the first step A is about the predictors alone.
             raise NotIdentified(_NOT_DETERMINED if first else _NO_ROOT, vector)
@@ -432,11 +441,20 @@ def _level(support: Array, here: Response) -> float:
     return float((support * here.level).sum())
 
 
-def _smallest(information: Array) -> tuple[float, Array, Array]:
-    """Smallest eigenvalue of a matrix in units of its diagonal, its vector, and the units."""
+def _units(information: Array) -> Array:
+    """Units of the coefficients in which the information about each is 1; 1 if it cannot be."""
+    diagonal = np.diag(information)
+    return 1 / np.sqrt(diagonal) if (diagonal > 0).all() else np.ones_like(diagonal)
+
+
+def _directions(information: Array) -> tuple[Array, Array]:
+    """Eigenvalues of the information in units of its diagonal, the smallest first, and vectors.
+
+    Of a diagonal that is not all above 0, its smallest number with the places of such.
+    """
     diagonal = np.diag(information)
     if not (diagonal > 0).all():
-        return float(diagonal.min()), np.where(diagonal > 0, 0.0, 1.0), np.ones_like(diagonal)
-    units = 1 / np.sqrt(diagonal)
+        return diagonal.min(keepdims=True), np.where(diagonal > 0, 0.0, 1.0)[None]
+    units = _units(information)
     values, vectors = np.linalg.eigh(information * np.outer(units, units))
-    return float(values[0]), vectors[:, 0], units
+    return values, vectors.T
