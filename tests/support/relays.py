@@ -132,8 +132,6 @@ def parties(
             database=database,
             rate_limit=None,
             min_reports=1,
-            # Of the form, whose surveys count by γ whatever a relay hides.
-            max_gamma="100",
             sealing_keys=folder / "collector.pem",
         )
     )

@@ -15,8 +15,8 @@ from .conftest import fits_a_phone, heading, posted
 SCREEN = {"width": 390, "height": 844}
 LANGUAGES = ("en", "de", "fr", "es")
 
-#: For γ = 50: of 100 people at most 27 if they do not work together, and else 250 of 345.
-BATCH, APART, TOGETHER = 3_000, 27, 73
+#: For γ = 19: of 100 people at most 20 if they do not work together, and else 95 of 190.
+BATCH, APART, TOGETHER = 1_000, 20, 50
 
 
 def in_all(english, german, french, spanish):
@@ -40,7 +40,7 @@ SURVEY = Survey(
             ),
         ]
     ),
-    GammaDiagonal(50),
+    GammaDiagonal(19),
 )
 
 
