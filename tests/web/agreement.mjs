@@ -6,6 +6,7 @@ import { Wording } from "../../client/halftruth_client/js/form/wording.js";
 import { HalftruthError, Survey } from "../../client/halftruth_client/js/index.js";
 import { entryOf } from "../../client/halftruth_client/js/ledger.js";
 import { protection } from "../../client/halftruth_client/js/protection.js";
+import { loadRelayFigures } from "../../client/halftruth_client/js/session.js";
 
 async function made({ survey: written, unprotected = [], record, draws = [] }) {
   try {
@@ -16,7 +17,7 @@ async function made({ survey: written, unprotected = [], record, draws = [] }) {
     const report = record && survey.perturb(record, (below) => (left.shift() ?? 0n) % below);
     return {
       digest,
-      sentences: new Wording("en").promises(promise, survey.schema),
+      sentences: new Wording("en").promises(promise, survey.schema, await loadRelayFigures(survey)),
       report,
       cost: report && entryOf(survey, digest, report),
     };
