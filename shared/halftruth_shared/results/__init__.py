@@ -1,4 +1,4 @@
-"""Results of analyses: one long table of estimates, its layout, and its tables and charts."""
+"""Results of analyses: a long table of estimates, with its layout as tables and charts."""
 
 from ..columns import AnswerSets, Column, Texts
 from .blocks import Block, Show

@@ -1,4 +1,4 @@
-"""Provenance of results: what they are of, and what their estimates rest on."""
+"""Provenance of results, and conversion to data frames and charts."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
@@ -27,30 +27,30 @@ AttributeName = Annotated[
     str, Meta(extra_json_schema={"pattern": f"^{_NAME}$"}, extra={"of": "attribute"})
 ]
 
-#: An attribute, or a question with several answers.
+#: An attribute or a multiple-response question.
 QuestionName = Annotated[
     str, Meta(extra_json_schema={"pattern": f"^{_NAME}$"}, extra={"of": "question"})
 ]
 MeasureName = Annotated[str, Meta(extra={"of": "measure"})]
 
-#: A category of the one attribute that the query names; it may hold commas.
+#: A category of the single attribute that the query names; it can contain commas.
 CategoryName = Annotated[str, Meta(extra={"of": "category"})]
 
 
 class TestedInteraction(Message, frozen=True, kw_only=True):
-    """Interaction of some attributes, with the p-value of the test that the model needs none."""
+    """Interaction of some attributes, with the p-value of the test that it is 0."""
 
     attributes: list[AttributeName]
     p_value: float | None
 
 
 class ModelFit(Message, frozen=True, kw_only=True):
-    """Loglinear model of all answers that estimates are of.
+    """Loglinear model of all answers on which estimates are based.
 
-    It has all pairs of `attributes`, and `interactions`, each tested against the model without it.
-    `p_value` is of the test that no other interaction of three is needed, calibrated by simulated
-    reports; null where it was not computed, which `untested` says why. `clearest` is the
-    interaction left out that reports tell of most clearly, with the same p-value.
+    It has all pairwise interactions of `attributes`, and `interactions`, each tested against the
+    model without it. `p_value` is of the test that no other three-way interaction is needed,
+    calibrated by simulated reports; if it is null, `untested` is the reason. `clearest` is the
+    omitted interaction with the strongest evidence, with the same p-value.
     """
 
     attributes: list[AttributeName]
@@ -62,9 +62,10 @@ class ModelFit(Message, frozen=True, kw_only=True):
 
 
 class Contradiction(Message, frozen=True, kw_only=True):
-    """Questions whose reports no shares of answers explain, as the design of the survey says.
+    """Questions whose reports contradict the mechanism: no shares of answers explain them.
 
-    `p_value` is of the likelihood-ratio test that some shares do, from `simulated` sets of reports.
+    `p_value` is of the likelihood-ratio test that some shares explain the reports, from `simulated`
+    sets of reports.
     """
 
     attributes: list[AttributeName]
@@ -75,9 +76,9 @@ class Contradiction(Message, frozen=True, kw_only=True):
 class TypicalError(Message, frozen=True, kw_only=True):
     """Typical error of best guesses of tables of `length` questions, from held-out reports.
 
-    `error` is the root mean square over cells, null where it is unknown, and only an upper bound
-    (95 %) where `bound`. `learned` is whether held-out reports favour the best guess over
-    independent answers; there is nothing to learn about a single question.
+    `error` is the root mean square over cells, null if unknown, and an upper bound (95 %) if
+    `bound`. `learned` is whether held-out reports favour the best guess over independent answers;
+    it has no meaning for a single question.
     """
 
     length: int
@@ -87,12 +88,12 @@ class TypicalError(Message, frozen=True, kw_only=True):
 
 
 def texts(*names: str) -> Columns:
-    """Columns of text."""
+    """Return columns of text."""
     return [(name, str) for name in names]
 
 
 def numbers(*names: str) -> Columns:
-    """Columns of numbers."""
+    """Return columns of numbers."""
     return [(name, float) for name in names]
 
 
@@ -107,7 +108,7 @@ class Tabular(Protocol):
 
 @runtime_checkable
 class Columnar(Protocol):
-    """Object whose table is at hand column by column."""
+    """Object with columns as lists."""
 
     @property
     def columns(self) -> Columns: ...
@@ -116,11 +117,11 @@ class Columnar(Protocol):
 
 
 class Group(Message, frozen=True, kw_only=True):
-    """Domain: the people that a filter selects.
+    """Domain (subpopulation): the people that a filter selects.
 
-    `share` is their share of everybody, for the requested target, and `people` the estimated number
-    of respondents; each has its interval, or null where its error is unknown. `items` lists the
-    answers if any of several is meant.
+    `share` is their share of all people, for the requested target, and `people` the estimated
+    number of respondents; each has an interval, or null if its error is unknown. `items` has lists
+    of answers if the filter accepts several.
     """
 
     items: dict[str, str | list[str]]
@@ -136,7 +137,7 @@ def draw_chart(result: Any, chart: "Chart | None") -> "Figure":
     Raises
     ------
     ParameterError
-        If it has none.
+        If the result has no chart.
     ImportError
         If Matplotlib is not installed.
     """
@@ -157,14 +158,14 @@ def data_frame(result: Tabular | Columnar, index: int) -> "pd.DataFrame":
     except ImportError:
         raise _missing("to_pandas", "pandas", "pandas") from None
 
-    # Columns of the index may have the names of other columns.
+    # Columns of the index can have the same names as other columns.
     if isinstance(result, Columnar):
         rows = list(zip(*result.column_lists(), strict=True))
     else:
         rows = list(result.rows())
     names = [name for name, _ in result.columns]
     frame = pd.DataFrame([row[index:] for row in rows], columns=names[index:])
-    # A column without any number is one of numbers all the same.
+    # A column of numbers without any value needs its type.
     frame = frame.astype({n: float for n, kind in result.columns[index:] if kind is float})
     if index == 1:
         frame.index = pd.Index([row[0] for row in rows], name=names[0])

@@ -1,4 +1,4 @@
-"""Layouts: how the rows of a long table are arranged for people."""
+"""Layouts: arrangement of the rows of a long table in tables and charts."""
 
 from dataclasses import replace
 from typing import Literal
@@ -12,12 +12,12 @@ Picture = Literal["bars", "dots", "heat map", "curves"]
 
 
 class Show(Message, frozen=True, kw_only=True):
-    """A quantity in a table, and what is shown of it.
+    """A quantity in a table, with the parts to show.
 
-    `parts` are *value*, *interval*, *estimate* (both in one cell, with a mark where it is
+    `parts` are *value*, *interval*, *estimate* (both in one cell, with a mark if it is
     significant), *standard_error*, *statistic*, *p_value*, *adjusted_p_value*, *decision*, or names
-    of keys. `drawn` is whether a chart shows it, too, and `names` what people call some values, as
-    the answer of each rank.
+    of keys. `drawn` is whether charts show it, and `names` are texts for some values, such as the
+    answer of each rank.
     """
 
     quantity: str
@@ -28,22 +28,36 @@ class Show(Message, frozen=True, kw_only=True):
 
     @property
     def of(self) -> Quantity:
-        """The quantity, with its label here."""
-        known = quantity(self.quantity)
-        return replace(known, label=self.label) if self.label else known
+        """The quantity, with the label of this table."""
+        of = quantity(self.quantity)
+        return replace(of, label=self.label) if self.label else of
 
 
 class Block(Message, frozen=True, kw_only=True):
     """Part of a layout: one table, perhaps with a chart.
 
-    `lines` are the keys that identify a line of the table, `across` the key that is spread over its
-    columns, and `panels` says how many of the first keys of lines head parts of a chart, of which
-    curves have the first. `along` is the key of the x axis of curves. `reference` is a value that a
-    chart has a line at. Where it is `stacked` each quantity has lines of its own, with what the
-    first of `shows` shows, and with its name, unless the last key has a text for lines without it.
-    Of more than `most` lines a chart draws those usable ones that are most clearly above the
-    reference; of panels the first ones. A heat map that has no key `across` has the last one of
-    its lines there; where it shows adjusted p-values, what is not significant is pale.
+    Attributes
+    ----------
+    shows : list of Show
+        Quantities of the table.
+    lines : list of str
+        Keys that identify a line of the table.
+    across : str or None
+        Key that is spread over the columns. A heat map without it uses the last key of `lines`.
+    panels : int
+        Number of leading keys of `lines` that define the panels of a chart; curves use the first.
+    picture : str or None
+        Type of the chart. In a heat map of adjusted p-values, insignificant cells are pale.
+    along : str or None
+        Key of the x axis of curves.
+    reference : float or None
+        Position of a reference line.
+    stacked : bool
+        Whether each quantity has its own lines, with the parts of the first of `shows`, and with
+        its name unless the last key has a text for missing values.
+    most : int or None
+        Largest number of lines in a chart. Of more lines, the usable ones that are most clearly
+        above the reference are drawn; of panels, the first ones.
     """
 
     shows: list[Show]

@@ -1,4 +1,4 @@
-"""What a result claims: the findings that its headline states, and the tests that they rest on."""
+"""Claims of a result: the findings in its headline, and the tests on which they are based."""
 
 from typing import Annotated, Literal
 
@@ -6,10 +6,10 @@ from msgspec import Meta, field
 
 from ..protocol.base import Message
 
-#: Kinds of claims. *associated*, *different*, *effect* and *changed* reject that there is none;
-#: *frequent* itemsets are above the threshold; the *largest* share is above all others; *at least*
-#: is a lower bound; *estimate*, *margin* and *counted* state numbers without a decision; *none
-#: found* and *untested* claim nothing of the estimates.
+#: Kinds of claims. *associated*, *different*, *effect* and *changed* reject the null hypothesis of
+#: no effect; *frequent* itemsets are above the threshold; the *largest* share is above all others;
+#: *at least* is a lower bound; *estimate*, *margin* and *counted* state numbers without a decision;
+#: *none found* and *untested* make no claim about the estimates.
 ClaimKind = Literal[
     "associated",
     "different",
@@ -27,10 +27,10 @@ ClaimKind = Literal[
 
 
 class Test(Message, frozen=True, kw_only=True):
-    """Test that claims rest on.
+    """Test on which claims are based.
 
-    `p_value` is adjusted for the number of `hypotheses` of which the most significant one is
-    tested (Bonferroni); null where it is undefined, which `undefined` says why.
+    `p_value` is that of the most significant of `hypotheses`, adjusted for their number
+    (Bonferroni); if it is null, `undefined` is the reason.
     """
 
     name: str
@@ -44,14 +44,24 @@ class Test(Message, frozen=True, kw_only=True):
 class Claim(Message, frozen=True, kw_only=True):
     """Finding that the headline of a result states in one sentence.
 
-    `rows` are the places of the estimates that it is about, in the order of the result's rows; none
-    where it is about the whole table. `test` is the place of the test that it rests on. `rate` is
-    the chance that such a claim is made where there is nothing to find, or of a claim of several
-    rows (`by_rate`) the expected share of false ones among them; 0 where nothing can be false.
-    `direction` is the sign of what was found, `bound` the number that it is about, and `count` the
-    number of rows or hypotheses that were decided on. Where the estimate was selected among
-    several, `interval` is its interval at the level that holds whichever of them it is
-    (Bonferroni), which the headline states in place of that of the row.
+    Attributes
+    ----------
+    rows : list of int
+        Indices of the rows of the result; empty for a claim about the whole table.
+    test : int or None
+        Index of the test on which the claim is based.
+    rate : float
+        Probability of the claim under the null hypothesis; with `by_rate`, the expected share of
+        false rows in a claim about several rows (false discovery rate). 0 without a decision.
+    direction : str or None
+        Direction of the effect.
+    bound : float or None
+        The number that the claim states.
+    count : int or None
+        Number of rows or hypotheses that were decided on.
+    interval : tuple or None
+        Simultaneous interval (Bonferroni) if the estimate was selected among several; the headline
+        states it instead of the interval of the row.
     """
 
     kind: ClaimKind

@@ -1,4 +1,4 @@
-"""An estimate with what is known of its error: the same fields in every result."""
+"""An estimate with its errors and interval, with the same fields in every result."""
 
 import math
 from collections.abc import Sequence
@@ -7,28 +7,28 @@ from typing import Literal
 
 from ..protocol.base import Message
 
-#: Whether an estimate is precise enough for what it is to be compared with.
+#: Grades of the precision of an estimate, relative to the scale of its quantity.
 Reliability = Literal["usable", "barely usable", "not usable"]
 
-#: Shapes of a confidence set: between two ends, all but a gap, everything, or nothing at all.
+#: Shapes of a confidence set: an interval, the complement of a gap, all values, or no value.
 SetKind = Literal["interval", "outside", "everything", "empty"]
 
 Interval = tuple[float, float]
 
-#: Name and type of each column; that of an `Estimate` stands for five.
+#: Name and type of each column; a column of type `Estimate` represents five columns.
 Columns = Sequence[tuple[str, type]]
 
 
 class Estimate(Message, frozen=True, kw_only=True):
     """A number with its error, or the reason why it is `undefined`.
 
-    `interval` has the smallest and the largest value of the confidence set, each null where there
-    is none, and never a value that the quantity cannot have; `value` itself is unbiased and may be
-    outside. Fieller's `set` of a ratio may be all *outside* of a `gap`, or *everything*, and is
-    *empty* where no possible value explains the reports. Of a ratio there is the standard error of
-    the logarithm, `standard_error_log`, in place of `standard_error`. The squares of
-    `perturbation_error`, for exactly these respondents, and of `sampling_error`, without
-    perturbation, add up to its square. `p_value` is of the test that there is no effect.
+    `interval` has the smallest and the largest value of the confidence set, null if it is
+    unbounded, and only possible values of the quantity; `value` is unbiased and can lie outside.
+    Fieller's `set` of a ratio can be all values *outside* a `gap`, or *everything*; it is *empty*
+    if no possible value explains the reports. Ratios have the standard error of the logarithm,
+    `standard_error_log`, instead of `standard_error`. The variance is the sum of the squares of
+    `perturbation_error`, the error for exactly these respondents, and `sampling_error`, the error
+    without perturbation. `p_value` is of the test of no effect.
     """
 
     value: float | None = None
@@ -45,19 +45,19 @@ class Estimate(Message, frozen=True, kw_only=True):
 
     @property
     def ends(self) -> Interval | None:
-        """The interval if it has both ends, and is one."""
+        """Both ends of the interval; None if the set is unbounded or not an interval."""
         if self.set != "interval" or self.interval is None or None in self.interval:
             return None
         return self.interval  # type: ignore[return-value]
 
     @property
     def drawn(self) -> Interval | None:
-        """The interval to draw, infinite without an upper end."""
+        """The interval to draw, with an infinite end if it is unbounded above."""
         lower, upper = self.interval or (None, None)
         return (lower, math.inf) if lower is not None and upper is None else self.ends
 
     def without_perturbation(self, confidence: float) -> Interval | None:
-        """The interval without perturbation, inside of its own; None if unknown."""
+        """Return the interval without perturbation, within the actual one; None if unknown."""
         if self.ends is None or self.value is None or not self.sampling_error:
             return None
         half_width = NormalDist().inv_cdf((1 + confidence) / 2) * self.sampling_error

@@ -1,8 +1,8 @@
 """Tables and charts of any result, from its columns and its layout.
 
-A layout says how the rows of a long table are arranged for people: which keys identify a line,
-which key is spread over columns, and which quantities stand side by side. An analysis has no table
-or chart of its own.
+A layout defines the arrangement of a long table: the keys that identify a line, the key that is
+spread over columns, and the quantities in each line. Analyses define only layouts; the tables and
+charts of all analyses are created here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,10 +33,10 @@ from .wording import (
     with_interval,
 )
 
-#: Marks of estimates significantly above and below the value without effect.
+#: Marks of estimates that are significantly above or below the value of no effect.
 MORE, LESS = "▲", "▼"
 
-#: Numbers of lines that are counted anew before the next key would let them overflow.
+#: Largest combined code of keys before renumbering, to avoid overflow.
 _LARGE = 2**31
 
 #: Decisions about estimates that were compared with a threshold.
@@ -50,13 +50,13 @@ class Cell:
     Attributes
     ----------
     text : str
-        What people read.
+        Displayed text.
     number : float or None
-        The number that it shows, for sorting; None where there is none, or none to be relied on.
+        Number for sorting; None if there is none or it is not usable.
     above : str
-        What an empty first cell stands for.
+        Text of the cell above, which an empty first cell repeats.
     address : str
-        Where it leads to on a page; empty where it is no link.
+        Target of the link; empty without a link.
     """
 
     text: str
@@ -66,7 +66,7 @@ class Cell:
 
     @property
     def value(self) -> str:
-        """The number as scripts read it, empty where there is none."""
+        """The number for scripts; empty if there is none."""
         return "" if self.number is None else f"{self.number:.12g}".replace("inf", "Infinity")
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Cell:
 
 
 class Lines(Sequence[list[Cell]]):
-    """Lines of a table, formatted when they are read: a page shows the first of many."""
+    """Lines of a table, formatted when they are read, since pages show only the first of many."""
 
     def __init__(self, line: Callable[[int], list[Cell]], count: int) -> None:
         self._line, self._count = line, count
@@ -92,13 +92,13 @@ class Lines(Sequence[list[Cell]]):
 
 @dataclass(frozen=True)
 class Grid:
-    """A table for people: a header, and rows of as many cells."""
+    """Table for people: a header and rows of cells."""
 
     header: Sequence[str]
     rows: Sequence[list[Cell]]
 
 
-#: What stands before the value of a key in the name of a line, other than a comma.
+#: Separators before the values of some keys in the name of a line; the default is a comma.
 _BETWEEN = {"consequent": " → ", "against": " against "}
 
 
@@ -108,7 +108,7 @@ class Arranged:
     Attributes
     ----------
     places : ndarray of int, shape (L, A, S)
-        Row of each line, value across, and show; −1 where there is none.
+        Row of each line, value of the key across, and show; −1 for missing ones.
     """
 
     def __init__(self, result: LongTable[Any], block: Block) -> None:
@@ -132,11 +132,11 @@ class Arranged:
         shape = (len(first), len(self.columns), 1 if block.stacked else len(block.shows))
         self.places: Codes = np.full(shape, -1)
         self.places[line, across, shows[rows]] = rows
-        #: A row of each line, for its keys.
+        #: One row of each line, which has its keys.
         self.first = rows[first]
 
     def heading(self, line: int, keys: Sequence[Key]) -> str:
-        """Return the keys of a line as one text, each answer with its question."""
+        """Format the keys of a line as one text, each answer with its question."""
         place = int(self.first[line])
         texts = [(key, key.text(place)) for key in keys]
         return ", ".join(
@@ -146,14 +146,14 @@ class Arranged:
         )
 
     def drawn(self, line: int, column: int, show: int) -> Row | None:
-        """Return a row that a chart shows; stacked, not every quantity is one that it does."""
+        """Return a row if charts show its quantity, else None."""
         row = self.row(line, column, show)
-        known = {each.quantity for each in self.block.shows if each.drawn}
-        return row if row is not None and row.quantity in known else None
+        quantities = {each.quantity for each in self.block.shows if each.drawn}
+        return row if row is not None and row.quantity in quantities else None
 
     @cached_property
     def with_intervals(self) -> bool:
-        """Whether there is an interval of any row."""
+        """Whether any row has an interval."""
         return bool((self.result.estimates.texts("set").codes >= 0).any())
 
     def row(self, line: int, column: int, show: int) -> Row | None:
@@ -162,7 +162,7 @@ class Arranged:
         return None if place < 0 else self.result.rows[place]
 
     def name(self, line: int, keys: Sequence[Key] | None = None) -> str:
-        """Return the keys of a line as one text."""
+        """Format the keys of a line as one text."""
         place = int(self.first[line])
         chosen = self.lines if keys is None else keys
         name = ""
@@ -175,7 +175,7 @@ class Arranged:
 
 
 def _numbered(ids: Sequence[Codes], count: int) -> tuple[Codes, Codes]:
-    """Number different tuples in the order of their first rows, which are returned, too."""
+    """Number distinct tuples in the order of first occurrence; return numbers and first rows."""
     if not ids:
         return np.zeros(count, int), np.zeros(min(count, 1), int)
     whole = np.zeros(count, dtype=np.int64)
@@ -195,9 +195,9 @@ def grid(result: LongTable[Any], block: Block) -> Grid:
     Parameters
     ----------
     result : Result
-        With names or labels.
+        Result with names or labels.
     block : Block
-        Of its layout.
+        Part of its layout.
     """
     arranged = Arranged(result, block)
     parts = [
@@ -254,12 +254,12 @@ def _heading(result: LongTable[Any], block: Block, show: Show, part: str, over: 
 
 
 def confidence(result: LongTable[Any]) -> float:
-    """Return the level of the intervals of a result."""
+    """Return the confidence level of the intervals of a result."""
     return float(getattr(result.query, "confidence", 0.95))
 
 
 def scaled(row: Row, of: Quantity) -> Row:
-    """Return an estimate as it is written: differences of shares in percentage points."""
+    """Return an estimate in the unit of display: differences of shares in percentage points."""
     if of.style != "points":
         return row
     ends = row.interval and tuple(None if end is None else 100 * end for end in row.interval)
@@ -270,7 +270,7 @@ def scaled(row: Row, of: Quantity) -> Row:
 
 
 def value_in_words(row: Row, names: Mapping[str, str] | None = None) -> str:
-    """Write the value of an estimate, or its name, with its reliability if it is not usable."""
+    """Format the value of an estimate, or its name, with its reliability if it is not usable."""
     of = quantity(row.quantity)
     if of.style == "count":
         return "" if row.value is None else number(row.value, 0)
@@ -282,7 +282,7 @@ def value_in_words(row: Row, names: Mapping[str, str] | None = None) -> str:
 
 
 def set_in_words(row: Row, names: Mapping[str, str] | None = None) -> str:
-    """Write the confidence set of an estimate, or the names of its ends."""
+    """Format the confidence set of an estimate, or the names of its ends."""
     of = quantity(row.quantity)
     if names and row.ends is not None:
         lower, upper = (names[str(end)] for end in row.ends)
@@ -293,7 +293,7 @@ def set_in_words(row: Row, names: Mapping[str, str] | None = None) -> str:
 
 
 def in_words(row: Row) -> str:
-    """Write an estimate with its interval, in points where it is a difference of shares."""
+    """Format an estimate with its interval; differences of shares are in percentage points."""
     of = quantity(row.quantity)
     if of.style == "count":
         ends = f" ({set_in_words(row)})" if row.ends else ""
@@ -316,7 +316,7 @@ def _cell(
     if part == "interval":
         return Cell(set_in_words(row, names), row.interval[0] if row.interval else None)
     if part == "estimate":
-        # Of a set that is no interval a cell has no place.
+        # A set that is not an interval does not fit into a cell.
         words = value_in_words if row.drawn is None else in_words
         return Cell(words(row) + _mark(result, row), usable)
     if part in ("p_value", "adjusted_p_value"):
@@ -334,7 +334,7 @@ def _cell(
 
 
 def is_significant(result: LongTable[Any], row: Row) -> bool:
-    """Return true if an estimate is significant among those that it was tested with."""
+    """Return true if an estimate is significant by its adjusted p-value."""
     p = row.adjusted_p_value
     return p is not None and p <= 1 - confidence(result) + 1e-12
 
@@ -347,7 +347,7 @@ def decision(result: LongTable[Any], row: Row) -> str:
 def _mark(result: LongTable[Any], row: Row) -> str:
     if row.statistic is None or not is_significant(result, row):
         return ""
-    # On the line of its estimate.
+    # A non-breaking space keeps the mark on the line of the estimate.
     return f"{GAP}{MORE if row.statistic > 0 else LESS}"
 
 
@@ -362,11 +362,11 @@ def _as_number(text: str) -> float | None:
 
 
 def chart(result: LongTable[Any], block: Block) -> Chart | None:
-    """Arrange a block as a chart; None if it has none."""
+    """Arrange a block as a chart; return None for a block without a chart."""
     if block.picture is None:
         return None
     if block.picture == "heat map" and block.across is None:
-        # The last key of lines is that of the columns.
+        # The last key of the lines defines the columns.
         *lines, across = block.lines
         block = msgspec.structs.replace(block, lines=lines, across=across)
     arranged = Arranged(result, block)
@@ -401,10 +401,10 @@ def chart(result: LongTable[Any], block: Block) -> Chart | None:
 def drawn_lines(result: LongTable[Any], block: Block, arranged: Arranged) -> Codes:
     """Return the lines that a chart of a block draws, in the order of the table.
 
-    Of panels these are the first ones, as far as there is place for `most` lines. Otherwise, where
-    there is place for `most`, these are usable ones, if any, whose first estimate is the most
-    standard errors above the reference: the largest estimates of many would be mostly noise. Best
-    guesses, which have no errors, are the largest.
+    With panels, these are the lines of the first panels, up to `most` lines. Otherwise, these are
+    the `most` usable lines whose first estimate is the most standard errors above the reference,
+    since the largest of many estimates would be mostly noise. Best guesses have no errors, so the
+    largest are drawn.
     """
     if block.most is None:
         return np.arange(len(arranged.first))
@@ -427,7 +427,7 @@ def drawn_lines(result: LongTable[Any], block: Block, arranged: Arranged) -> Cod
 
 
 def mark(result: LongTable[Any], label: str, row: Row | None) -> Mark:
-    """Return what a chart draws of an estimate."""
+    """Return the mark of an estimate in a chart."""
     if row is None:
         return Mark(label)
     shown = scaled(row, quantity(row.quantity))
@@ -494,7 +494,7 @@ def _heat_map(arranged: Arranged, title: str) -> HeatMap:
                 row = line[j]
                 cell = mark(arranged.result, f"{label}, {names[j]}", row)
                 if row and tested:
-                    # Whether there is an effect, and not how large it is, makes it pale.
+                    # Cells are pale if they are not significant, whatever their precision.
                     significant = is_significant(arranged.result, row)
                     category = None if significant else "not significant"
                     cell = replace(cell, doubtful=False, category=category)

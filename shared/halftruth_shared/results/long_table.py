@@ -1,8 +1,8 @@
-"""The result of an analysis: one long table of estimates, as ``tidy()`` of R's broom has them.
+"""The result of an analysis as one long (tidy) table of estimates, like ``tidy()`` of R's broom.
 
-A row is what identifies an estimate (its *keys*), what is estimated (its *quantity*), and the
-estimate with its error. All analyses have the same columns, so that files, data frames, tables,
-charts and pages are made of them in one place.
+A row has the *keys* that identify an estimate, the estimated *quantity*, and the estimate with its
+error. The results of all analyses have the same columns, so that the same code creates their files,
+data frames, tables, charts and pages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ from .wording import items
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What the values of a key are: answers to a question, names of questions, sets of answers,
-#: numbers, as of waves, or other texts.
+#: Types of the values of a key: answers to a question, names of questions, sets of answers,
+#: numbers, such as those of waves, or other texts.
 KeyKind = Literal["answer", "question", "answers", "number", "text"]
 
 Q = TypeVar("Q")
@@ -36,9 +36,9 @@ Q = TypeVar("Q")
 class Key(Message, frozen=True, kw_only=True):
     """Column that identifies estimates.
 
-    The values of a key of *answers* belong to `question`, or where that is null to the question
-    that the row has in its key of *questions*. `label` is its name for people, and `blank` what
-    they read where a row has no value.
+    The values of a key of kind *answer* are answers to `question` or, if that is null, to the
+    question in the row's key of kind *question*. `label` is the name for people, and `blank` the
+    text for missing values.
     """
 
     name: str
@@ -54,15 +54,15 @@ class Key(Message, frozen=True, kw_only=True):
         return self.label or self.name.replace("_", " ")
 
     def text(self, row: int) -> str:
-        """Return the value in a row for people."""
+        """Format the value in a row for people."""
         return key_text(self.values[row]) or self.blank
 
 
 class Estimates(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False):
-    """Columns of the estimates of a result, one number in each row; null where there is none.
+    """Columns of the estimates of a result, with null for missing values.
 
     The fields are those of a `Row`. `lower` and `upper` are the smallest and the largest value of
-    the confidence set, null where there is no such end.
+    the confidence set, null if it is unbounded.
     """
 
     quantity: Column
@@ -99,7 +99,7 @@ class Estimates(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False
     __hash__ = None  # type: ignore[assignment]
 
     def numbers(self, name: str) -> Numbers:
-        """Return a column of numbers, NaN where there is none."""
+        """Return a column of numbers, with NaN for missing values."""
         column = getattr(self, name)
         return np.full(len(self), np.nan) if column is None else column
 
@@ -109,7 +109,7 @@ class Estimates(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False
         return Texts.constant(None, len(self)) if column is None else column
 
     def take(self, rows: Any) -> "Estimates":
-        """Return some rows, by their places, a slice or a mask."""
+        """Return the selected rows; `rows` are indices, a slice or a mask."""
         columns: dict[str, Any] = {
             name: column if column is None else _taken(column, rows)
             for name in self.__struct_fields__
@@ -119,7 +119,7 @@ class Estimates(Message, frozen=True, kw_only=True, omit_defaults=True, eq=False
 
     @classmethod
     def concatenate(cls, parts: Sequence["Estimates"]) -> "Estimates":
-        """Return the rows of several tables, one after the other."""
+        """Concatenate the rows of several tables."""
         columns: dict[str, Any] = {}
         for name in cls.__struct_fields__:
             given = [getattr(part, name) for part in parts]
@@ -147,8 +147,8 @@ NUMBERS = tuple(
 class Row(Estimate, frozen=True, kw_only=True):
     """One estimate of a result, with its keys and its quantity.
 
-    `statistic` is that of the test that `p_value` is of, and `adjusted_p_value` the smallest false
-    discovery rate at which the estimate is significant among those that it was tested with.
+    `statistic` and `p_value` are of the same test. `adjusted_p_value` is the smallest false
+    discovery rate at which the estimate is significant among all tested estimates.
     """
 
     keys: dict[str, Any]
@@ -161,10 +161,10 @@ class Row(Estimate, frozen=True, kw_only=True):
 
 
 class Selection(Message, frozen=True, kw_only=True):
-    """How a list was selected by its estimates.
+    """Selection of the listed estimates by their values.
 
-    Of `candidates` possible estimates `listed` are in the list. Its intervals have a false coverage
-    rate of `rate`: on average at most this share of the listed intervals misses.
+    `listed` of `candidates` possible estimates were selected. The false coverage rate of their
+    intervals is `rate`: on average at most this share of them misses the true value.
     """
 
     candidates: int
@@ -173,7 +173,7 @@ class Selection(Message, frozen=True, kw_only=True):
 
 
 def key_text(value: Any) -> str | None:
-    """Return the value of a key as a text.
+    """Format the value of a key as text.
 
     >>> key_text({"sex": "male", "vote": "left"})
     'sex=male, vote=left'
@@ -192,7 +192,7 @@ class Tidy(Protocol):
 
 
 class Rows(Sequence[Row]):
-    """Rows of a long table, made when they are read."""
+    """Rows of a long table, created when they are read."""
 
     def __init__(self, result: Tidy) -> None:
         self._result = result
@@ -235,10 +235,10 @@ def _row(result: Tidy, place: int) -> Row:
 
 
 class LongTable(Message, Generic[Q], frozen=True, kw_only=True):
-    """Result of an analysis: its query, where it comes from, and a long table of estimates.
+    """Result of an analysis: its query, its provenance, and a long table of estimates.
 
-    `keys` are the columns that identify a row, and `estimates` the columns of the numbers.
-    `covariance` is that of the estimates in the order of the rows, null if it was not asked for.
+    `keys` are the columns that identify a row, and `estimates` the columns of numbers. `covariance`
+    is the covariance matrix of the estimates in the order of the rows, null if not requested.
     """
 
     survey: Annotated[str, Meta(description="Id of the survey.")]
@@ -275,11 +275,11 @@ class LongTable(Message, Generic[Q], frozen=True, kw_only=True):
 
     @property
     def rows(self) -> Rows:
-        """Its rows, each made when it is read."""
+        """The rows, created when they are read."""
         return Rows(self)
 
     def key(self, name: str) -> Key:
-        """Return one of its keys by name."""
+        """Return a key by name."""
         return next(key for key in self.keys if key.name == name)
 
     def find(self, quantity: str, /, **keys: Any) -> Row:
@@ -288,22 +288,22 @@ class LongTable(Message, Generic[Q], frozen=True, kw_only=True):
         Raises
         ------
         LookupError
-            If there is none.
+            If there is no such row.
         """
-        found: Row = self.rows[int(self.places(quantity, **keys)[0])]
-        return found
+        row: Row = self.rows[int(self.places(quantity, **keys)[0])]
+        return row
 
     def places(self, quantity: str, /, **keys: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Return the places of the rows of a quantity with these keys."""
-        found = self.estimates.texts("quantity").equals(quantity)
+        """Return the indices of the rows of a quantity with these keys."""
+        matches = self.estimates.texts("quantity").equals(quantity)
         for name, value in keys.items():
             column = self.key(name).values
-            found &= np.fromiter((each == value for each in column), bool, len(column))
-        return np.flatnonzero(found)
+            matches &= np.fromiter((each == value for each in column), bool, len(column))
+        return np.flatnonzero(matches)
 
     @property
     def columns(self) -> list[tuple[str, type]]:
-        """Name and type of each column of its table."""
+        """Name and type of each column of the table."""
         return [
             *((key.name, str) for key in self.keys),
             *((name, float if name in NUMBERS else str) for name in Estimates.__struct_fields__),
@@ -311,11 +311,11 @@ class LongTable(Message, Generic[Q], frozen=True, kw_only=True):
 
     @property
     def index(self) -> int:
-        """Number of leading columns that identify a row: its keys, perhaps with its quantity."""
+        """Number of leading columns that identify a row: the keys, and perhaps the quantity."""
         return len(self.keys) + (len(self.estimates.texts("quantity").levels) > 1)
 
     def column_lists(self) -> list[Sequence[Any]]:
-        """Return its columns as lists, None where there is no value; sets of answers as texts."""
+        """Return columns as lists, with None for missing values and texts for sets of answers."""
         table = self.estimates
         return [
             *([key_text(each) for each in key.values] for key in self.keys),
@@ -328,9 +328,9 @@ class LongTable(Message, Generic[Q], frozen=True, kw_only=True):
         ]
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return its table as a data frame, indexed by the columns that identify a row.
+        """Return the table as a data frame, indexed by the columns that identify a row.
 
-        The frame's ``attrs`` hold their provenance: `survey`, `reports`, `as_of`, `filter`.
+        The ``attrs`` of the frame have the provenance: `survey`, `reports`, `as_of`, `filter`.
 
         Raises
         ------
@@ -347,12 +347,12 @@ class LongTable(Message, Generic[Q], frozen=True, kw_only=True):
         return frame
 
     def covariance_to_pandas(self) -> "pd.DataFrame":
-        """Return the covariance of its estimates as a data frame, rows and columns like its rows.
+        """Return the covariance matrix of the estimates as a data frame.
 
         Raises
         ------
         ParameterError
-            If the query did not ask for it, or there is none.
+            If the query did not request it, or there is none.
         ImportError
             If pandas is not installed.
         """

@@ -1,4 +1,4 @@
-"""The parts of a result in the order in which people read them, the same wherever it is shown."""
+"""The parts of a result in reading order, for pages, commands, notebooks and files."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,18 +16,18 @@ from .long_table import LongTable
 from .quantities import quantity
 from .showing import basis, contradicted, name_of_result, of_reports
 
-#: Most rows of a table in a notebook.
+#: Largest number of rows of a table in a notebook.
 MOST_ROWS = 60
 
-#: Most names in a sentence.
+#: Largest number of names in a sentence.
 _NAMED = 8
 
-#: How far outside of what is possible is only rounding.
+#: Tolerance for rounding beyond the possible range.
 _ROUNDING = 1e-9
 
 
 class Part(NamedTuple):
-    """A table for people, with its title and its chart."""
+    """A table for people, with its title and chart."""
 
     title: str
     grid: Grid
@@ -35,21 +35,21 @@ class Part(NamedTuple):
 
 
 class Presentation(NamedTuple):
-    """Parts of a result, each sentence in one of them.
+    """Parts of a result; each sentence appears once.
 
     Attributes
     ----------
     title : str
-        Analysis, survey, number of reports and their time.
+        Analysis, survey, number of reports and time.
     headline : str
         The finding.
     basis : sequence of str
-        Whom it is about, and what it assumes.
+        Population and assumptions of the estimates.
     warnings : sequence of str
         Sentences to read before drawing conclusions.
     parts : sequence of Part
     notes : sequence of str
-        Further sentences.
+        Sentences about the method.
     """
 
     title: str
@@ -66,7 +66,7 @@ class Presentation(NamedTuple):
 
     @property
     def sentences(self) -> frozenset[str]:
-        """Every sentence besides the title."""
+        """All sentences except the title."""
         return frozenset([self.headline, *self.basis, *self.warnings, *self.notes])
 
     @property
@@ -76,7 +76,7 @@ class Presentation(NamedTuple):
 
     @property
     def above(self) -> list[str]:
-        """What stands above the tables."""
+        """The lines above the tables."""
         return [*filter(None, (self.title, self.headline)), *self.basis, *self.warnings]
 
     def text(self) -> str:
@@ -96,8 +96,8 @@ class Presentation(NamedTuple):
         return "\n".join(lines)
 
     def html(self) -> str:
-        """Format as HTML, with every text escaped."""
-        # Imported here: only notebooks need it.
+        """Format as HTML, with all texts escaped."""
+        # Import here, since only notebooks need it.
         from html import escape
 
         def row(cells: Sequence[Any], tag: str) -> str:
@@ -125,16 +125,16 @@ def present(result: LongTable[Any], title: str = "", headline: str | None = None
     Parameters
     ----------
     result : Result
-        With names or labels.
+        Result with names or labels.
     title : str
-        Title of its analysis; its name by default.
+        Title of the analysis; its name by default.
     headline : str, optional
-        With labels, if the result has them; by default its own.
+        Headline with labels; by default that of the result.
     """
-    said = result.headline if headline is None else headline
+    finding = result.headline if headline is None else headline
     count, _, time = of_reports(result).partition(", ")
-    # An answer that begins with their number needs no title that does.
-    about = [time] if said.startswith(count) else [count, time]
+    # Leave out the number of reports if the headline begins with it.
+    about = [time] if finding.startswith(count) else [count, time]
     warnings = [c.sentence for c in result.caveats if c.weight == "warning"]
     notes = [c.sentence for c in result.caveats if c.weight == "note"]
     notes += [*_selected(result), *_impossible(result)]
@@ -142,8 +142,8 @@ def present(result: LongTable[Any], title: str = "", headline: str | None = None
     parts = [_part(result, block, [*warnings, *below]) for block in result.layout]
     return Presentation(
         " · ".join(filter(None, [title or name_of_result(result), result.survey, *about])),
-        said,
-        [sentence for sentence in basis(result) if sentence != said],
+        finding,
+        [sentence for sentence in basis(result) if sentence != finding],
         [*warnings, *below],
         [part for part in parts if part.grid.rows or part is parts[0]],
         notes,
@@ -179,18 +179,18 @@ def _selected(result: LongTable[Any]) -> Iterator[str]:
 
 
 def _names(result: LongTable[Any], rows: Sequence[int]) -> list[str]:
-    """Name some rows of the tables by the keys of their lines, and by quantity where needed."""
-    wanted: set[int] = set(rows)
+    """Name some rows of the tables by the keys of their lines, and by quantity if needed."""
+    remaining: set[int] = set(rows)
     names: dict[str, list[str]] = {}
     for block in result.layout:
         arranged = Arranged(result, block)
         for line, column, show in zip(*np.nonzero(np.isin(arranged.places, rows)), strict=True):
             place = int(arranged.places[line, column, show])
-            if place not in wanted:
+            if place not in remaining:
                 continue
-            wanted.discard(place)
+            remaining.discard(place)
             over = arranged.across and arranged.across.text(int(arranged.columns[column]))
-            # Where quantities stand below each other, the line has the name already.
+            # With stacked quantities, the name of the line includes the quantity.
             several = len(result.layout) > 1 or len(block.shows) > 1
             name = block.shows[show].quantity
             named = block.stacked or any(key.name == name for key in arranged.lines)
@@ -204,22 +204,22 @@ def _names(result: LongTable[Any], rows: Sequence[int]) -> list[str]:
 
 
 def _undefined(result: LongTable[Any]) -> Iterator[str]:
-    """Name the estimates that are undefined, in one sentence for each reason."""
+    """Name the undefined estimates, in one sentence for each reason."""
     column = result.estimates.texts("undefined")
     places = [(int(column.codes[i]), int(i)) for i in np.flatnonzero(column.codes >= 0)[:2_000]]
     for code, group in groupby(sorted(places), key=lambda place: place[0]):
-        found = [place for _, place in group]
-        names = _names(result, found) if len(found) < len(column) else ["every estimate"]
+        rows = [place for _, place in group]
+        names = _names(result, rows) if len(rows) < len(column) else ["every estimate"]
         if names:
             yield f"Undefined, because {column.levels[code]}: {few(names, _NAMED)}."
 
 
 def _imprecise(result: LongTable[Any]) -> Iterator[str]:
-    """Name the estimates that are not usable without reserve."""
+    """Name the estimates that are not usable, or barely usable."""
     if contradicted(result):
         return
     column, kind = result.estimates.texts("reliability"), result.estimates.texts("set")
-    # Numbers of people are given with their interval alone.
+    # Numbers of people have no grade, only an interval.
     shown = {show.quantity for block in result.layout for show in block.shows}
     quantities = result.estimates.texts("quantity")
     judged = [name in shown and quantity(name).style != "count" for name in quantities.levels]
@@ -234,7 +234,7 @@ def _imprecise(result: LongTable[Any]) -> Iterator[str]:
         if len(places) > 2_000 or not len(places):
             continue
         if result.selection is not None:
-            # A long list has a mark on each row; their names would fill the page.
+            # For a long list, only count them, since each row has a mark.
             many = wording.number(len(places)), wording.number(int(known.sum()))
             yield f"{grade}: {many[0]} of {many[1]} estimates."
             continue
@@ -246,7 +246,7 @@ def _imprecise(result: LongTable[Any]) -> Iterator[str]:
 
 
 def _impossible(result: LongTable[Any]) -> list[str]:
-    """Say that estimates outside of what is possible are no mistake; empty without any."""
+    """Explain estimates outside the possible range; empty if there are none."""
     table = result.estimates
     lower = np.array([quantity(name).lower for name in table.texts("quantity").levels] or [0.0])
     upper = np.array([quantity(name).upper for name in table.texts("quantity").levels] or [0.0])

@@ -1,12 +1,12 @@
-"""Quantities that are estimated: their names, their possible values, and how they are written."""
+"""Estimated quantities: their names, possible values, and formats."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-#: How numbers are written: shares in percent, their differences in percentage points, numbers of
-#: people as whole numbers.
+#: Formats of numbers: shares in percent, their differences in percentage points, numbers of people
+#: as whole numbers.
 Style = Literal["share", "points", "number", "count"]
 
 
@@ -17,21 +17,21 @@ class Quantity:
     Attributes
     ----------
     name : str
-        In files and programs.
+        Name in files and programs.
     label : str
-        For people.
+        Name for people.
     style : str
-        How its values are written.
+        Format of its values.
     lower, upper : float
         Smallest and largest possible value.
     unit : float
-        Length of the scale that margins are compared with, as the range of the scores of a mean.
+        Length of the scale for judging margins of error, such as the range of the scores of a mean.
     ratio : bool
         Whether margins are factors, and axes logarithmic.
     logarithmic : bool
         Whether the standard error is that of the logarithm.
     no_effect : float or None
-        Value without an effect; None where there is no such value.
+        Value without an effect, if there is one.
     """
 
     name: str
@@ -50,11 +50,11 @@ class Quantity:
         return self.label or self.name.replace("_", " ")
 
     def within(self, lower: float, upper: float, unit: float = 1.0) -> "Quantity":
-        """Return the quantity with other possible values."""
+        """Return the quantity with another range of values."""
         return replace(self, lower=lower, upper=upper, unit=unit)
 
     def contrast(self, name: str, weights: Sequence[float]) -> "Quantity":
-        """Return the quantity of a weighted sum of such quantities, whose weights add up to 0.
+        """Return the quantity of a contrast: a weighted sum with weights that add up to 0.
 
         >>> QUANTITIES["share"].contrast("difference", [1, -1]).upper
         1.0
@@ -62,8 +62,8 @@ class Quantity:
         ends = [(w * self.lower, w * self.upper) for w in weights if w]
         style: Style = "points" if self.style == "share" else self.style
         lower, upper = sum(map(min, ends)), sum(map(max, ends))
-        known = QUANTITIES.get(name, Quantity(name))
-        return replace(known, style=style, lower=lower, upper=upper, unit=self.unit, no_effect=0.0)
+        base = QUANTITIES.get(name, Quantity(name))
+        return replace(base, style=style, lower=lower, upper=upper, unit=self.unit, no_effect=0.0)
 
 
 def _share(name: str, label: str = "") -> Quantity:
@@ -79,7 +79,7 @@ def _ratio(name: str, label: str = "") -> Quantity:
     return Quantity(name, label, lower=0.0, ratio=True, logarithmic=True, no_effect=1.0)
 
 
-#: Every quantity that results have, besides measures of association, by its name.
+#: All quantities of results, besides measures of association, by name.
 QUANTITIES = {
     each.name: each
     for each in (
@@ -135,7 +135,7 @@ QUANTITIES = {
 
 
 def quantity(name: str) -> Quantity:
-    """Return a quantity by its name; a number without further properties, if there is none."""
+    """Return a quantity by name; an unknown name gives a number without further properties."""
     return QUANTITIES.get(name) or Quantity(name, _SYMBOLS.get(name, ""))
 
 

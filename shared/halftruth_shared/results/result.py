@@ -1,4 +1,4 @@
-"""The result of an analysis, with how it shows itself in notebooks and shells."""
+"""The result of an analysis, with its representation in notebooks and shells."""
 
 from typing import TYPE_CHECKING, Generic
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class Result(LongTable[Q], Generic[Q], frozen=True, kw_only=True):
-    """Result of an analysis: its query, where it comes from, and a long table of estimates.
+    """Result of an analysis: its query, its provenance, and a long table of estimates.
 
-    `keys` are the columns that identify a row, and `estimates` the columns of the numbers.
-    `covariance` is that of the estimates in the order of the rows, null if it was not asked for.
+    `keys` are the columns that identify a row, and `estimates` the columns of numbers. `covariance`
+    is the covariance matrix of the estimates in the order of the rows, null if not requested.
     """
 
     def __repr__(self) -> str:
@@ -24,14 +24,14 @@ class Result(LongTable[Q], Generic[Q], frozen=True, kw_only=True):
         return present(self).html()
 
     def plot(self) -> "Figure":
-        """Draw its estimates with their intervals; notebooks show the figure.
+        """Draw the estimates with their intervals; notebooks show the figure.
 
-        Estimates that are not usable are pale and dashed. Its ``savefig`` writes a file.
+        Estimates that are not usable are pale and dashed. ``savefig`` of the figure writes a file.
 
         Raises
         ------
         ParameterError
-            If it has no chart.
+            If the result has no chart.
         ImportError
             If Matplotlib is not installed.
         """

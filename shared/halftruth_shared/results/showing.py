@@ -1,4 +1,4 @@
-"""Tables and charts of results for notebooks and shells, derived from their rows."""
+"""Sentences about the basis of results, and plain tables for notebooks and shells."""
 
 from collections.abc import Sequence
 from datetime import UTC
@@ -15,10 +15,10 @@ from halftruth_shared.results.wording import (
     share_interval,
 )
 
-#: Most rows of a table in a notebook.
+#: Largest number of rows of a table in a notebook.
 MOST_ROWS = 60
 
-#: Level below which a p-value contradicts a model.
+#: Significance level of tests of a model.
 CONTRADICTED = 0.05
 
 
@@ -27,17 +27,17 @@ def of_reports(result: Any) -> str:
     for caveat in getattr(result, "caveats", ()):
         if caveat.code == "pilot":
             return f"{number(caveat.values['people'], 0)} people of a pilot"
-    counted = "1 report" if result.reports == 1 else f"{number(result.reports, 0)} reports"
-    return f"{counted}, {result.as_of.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    reports = "1 report" if result.reports == 1 else f"{number(result.reports, 0)} reports"
+    return f"{reports}, {result.as_of.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def basis(result: Any) -> list[str]:
-    """Describe whom the estimates of a result are about, and what they assume."""
+    """Describe the population and the assumptions of a result."""
     return [*_of_group(result), *assumptions(result)]
 
 
 def contradicted(result: Any) -> list[str]:
-    """Say that no shares explain the reports of some questions; empty where shares do."""
+    """Warn that the reports of some questions contradict the mechanism; empty if they do not."""
     if not result.contradictions:
         return []
     tables = [" and ".join(map(quoted, each.attributes)) for each in result.contradictions]
@@ -52,7 +52,7 @@ def contradicted(result: Any) -> list[str]:
 
 
 def assumptions(result: Any) -> list[str]:
-    """Describe the model of a result, and where reports contradict that or the design."""
+    """Describe the model of a result, and contradictions between reports and assumptions."""
     design, model = contradicted(result), result.model_fit
     if model is None:
         return design
@@ -87,7 +87,7 @@ def _combined(names: Sequence[str]) -> str:
 
 
 def _of_group(result: Any) -> list[str]:
-    """Describe the domain of a result and its size; empty if it is everybody."""
+    """Describe the domain of a result and its size; empty for all people."""
     query: Any = getattr(result, "query", None)
     left_out = getattr(query, "missing", "keep") == "exclude"
     sentences = (
@@ -142,8 +142,8 @@ class Shown(msgspec.Struct, frozen=True):
         return "\n".join([self.title, *self.notes, *(lines if self.rows else []), *self._more()])
 
     def html(self) -> str:
-        """Format as HTML, with every text escaped."""
-        # Imported here: only notebooks need it.
+        """Format as HTML, with all texts escaped."""
+        # Import here, since only notebooks need it.
         from html import escape
 
         head = "".join(f"<th>{escape(cell)}</th>" for cell in self.header)

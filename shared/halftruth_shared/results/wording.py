@@ -1,9 +1,8 @@
-"""Numbers and itemsets in words, the same in pages, charts, commands and verdicts.
+"""Format numbers and itemsets as text, for pages, charts, commands and sentences.
 
-Percentages are written as in this sentence: 12.3 %, with a narrow space and a true minus sign. An
-estimate has the decimals that its interval deserves: as many as show half the interval's width
-with two digits, and for a share never more than two. Nothing is cut to 0 to 100 %: an estimate
-outside says how uncertain it is, and its verdict says so in words.
+Percentages have a narrow space and a true minus sign: 12.3 %. The number of decimals of an estimate
+depends on its interval: as many as give half the width of the interval two digits, and at most two
+for a share. Shares are not clipped to 0 to 100 %, since a value outside shows the uncertainty.
 """
 
 import math
@@ -11,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .estimate import Estimate, Interval, Reliability
 
-#: A lower and an upper end, of which the upper one may be open.
+#: A lower and an upper end; the upper one can be None for an unbounded interval.
 OpenInterval = tuple[float, float | None]
 
-#: A narrow space that does not end a line, between digits and before a percent sign.
+#: Narrow non-breaking space, between groups of digits and before a percent sign.
 GAP = "\N{NARROW NO-BREAK SPACE}"
 
 #: Text in place of an undefined number.
@@ -39,7 +38,7 @@ def items(answers: Mapping[str, str | Sequence[str]]) -> str:
 
 
 def quoted(name: str) -> str:
-    """Put a question's label in quotation marks; a name is one word, and needs none.
+    """Put the label of a question in quotation marks; names without spaces stay unchanged.
 
     >>> quoted("smoker"), quoted("Do you smoke?")
     ('smoker', '“Do you smoke?”')
@@ -59,12 +58,12 @@ def quoted_items(answers: Mapping[str, str | Sequence[str]]) -> str:
 
 
 def _separator(name: str) -> str:
-    """Separator between a question and its answer; only a label has blanks."""
+    """Return the separator between a question and its answer."""
     return " " if name.endswith("?") else ": " if " " in name else "="
 
 
 def percent(share: float | None, places: int | None = None) -> str:
-    r"""Format a share as a percentage, by default with as many places as it needs.
+    r"""Format a share as a percentage, by default with as many decimals as needed.
 
     >>> percent(0.025), percent(-0.12345, 1), percent(None)
     ('2.5\u202f%', '−12.3\u202f%', 'undefined')
@@ -73,7 +72,7 @@ def percent(share: float | None, places: int | None = None) -> str:
 
 
 def share(estimate: float | None, interval: Interval | None) -> str:
-    r"""Format an estimated share, with the decimals that its interval deserves.
+    r"""Format an estimated share, with decimals according to its interval.
 
     >>> share(0.123456, (0.10, 0.15)), share(1.8812, (-0.4, 4.2)), share(0.12, None)
     ('12.3\u202f%', '188\u202f%', '12.00\u202f%')
@@ -103,7 +102,7 @@ def judged(text: str, reliability: Reliability) -> str:
 
 
 def estimate_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
-    r"""Format an estimate with the decimals that its interval deserves, and how reliable it is.
+    r"""Format an estimate, with decimals according to its interval, and its reliability.
 
     >>> from halftruth_shared.results.estimate import Estimate
     >>> estimate_in_words(
@@ -163,7 +162,7 @@ def with_interval(estimate: Estimate, *, as_share: bool = False) -> str:
 
 
 def number_in_words(estimate: Estimate, *, as_share: bool = False) -> str:
-    """Format an estimate with the decimals that its interval deserves."""
+    """Format an estimate, with decimals according to its interval."""
     if not as_share:
         lower, upper = estimate.interval or (None, None)
         if lower is None or estimate.set != "interval":
@@ -186,9 +185,9 @@ def half_width(width: float) -> str:
 
 
 def value(estimate: float | None, interval: OpenInterval | None) -> str:
-    """An estimate that is no share, with the places that its interval deserves.
+    """Format an estimate other than a share, with decimals according to its interval.
 
-    If neither end is negative and one is more than three times the other, as for most ratios, the
+    If the ends are not negative and one is more than three times the other, as for most ratios, the
     estimate and both ends have three digits.
 
     >>> value(0.51234, (0.4, 0.6)), value(0.51234, None), value(None, None), value(5.456, (1, 28))
@@ -218,7 +217,7 @@ def value_interval(interval: OpenInterval | None) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """Format a p-value, bounded where normal approximations are no more accurate.
+    """Format a p-value; small ones are bounded, since normal approximations are inaccurate there.
 
     >>> p_value(0.03214), p_value(3e-55)
     ('0.0321', 'below 0.0001')
@@ -234,7 +233,7 @@ def number(quantity: float, places: int | None = None) -> str:
     >>> number(-1234567.0, 0), number(0.25), number(-math.inf)
     ('−1\u202f234\u202f567', '0.25', '−∞')
     """
-    # Beyond these, digits in groups are harder to read than a power of ten.
+    # Larger numbers are easier to read as a power of ten.
     plain = places is not None and places <= 6 and abs(quantity) < 1e9
     whole = abs(quantity) < 1e9 and quantity == round(quantity)
     text = f"{quantity:z,.{places if plain else 0}f}" if plain or whole else f"{quantity:,.6g}"
@@ -242,7 +241,7 @@ def number(quantity: float, places: int | None = None) -> str:
 
 
 def places(widths: Iterable[float], digits: int) -> int:
-    """Decimals that show half of the narrowest interval with `digits` digits, at least 0.
+    """Return the decimals that give half of the narrowest interval `digits` digits, at least 0.
 
     >>> places([0.066], 2), places([80.0], 2)
     (3, 0)

@@ -232,4 +232,4 @@ def test_itemsets_are_no_longer_than_there_is_time_for():
 def test_charts_of_randomization_are_empty_where_it_cannot_serve_the_records():
     result = structs.replace(try_schemes(small(2, 3), Fraction(19), 1), randomized=[])
     assert RIVAL_CHARTS["randomization"](result).curves == ()
-    assert [curve.known for curve in RIVAL_CHARTS["posterior"](result).curves] == [[], []]
+    assert [curve.defined_points for curve in RIVAL_CHARTS["posterior"](result).curves] == [[], []]

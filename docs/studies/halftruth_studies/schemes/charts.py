@@ -68,7 +68,7 @@ def rivals_chart(measure: RivalMeasure, result: RivalsResult) -> CurveChart:
         ),
         x_axis=Axis("length of itemsets"),
         y_axis=measure.axis,
-        curves=tuple(curve for curve in curves if curve.known),
+        curves=tuple(curve for curve in curves if curve.defined_points),
     )
 
 

@@ -50,9 +50,9 @@ class Mark:
     reason : str or None
         Why the value is undefined, if that is known.
     inner : tuple of float or None
-        A shorter interval within, the one that there would be without perturbation.
+        Interval without perturbation, within the actual one.
     doubtful : bool
-        True if it is not usable, and so pale and dashed.
+        True if the estimate is not usable, and so pale and dashed.
     """
 
     label: str
@@ -82,7 +82,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class _Titled:
-    """Every chart has a title, and notes: sentences that stand under it."""
+    """Base class of charts, with a title and notes below the chart."""
 
     title: str
     notes: tuple[str, ...]
@@ -95,16 +95,16 @@ class _Titled:
 
 @dataclass(frozen=True)
 class EstimateChart(_Titled):
-    """Estimates with their intervals, one row for each: as dots, or as bars from zero.
+    """Chart of estimates with their intervals, one row each, as dots or as bars from zero.
 
     Attributes
     ----------
     panels : tuple of Panel
-        One for each scale, below each other; bars have a single axis, that of the first.
+        Panels below each other, one for each scale; bars share the axis of the first panel.
     categories : tuple of str
-        Categories of rows in the order of a legend; not of bars.
+        Categories of rows in the order of the legend; not used for bars.
     bars : bool
-        Whether they are bars.
+        Whether to draw bars.
     """
 
     panels: tuple[Panel, ...]
@@ -119,10 +119,10 @@ class EstimateChart(_Titled):
 
 @dataclass(frozen=True)
 class HeatMap(_Titled):
-    """Shares in a grid of rows and columns, the darker the larger.
+    """Heat map of shares; larger shares are darker.
 
-    Each cell is labelled by row and column, and None where there is nothing to say. One with a
-    category, such as "not usable", is pale, as is one whose interval reaches zero.
+    Each cell is labelled by row and column, or None. Cells with a category, such as "not usable",
+    are pale, and so are cells whose interval includes zero.
     """
 
     rows: tuple[str, ...]
@@ -132,9 +132,9 @@ class HeatMap(_Titled):
 
 @dataclass(frozen=True)
 class Curve:
-    """Points (x, y) in order of x; y is None where it is undefined.
+    """Points (x, y) in order of x; y is None if it is undefined.
 
-    `ends` are the intervals of all y, or there are none.
+    `ends` are the intervals of all y, or empty.
     """
 
     name: str
@@ -143,16 +143,16 @@ class Curve:
     ends: tuple[tuple[float, float] | None, ...] = ()
 
     @property
-    def known(self) -> list[tuple[float, float]]:
-        """Points whose y is defined."""
+    def defined_points(self) -> list[tuple[float, float]]:
+        """Points with a defined y."""
         return [(x, y) for x, y in zip(self.x, self.y, strict=True) if y is not None]
 
 
 @dataclass(frozen=True)
 class CurveChart(_Titled):
-    """Several curves y(x), and lines at one x and at one y.
+    """Chart of several curves y(x), with reference lines at one x and one y.
 
-    On a logarithmic axis only positive numbers are drawn.
+    On a logarithmic axis, only positive numbers are drawn.
     """
 
     x_axis: Axis
@@ -165,13 +165,13 @@ class CurveChart(_Titled):
 Chart = EstimateChart | CurveChart | HeatMap
 
 
-#: Rows, cells of a grid along each side, and curves beyond which a chart is cut: a picture of
-#: many more would be too long to be read, and of more than twenty curves two would look alike.
+#: Largest numbers of rows, of grid rows or columns, and of curves of a chart, so that it stays
+#: legible; more than twenty curves could not be distinguished.
 MOST_ROWS, MOST_NAMES, MOST_CURVES = 100, 20, 20
 
 
 def shorten(chart: Chart) -> Chart:
-    """Cut a chart to what can be read, with a note of how much is left out."""
+    """Shorten a chart to a legible size, with a note of how much is left out."""
     if isinstance(chart, CurveChart):
         left = len(chart.curves) - MOST_CURVES
         return _noted(replace(chart, curves=chart.curves[:MOST_CURVES]), left, "curves")

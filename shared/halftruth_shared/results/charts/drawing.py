@@ -34,37 +34,37 @@ from . import (
     shorten,
 )
 
-#: Inches: width of a figure, height of a row, of an axis with its label, and of a line of text.
+#: Sizes in inches: width of a figure, height of a row, of an axis with its label, of a text line.
 WIDTH, _ROW, _AXIS, _LINE = 4.6, 0.24, 0.55, 0.16
-#: Letters of a line over the whole width, of a label beside an axis, and most lines of one.
+#: Characters of a line over the whole width and of a label, and largest number of lines of a label.
 _LETTERS, _LABEL, _LABEL_LINES = 62, 24, 3
 
-#: Pages recolour these for dark screens, so a drawing has no other colours. Contrast with white is
-#: 17, 7, 3.5 and 1.3 to 1: letters and data have the first three.
+#: The only colours of drawings, which pages replace in dark mode. Their contrast with white is 17,
+#: 7, 3.5 and 1.3 to 1; texts and data use the first three.
 INK, QUIET, BAR, GRID, PAGE = "#1a1a1a", "#595959", "#4a8fc2", "#e2e2e2", "#ffffff"
-#: A bar that is not usable; the interval without perturbation; cells of a grid, by opacity.
+#: Colours of bars that are not usable, of intervals without perturbation, and of grid cells.
 PALE, INNER, CELLS = "#d5dfe8", "#c05a00", "#0b5c8a"
-#: Together they differ for twenty curves and more; categories have colour and shape of the first.
+#: Combinations of colours and dashes distinguish more than twenty curves; categories use the first.
 CURVES = ("#0072b2", "#c04f00", "#007d5a", "#a8528a", "#7a6000")
 _DASHES, _SHAPES = ("-", "--", "-.", ":"), ("o", "D", "v", "s", "^", "P", "X")
 _DASHED: Any = (0, (3, 2))
 _REFERENCE: Any = {"color": INK, "linewidth": 1, "linestyle": _DASHED, "zorder": 1}
 
-#: Ends of the axis of shares that all charts have, with room for what is a little outside.
+#: Limits of the axis of shares in all charts, slightly wider than 0 to 1.
 _SHARES = (-0.04, 1.04)
-#: Shades of a grid: white letters stand on what is darker than `_DARK`; what is lighter is paler
-#: still, so that dark letters can be read on it. What may be nothing is at most `_FAINT`, and the
-#: darkest shade stands for at least `_LEAST_DARKEST`, or noise would look like something.
+#: Shades of a grid. Texts are white on shades darker than `_DARK`; lighter shades are scaled by
+#: `_PALER`, so that dark text is legible. Insignificant cells are at most `_FAINT`. The darkest
+#: shade means a share of at least `_LEAST_DARKEST`, so that noise does not look like an effect.
 _DARK, _PALER, _FAINT, _LEAST_DARKEST = 0.8, 0.78, 0.15, 0.05
 
 SETTINGS: Any = {
     "font.family": "sans-serif",
-    # The first comes with Matplotlib; it is wide, and leaves room for the fonts of readers.
+    # The first font comes with Matplotlib, and is wide enough for the fonts of readers.
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica"],
     "font.size": 9.0,
     "text.color": INK,
-    "text.hinting": "none",  # so that widths are the same wherever they are measured
-    "text.parse_math": False,  # a category may hold dollar signs
+    "text.hinting": "none",  # widths of texts do not depend on the resolution
+    "text.parse_math": False,  # categories can contain dollar signs
     **{f"axes.spines.{side}": False for side in ("left", "right", "top", "bottom")},
     **{f"{axis}tick.major.size": 0 for axis in "xy"},
     "xtick.labelcolor": QUIET,
@@ -91,7 +91,7 @@ SETTINGS: Any = {
 
 
 class ChartFigure(Figure):
-    """Figure that notebooks show, freed when it is not referenced."""
+    """Figure with a representation for notebooks, not registered with pyplot."""
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -101,13 +101,13 @@ class ChartFigure(Figure):
 
 
 def draw(chart: Chart, *, caption: bool = True) -> ChartFigure:
-    """Draw a chart, cut to what can be read.
+    """Draw a chart, shortened if it is too long.
 
     Parameters
     ----------
     chart : EstimateChart, CurveChart or HeatMap
     caption : bool
-        Whether title and notes are in the picture; pages have them beside it.
+        Whether the picture includes title and notes, which pages show as text.
     """
     with mpl.rc_context():
         mpl.rcdefaults()
@@ -124,7 +124,7 @@ def _figure(chart: Chart, caption: bool) -> ChartFigure:
         figure.suptitle("\n".join(title), x=0, ha="left")
         figure.supxlabel("\n".join(notes), x=0, ha="left", color=QUIET)
         height += (len(title) + len(notes) + 1) * _LINE
-        # A title and a legend are each the topmost of their figure.
+        # Use a subfigure, because title and legend are both placed at the top of their figure.
         [[part]] = figure.subfigures(squeeze=False)
     if isinstance(chart, CurveChart):
         height += _draw_curves(part, chart)
@@ -134,17 +134,17 @@ def _figure(chart: Chart, caption: bool) -> ChartFigure:
         height += _draw_rows(part, chart)
     figure.set_size_inches(WIDTH, height + _draw_legend(part))
     layout = ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.03, hspace=0.0)
-    # The second time makes room for what the first one has moved, such as titles below a legend.
+    # Repeat the layout, since the first run moves elements such as titles below a legend.
     for _ in range(2):
         layout.execute(figure)
     for axes in figure.axes:
-        # The last digits vary from one time to the next.
+        # Round the positions, whose last digits vary between runs.
         axes.set_position(np.round(axes.get_position().bounds, 6))
     return figure
 
 
 def _draw_legend(part: Figure | SubFigure) -> float:
-    """Name each look that has a label once, above all axes; return the height."""
+    """Draw a legend above all axes; return its height."""
     handles: dict[str, Any] = {}
     for axes in part.axes:
         for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -166,7 +166,7 @@ def _draw_rows(part: Figure | SubFigure, chart: EstimateChart) -> float:
     if not groups:
         return 0.0
     if chart.bars:
-        # All bars share one axis; they begin at zero, which a logarithmic axis does not have.
+        # All bars share one linear axis, since bars begin at zero.
         axis = replace(groups[0][0].axis, scale="linear")
         groups = [[replace(panel, axis=axis) for [panel] in groups]]
     all_axes = part.subplots(len(groups), squeeze=False)[:, 0]
@@ -210,7 +210,7 @@ def _draw_group(axes: Axes, chart: EstimateChart, group: Sequence[Panel]) -> flo
             text = "\n".join(textwrap.wrap(words, _LETTERS - _LABEL, max_lines=2, placeholder="…"))
             at = axes.get_yaxis_transform()
             axes.text(0.01, place, text, transform=at, va="center", color=QUIET, in_layout=False)
-    # All rows are as high as the longest label needs.
+    # The longest label determines the height of all rows.
     folded = max(_label(label).count("\n") for label, _ in lines)
     title = axes.get_title("left")
     return (_ROW + 0.9 * _LINE * folded) * len(lines) + _LINE * 1.5 * bool(title) + _AXIS
@@ -226,7 +226,7 @@ def _label(words: str) -> str:
 def _limits_of_rows(
     chart: EstimateChart, rows: Sequence[Mark], panel: Panel
 ) -> tuple[float, float]:
-    """Limits of the axis of rows; those of shares are the same in all charts."""
+    """Return the limits of the axis of rows; for shares, they are the same in all charts."""
     axis, values = panel.axis, [row.value for row in rows if row.value is not None]
     values += [panel.reference.value] if panel.reference else []
     intervals = [row.interval for row in rows]
@@ -286,7 +286,7 @@ def _draw_curves(part: Figure | SubFigure, chart: CurveChart) -> float:
     """Draw all curves on one pair of axes; return the height."""
     axes, x_axis, y_axis = part.subplots(), chart.x_axis, chart.y_axis
     drawn = [
-        [(x, y) for x, y in curve.known if _fits(x, x_axis) and _fits(y, y_axis)]
+        [(x, y) for x, y in curve.defined_points if _fits(x, x_axis) and _fits(y, y_axis)]
         for curve in chart.curves
     ]
     along = [x for x, _ in chain(*drawn)] + [0.0] * x_axis.shares
