@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: What is planned: margins of a share, of a mean as a part of its range, of a share within a group,
-#: of the difference of two groups, and of an odds ratio, as a factor; and the smallest difference
-#: and the smallest Cramér's V that tests at 5 % find in 80 % of surveys.
+#: of the difference of two groups, and of an odds ratio, as a factor; and the smallest share above
+#: 0, difference and Cramér's V that tests at 5 % find in 80 % of surveys.
 Planned = Literal[
     "share",
+    "detectable_share",
     "mean",
     "share_within",
     "difference",

@@ -232,6 +232,24 @@ def test_what_is_called_detectable_is_found_in_four_of_five_surveys(name):
         assert 0.75 <= count / surveys <= 0.85, kind
 
 
+@pytest.mark.parametrize("surveys", [40, pytest.param(1_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("name", ["randomized gamma-diagonal", "split questionnaire"])
+def test_a_share_that_is_called_detectable_is_above_0_in_four_of_five_surveys(name, surveys):
+    survey, rng, found = SURVEYS[name], np.random.default_rng(6), 0
+    single = survey.shares(["b"])
+    share = survey.expectation.detectable_share("b")
+    rest = np.full(len(single) - 1, (1 - share) / (len(single) - 1))
+    factor = np.append(share, rest) / single
+    people = survey.people * factor.reshape(1, -1, *[1] * (survey.people.ndim - 2))
+    for _ in range(surveys):
+        result = ask(survey.counted(people, rng), OverviewQuery(attributes=["b"]))
+        found += result.estimates.numbers("lower")[result.places("share")[0]] > 0
+    print(f"| {name} | {share:.4f} | {found} |")
+    # Of few surveys, four standard errors besides.
+    allowed = 0.05 if surveys == 1_000 else 0.05 + 4 * (0.16 / surveys) ** 0.5
+    assert found / surveys == pytest.approx(0.8, abs=allowed)
+
+
 def like(table, people):
     """Shape of a table of the first attributes beside that of all."""
     return table.shape + (1,) * (people.ndim - table.ndim)

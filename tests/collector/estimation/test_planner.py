@@ -320,6 +320,12 @@ def test_margins_are_those_of_closed_forms(first, second, target):
         assert of(result, "detectable_difference").median == pytest.approx(
             power * errors[2], rel=0.01
         )
+        # s = (z + z₈₀)·√(λ(1 − λ)/N)/(2p − 1), with λ of a share of nearly 0.
+        keep = float(Fraction(second))
+        smallest = of(result, "detectable_share").median
+        reported = keep * smallest + (1 - keep) * (1 - smallest)
+        error = math.sqrt(reported * (1 - reported) / respondents) / (2 * keep - 1)
+        assert smallest == pytest.approx(power * error, rel=1e-6)
         # The logit's slope at one half is 4.
         ratio = of(result, "odds_ratio").median
         assert math.log(ratio) == pytest.approx(4 * Z * errors[2], rel=1e-3)
@@ -629,7 +635,7 @@ def test_tables_too_large_to_look_at_are_left_out():
     schema = schema_of((600, 600))
     survey = Survey("x", "X", schema, RandomizedResponse.for_amplification(schema, 10**6))
     result = plan(survey, PlanQuery(respondents=10**6))
-    assert {each.quantity for each in result.margins} == {"share"}
+    assert {each.quantity for each in result.margins} == {"share", "detectable_share"}
 
 
 @pytest.mark.parametrize("kind", KINDS[1:3])

@@ -133,6 +133,16 @@ class Expectation:
         lower, upper = table_intervals(table, self.confidence)
         return _median((upper - lower) / 2, table.support)
 
+    def detectable_share(self, name: str) -> float:
+        """Smallest share of an answer to a question that is found to be above 0 with `POWER`."""
+        table = self.table([name])
+        design = table.unit_variance()
+        if design is None:
+            return math.inf
+        errors = normal_quantile(LEVEL) + scipy.special.ndtri(POWER)
+        smallest = design.smallest_share(errors**2 / self.respondents)
+        return _median(np.where(smallest < 1, smallest, np.inf), table.support)
+
     def mean(self, name: str) -> float:
         """Margin of the mean of a question, as a part of the range of its numbers."""
         values = scale_of(self.schema.attributes[self.schema.position(name)], {}).values

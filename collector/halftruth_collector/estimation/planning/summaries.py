@@ -120,8 +120,8 @@ class Chosen:
 
     def _of(self, quantity: Planned) -> tuple[list[Names], Callable[..., float]]:
         """What a quantity is about, and how its margin is planned."""
-        if quantity == "share":
-            return self.questions, Expectation.share
+        if quantity in ("share", "detectable_share"):
+            return self.questions, getattr(Expectation, quantity)
         if quantity == "mean":
             return self.with_numbers, Expectation.mean
         if quantity == "odds_ratio":

@@ -12,6 +12,7 @@ from .summaries import MAX_PAIRS
 #: What is planned, as lines of a table say it.
 NAMES: dict[Planned, str] = {
     "share": "share of an answer",
+    "detectable_share": "detectable share",
     "share_within": "share within a group",
     "difference": "difference of two groups",
     "detectable_difference": "detectable difference",
@@ -25,7 +26,7 @@ _UNKNOWN = "unknown"
 
 
 #: Quantities that are detectable, and have no margin of their own.
-_DETECTABLE = ("detectable_difference", "detectable_association")
+_DETECTABLE = ("detectable_share", "detectable_difference", "detectable_association")
 
 
 def planned_heads(result: PlanResult) -> list[str]:
@@ -101,6 +102,8 @@ def _formatted(margin: PlannedMargin, width: float | None) -> str:
         return _UNKNOWN
     if margin.quantity == "mean":
         return f"±{percent(width, 1)}"
+    if margin.quantity == "detectable_share":
+        return percent(width, 1)
     if margin.quantity == "odds_ratio":
         return number(float(f"{width:.3g}"))
     if margin.quantity == "detectable_association":
@@ -165,7 +168,10 @@ def footnotes(result: PlanResult, pilot: bool = False) -> Iterator[str]:
         " typical is the median over questions or pairs of them, worst the worst of these."
     )
     if any(each.quantity in _DETECTABLE for each in result.margins):
-        yield "Detectable: significant at 5 % in 80 % of surveys; an association is Cramér's V."
+        yield (
+            "Detectable: significant at 5 % in 80 % of surveys, a share as above 0; an association"
+            " is Cramér's V."
+        )
     if (relayed := result.relayed) is not None:
         yield (
             f"Behind a relay: the same kind of mechanism with γ = {number(relayed.gamma)}, the"
