@@ -36,8 +36,7 @@ SUFFICIENT: dict[Role, tuple[Role, ...]] = {
     "analyst": ("analyst", "operator"),
     "operator": ("operator",),
     "monitor": ("monitor", "operator"),
-    # The survey determines which of them may send reports.
-    "relay": ("relay", "operator"),
+    "relay": ("relay",),
 }
 
 #: Roles with their article.
@@ -108,8 +107,8 @@ def current_request() -> Request:
     return current
 
 
-def require(role: Role) -> StoredToken:
-    """Require a bearer token with a role, and return the token.
+def require(*roles: Role) -> StoredToken:
+    """Require a bearer token with one of these roles, and return the token.
 
     Raises
     ------
@@ -118,26 +117,30 @@ def require(role: Role) -> StoredToken:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token:
         raise Unauthorized(
-            f"token: expected 'Authorization: Bearer' with the token of {ROLE_WITH_ARTICLE[role]}",
+            f"token: expected 'Authorization: Bearer' with the token of {_any_of(roles)}",
             field="token",
         )
-    return allow(role, token.strip())
+    return allow(token.strip(), *roles)
 
 
-def allow(role: Role, token: str) -> StoredToken:
-    """Check that a token has a role and is valid for the survey of the request, and return it.
+def allow(token: str, *roles: Role) -> StoredToken:
+    """Check that a token has one of these roles and is valid for the survey of the request.
 
     Raises
     ------
     Unauthorized, Forbidden
     """
     bearer = collector().store.tokens.bearer(token)
-    if bearer.role not in SUFFICIENT[role]:
-        raise Forbidden(f"token: expected the token of {ROLE_WITH_ARTICLE[role]}", field="token")
+    if not any(bearer.role in SUFFICIENT[role] for role in roles):
+        raise Forbidden(f"token: expected the token of {_any_of(roles)}", field="token")
     requested = (request.view_args or {}).get("survey_id")
     if None not in (bearer.survey, requested) and bearer.survey != requested:
         raise Forbidden(f"token: it is for the survey '{bearer.survey}' only", field="token")
     return bearer
+
+
+def _any_of(roles: Iterable[Role]) -> str:
+    return " or ".join(ROLE_WITH_ARTICLE[role] for role in roles)
 
 
 def remember_bearer(bearer: StoredToken) -> None:

@@ -66,7 +66,7 @@ def _guard(role: Role) -> None:
     ------
     Unauthorized, Forbidden
     """
-    remember_bearer(allow(role, request.cookies.get(COOKIE, "")))
+    remember_bearer(allow(request.cookies.get(COOKIE, ""), role))
 
 
 def _ask_for_token(role: Role, error: HalftruthError) -> tuple[str, int]:
@@ -108,7 +108,7 @@ def signed_in() -> AnyResponse | tuple[str, int]:
     token, address = request.form.get("token", "").strip(), request.form.get("next", "")
     role = _role_at(address)
     try:
-        bearer = allow(role, token)
+        bearer = allow(token, role)
     except (Unauthorized, Forbidden) as error:
         return _sign_in_page(role, address, str(error)), status_of(error)
     homes = [home for known, home in HOMES.items() if bearer.role in (known, "operator")]

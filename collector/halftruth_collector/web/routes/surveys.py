@@ -94,7 +94,7 @@ def add_reports(survey_id: str) -> Receipt:
     reports, bearer = this.store.reports, None
     g.may_be_counted = False
     if current_request().headers.get("Authorization", "").lower().startswith("bearer "):
-        bearer = require("relay")
+        bearer = require("operator", "relay")
     with (
         reports.recording_refusals(survey_id),
         this.limit.visit_with_reports(exempt=bearer is not None) as visit,
