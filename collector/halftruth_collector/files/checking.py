@@ -18,7 +18,7 @@ from halftruth_shared import HalftruthError, ParameterError, ReportError, Report
 from halftruth_shared.protocol.reports import SealedReport
 
 from ..errors import MalformedRequest, slug
-from ..intake.checking import stale, unexpected_invitation_error, unexpected_seal_error
+from ..intake.checking import stale_digest_error, unexpected_invitation_error, unexpected_seal_error
 from ..intake.opening import open_report
 from ..store.counts_folder import SourceFile
 from .engine import PARQUET, connect, quote, quote_list
@@ -352,7 +352,7 @@ def _error(rules: ReportRules, problem: int, row: int) -> HalftruthError:
             f"report {row}: expected an id, a digest, and either 'values' or 'sealed'"
         )
     if problem == _STALE:
-        return stale(rules.survey_id)
+        return stale_digest_error(rules.survey_id)
     if problem == _SEAL:
         return unexpected_seal_error(row, sealed=rules.sealing_key is None)
     if problem == _INVITATION:

@@ -1,1 +1,1 @@
-"""A report's way in: open, check, batch, count."""
+"""Intake of reports in five steps: read, open, check, group commit, count."""

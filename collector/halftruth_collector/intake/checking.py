@@ -1,4 +1,4 @@
-"""The third step of a report's way in: every value is checked, and the report packed."""
+"""Step 3 of the intake: check every value, and pack each report into the bytes of its cell."""
 
 import re
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from ..errors import StaleDigest
 
 Value = TypeVar("Value")
 
-#: Reports for which arrays take longer than they save.
-_FEW = 8
+#: Smallest number of reports for which checking them as an array is faster.
+_ARRAY_FROM = 8
 
 _INVITATION = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
@@ -30,19 +30,19 @@ class Batch:
     ----------
     survey_id, digest : str
     ids : list of bytes
-        Of every report, in order, repeated ones included.
+        Ids of all reports in order, including duplicates.
     cells : dict of bytes to bytes
-        Packed report by id; of reports with the same id, the first one's.
+        Packed report by id; the first one of reports with the same id.
     invitations : dict of bytes to bytes
-        Hash of the invitation by id of the report that it came with.
+        Hash of the invitation by id of its report.
     sealed : bool
         Whether the reports came sealed.
     relayed : bool
-        Whether a relay passed them on, which it also does after the survey was closed.
+        Whether a relay passed the reports on, which is also accepted after the survey was closed.
     refused : int
-        Reports of the request that are left out, as a relay cannot look into what it passes on.
+        Number of invalid reports of a relay, which are omitted since a relay cannot check them.
     finished : bool
-        Whether the relay has nothing more to pass on.
+        Whether the relay will pass on no further reports.
     """
 
     survey_id: str
@@ -71,59 +71,59 @@ def check(
     ReportError
         If a report does not fit, naming its index and column.
     """
-    # Imported here: who checks reports in files needs no database.
+    # Imported here: checking reports in files needs no database.
     from ..store.invitations import hash_invitation
 
     ids = [report.id.bytes for report in reports]
     cells = pack(space, [report.values for report in reports])
     invitations = [read_invitation(report.invitation, at) for at, report in enumerate(reports)]
-    brought = {
+    hashes = {
         id_: hash_invitation(given)
         for id_, given in _first(ids, invitations).items()
         if given is not None
     }
-    return Batch(survey_id, digest, ids, _first(ids, cells), brought, sealed)
+    return Batch(survey_id, digest, ids, _first(ids, cells), hashes, sealed)
 
 
 def pack(space: ReportSpace, values: Sequence[Sequence[int]]) -> list[bytes]:
-    """Packed reports, every one checked.
+    """Check all reports, and return them packed.
 
     Raises
     ------
     ReportError
     """
-    if len(values) < _FEW:
+    if len(values) < _ARRAY_FROM:
         return [space.pack(space.check(report, index)) for index, report in enumerate(values)]
     array = None
     if {len(report) for report in values} == {len(space.shape)}:
         with suppress(OverflowError):
             array = np.fromiter(chain.from_iterable(values), np.int64).reshape(len(values), -1)
-    if array is None or not fitting(space, array).all():
-        # Slower, and says what is wrong with which report.
+    if array is None or not find_valid(space, array).all():
+        # Slower, but raises an error that names the report and the column.
         array = np.array([space.check(report, index) for index, report in enumerate(values)])
     packed: list[bytes] = pack_all(space, array).tolist()
     return packed
 
 
-def fitting(space: ReportSpace, values: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Mask of the reports with every value inside its column, of those with a value for each."""
+def find_valid(space: ReportSpace, values: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Return a mask of the reports whose values are all in range."""
     inside: NDArray[np.bool_] = (values >= 0) & (values < np.array(space.shape))
     fits: NDArray[np.bool_] = np.logical_and.reduce(inside, axis=1)
     return fits
 
 
 def pack_all(space: ReportSpace, values: NDArray[np.integer]) -> NDArray[np.void]:
-    """Packed reports, of values that fit."""
+    """Pack reports with valid values."""
     return values.astype(space.dtype).view(f"V{space.packed_size}").ravel()
 
 
 def read_invitation(text: str | None, index: int) -> bytes | None:
-    """The bytes of an invitation.
+    """Return the bytes of an invitation.
 
     Raises
     ------
     ReportError
-        If it is not one; the message does not quote it.
+        If it is invalid; the message does not quote it.
     """
     if text is None:
         return None
@@ -133,8 +133,8 @@ def read_invitation(text: str | None, index: int) -> bytes | None:
     return bytes.fromhex(text)
 
 
-def stale(survey_id: str) -> StaleDigest:
-    """The error of a request for another version of a survey."""
+def stale_digest_error(survey_id: str) -> StaleDigest:
+    """Return the error of a request for another version of a survey."""
     return StaleDigest(
         f"digest: survey '{survey_id}' has been published with another digest; fetch it again",
         field="digest",
@@ -142,20 +142,20 @@ def stale(survey_id: str) -> StaleDigest:
 
 
 def unexpected_seal_error(index: int, *, sealed: bool) -> ReportError:
-    """The error of a sealed report of a survey that does not seal, or the other way round."""
+    """Return the error of a sealed report of an unsealed survey, or the reverse."""
     member, takes = ("values", "no sealed reports") if sealed else ("sealed", "sealed reports only")
     message = f"report {index}: expected '{member}': this survey takes {takes}"
     return ReportError(message, field=member, index=index)
 
 
 def unexpected_invitation_error(index: int) -> ReportError:
-    """The error of a report with an invitation of a survey that asks for none."""
+    """Return the error of a report with an invitation, if the survey does not use invitations."""
     message = f"report {index}: invitation: this survey asks for none"
     return ReportError(message, field="invitation", index=index)
 
 
 def _first(ids: list[bytes], values: Sequence[Value]) -> dict[bytes, Value]:
-    """The value of each id; of several, the first one."""
+    """Map each id to its first value."""
     first = dict(zip(ids, values, strict=True))
     if len(first) < len(ids):
         first = {}

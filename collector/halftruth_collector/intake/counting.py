@@ -1,6 +1,7 @@
-"""The last step of a report's way in: one transaction counts those of several requests.
+"""Step 5 of the intake: one transaction counts the reports of several requests.
 
-Each report is counted exactly once.
+Each report is counted exactly once: its id is inserted in the same transaction (deduplication), so
+that sending a report again is idempotent.
 """
 
 import logging
@@ -37,32 +38,33 @@ from .batching import GroupCommit
 from .checking import (
     Batch,
     check,
-    stale,
+    stale_digest_error,
     unexpected_invitation_error,
     unexpected_seal_error,
 )
 
 _log = logging.getLogger(__name__)
 
-#: Most reports in one transaction, unless one request has more.
-_MOST = 20_000
+#: Largest number of reports in one transaction, unless a single request has more.
+_MAX_REPORTS = 20_000
 
-#: Most reports that wait, unless one request has more.
-_MOST_WAITING = 10 * _MOST
+#: Largest number of queued reports, unless a single request has more.
+_MAX_QUEUED = 10 * _MAX_REPORTS
 
-#: Seconds for which a request waits for its transaction.
-_PATIENCE = 30
+#: Seconds after which a request stops waiting for its transaction.
+_TIMEOUT = 30
 
-#: Seconds between two writings of what was refused.
+#: Seconds between two writes of the numbers of refused requests.
 _FLUSH_SECONDS = 60
 
-#: Any number that no other program uses for advisory locks of this database.
+#: Namespace of the PostgreSQL advisory locks on shards; no other program uses this number.
 _SHARD_LOCK = 0x68617274
 
-#: Likewise, for surveys whose reports are counted by one transaction at a time.
+#: Namespace of the advisory locks on surveys with a quota, which are counted by one transaction
+#: at a time.
 _QUOTA_LOCK = 0x68617175
 
-#: The lowest shard that no other transaction counts in, for as long as this one runs.
+#: Lowest shard that no concurrent transaction uses; it is locked until the transaction ends.
 _FREE_SHARD = f"""
 (SELECT shard FROM generate_series(0, {rows.SHARDS - 1}) AS shard
  WHERE pg_try_advisory_xact_lock({_SHARD_LOCK}, shard) LIMIT 1)
@@ -73,17 +75,17 @@ class Observer(Protocol):
     """Observer of commits and refusals."""
 
     def waiting(self, requests: int) -> None:
-        """So many requests wait for a transaction now."""
+        """Observe the number of requests that wait for a transaction."""
 
     def committed(self, seconds: float, receipts: Sequence[tuple[str, Receipt]]) -> None:
-        """A transaction was committed, with these requests by their surveys."""
+        """Observe a committed transaction: its duration, and survey and receipt of each request."""
 
     def refused(self, reason: str) -> None:
-        """A request with reports was refused."""
+        """Observe a refused request with reports."""
 
 
 class ReportStore(CountStore):
-    """Counts reports, with those of other requests in one transaction, and reads the counts.
+    """Counts reports by group commit, and reads the counts.
 
     Parameters
     ----------
@@ -103,19 +105,19 @@ class ReportStore(CountStore):
         self._observer = observer
         self._commits: GroupCommit[Batch, Receipt] = GroupCommit(
             self._commit,
-            most=_MOST,
-            most_waiting=_MOST_WAITING,
-            patience=_PATIENCE,
-            waiting=None if observer is None else observer.waiting,
+            max_size=_MAX_REPORTS,
+            max_queued=_MAX_QUEUED,
+            timeout=_TIMEOUT,
+            on_queue_change=None if observer is None else observer.waiting,
         )
         self._lock_survey = _survey_row(database.is_sqlite)
-        #: Refused requests by survey and reason that are not written down yet.
+        #: Numbers of refused requests by survey and reason that are not yet written.
         self._refused: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
         self._flushed = -math.inf
 
     def add(self, survey_id: str, digest: str, reports: Sequence[Report]) -> Receipt:
-        """Check and count open reports, all of them or none, and return once that is durable.
+        """Check and count plain reports, all or none, and return once the counts are durable.
 
         Raises
         ------
@@ -128,25 +130,25 @@ class ReportStore(CountStore):
             return self.count(check(survey_id, digest, space, reports))
 
     def count(self, batch: Batch) -> Receipt:
-        """Count the reports of a request, all of them or none; return once that is durable.
+        """Count the reports of a request, all or none, and return once the counts are durable.
 
-        A report whose id was counted before is a duplicate, whatever it says.
+        A report with a known id is a duplicate, whatever its values.
 
         Raises
         ------
         UnknownSurvey, SurveyClosed, StaleDigest, ReportError, InvitationRefused
         StoreUnavailable
-            Unless it says ``is_undone``, they may have been counted; sending them again is safe.
+            If ``is_undone`` is false, they may have been counted; sending them again is safe.
         """
         return self._commits(batch, len(batch.ids))
 
     @contextmanager
     def recording_refusals(self, survey_id: str) -> Iterator[None]:
-        """Remember with which error the block refuses a request, if the survey is known here.
+        """Record the error with which the block refuses a request to an existing survey.
 
-        Ids of surveys that do not exist could be any number. Refusals are written down once a
-        minute at the most, so that one costs less than a report; what is not written when a process
-        is killed is lost.
+        Unknown ids of surveys are not recorded, since there is no limit to their number. Refusals
+        are written at most once a minute, so that a refusal costs less than a report. Refusals that
+        are not yet written when the process is killed are lost.
         """
         try:
             yield
@@ -166,7 +168,7 @@ class ReportStore(CountStore):
             self.flush()
 
     def flush(self) -> None:
-        """Write down the refusals that are remembered; without the database they are kept."""
+        """Write the recorded refusals; keep them if the database is unavailable."""
         with self._lock:
             refused, self._refused = self._refused, Counter()
             self._flushed = time.monotonic()
@@ -179,7 +181,7 @@ class ReportStore(CountStore):
                 self._refused.update(refused)
 
     def daily_outcomes(self, survey_id: str) -> list[DailyOutcomes]:
-        """Outcomes of the reports of each day, those refused a moment ago included."""
+        """Return the outcomes of the reports of each day, including refusals not yet written."""
         self.flush()
         return super().daily_outcomes(survey_id)
 
@@ -192,7 +194,7 @@ class ReportStore(CountStore):
                     rows.add_outcomes(connection, row.number, row.shard or 0, outcomes)
 
     def _commit(self, items: Sequence[Batch]) -> Sequence[Receipt | Exception]:
-        """Commit a group; the outcome of each of its items."""
+        """Commit a group of batches, and return the outcome of each."""
         started = time.perf_counter()
         with self._database.writing() as connection:
             outcomes = self._write(connection, items)
@@ -206,21 +208,20 @@ class ReportStore(CountStore):
         return outcomes
 
     def _observe(self, call: Callable[[Observer], None]) -> None:
-        """Call the observer. Its failure fails no request: the reports are counted by then."""
+        """Call the observer; its errors do not fail a request, whose reports are counted."""
         if self._observer is None:
             return
         try:
             call(self._observer)
         except Exception as error:
-            # Its message may hold anything.
+            # Log only the type, since the message can contain values.
             _log.error("what observes commits failed: %s", type(error).__name__)
 
     def _write(self, connection: Connection, items: Sequence[Batch]) -> list[Receipt | Exception]:
-        """Everything that the items of a group come to, in one transaction."""
+        """Count the batches of a group in one transaction, and return the outcome of each."""
         plans: dict[str, _Plan] = {}
         now = datetime.now(UTC)
-        # In order, so that two transactions cannot wait for each other; the same goes for all rows
-        # that are written below.
+        # Lock surveys, and write all rows below, in sorted order to avoid deadlocks.
         for name in sorted({item.survey_id for item in items}):
             row = connection.execute(self._lock_survey, {"id": name}).first()
             if row is not None:
@@ -228,10 +229,10 @@ class ReportStore(CountStore):
         for plan in plans.values():
             plan.load(connection, [item for item in items if item.survey_id == plan.row.id])
         decided = [_decide(item, plans.get(item.survey_id)) for item in items]
-        # Where all shards are taken, one waits for another's commit.
+        # If all shards are locked, use shard 0 and wait for another transaction's commit.
         shard = next((plan.row.shard or 0 for plan in plans.values()), 0)
         for plan in plans.values():
-            # Those that another transaction counted at this very moment are not new any more.
+            # Ids that a concurrent transaction has inserted since `load` are not counted again.
             plan.counted = rows.add_ids(connection, plan.row.number, plan.cells)
         outcomes = [
             each if isinstance(each, Exception) else _receipt(item, each, plans[item.survey_id])
@@ -244,25 +245,26 @@ class ReportStore(CountStore):
 
 @dataclass
 class _Plan:
-    """State of one survey in a transaction, and the rows that it is going to write.
+    """State of one survey in a transaction, and the rows that the transaction will write.
 
     Attributes
     ----------
     row : Row
-        The survey, which nobody may close or replace before the transaction ends.
+        Row of the survey, locked (shared) against closing and replacing until the transaction ends.
     closed : str or None
-        Why it takes no more reports, whatever it has.
+        Reason why the survey is closed, apart from its quota.
     remaining_quota : int or None
-        How many more it takes; None where it has no quota.
+        Number of further reports that the survey accepts; None without a quota.
     known : set of bytes
-        Ids that were counted before, as far as that matters.
+        Ids of earlier reports, among those that `_ids_to_check` looks up.
     unused : set of bytes
-        Hashes of the invitations that came with reports and are unused.
+        Hashes of the unused invitations among those that came with reports.
     cells, invitations : dict of bytes to bytes
-        Cell and hash of the invitation by id, of the reports that are new.
+        Cell, and hash of the invitation, of the new reports by id.
     counted : set of bytes
-        Those of their ids that are counted.
+        Ids of the new reports that were inserted by this transaction.
     outcomes : Counter of str
+        Number of reports by outcome.
     """
 
     row: Row[*tuple[Any, ...]]
@@ -276,22 +278,27 @@ class _Plan:
     outcomes: Counter[str] = field(default_factory=Counter)
 
     def load(self, connection: Connection, items: Sequence[Batch]) -> None:
-        """Read what a decision about these items depends on."""
+        """Read remaining quota, unused invitations and known ids for these batches."""
         number = self.row.number
         if self.row.max_reports is not None:
             if connection.dialect.name != "sqlite":
-                # SQLite has one writer. Elsewhere others hold the survey's row at the same time.
+                # SQLite has one writer. In PostgreSQL the lock on the survey's row is shared.
                 connection.execute(select(func.pg_advisory_xact_lock(_QUOTA_LOCK, number)))
             self.remaining_quota = max(0, self.row.max_reports - report_count(connection, number))
         if self.row.invitations:
             hashes = {hash_ for batch in items for hash_ in batch.invitations.values()}
             self.unused = rows.lock_unused(connection, number, hashes)
-        # After the invitations: whoever spent one of them has committed its report by now.
+        # After locking the invitations: a transaction that spent one of them has committed its
+        # report, so that the report is found here and is a duplicate.
         ids = {id_ for batch in items for id_ in self._ids_to_check(batch)}
         self.known = rows.find_ids(connection, number, ids)
 
     def _ids_to_check(self, batch: Batch) -> Iterable[bytes]:
-        """Ids of the reports that would be refused as new ones, but not as duplicates."""
+        """Return the ids of reports that would be refused if they were new.
+
+        Duplicates are accepted even then, so only these ids are looked up before the insert. All
+        other duplicates are found by the insert itself.
+        """
         row = self.row
         may_be_full = self.closed is not None or self.remaining_quota is not None
         if row.invitations or may_be_full or (row.sealing_key is None) == batch.sealed:
@@ -299,7 +306,7 @@ class _Plan:
         return batch.invitations
 
     def write(self, connection: Connection, shard: int) -> None:
-        """Count the reports that are new, spend their invitations, and say what became of all."""
+        """Count the new reports, spend their invitations, and add to the outcomes of the day."""
         number = self.row.number
         spent = [hash_ for id_, hash_ in self.invitations.items() if id_ in self.counted]
         rows.delete_invitations(connection, number, spent)
@@ -309,7 +316,11 @@ class _Plan:
 
 
 def _survey_row(is_sqlite: bool) -> Select[*tuple[Any, ...]]:
-    """A survey, which nobody may close or replace before the transaction ends."""
+    """Return the query for a survey and a free shard.
+
+    It locks the survey's row (FOR SHARE) against closing and replacing. Several transactions can
+    count reports of the survey at the same time.
+    """
     shard: ColumnElement[int | None] = literal_column("0" if is_sqlite else _FREE_SHARD).label(
         "shard"
     )
@@ -332,7 +343,7 @@ def _survey_row(is_sqlite: bool) -> Select[*tuple[Any, ...]]:
 
 
 def _decide(item: Batch, plan: _Plan | None) -> dict[bytes, bytes] | Exception:
-    """The new reports of one item, which are planned to be counted, or why it is refused."""
+    """Return the new reports of a batch and add them to the plan, or return the error."""
     if plan is None:
         return UnknownSurvey(f"there is no survey '{item.survey_id}'", field="survey")
     new = {
@@ -367,12 +378,12 @@ def _receipt(item: Batch, new: dict[bytes, bytes], plan: _Plan) -> Receipt:
 def _check_survey(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthError | None:
     row = plan.row
     if item.digest != row.digest:
-        return stale(item.survey_id)
+        return stale_digest_error(item.survey_id)
     closed = _check_open(item, plan, new)
     if closed is not None:
         return closed
     if item.relayed:
-        # What the digest says of it was checked before the reports were opened.
+        # The digest fixes the relay and its keys, and was compared before the reports were opened.
         return None
     if new and item.sealed == (row.sealing_key is None):
         return unexpected_seal_error(0, sealed=item.sealed)
@@ -383,7 +394,7 @@ def _check_survey(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> Halftrut
 
 
 def _check_open(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthError | None:
-    """Make sure that the survey takes so many new reports; those that it has are no news."""
+    """Check that the survey accepts this number of new reports; duplicates are always accepted."""
     if (item.ids and not new) or (item.relayed and plan.row.purged_at is None):
         return None
     survey = f"survey '{item.survey_id}'"
@@ -408,7 +419,7 @@ def _check_open(item: Batch, plan: _Plan, new: dict[bytes, bytes]) -> HalftruthE
 def _check_invitations(
     item: Batch, new: dict[bytes, bytes], unused: set[bytes]
 ) -> HalftruthError | None:
-    """Make sure that every new report has an invitation of its own that nobody used."""
+    """Check that every new report has a different, unused invitation."""
     used: set[bytes] = set()
     for id_ in new:
         hash_ = item.invitations.get(id_)

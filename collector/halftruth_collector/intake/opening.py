@@ -1,4 +1,4 @@
-"""The second step of a report's way in: sealed reports are opened."""
+"""Step 2 of the intake: open (decrypt) sealed reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..errors import StoreUnavailable
 from .checking import Batch
 
 if TYPE_CHECKING:
-    # Only a collector with sealed surveys needs the cryptography.
+    # Only collectors with sealed surveys import cryptography.
     from halftruth_shared.protocol.sealing import SealingKeys
 
     from ..store.surveys import StoredSurvey
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def open_reports(
     stored: StoredSurvey, batch: ReportBatch | SealedBatch, keys: SealingKeys | None
 ) -> Sequence[Report]:
-    """Return the reports of a batch, those that came sealed with the values inside.
+    """Return the reports of a batch, decrypted if they are sealed.
 
     Parameters
     ----------
@@ -57,10 +57,11 @@ def open_reports(
 def open_relayed_batch(
     stored: StoredSurvey, batch: RelayedBatch, keys: SealingKeys | None
 ) -> Batch:
-    """Return the reports of a batch of the survey's relay, checked and packed.
+    """Open, check and pack the reports that the survey's relay passes on.
 
-    The relay cannot look into reports, so one that a sender made up does not keep out the others:
-    those that cannot be opened or do not fit the survey are left out, and counted as refused.
+    A relay cannot read the reports that it passes on. So an invalid report does not refuse the
+    batch: reports that cannot be opened or do not fit the survey are omitted, and counted as
+    refused.
 
     Raises
     ------
@@ -100,10 +101,19 @@ def open_report(
     index: int,
     keys: SealingKeys,
 ) -> Report:
-    """Open a sealed report, whose values may be out of range.
+    """Open a sealed report, without checking the range of its values.
 
-    It has to be sealed for this digest, of a survey that asks for invitations if it is `invited`;
-    an error says its index.
+    Parameters
+    ----------
+    digest : str
+        Digest of the survey that the report was sealed for.
+    invited : bool
+        Whether the sealed content includes an invitation.
+    space : ReportSpace
+    report : SealedReport
+    index : int
+        Position of the report in its batch, for error messages.
+    keys : SealingKeys
 
     Raises
     ------
@@ -122,5 +132,5 @@ def open_report(
 
 
 def _missing_key() -> StoreUnavailable:
-    """The error of reports that will be opened once the operator has seen to the key."""
+    """Return the error of a missing key: 503, since an operator can add it and clients retry."""
     return StoreUnavailable("this collector lacks the key that reports are sealed to")

@@ -1,4 +1,4 @@
-"""The first step of a report's way in: the body of a request becomes a batch of reports."""
+"""Step 1 of the intake: decode the body of a request into a batch of reports."""
 
 import re
 from collections.abc import Sequence
@@ -15,24 +15,24 @@ from halftruth_shared.protocol.reports import (
 )
 
 from ..errors import MalformedRequest, TooLarge
-from .checking import stale, unexpected_seal_error
+from .checking import stale_digest_error, unexpected_seal_error
 
 if TYPE_CHECKING:
     from ..store.surveys import StoredSurvey
 
-#: Most sealed reports in one request: opening one takes a fifth of a millisecond.
+#: Largest number of sealed reports in one request; opening one takes 0.2 ms.
 MOST_SEALED = 1_000
 
-#: Reports as they come: open, sealed, or passed on by a relay.
+#: Reports of one request: plain, sealed, or passed on by a relay.
 AnyBatch = ReportBatch | SealedBatch | RelayedBatch
 
-#: What a decoder's message ends with: where in a body something is wrong.
+#: End of a decoder's message, with the path of the error in the body.
 PLACE = re.compile(r" - at `\$\.(\w+)(?:\[(\d+)\])?(?:\.(\w+))?(?:\[(\d+)\])?`\Z")
 
-#: A decoder's message about a member that there should not be, or should.
+#: A decoder's message about an unknown or missing member.
 _NAMED = re.compile(r"Object (?:contains unknown|missing required) field `(.*)` - at", re.DOTALL)
 
-#: What the members of a report are, in words.
+#: Accepted values of the members of a report, for error messages.
 _ACCEPTED = {
     "id": "a UUID",
     "values": "a list of integers",
@@ -45,14 +45,14 @@ B = TypeVar("B", ReportBatch, SealedBatch, RelayedBatch)
 
 
 def read(data: bytes, stored: "StoredSurvey", max_batch: int) -> AnyBatch:
-    """Read a batch of reports, sealed or passed on by a relay where the survey says so.
+    """Decode a batch of reports: plain, sealed or passed on by a relay, as the survey requires.
 
     Parameters
     ----------
     data : bytes
     stored : StoredSurvey
     max_batch : int
-        Most reports in one request.
+        Largest number of reports in one request.
 
     Raises
     ------
@@ -63,15 +63,15 @@ def read(data: bytes, stored: "StoredSurvey", max_batch: int) -> AnyBatch:
     StaleDigest
         If they are for another version of the survey.
     ReportError
-        If a report or one of its values is of a wrong type, or is sealed where it should not be
-        or the other way round.
+        If a report or one of its values has a wrong type, or a report is sealed although the survey
+        takes plain ones, or the reverse.
     ParameterError
-        If anything else is of a wrong type.
+        If anything else has a wrong type.
     """
     survey = stored.survey()
     columns = survey.report_space.names
     if survey.relay is not None:
-        # As many as relays pass on at once, since they would not try with fewer.
+        # The size of a relay's requests, whatever `max_batch`: relays do not retry with fewer.
         return read_batch(data, RelayedBatch, stored.id, stored.digest, MOST_SEALED, columns)
     if stored.terms.sealing_key is not None:
         return read_batch(data, SealedBatch, stored.id, stored.digest, max_batch, columns)
@@ -86,7 +86,7 @@ def read_batch(
     max_batch: int,
     columns: Sequence[str] = (),
 ) -> B:
-    """Read a batch of one kind, for a version of a survey whose reports have these columns.
+    """Decode a batch of one kind for a survey with this digest and these columns.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def read_batch(
     most = min(max_batch, MOST_SEALED) if sealed else max_batch
     field = "relayed" if kind is RelayedBatch else "reports"
     expected = f"{field}: expected at most {most} in one request"
-    # Before it is decoded, since that takes a hundred times the memory of an empty report.
+    # Count commas before decoding, which takes a hundred times the memory of an empty report.
     if data.count(b",") > (most + 1) * ((1 if sealed else len(columns)) + 3):
         raise TooLarge(expected, field=field)
     try:
@@ -106,7 +106,7 @@ def read_batch(
         report = SealedReport if kind is SealedBatch else Report
         raise _report_error(str(error), columns, report) or wrong_shape(error) from None
     if batch.digest != digest:
-        raise stale(survey_id)
+        raise stale_digest_error(survey_id)
     count = len(batch.relayed if isinstance(batch, RelayedBatch) else batch.reports)
     if count > most:
         raise TooLarge(f"{expected}, got {count}", field=field)
@@ -114,14 +114,14 @@ def read_batch(
 
 
 def decode_json(data: bytes, kind: type[T]) -> T:
-    """Decode the body of a request.
+    """Decode the JSON body of a request.
 
     Raises
     ------
     MalformedRequest
         If it is not JSON.
     msgspec.ValidationError
-        If it is JSON of another shape.
+        If the JSON does not match the type.
     """
     try:
         return msgspec.json.decode(data, type=kind)
@@ -136,14 +136,14 @@ def decode_json(data: bytes, kind: type[T]) -> T:
 
 
 def wrong_shape(error: msgspec.ValidationError) -> ParameterError:
-    """Return the error of a body that is JSON of another shape."""
+    """Return the error of a body whose JSON does not match the type."""
     return ParameterError(f"body: {error}", field="body")
 
 
 def _report_error(
     message: str, columns: Sequence[str], kind: type[Report | SealedReport]
 ) -> ReportError | None:
-    """Return the error of the report that a decoder's message is about, if it is about one."""
+    """Return an error about the report that a decoder's message names; None if it names none."""
     place, named = PLACE.search(message), _NAMED.search(message)
     if place is None or place[1] != "reports" or place[2] is None:
         return None

@@ -71,7 +71,7 @@ class Intake:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._commits: GroupCommit[Envelopes, Receipt] = GroupCommit(
-            self._commit, most=_MOST, most_waiting=_MOST_WAITING, patience=_PATIENCE
+            self._commit, max_size=_MOST, max_queued=_MOST_WAITING, timeout=_PATIENCE
         )
 
     def keep(self, envelopes: Envelopes) -> Receipt:

@@ -38,7 +38,7 @@ def test_metrics_that_fail_fail_no_request(
 ):
     monkeypatch.setattr(collector.metrics, name, fail)
     monkeypatch.setattr(
-        collector.store.reports._commits, "_tell_waiting", collector.metrics.waiting
+        collector.store.reports._commits, "_on_queue_change", collector.metrics.waiting
     )
     response = http.post(URL, json=batch([0, 0], [1, 2]))
     assert (response.status_code, response.get_json()) == (202, {"accepted": 2, "duplicates": 0})
@@ -105,8 +105,8 @@ def test_a_database_that_fails_leaves_only_its_commit_in_doubt(
     ("state", "said"),
     [
         # As if another request led and never ended.
-        ({"_led": True, "_patience": 0}, "(too many wait for it)"),
-        ({"_queue": deque([object()]), "_most_waiting": 0}, "keep up with what is sent"),
+        ({"_has_leader": True, "_timeout": 0}, "(too many wait for it)"),
+        ({"_queue": deque([object()]), "_max_queued": 0}, "keep up with what is sent"),
     ],
 )
 def test_reports_that_did_not_get_their_turn_are_not_counted(

@@ -11,9 +11,13 @@ from halftruth_collector.intake.batching import GroupCommit
 from wire import PATIENCE
 
 
-def group_commit(commit, *, most=10, most_waiting=1000, patience=PATIENCE, waiting=None):
+def group_commit(commit, *, max_size=10, max_queued=1000, timeout=PATIENCE, on_queue_change=None):
     return GroupCommit(
-        commit, most=most, most_waiting=most_waiting, patience=patience, waiting=waiting
+        commit,
+        max_size=max_size,
+        max_queued=max_queued,
+        timeout=timeout,
+        on_queue_change=on_queue_change,
     )
 
 
@@ -44,11 +48,13 @@ class Recorder:
 class Crowd:
     """Threads whose items come one after the other, while the first group is held."""
 
-    def __init__(self, recorder: Recorder, *, most: int = 1000, **limits: float) -> None:
+    def __init__(self, recorder: Recorder, *, max_size: int = 1000, **limits: float) -> None:
         self.recorder = recorder
         self.arrived = threading.Semaphore(0)
         self.waiting: list[int] = []
-        self.commits = group_commit(recorder, most=most, waiting=self._note, **limits)
+        self.commits = group_commit(
+            recorder, max_size=max_size, on_queue_change=self._note, **limits
+        )
         self.threads = ThreadPoolExecutor(16)
 
     def _note(self, waiting: int) -> None:
@@ -129,7 +135,7 @@ def test_how_many_wait_is_told(recorder):
 
 
 @pytest.mark.parametrize(
-    ("most", "sizes", "groups"),
+    ("max_size", "sizes", "groups"),
     [
         (3, [1, 1, 1, 1, 1], [[0, 1, 2], [3, 4]]),
         (3, [2, 2, 1, 1], [[0], [1, 2], [3]]),
@@ -140,9 +146,9 @@ def test_how_many_wait_is_told(recorder):
     ],
 )
 def test_a_group_holds_at_most_so_much_unless_a_single_item_is_larger(
-    recorder, most, sizes, groups
+    recorder, max_size, sizes, groups
 ):
-    crowd = Crowd(recorder, most=most)
+    crowd = Crowd(recorder, max_size=max_size)
     first = crowd.lead()
     later = [crowd.send(position, size) for position, size in enumerate(sizes)]
     recorder.let[0].set()
@@ -225,7 +231,7 @@ def test_an_interrupted_leader_leaves_nobody_waiting(recorder, interrupt):
             raise interrupt
         return done
 
-    crowd = Crowd(recorder, most=2)
+    crowd = Crowd(recorder, max_size=2)
     crowd.commits._commit = commit
     first = crowd.lead()
     # a and b are one group, c waits for the next one.
@@ -271,7 +277,7 @@ def test_of_thousands_of_items_from_many_threads_each_gets_its_own_outcome():
 
 
 def test_whoever_waits_too_long_is_told_so_and_is_not_committed(recorder):
-    crowd = Crowd(recorder, patience=0.05)
+    crowd = Crowd(recorder, timeout=0.05)
     first = crowd.lead()
     late = [crowd.send(item) for item in "ab"]
     errors = outcomes(*late)
@@ -285,7 +291,7 @@ def test_whoever_waits_too_long_is_told_so_and_is_not_committed(recorder):
 
 
 def test_more_than_may_wait_is_refused_at_once(recorder):
-    crowd = Crowd(recorder, most_waiting=5)
+    crowd = Crowd(recorder, max_queued=5)
     first = crowd.lead()
     # A single one may be as large as it likes.
     large = crowd.send("a", 7)
@@ -320,12 +326,12 @@ def test_a_leader_that_is_interrupted_before_it_leads_lets_the_next_one(recorder
 
 
 def test_who_leaves_the_queue_makes_room_for_others(recorder):
-    crowd = Crowd(recorder, most_waiting=10)
+    crowd = Crowd(recorder, max_queued=10)
     first = crowd.lead()
-    crowd.commits._patience = 0.05
+    crowd.commits._timeout = 0.05
     left = crowd.send("a", 10)
     assert isinstance(left.exception(PATIENCE), StoreUnavailable)
-    crowd.commits._patience = PATIENCE
+    crowd.commits._timeout = PATIENCE
     others = [crowd.send("b", 6), crowd.send("c", 4)]
     recorder.let[0].set()
     assert outcomes(first, *others) == ["committed first", "committed b", "committed c"]

@@ -146,7 +146,9 @@ def test_a_retry_that_comes_while_its_report_is_being_committed_is_a_duplicate(
             again = threads.submit(other.reports.count, made)
             # SQLite has it wait as soon as it begins.
             begun = other.reports._commits
-            wait_until(lambda: begun._led if database.startswith("sqlite") else looked.is_set())
+            wait_until(
+                lambda: begun._has_leader if database.startswith("sqlite") else looked.is_set()
+            )
             assert not again.done()
         finally:
             free.set()
