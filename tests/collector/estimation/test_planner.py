@@ -40,6 +40,7 @@ from halftruth_shared import (
     RandomizedResponse,
     Relay,
     Schema,
+    SchemaError,
     SplitQuestionnaire,
     Survey,
 )
@@ -675,7 +676,36 @@ BAD = [
 ]
 #: The first bad value of each field, which the command is given, too.
 ONE_OF_EACH = {field: asked for asked, field in BAD[::-1]}
+#: Names that are those of no attribute of the survey, or of too few.
+NAMES = [
+    ({"groups": ["none"]}, "groups"),
+    ({"questions": []}, "questions"),
+    ({"outcome": "a"}, "predictors"),
+    ({"predictors": ["a"]}, "outcome"),
+    ({"outcome": "none", "predictors": ["a"]}, "outcome"),
+    ({"outcome": "a", "predictors": ["a", "b"]}, "predictors"),
+]
 NAN = [({name: math.nan}, name) for name in ("half_width", "confidence")]
+
+
+@pytest.mark.parametrize(("asked", "field"), NAMES)
+def test_names_are_refused_in_one_line_that_names_the_field(asked, field):
+    with pytest.raises((ParameterError, SchemaError), match=f"^{field}: ") as caught:
+        plan(make_survey("gamma-diagonal", (2, 3)), PlanQuery(**asked))
+    assert caught.value.field == field
+    assert "\n" not in str(caught.value)
+
+
+def test_a_named_regression_that_nothing_can_be_told_of_is_refused():
+    schema = schema_of((4, 3, 4, 3))
+    single = SplitQuestionnaire.for_amplification(schema, 19, (), 1)
+    survey = Survey("s", "S", schema, single)
+    query = PlanQuery(respondents=10**6, outcome="a", predictors=["b", "c"], alone=True)
+    assert of(plan(survey, query), "odds_ratio").median is None
+    huge = schema_of((600, 600))
+    survey = Survey("x", "X", huge, RandomizedResponse.for_amplification(huge, 10**6))
+    with pytest.raises(DomainTooLarge):
+        plan(survey, PlanQuery(outcome="a", predictors=["b"], alone=True))
 
 
 @pytest.fixture

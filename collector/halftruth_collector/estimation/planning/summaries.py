@@ -53,6 +53,12 @@ class Chosen:
         if (query.outcome is None) != (not query.predictors):
             field = "outcome" if query.outcome is None else "predictors"
             raise ParameterError(f"{field}: expected too, for a regression", field=field)
+        if query.outcome is not None:
+            self.survey.schema.position(query.outcome, "outcome")
+            if query.outcome in (query.predictors or ()):
+                raise ParameterError(
+                    "predictors: expected one or more other attributes", field="predictors"
+                )
 
     @cached_property
     def questions(self) -> list[Names]:
@@ -99,7 +105,8 @@ class Chosen:
 
     def _summary(self, expected: Expectation, quantity: Planned) -> PlannedMargin | None:
         possible, margin = self._of(quantity)
-        margins = Margins.of(expected, some_of(possible), margin)
+        named = quantity == "odds_ratio" and self.query.outcome is not None
+        margins = Margins.of(expected, some_of(possible), margin, strict=named)
         if not margins.each:
             return None
         unit = None
@@ -155,20 +162,37 @@ class Margins:
 
     @classmethod
     def of(
-        cls, expected: Expectation, about: Sequence[Names], margin: Callable[..., float]
+        cls,
+        expected: Expectation,
+        about: Sequence[Names],
+        margin: Callable[..., float],
+        *,
+        strict: bool = False,
     ) -> "Margins":
-        """Plan each of which reports tell, and whose table is not too large."""
+        """Plan each of which reports tell, and whose table is not too large.
+
+        Parameters
+        ----------
+        strict : bool
+            Whether to raise what keeps a margin from being planned, instead of leaving it out.
+
+        Raises
+        ------
+        HalftruthError
+        """
         found, known = {}, dict[object, float]()
         for names in about:
-            if len(names) == 2 and expected.cells(names) > _CELLS:
-                continue
-            if len(names) <= 2 and not expected.tells(names):
+            large = len(names) == 2 and expected.cells(names) > _CELLS
+            untold = len(names) <= 2 and not expected.tells(names)
+            if (large or untold) and not strict:
                 continue
             key = expected.likeness(names)
             if key not in known:
                 try:
                     known[key] = margin(expected, *names)
                 except HalftruthError:
+                    if strict:
+                        raise
                     known[key] = math.nan
             if not math.isnan(known[key]):
                 found[names] = known[key]
