@@ -87,3 +87,14 @@ def test_the_page_of_stable_names_lists_what_a_package_exports(package):
     text = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
     [listed] = re.findall(rf"^`{package}`\n: (.*)$", text, re.M)
     assert re.findall(r"`(\w+)`", listed) == sorted(importlib.import_module(package).__all__)
+
+
+def test_every_term_of_the_glossary_is_found_in_its_page_and_its_module():
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+?) \| .+ \| \[.+?\]\((.+?)\) \| `(.+?)` \|$", text, re.M)
+    assert len(rows) >= 40
+    for term, page, module in rows:
+        word = re.sub(r" \(.*", "", term).casefold()
+        for file in (ROOT / "docs" / page, ROOT / module):
+            found = " ".join(file.read_text(encoding="utf-8").split()).casefold()
+            assert word in found, (term, file.name)

@@ -2,7 +2,8 @@
 
 For a single record, randomness is a function ``randbelow(k)`` that returns a uniform integer below
 k, so that a test can enumerate all outcomes. For many records, it is arrays of machine words.
-Sampling is unbiased: it uses no floating point, and rejects words that are out of range.
+Sampling is unbiased: it uses no floating point, and words that are out of range are drawn again
+(rejection sampling).
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Every question's distribution."""
+"""Distribution of every question, also of those with several answers (multiple response)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

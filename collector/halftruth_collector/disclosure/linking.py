@@ -1,4 +1,4 @@
-"""Risk of linking people by known quasi-identifiers (Guo ch. 5; GYW §IV).
+"""Linking risk: people re-identified by known quasi-identifiers (Guo ch. 5; GYW §IV).
 
 An attacker knows a person's quasi-identifiers q and wants their sensitive answer s. They know the
 survey, the table π of all people, and the reports, and re-identify each report: they draw a record

@@ -1,4 +1,4 @@
-"""Shares of answers where the margins of other questions are known.
+"""Shares of answers where the margins of other questions are known, with their design effect.
 
 Two different things can be known. *Raking* is for margins of a population of which the respondents
 are no simple random sample: they are weighted until they have its margins (Deming & Stephan 1940;

@@ -1,4 +1,4 @@
-"""Domains: those who give some answers, or any, and the questions that they can be asked about."""
+"""Domain estimation: subpopulations by their answers, and the questions that can be analysed."""
 
 import math
 from collections.abc import Callable, Sequence

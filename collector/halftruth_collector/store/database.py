@@ -436,7 +436,7 @@ def _prepare_sqlite(engine: Engine, url: URL) -> None:
 
 
 def _write_ahead(cursor: Any) -> None:
-    """Enable WAL, retrying while locked: SQLite itself does not wait for that."""
+    """Enable the write-ahead log, retrying while locked: SQLite itself does not wait for that."""
     until = time.monotonic() + _LOCK_TIMEOUT
     while True:
         try:

@@ -1,4 +1,4 @@
-/** The element `<halftruth-form survey="…" collector="…" max-gamma="…">`. */
+/** The custom element `<halftruth-form survey="…" collector="…" max-gamma="…">`. */
 
 import { inLanguage } from "../documents.js";
 import { CollectorUnavailable } from "../errors.js";

@@ -1,7 +1,8 @@
 """Signing in to pages that need a token, and the guard of these pages.
 
 The token is in a cookie that scripts cannot read. Browsers send it only from our own pages, and
-only to the pages of its role: never with a report.
+only to the pages of its role: never with a report. Forms of other sites are refused (CSRF
+protection).
 """
 
 from functools import partial
