@@ -1,4 +1,4 @@
-"""Goodness of fit: whether any shares of answers explain the reports under the survey's design.
+"""Goodness of fit: whether any shares of answers explain the reports under the design.
 
 Where fewer people say yes than dice tell to say it, no share from 0 to 1 explains that, and the
 unbiased estimate of a share is below 0 by more than chance. Then instructions were not followed, or
