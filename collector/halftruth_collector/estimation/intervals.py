@@ -10,9 +10,9 @@ between the cell and all others evenly. It is a quadratic function of π, so tha
 solutions of one quadratic equation. Where the reports are about the cell in two symbols alone, as
 for a yes/no question or any cell of a gamma-diagonal matrix, v(π) is exact and the interval is
 the Wilson interval of the reports' share, with both ends transformed. It keeps its level with few
-reports, where π̂ ± z·sd does not. A domain (`where`, answers alone) whose estimates vary more than those of
-as many people would is taken for one of fewer people. The supports of itemsets and rules have
-normal intervals, since what is listed reaches a threshold.
+reports, where π̂ ± z·sd does not. A domain (`where`, answers alone) whose estimates vary more than
+those of as many people would is taken for one of fewer people. The supports of itemsets and rules
+have normal intervals, since what is listed reaches a threshold.
 """
 
 from dataclasses import dataclass
