@@ -1,4 +1,4 @@
-"""FRAPP's comparison of schemes on CENSUS, once more, with halftruth's own beside them."""
+"""FRAPP's comparison of schemes on CENSUS, once more, compared with mechanisms of halftruth."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -6,7 +6,7 @@ from fractions import Fraction
 from halftruth_collector.demo.census import SCHEMA, census_counts
 from halftruth_shared.results.wording import number, percent
 from halftruth_studies.schemes.baskets import BasketScheme
-from halftruth_studies.schemes.candidates import candidates, rival, try_schemes
+from halftruth_studies.schemes.candidates import candidates, make_basket_scheme, try_schemes
 from halftruth_studies.schemes.charts import RIVAL_CHARTS, RIVAL_MEASURES, RivalMeasure
 from halftruth_studies.schemes.cut_and_paste import CutAndPaste
 from halftruth_studies.schemes.experiment import Records, errors_of
@@ -30,7 +30,7 @@ def study(page: Page) -> None:
         records,
         GAMMA,
         SURVEYS,
-        others={"cut-and-paste, as published": rival(records, PUBLISHED)},
+        others={"cut-and-paste, as published": make_basket_scheme(records, PUBLISHED)},
         surveys_of_alpha=SURVEYS_OF_ALPHA,
         steps=STEPS,
     )

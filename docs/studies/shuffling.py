@@ -9,7 +9,7 @@ from halftruth_shared import SplitQuestionnaire
 from halftruth_shared.protocol.relay import Relay
 from halftruth_shared.relayed import Relayed
 from halftruth_shared.results.wording import number
-from halftruth_studies.schemes.candidates import own
+from halftruth_studies.schemes.candidates import make_mechanism_scheme
 from halftruth_studies.schemes.experiment import Records, errors_of
 from page import Page
 
@@ -46,6 +46,6 @@ def _errors(people: int, gamma: Fraction) -> list[str]:
     truth = Counts(SCHEMA.names, SCHEMA.shape, cells, counts)
     records = Records.of(SCHEMA, truth, 0.02)
     views = dict.fromkeys(records.lengths, 1.0)
-    scheme = own(records, SplitQuestionnaire.designed(SCHEMA, gamma, (), views))
+    scheme = make_mechanism_scheme(records, SplitQuestionnaire.designed(SCHEMA, gamma, (), views))
     [found] = errors_of("split questionnaire", scheme, records, SURVEYS)
     return [number(100 * (each.root_mean_square or 0), 2) for each in found.lengths]

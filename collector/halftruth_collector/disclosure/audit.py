@@ -20,7 +20,7 @@ from .posterior import (
     People,
     answer_posteriors,
     false_reports,
-    repeated,
+    repeat_guarantee,
 )
 from .series import SeriesAudit, audit_series
 
@@ -167,7 +167,7 @@ def audit(
         pilot=None if people is None else int(people(survey.schema.names[:1]).sum()),
         protection=protection,
         answers=tuple(answer_posteriors(survey, people)),
-        twice=repeated(protection.record, TIMES),
+        twice=repeat_guarantee(protection.record, TIMES),
         counts=shuffled(gamma, respondents, delta),
         false_reports=_false_reports(survey, [length.length for length in precision], map_pieces),
         precision=precision,

@@ -14,13 +14,13 @@ from its posterior. For a person in cell (q, s) of the table,
 The **risk** is share · quasi · sensitive (eq. 5.6): the probability that a person with q answers s
 and has a report that is re-identified as (q, s). This is exact. Three caveats:
 
-- It is no posterior. It is never above *share*, nor above *sensitive*, so that a limit on it limits
-  neither the inference from the table about everybody with q, nor that from a known report.
-- It re-identifies quasi-identifiers and answer one by one, each from its own columns. The other
-  columns are informative, too: re-identified as a *whole*, a report gives E[Pr(q, s | report)],
-  which can be more or less. For mechanisms that perturb answers jointly, `record` is that.
-- It is about a known table. Of a cell of few people the reconstructed table is too uncertain to be
-  of use to anybody.
+- It is no posterior. It is at most *share* and at most *sensitive*, so that a limit on it limits
+  neither the inference from the table about all people with q, nor that from a known report.
+- Quasi-identifiers and answer are re-identified separately, each from its columns of the report.
+  Since the other columns are informative, too, re-identification of the *whole* report has another
+  probability, E[Pr(q, s | report)], which can be larger or smaller. For mechanisms that perturb
+  answers jointly, `record` is this probability.
+- It assumes a known table. A reconstructed table is too uncertain in cells with few people.
 """
 
 import math
@@ -36,10 +36,10 @@ from numpy.typing import ArrayLike
 
 from ..estimation.report_model import report_probabilities
 
-#: Most cells of a table, and most categories of an attribute.
+#: Largest number of cells of a table, and of categories of an attribute.
 MAX_CELLS, MAX_CATEGORIES = 2**20, 2**11
 
-#: Most probabilities of reports: over all non-empty cells, and of one group at once.
+#: Largest number of probabilities of reports: over all non-empty cells, and of one group.
 MAX_PROBABILITIES, MAX_AT_ONCE = 2**28, 2**25
 
 #: Tolerance for rounding of shares and limits.
@@ -57,11 +57,11 @@ class LinkingRisk:
     quasi : ndarray, shape (d_1, …, d_m)
         Probability that a person's quasi-identifiers are re-identified.
     sensitive : ndarray, shape as `table`
-        Probability that the sensitive answer is, given the quasi-identifiers.
+        Probability that the sensitive answer is re-identified, given the quasi-identifiers.
     record : ndarray, shape as `table`
-        Probability that both are, one by one: quasi · sensitive.
+        Probability that both are re-identified separately: quasi · sensitive.
     whole : ndarray, shape as `table`
-        Probability that both are, from the whole report.
+        Probability that both are re-identified from the whole report.
     """
 
     table: Array
@@ -77,7 +77,7 @@ class LinkingRisk:
 
     @cached_property
     def most_revealed(self) -> tuple[int, ...]:
-        """Cell whose answer gains most probability by a report, beyond the table."""
+        """Cell with the largest increase of the answer's probability by a report."""
         place = np.nanargmax(self.sensitive - self.share)
         return tuple(int(code) for code in np.unravel_index(place, self.share.shape))
 
@@ -175,19 +175,19 @@ def linking_risk_of_reports(
 ) -> LinkingRisk:
     """Compute the risk if whole reports are re-identified, for any report space.
 
-    `whole` and `record` are E[Pr(q, s | report)] over the reports of those in cell (q, s), and
-    `quasi` is E[Pr(q | report)]. If attributes are perturbed independently, that is eq. 5.6
-    if the quasi-identifiers are unperturbed or independent of the sensitive answer; otherwise it is
-    larger for some and smaller for others.
+    `whole` and `record` are E[Pr(q, s | report)] over the reports of people in cell (q, s), and
+    `quasi` is E[Pr(q | report)]. If attributes are perturbed independently, and quasi-identifiers
+    are unperturbed or independent of the sensitive answer, the risk is that of eq. 5.6; otherwise
+    it is larger in some cells and smaller in others.
 
     Parameters
     ----------
     table : array_like, shape (d_1, …, d_m, d_S)
         As for `linking_risk`.
     forward : callable
-        From a table of this shape to the probabilities of the reports, linear.
+        Linear function from a table of this shape to the probabilities of the reports.
     reports : int
-        Number of distinct reports, to limit the time.
+        Number of distinct reports, to limit the computing time.
 
     Raises
     ------
@@ -222,8 +222,8 @@ def linking_risk_of(
 ) -> LinkingRisk:
     """Compute the risk of the people of a table under a survey.
 
-    By eq. 5.6 if attributes are perturbed independently, else by whole reports about these
-    attributes, with all others uniform.
+    It is that of eq. 5.6 if attributes are perturbed independently, and otherwise that of whole
+    reports about these attributes, with uniform answers to all others.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Posteriors of single answers given reports, and the influence of fake reports.
 
-An attacker sees a report and computes the posterior of an answer. It depends on what they know of
-the other answers: all of them, their joint distribution in a population, or anything at all.
+An attacker sees a report and computes the posterior of an answer. It depends on their knowledge of
+the other answers: all of them, their joint distribution in a population, or arbitrary knowledge.
 """
 
 import math
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from ..estimation.reconstruction import reconstruction
 from ..estimation.report_model import report_probabilities
 
-#: Most records and most reports for exact posteriors, over all answers to a question.
+#: Largest numbers of records and of reports for exact posteriors, over all answers to a question.
 MAX_CELLS = 2**24
 
-#: Most sets of attributes of one length whose weights are computed.
+#: Largest number of sets of attributes of one length whose weights are computed.
 MAX_SETS = 100
 
 
@@ -34,7 +34,7 @@ class Posterior:
     Attributes
     ----------
     mean : float
-        Mean posterior over the reports of those who gave the answer.
+        Mean posterior over the reports of people with the answer.
     most : float
         Maximal posterior over all reports.
     """
@@ -50,16 +50,16 @@ class AnswerPosterior:
     Attributes
     ----------
     question, answer : str
-        Their labels.
+        Labels of the question and the answer.
     prior : float
         Prior of the answer.
     joint : Posterior or None
         Posterior with the joint distribution of a population as prior; None without a population,
         and for too many records or reports.
     known : float
-        Bound on the posterior for someone who already knows the answers to all other questions.
+        Bound on the posterior of an attacker who knows the answers to all other questions.
     bound : float
-        Bound on the posterior whatever else somebody knows: that of the whole record.
+        Bound on the posterior with any other knowledge, from the amplification of the record.
     """
 
     attribute: str
@@ -79,10 +79,10 @@ class FalseReports:
     Attributes
     ----------
     weight : float
-        Largest weight of a report: m fake ones among N change a share by at most m/N of this,
-        besides replacing honest ones.
+        Largest weight of a report: m fake reports among N change a share by at most m/N of this,
+        in addition to the effect of fewer honest reports.
     examined, possible : int
-        Numbers of sets of attributes that were evaluated, and of all.
+        Number of evaluated sets of attributes, and of all sets.
     """
 
     length: int
@@ -91,7 +91,7 @@ class FalseReports:
     possible: int
 
 
-#: Counts or shares of people by some attributes, an axis for each.
+#: Counts or shares of people by some attributes, with an axis for each.
 People = Callable[[Sequence[str]], Array]
 
 
@@ -101,8 +101,8 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
     Parameters
     ----------
     people : callable, optional
-        Population that the attacker knows, as its table of some attributes; answers of share 0 are
-        omitted. By default each answer has a prior of 5 %.
+        Population that the attacker knows, as a function that returns tables; answers of share 0
+        are omitted. By default, each answer has a prior of 5 %.
 
     Examples
     --------
@@ -164,10 +164,10 @@ def answer_posteriors(survey: Survey, people: People | None = None) -> list[Answ
     return posteriors
 
 
-def repeated(guarantee: Guarantee, times: int) -> Guarantee:
+def repeat_guarantee(guarantee: Guarantee, times: int) -> Guarantee:
     """Return the guarantee after several independent reports of the same answers: γ^times.
 
-    >>> str(repeated(Guarantee(Fraction(3)), 2).gamma)
+    >>> str(repeat_guarantee(Guarantee(Fraction(3)), 2).gamma)
     '9'
     """
     return Guarantee(guarantee.gamma**times)

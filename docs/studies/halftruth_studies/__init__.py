@@ -1,1 +1,1 @@
-"""Other ways to protect records, beside halftruth's own: what `docs/studies` is computed with."""
+"""Other methods of protecting records, compared with halftruth in `docs/studies`."""

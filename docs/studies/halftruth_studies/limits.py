@@ -2,13 +2,13 @@
 
 Minimize a loss over the p_i of the attributes that are perturbed, 1/d_i < p_i ≤ 1, subject to the
 risk of every person of the table being at most τ = 1/l. The risk is that of
-`halftruth_collector.disclosure.linking`, with all that it is not.
+`halftruth_collector.disclosure.linking`, with its caveats.
 
-The largest of some thousand risks has kinks, which gradients dislike, and most of these risks are
-never near the limit. So each round of sequential quadratic programming is about the cells
-that came near it, each a smooth constraint of its own, until it leaves no other one above. The
-problem is not convex: there are several starts, and the best end counts. Every end is pulled back
-to where all risks are met, and what is returned are decimals that still meet them.
+The maximum of thousands of risks is not smooth, and most of these risks are far below the limit. So
+each round of sequential quadratic programming has a smooth constraint for each of the cells with
+the largest risks, and the next round adds the cells that are above the limit after it. The problem
+is not convex: the best result of several starting points is used. Every result is moved back until
+all constraints are met, and rounded to decimals that meet them.
 """
 
 import math
@@ -24,26 +24,26 @@ from halftruth_shared.channels import Channel, Kronecker, UniformMixture
 from halftruth_shared.channels.axes import Array
 from numpy.typing import ArrayLike, NDArray
 
-#: From the p_i to a number that is to be small.
+#: Function of the p_i to minimize.
 Loss = Callable[[Array], float]
 
-#: Shares of the way from 1/d to 1 at which to start, and how many starts are drawn besides.
+#: Starting points as shares of the way from 1/d to 1, and number of additional random ones.
 _STARTS, _DRAWN = (0.25, 0.5, 0.75), 5
 
-#: Cells with the largest risks that are taken up at once, and most rounds of taking up some.
+#: Largest number of cells that one round adds, and of rounds.
 _CELLS, _ROUNDS = 40, 20
 
-#: Nearest that p comes to 1/d, as a share of the way to its largest, so that matrices can be
-#: inverted; and steps of halving an interval.
+#: Smallest p, as a share of the way from 1/d to the largest, so that matrices are invertible; and
+#: number of bisection steps.
 _BLIND, _HALVINGS = 1e-3, 50
 
-#: Shares of the limit by which a risk is above it only as far as gradients can tell.
+#: Tolerance of constraints in the search, relative to the limit.
 _MET = 1e-6
 
-#: Part of the last decimal that is rounding.
+#: Tolerance for rounding, in units of the last decimal.
 _NEARLY = 1e-2
 
-#: Decimals of the result: as few as still meet the limit.
+#: Numbers of decimals of the result; the smallest that meets the limit is used.
 _PLACES = range(4, 10)
 
 
@@ -54,7 +54,7 @@ class Limited:
     Attributes
     ----------
     keep : tuple of Fraction
-        p_i of each axis, decimals; 1 where nothing is perturbed.
+        p_i of each axis as decimals; 1 for unperturbed axes.
     maximum : float
         The largest risk with exactly these parameters.
     """
@@ -73,7 +73,7 @@ def best_under_limit(
     loss: Loss | None = None,
     most: ArrayLike = 1.0,
 ) -> Limited:
-    """The p_i of least loss under which nobody's risk is above a limit.
+    """Find the p_i of smallest loss with all risks at most a limit.
 
     Parameters
     ----------
@@ -84,21 +84,21 @@ def best_under_limit(
     perturbed : sequence of int
         Axes of the attributes that are perturbed.
     whole_reports : bool
-        Whether the risk is that of reports that are linked at once, instead of eq. 5.6.
+        Whether to use the risk of whole reports instead of eq. 5.6.
     loss : callable, optional
         ∏‖P_i⁻¹‖_F² by default; see also `error_of_tables`.
     most : array_like
-        Largest p_i of each axis that is perturbed, above 1/d_i.
+        Largest p_i of each perturbed axis, above 1/d_i.
 
     Raises
     ------
     ParameterError
-        If no parameters meet the limit, or `table` or `perturbed` are none.
+        If no parameters meet the limit, or `table` or `perturbed` is invalid.
 
     Examples
     --------
-    >>> found = best_under_limit([[30, 10], [5, 25]], 0.5, perturbed=[0, 1])
-    >>> [float(p) for p in found.keep], round(found.maximum, 3)
+    >>> best = best_under_limit([[30, 10], [5, 25]], 0.5, perturbed=[0, 1])
+    >>> [float(p) for p in best.keep], round(best.maximum, 3)
     ([0.8125, 0.9136], 0.5)
     """
     sizes, axes = np.shape(table), np.unique(np.asarray(perturbed, dtype=int))
@@ -119,7 +119,7 @@ def best_under_limit(
 
 
 def factors_of(keep: ArrayLike, sizes: Sequence[int]) -> list[Channel]:
-    """Channels that keep an answer with p_i ≥ 1/d_i, else report any other one."""
+    """Make channels that keep an answer with p_i ≥ 1/d_i and otherwise report another one."""
     return [
         UniformMixture((size,), p - (1 - p) / (size - 1))
         for p, size in zip(np.asarray(keep, dtype=np.float64).tolist(), sizes, strict=True)
@@ -127,15 +127,15 @@ def factors_of(keep: ArrayLike, sizes: Sequence[int]) -> list[Channel]:
 
 
 def inverse_norm(sizes: ArrayLike) -> Loss:
-    """∏‖P_i⁻¹‖_F² = ∏[(d_i − 1)³/(d_i p_i − 1)² + 1]; an attribute that is kept counts d_i."""
+    """Return the loss ∏‖P_i⁻¹‖_F² = ∏[(d_i − 1)³/(d_i p_i − 1)² + 1]."""
     d = np.asarray(sizes, dtype=np.float64)
     return lambda keep: float(np.prod((d - 1) ** 3 / (d * keep - 1) ** 2 + 1))
 
 
 def error_of_tables(table: ArrayLike, tables: Sequence[Sequence[int]]) -> Loss:
-    """Mean of the variances of all cells of chosen tables, times the number of respondents.
+    """Return the loss of chosen tables: mean variance of their cells times the number of people.
 
-    Each table counts the same, whatever its number of cells.
+    All tables have the same weight, regardless of their number of cells.
 
     Parameters
     ----------
@@ -162,9 +162,9 @@ def error_of_tables(table: ArrayLike, tables: Sequence[Sequence[int]]) -> Loss:
 
 
 def single_valued(table: ArrayLike) -> tuple[int, float]:
-    """Groups of equal quasi-identifiers that all give one sensitive answer.
+    """Count the groups of equal quasi-identifiers with a single sensitive answer.
 
-    Whatever is done to that answer, their risk with quasi-identifiers sent unperturbed is 1.
+    With unperturbed quasi-identifiers, their risk is 1 for any perturbation of that answer.
 
     Returns
     -------
@@ -179,7 +179,10 @@ def single_valued(table: ArrayLike) -> tuple[int, float]:
 
 
 class _Search:
-    """Points are shares of the way from 1/d to the largest p, one for each perturbed attribute."""
+    """Search for the best p_i.
+
+    Points are shares of the way from 1/d to the largest p, one for each perturbed attribute.
+    """
 
     def __init__(
         self,
@@ -195,32 +198,32 @@ class _Search:
         self._whole_reports, self._loss = whole_reports, loss
 
     def keep(self, point: Array) -> Array:
-        """All p_i."""
-        found = np.ones(len(self._least))
+        """Return all p_i of a point."""
+        keep = np.ones(len(self._least))
         least, most = self._least[self._axes], self._most[self._axes]
-        found[self._axes] = np.minimum(least + point * (most - least), most)
-        return found
+        keep[self._axes] = np.minimum(least + point * (most - least), most)
+        return keep
 
     def loss_at(self, point: Array) -> float:
         return self._loss(self.keep(point))
 
     def risks(self, point: Array) -> Array:
-        """Of every cell where somebody is."""
+        """Return the risks of all cells with people."""
         return self._risks(self.keep(point))
 
     def _risks(self, keep: Array) -> Array:
-        found = linking_risk(self._people, factors_of(keep, self._people.shape))
-        found = found.of_whole_reports if self._whole_reports else found
-        return np.asarray(found.risk[self._there])
+        risk = linking_risk(self._people, factors_of(keep, self._people.shape))
+        risk = risk.of_whole_reports if self._whole_reports else risk
+        return np.asarray(risk.risk[self._there])
 
     def starts(self) -> list[Array]:
-        """Points that meet the limit: in the middle, and in drawn directions."""
+        """Return starting points that meet the limit, on the diagonal and in random directions."""
         rng, count = np.random.default_rng(0), len(self._axes)
         drawn = rng.uniform(_BLIND, 1, (_DRAWN, count))
         return [self._within(point) for point in [*(np.full(count, t) for t in _STARTS), *drawn]]
 
     def _within(self, point: Array) -> Array:
-        """The farthest point on the way from blind reports to this one that meets the limit."""
+        """Find the last point from uninformative reports to this one that meets the limit."""
         if self.risks(point).max() <= self._limit:
             return point
         blind, low, high = np.full(len(point), _BLIND), 0.0, 1.0
@@ -231,7 +234,7 @@ class _Search:
         return np.asarray(blind + low * (point - blind))
 
     def end(self, point: Array) -> Array:
-        """Where sequential quadratic programming comes from a point, pulled back."""
+        """Minimize the loss from a starting point, and move the result back to the limit."""
         near = np.argsort(-self.risks(point))[:_CELLS]
         for _ in range(_ROUNDS):
             found = scipy.optimize.minimize(
@@ -255,14 +258,14 @@ class _Search:
         return self._within(point)
 
     def rounded(self, point: Array) -> Limited:
-        """The end as decimals, rounded down, that meet the limit.
+        """Round the p_i down to decimals that meet the limit.
 
-        Risks need not grow with every p, so it is looked at whether they do.
+        Risks do not always increase with p, so that rounded parameters are checked.
         """
         exact = self.keep(point)
         for places in _PLACES:
             scale = 10**places
-            # A last digit that is missing by rounding alone is not taken away.
+            # Rounding errors do not reduce the last digit.
             keep = [
                 Fraction(min(math.floor(p * scale + _NEARLY), math.floor(most * scale)), scale)
                 for p, most in zip(exact.tolist(), self._most.tolist(), strict=True)
@@ -279,7 +282,7 @@ class _Search:
 
 
 def _unmet(people: Array, axes: NDArray[np.intp], lowest: float) -> str:
-    """Why no parameters meet the limit."""
+    """Return an explanation why no parameters meet the limit."""
     groups, share = single_valued(people)
     if groups and axes.tolist() == [people.ndim - 1]:
         return (

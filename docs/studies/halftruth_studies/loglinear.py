@@ -1,9 +1,9 @@
 """Hierarchical loglinear models of randomized counts (Guo ch. 4).
 
-A model is given by its highest-order terms, sets of attributes: (AD, G) says that G is
-independent of A and D together. It holds for the reports whenever it holds for the answers
-exactly if no distorted attribute stands in more than one of these terms (Theorem 2, Korn's
-criterion), for attributes distorted each by itself.
+A model is defined by its highest-order terms, sets of attributes: (AD, G) means that G is
+independent of A and D jointly. If attributes are distorted independently, a model of the answers
+also holds for the reports if and only if no distorted attribute is in more than one of these terms
+(Theorem 2, Korn's criterion).
 """
 
 import math
@@ -16,15 +16,15 @@ import scipy
 from halftruth_collector.estimation.bounds import Array
 from halftruth_shared import DomainTooLarge, EstimateError
 
-#: Sweeps of iterative proportional fitting. Models with closed form need two; where empty cells
-#: put the maximum on the edge, a fit creeps up to it, and is near enough by then.
+#: Largest number of iterations of iterative proportional fitting. Decomposable models need two;
+#: convergence is slow if empty cells put the maximum on the boundary.
 MAX_SWEEPS = 1_000
 
 #: Largest table that is fitted.
 MAX_CELLS = 2**16
 
-#: Largest difference of a fitted margin from its count, as a share of all counts: at which sweeps
-#: end, and beyond which a fit has failed.
+#: Largest difference of a fitted margin from its count, as a share of all counts, of a converged
+#: fit, and of one that has not failed.
 _PRECISION = 1e-12
 _FAILED = 1e-3
 
@@ -52,9 +52,9 @@ class LoglinearFit:
     degrees_of_freedom: int
 
     def p_value(self, statistic: float) -> float | None:
-        """Chance of a statistic this large if the model holds; None without freedom.
+        """Return the p-value of a statistic; None without degrees of freedom.
 
-        It leans on the χ² distribution, and so on expected counts of about 5 or more.
+        It assumes a χ² distribution, and so expected counts of about 5 or more.
         """
         if self.degrees_of_freedom == 0:
             return None
@@ -69,14 +69,14 @@ def fit_loglinear(counts: Array, terms: Sequence[Collection[int]]) -> LoglinearF
     counts : ndarray
         One axis for each attribute; at least one count above 0.
     terms : sequence of collections of int
-        Axes of each highest-order term, which together name every axis.
+        Axes of each highest-order term; every axis is in at least one.
 
     Raises
     ------
     DomainTooLarge
         If there are more than `MAX_CELLS` cells.
     EstimateError
-        If `MAX_SWEEPS` sweeps do not come near the fit.
+        If the fit does not converge in `MAX_SWEEPS` iterations.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def fit_loglinear(counts: Array, terms: Sequence[Collection[int]]) -> LoglinearF
             " terms",
             field="terms",
         )
-    # Where a margin is 0, both counts and fit are, and say nothing.
+    # If a margin is 0, so are counts and fit, and the cells contribute nothing.
     there = fitted > 0
     deviation = (counts[there] - fitted[there]) ** 2 / fitted[there]
     ratio = scipy.special.xlogy(counts[there], counts[there] / fitted[there])
@@ -125,13 +125,13 @@ def fit_loglinear(counts: Array, terms: Sequence[Collection[int]]) -> LoglinearF
 
 
 def highest_order(terms: Sequence[Collection[int]]) -> Terms:
-    """The terms that no other one contains, each once."""
+    """Return the distinct terms that no other term contains."""
     sets = list(dict.fromkeys(frozenset(term) for term in terms))
     return tuple(term for term in sets if not any(term < other for other in sets))
 
 
 def parameters(generators: Terms, shape: tuple[int, ...]) -> int:
-    """Free parameters of a model: ∏(d_j − 1) for every subset of a term, the empty one too."""
+    """Count the parameters of a model: ∏(d_j − 1) for every subset of a term, even empty."""
     subsets = {
         frozenset(subset)
         for term in generators
@@ -142,6 +142,6 @@ def parameters(generators: Terms, shape: tuple[int, ...]) -> int:
 
 
 def is_preserved(terms: Sequence[Collection[int]], distorted: Collection[int]) -> bool:
-    """Korn's criterion: no distorted attribute stands in more than one highest-order term."""
+    """Check Korn's criterion: no distorted attribute is in more than one highest-order term."""
     generators = highest_order(terms)
     return all(sum(axis in term for term in generators) <= 1 for axis in distorted)

@@ -6,7 +6,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 import weights_of_views
-from halftruth_collector.disclosure.posterior import answer_posteriors, false_reports, repeated
+from halftruth_collector.disclosure.posterior import (
+    answer_posteriors,
+    false_reports,
+    repeat_guarantee,
+)
 from halftruth_shared import (
     Attribute,
     DistortionMatrices,
@@ -198,7 +202,7 @@ def test_k_reports_of_one_person_have_the_kth_power():
     matrix = kept(2, 0.75)
     thrice = reduce(np.kron, [matrix] * 3).reshape(2, 2, 2, 2, 2, 2)
     alike = np.array([[thrice[(*y, x, x, x)] for x in (0, 1)] for y in np.ndindex(2, 2, 2)])
-    found = repeated(Guarantee(GammaDiagonal("3").gamma), 3)
+    found = repeat_guarantee(Guarantee(GammaDiagonal("3").gamma), 3)
     assert float(found.gamma) == pytest.approx((alike.max(axis=1) / alike.min(axis=1)).max())
 
 

@@ -1,1 +1,1 @@
-"""Anonymized releases beside randomized ones: l-diversity, anatomy, randomized response."""
+"""Comparison of anonymized and randomized releases: l-diversity, anatomy, randomized response."""

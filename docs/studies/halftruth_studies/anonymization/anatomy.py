@@ -1,8 +1,8 @@
-"""Anatomy: quasi-identifiers and sensitive values published apart (Xiao & Tao 2006).
+"""Anatomy: separate tables of quasi-identifiers and sensitive values (Xiao & Tao 2006).
 
-People are put into groups of at least l with different sensitive values. One table then has the
-quasi-identifier of everybody with the group, another one the sensitive values of each group, so
-that nobody's is known with more than 1/l.
+Each group consists of at least l people with different sensitive values. One table has the
+quasi-identifiers and the group of every person, the other the sensitive values of each group, so
+that the probability of a person's value is at most 1/l.
 """
 
 from heapq import heapify, heappop, heappush
@@ -17,20 +17,20 @@ from numpy.typing import NDArray
 def anatomize(
     sensitive: NDArray[np.int64], diversity: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Put people into groups of different sensitive values.
+    """Assign people to groups of different sensitive values.
 
-    As long as l values are left, the next group is one person each, drawn at random, of the l
-    values that most are left of; which of equally many is left to chance, too. The few who remain
-    are added to groups, at random, that lack their value.
+    As long as at least l values remain, the next group has one random person for each of the l most
+    frequent remaining values; ties are broken at random. The other people are added to random
+    groups without their value.
 
     Parameters
     ----------
     sensitive : ndarray of int, shape (N,)
-        The sensitive value of everybody.
+        Sensitive value of each person.
     diversity : int
         l, at least 1.
     rng : Generator
-        A seeded one: for comparisons, not for a release.
+        Seeded generator, for comparisons but not for a release.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def anatomize(
     Raises
     ------
     ParameterError
-        If more than one in l have the same value, so that there are no such groups.
+        If more than 1/l of the people have the same value, so that no such groups exist.
     """
     people, most = len(sensitive), int(np.bincount(sensitive, minlength=1).max())
     if not 0 < most * diversity <= people:
@@ -74,22 +74,22 @@ def anatomy_estimate(
     groups: NDArray[np.int64],
     shape: tuple[int, int],
 ) -> Array:
-    """What the two tables say of quasi-identifier and sensitive value together.
+    """Estimate the joint table of quasi-identifiers and sensitive values.
 
-    Within a group everybody has each of its values equally likely: the share of a cell with value
-    s is Σ_groups (people of the cell)·(share of s in the group).
+    All values of a group are equally likely for its members: the share of a cell with value s is
+    Σ_groups (people of the cell)·(share of s in the group).
 
     Parameters
     ----------
     cells, sensitive, groups : ndarray of int, shape (N,)
-        Cell of the quasi-identifier, sensitive value and group of everybody.
+        Cell of the quasi-identifiers, sensitive value and group of each person.
     shape : tuple of int
         Number of cells, and of sensitive values.
 
     Returns
     -------
     ndarray of this shape
-        Shares of everybody.
+        Shares of all people.
     """
     (size, values), count = shape, groups.max() + 1
     quasi = scipy.sparse.csr_array((np.ones(len(cells)), (cells, groups)), shape=(size, count))

@@ -1,4 +1,4 @@
-"""Chart of a comparison of releases: what is lost, against the limit."""
+"""Chart of a comparison of releases: loss of information by limit."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from halftruth_shared.results.wording import number
 
 from .comparison import CompareResult
 
-#: What can be drawn, and how it is called.
+#: Labels of the measures that can be drawn.
 COMPARED: Mapping[str, str] = {
     "variational": "variational distance",
     "l2": "L₂ distance",
@@ -19,15 +19,15 @@ COMPARED: Mapping[str, str] = {
     "over_limit": "people of whose value more than 1/l is told",
 }
 
-#: Those that are shares of people.
+#: Measures that are shares of people.
 _SHARES = ("guessed", "over_limit")
 
 
 def compare_chart(result: CompareResult, measure: str = "variational") -> CurveChart:
-    """One measure of every release against l, as means over the repetitions.
+    """Draw a measure of every release by l, as means over the repetitions.
 
-    The split questionnaire, which has no l, is level, and only its best guess is drawn. What is
-    undefined has no point.
+    The split questionnaire, which has no l, is a horizontal line, and only its best guess is drawn.
+    Undefined values have no point.
 
     Parameters
     ----------
@@ -44,15 +44,15 @@ def compare_chart(result: CompareResult, measure: str = "variational") -> CurveC
         name = f"{release.kind}, {release.estimate}" if several else release.kind
         over = limits if release.diversity is None else [release.diversity]
         curves.setdefault(name, {}).update(dict.fromkeys(over, getattr(release, measure)))
-    told = f"{number(result.people)} people: {', '.join(result.query.quasi)}; sensitive:"
-    told += f" {result.query.sensitive}."
+    note = f"{number(result.people)} people: {', '.join(result.query.quasi)}; sensitive:"
+    note += f" {result.query.sensitive}."
     shares = measure in _SHARES
     if shares:
-        told += " Someone knows the former, and takes a release's table for the truth."
+        note += " Someone knows the former, and takes a release's table for the truth."
     return CurveChart(
         title=f"Releases compared: {COMPARED[measure]}",
         notes=(
-            told,
+            note,
             "What 1/l limits is not the same for all releases; the split questionnaire has no l,"
             f" but γ = {result.query.gamma}.",
         ),

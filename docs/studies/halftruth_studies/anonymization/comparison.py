@@ -1,17 +1,19 @@
-"""Anonymized releases and randomized ones, held against the same people (GYW §V).
+"""Comparison of anonymized and randomized releases of the same people (GYW §V).
 
-Of every release there is an estimate of the table of quasi-identifiers and sensitive attribute,
-and how far that is from the true one. The releases promise different things:
+From every release, the table of quasi-identifiers and sensitive attribute is estimated and compared
+with the true one. The releases give different guarantees:
 
-- *generalization* and *anatomy* need somebody who holds all true records, and limit what their
-  tables say of anybody's sensitive value: its entropy is at least ln l, or its share at most 1/l;
+- *generalization* and *anatomy* need a trusted party with all true records, and limit the inference
+  of sensitive values from their tables: their entropy is at least ln l, or their share at most 1/l;
 - *randomized* perturbs every quasi-identifier, so that a report is linked to a person's values
-  with a risk of at most 1/l (:mod:`halftruth_collector.disclosure.linking`). It does not limit what
-  the table tells of people with certain quasi-identifiers, and sensitive values travel as they are;
-- *split-questionnaire* promises γ to everybody, whatever others know, and trusts nobody with a
-  record; it has no l.
+  with a risk of at most 1/l (:mod:`halftruth_collector.disclosure.linking`). It does not limit the
+  inference from the table about people with certain quasi-identifiers, and sensitive values are
+  unperturbed;
+- *split-questionnaire* guarantees γ to all people against any prior knowledge, without a trusted
+  party; it has no l.
 
-`guessed` and `over_limit` say what the releases' tables give away of single people, alike for all.
+`guessed` and `over_limit` measure in the same way for all releases how much their tables disclose
+of individual people.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,12 +50,12 @@ from .distances import distances
 from .generalization import generalize
 from .hierarchies import Hierarchy
 
-#: A share that is over 1/l by so much is over it by rounding.
+#: Tolerance for rounding of shares above 1/l.
 _ROUNDING = 1e-9
 
 
 class CompareQuery(Request, frozen=True, kw_only=True):
-    """Which releases of which people are compared."""
+    """Releases to compare, and their attributes."""
 
     quasi: Annotated[AttributeNames, Meta(description="Quasi-identifiers, which others may know.")]
     sensitive: Annotated[AttributeName, Meta(description="The sensitive attribute.")]
@@ -82,13 +84,13 @@ class CompareQuery(Request, frozen=True, kw_only=True):
 
 
 class Release(Message, frozen=True, kw_only=True):
-    """How far the estimate from one release is from the true table.
+    """Distance of the estimate from one release to the true table.
 
-    `diversity` is null where there is no l, `repetition` in means. `kl` is null where the estimate
-    is not positive in a cell with people; `uncertainty`, pair by pair, where it has a negative cell
-    or a category without a positive share. `guessed` is the share of people whose sensitive value
-    is the one that the estimate has most of among their quasi-identifiers, and `over_limit` that
-    of people whose own value it has more than 1/l of there.
+    `diversity` is null without an l, `repetition` in means. `kl` is null if the estimate is not
+    positive in a cell with people; `uncertainty`, for each pair, if it has a negative cell or a
+    category without a positive share. `guessed` is the share of people with the sensitive value
+    that is most frequent in the estimate given their quasi-identifiers, and `over_limit` the share
+    of people whose actual value has an estimated share of more than 1/l given them.
     """
 
     kind: str
@@ -106,16 +108,16 @@ class Release(Message, frozen=True, kw_only=True):
     uncertainty: list[float | None]
 
 
-#: What is measured of a release.
+#: Measures of a release.
 MEASURED = Release.__struct_fields__[4:-1]
 
 
 class ReleaseParameters(Message, frozen=True, kw_only=True):
-    """What a limit was met by.
+    """Parameters of releases that meet a limit.
 
-    `levels` are the groups of each quasi-identifier, `minimal` is how many minimal
-    generalizations there are; `keep` is the probability to report each as it is, of least loss
-    under a limit of 1/l on the linking risk.
+    `levels` are the groups of each quasi-identifier, and `minimal` is the number of minimal
+    generalizations; `keep` is the probability of reporting each quasi-identifier unchanged, with
+    the smallest loss under a limit of 1/l on the linking risk.
     """
 
     diversity: int
@@ -125,10 +127,10 @@ class ReleaseParameters(Message, frozen=True, kw_only=True):
 
 
 class CompareResult(Message, frozen=True, kw_only=True):
-    """All releases, each repetition by itself.
+    """All releases, with one entry for each repetition.
 
-    `original` are the uncertainty coefficients of the people themselves, and `guessed` is how many
-    could be guessed from their own table, `guessed_without` from the sensitive attribute alone.
+    `original` are the uncertainty coefficients of the true table. `guessed` is the share of people
+    whose value could be guessed from it, `guessed_without` from the sensitive attribute alone.
     """
 
     query: CompareQuery
@@ -142,12 +144,12 @@ class CompareResult(Message, frozen=True, kw_only=True):
 
     @property
     def means(self) -> list[Release]:
-        """Each release once, with means over the repetitions; null where one of them is."""
-        found: dict[tuple[str, str, int | None], list[Release]] = {}
+        """Means of each release over the repetitions; null if one of them is."""
+        groups: dict[tuple[str, str, int | None], list[Release]] = {}
         for release in self.releases:
             key = (release.kind, release.estimate, release.diversity)
-            found.setdefault(key, []).append(release)
-        return [_mean(several) for several in found.values()]
+            groups.setdefault(key, []).append(release)
+        return [_mean(repetitions) for repetitions in groups.values()]
 
     @property
     def columns(self) -> Columns:
@@ -162,7 +164,7 @@ class CompareResult(Message, frozen=True, kw_only=True):
         ]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """One row of `columns` for each release and repetition."""
+        """Iterate over rows of `columns`, one for each release and repetition."""
         for release in self.releases:
             fields = [getattr(release, name) for name in Release.__struct_fields__[:-1]]
             yield (*fields, *release.uncertainty)
@@ -175,7 +177,7 @@ class People:
     Attributes
     ----------
     counts : ndarray of int, shape of the schema
-        How many people are in each cell.
+        Number of people in each cell.
     """
 
     schema: Schema
@@ -183,7 +185,7 @@ class People:
 
     @cached_property
     def records(self) -> NDArray[np.int64]:
-        """Everybody's codes, shape (N, M)."""
+        """Codes of all people, shape (N, M)."""
         cells = np.argwhere(self.counts > 0)
         return np.repeat(cells, self.counts[tuple(cells.T)], axis=0)
 
@@ -194,7 +196,7 @@ class People:
 
 
 def anatomized(people: People, diversity: int, rng: np.random.Generator) -> Array:
-    """Estimated table of a release by anatomy."""
+    """Estimate the table from a release by anatomy."""
     shape, records = people.schema.shape, people.records
     cells = np.ravel_multi_index(tuple(records[:, :-1].T), shape[:-1])
     groups = anatomize(records[:, -1], diversity, rng)
@@ -203,14 +205,14 @@ def anatomized(people: People, diversity: int, rng: np.random.Generator) -> Arra
 
 
 def randomized(people: People, keep: Mapping[str, Rational], rng: np.random.Generator) -> Estimator:
-    """Everybody's quasi-identifiers by randomized response, the sensitive attribute as it is.
+    """Simulate randomized response of the quasi-identifiers, but not of the sensitive attribute.
 
     Parameters
     ----------
     keep : mapping of str to Fraction, int or str
-        Probability to report each quasi-identifier as it is.
+        Probability of reporting each quasi-identifier unchanged.
     rng : Generator
-        A seeded one: this is a simulation.
+        Seeded generator of the simulation.
     """
     *quasi, sensitive = people.schema.attributes
     mechanism = RandomizedResponse({**keep, sensitive.name: Fraction(1)})
@@ -224,7 +226,7 @@ def randomized(people: People, keep: Mapping[str, Rational], rng: np.random.Gene
 
 
 def split_questionnaire(people: People, gamma: Rational, rng: np.random.Generator) -> Estimator:
-    """Everybody answers a split questionnaire for tables of all attributes; none is public."""
+    """Simulate a split questionnaire for tables of all attributes, none of them public."""
     every = dict.fromkeys(range(1, len(people.schema.names) + 1), 1.0)
     mechanism = SplitQuestionnaire.designed(people.schema, gamma, (), every)
     return _simulated(Survey("release", "Release", people.schema, mechanism), people, rng)
@@ -236,10 +238,10 @@ def _simulated(survey: Survey, people: People, rng: np.random.Generator) -> Esti
 
 
 def estimates(estimator: Estimator) -> dict[str, Array]:
-    """What can be made of reports: three estimates of the table of all attributes.
+    """Return three estimates of the table of all attributes.
 
-    The unbiased moment estimate, which can be negative; *clipped*, the same with 0 for what is
-    negative, and the rest scaled to add up to 1; and *likelihood*, the best guess.
+    *moment* is the unbiased moment estimate, which can be negative; *clipped* replaces its negative
+    cells by 0 and scales the others to add up to 1; *likelihood* is the best guess.
     """
     names = estimator.survey.schema.names
     moment = estimator.table(names).support
@@ -257,23 +259,22 @@ def compare(
     hierarchies: Sequence[Hierarchy],
     map_pieces: Map = map,
 ) -> CompareResult:
-    """Make every release of the same people, and measure what it lost.
+    """Simulate every release of the same people, and measure its loss of information.
 
     Parameters
     ----------
     people : People
-        Its attributes are those of the query, the sensitive one last.
+        People with the attributes of the query, the sensitive one last.
     hierarchies : sequence of tuple of Level
-        Of each quasi-identifier.
+        Hierarchy of each quasi-identifier.
     map_pieces : callable
-        Where the releases are made; the numbers are the same everywhere. It is given the people:
-        choose one of this machine.
+        Executor of the simulations, which does not affect the numbers. It receives the records:
+        choose a local one.
 
     Raises
     ------
     ParameterError
-        If the people do not allow an l for one of the releases, or a parameter is outside its
-        range.
+        If a release of the people with some l is impossible, or a parameter is outside its range.
     DomainTooLarge
         If the table has more than `CONSTRAINED_CELLS` cells.
     """
@@ -327,7 +328,7 @@ def compare(
 
 @dataclass(frozen=True)
 class _Limit:
-    """How a limit of 1/l is met: by a generalization, and by what is kept of each answer."""
+    """Generalization and probabilities of keeping answers that meet a limit of 1/l."""
 
     diversity: int
     generalized: Array
@@ -338,7 +339,7 @@ class _Limit:
 
 @dataclass(frozen=True)
 class _Piece:
-    """One release of one kind; those that leave something to chance are made several times."""
+    """One release of one kind; random releases are simulated several times."""
 
     kind: str
     limit: _Limit | None
@@ -355,7 +356,7 @@ def _limits(people: People, hierarchies: Sequence[Hierarchy], diversity: int) ->
 
 
 def _estimated(people: People, query: CompareQuery, piece: _Piece) -> dict[str, Array]:
-    """The estimates from one release, by name."""
+    """Return the estimates from one release, by name."""
     limit = piece.limit
     diversity = 0 if limit is None else limit.diversity
     rng = np.random.default_rng([query.seed, diversity, piece.repetition])
@@ -371,7 +372,7 @@ def _estimated(people: People, query: CompareQuery, piece: _Piece) -> dict[str, 
 def _releases(
     people: People, query: CompareQuery, axes: Sequence[Sequence[int]], piece: _Piece
 ) -> list[Release]:
-    """What one release lost, for each estimate from it."""
+    """Measure the loss of one release, for each estimate from it."""
     actual, diversity = people.shares, None if piece.limit is None else piece.limit.diversity
     return [
         Release(
@@ -389,27 +390,27 @@ def _releases(
 
 
 def guessed(actual: Array, estimated: Array) -> float:
-    """Share of people whose sensitive value is the one estimated most often for their like."""
+    """Return the share of people with the value estimated as most frequent in their group."""
     guess = estimated.argmax(axis=-1)[..., None]
     return float(np.take_along_axis(actual, guess, axis=-1).sum())
 
 
 def over_limit(actual: Array, estimated: Array, diversity: int) -> float:
-    """Share of people whose own sensitive value has more than 1/l of those of their like."""
+    """Return the share of people whose value is estimated for more than 1/l of their group."""
     likely = estimated * diversity > estimated.sum(axis=-1, keepdims=True) * (1 + _ROUNDING)
     return float(actual[likely].sum())
 
 
 def uncertainty_coefficient(table: Array, row: int, column: int) -> float | None:
-    """What one attribute tells of another, None where it is undefined (Guo Table 3.6)."""
+    """Return the uncertainty coefficient of two attributes, None if undefined (Guo Table 3.6)."""
     others = tuple(axis for axis in range(table.ndim) if axis not in (row, column))
     margin = table.sum(axis=others)
     margin = margin if row < column else margin.T
-    # Nobody asks for its gradient.
+    # The gradient is not used.
     cells = Cells(Jet(margin, np.empty((*margin.shape, 0))), 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = find_measure("uncertainty_coefficient").of(cells, 1.0).value.item()
-    # It is below 0 by rounding only.
+    # Negative values are rounding errors.
     return None if np.isnan(value) else max(value, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""How far an estimated table is from the true one (GYW §V)."""
+"""Distances of an estimated table from the true one (GYW §V)."""
 
 from dataclasses import dataclass
 
@@ -17,10 +17,9 @@ class Distances:
     l2 : float
         Root of Σ(p − q)².
     kl : float or None
-        Kullback-Leibler divergence Σ p ln(p/q); None where q is not positive in a cell with
-        people, which no number says anything of.
+        Kullback-Leibler divergence Σ p ln(p/q); None if q is not positive in a cell with people.
     chi_squared : float
-        Σ(p − q)²/p over the cells with people; what q has in others is in the first two.
+        Σ(p − q)²/p over the cells with people; only the first two distances include other cells.
     base_error, cube_error : float
         Mean of |p − q|/p over the cells with people: of the table itself, and of the cube of all
         its margins, that is, the table, every sum over some of its axes, and the total.
@@ -49,11 +48,11 @@ def distances(actual: Array, estimated: Array) -> Distances:
 
 
 def relative_error(actual: Array, estimated: Array) -> float:
-    """Mean of |p − q|/p over the cells with p > 0."""
+    """Return the mean of |p − q|/p over the cells with p > 0."""
     p, q = actual[actual > 0], estimated[actual > 0]
     return float((np.abs(p - q) / p).mean())
 
 
 def cube(table: Array) -> Array:
-    """A table with all its margins: the last place along an axis is the sum over it."""
+    """Append all margins to a table: the last entry along an axis is the sum over it."""
     return along_axes([append_sum(same)] * table.ndim, table, table.shape)

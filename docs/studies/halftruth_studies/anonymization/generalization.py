@@ -1,11 +1,11 @@
 """Entropy l-diversity by full-domain generalization, found by Incognito's search.
 
-Every attribute of the quasi-identifier is generalized to one level of its hierarchy for all people
-alike. Those who then look the same are a group, and a table is entropy l-diverse if the
-sensitive values of every group have an entropy of at least ln l (Machanavajjhala et al. 2007, Def.
-4.1). Entropy never falls when groups are merged, which is what the search lives on (LeFevre, DeWitt
-& Ramakrishnan 2005): what generalizes a diverse table is diverse, and so is what leaves an
-attribute out.
+Every quasi-identifier is generalized to one level of its hierarchy for all people. People with the
+same generalized values are a group, and a table is entropy l-diverse if the sensitive values of
+every group have an entropy of at least ln l (Machanavajjhala et al. 2007, Def. 4.1). The search
+relies on the fact that merging groups does not reduce the smallest entropy (LeFevre, DeWitt &
+Ramakrishnan 2005): a generalization of a diverse table is diverse, and so is a diverse table
+without one of its attributes.
 """
 
 import math
@@ -22,23 +22,23 @@ from numpy.typing import NDArray
 
 from .hierarchies import Hierarchy
 
-#: A level of each attribute, by its place in the hierarchy.
+#: A level of each attribute, as its index in the hierarchy.
 Levels = tuple[int, ...]
 
-#: An entropy that is short of ln l by so much is short by rounding.
+#: Tolerance for rounding of entropies below ln l.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Generalization:
-    """A generalized table, and what an analyst makes of it.
+    """A generalized table, and the estimate from it.
 
     Attributes
     ----------
     levels : tuple of int
-        Of each attribute.
+        Level of each attribute.
     minimal : tuple of tuple of int
-        All minimal generalizations, of which this is one: none can be made finer anywhere.
+        All minimal generalizations, including this one: no attribute of them can be made finer.
     estimate : ndarray
         Estimated share of each cell of the original table, uniform within a group.
     """
@@ -51,25 +51,25 @@ class Generalization:
 def generalize(
     table: NDArray[np.int64], hierarchies: Sequence[Hierarchy], diversity: float
 ) -> Generalization:
-    """The entropy l-diverse generalization under which the people are likeliest.
+    """Find the entropy l-diverse generalization with the largest likelihood of the people.
 
-    Of all minimal generalizations it is the one whose estimate has the smallest Kullback-Leibler
-    divergence from the original table. That makes it the best of all diverse ones by this
-    measure, since an estimate that is uniform within larger groups never comes nearer.
+    Its estimate has the smallest Kullback-Leibler divergence from the original table of all minimal
+    generalizations, and so of all diverse ones, since a uniform estimate within larger groups does
+    not have a smaller divergence.
 
     Parameters
     ----------
     table : ndarray of int
-        Counts: one axis for each attribute of the quasi-identifier, the last for the sensitive.
+        Counts, with an axis for each quasi-identifier and the last for the sensitive attribute.
     hierarchies : sequence of tuple of Level
-        Of each attribute of the quasi-identifier.
+        Hierarchy of each quasi-identifier.
     diversity : float
         l, at least 1.
 
     Raises
     ------
     ParameterError
-        If not even everybody together is diverse.
+        If the group of all people is not diverse.
     """
     minimal = minimal_generalizations(table, hierarchies, diversity)
     estimates = [_estimate(table, hierarchies, levels) for levels in minimal]
@@ -81,11 +81,11 @@ def generalize(
 def minimal_generalizations(
     table: NDArray[np.int64], hierarchies: Sequence[Hierarchy], diversity: float
 ) -> tuple[Levels, ...]:
-    """Incognito: every diverse generalization of which nothing finer is diverse, in order.
+    """List all minimal diverse generalizations in order, by the Incognito algorithm.
 
-    Subsets of the attributes are searched before those that hold them, each lattice from the
-    bottom up. Only what is diverse in all smaller subsets is looked at, and nothing above what was
-    found to be diverse.
+    Subsets of the attributes are searched in order of size, each lattice from the bottom up.
+    Generalizations are tested only if they are diverse in all smaller subsets and no finer one is
+    diverse.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def minimal_generalizations(
     Raises
     ------
     ParameterError
-        If not even everybody together is diverse.
+        If the group of all people is not diverse.
     """
     everybody = float(entropies(table.sum(axis=tuple(range(table.ndim - 1)))))
     if everybody < math.log(diversity) - _ROUNDING:
@@ -127,7 +127,7 @@ def minimal_generalizations(
 
 
 def is_diverse(groups: NDArray[np.int64], diversity: float) -> bool:
-    """Whether the sensitive values of every group with people have an entropy of at least ln l.
+    """Check that the sensitive values of every non-empty group have an entropy of at least ln l.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def is_diverse(groups: NDArray[np.int64], diversity: float) -> bool:
 
 
 def entropies(groups: NDArray[np.int64]) -> Array:
-    """Entropy of the sensitive values of each group, in nats; 0 where there is nobody."""
+    """Compute the entropy of the sensitive values of each group, in nats; 0 if it is empty."""
     people = groups.sum(axis=-1, keepdims=True)
     return np.asarray(scipy.special.entr(groups / np.maximum(people, 1)).sum(axis=-1))
 
@@ -147,7 +147,7 @@ def entropies(groups: NDArray[np.int64]) -> Array:
 def grouped(
     table: NDArray[np.int64], hierarchies: Sequence[Hierarchy], levels: Levels
 ) -> NDArray[np.int64]:
-    """Counts of the groups of each attribute at its level, one axis for each as before."""
+    """Aggregate a table of counts to the groups of each attribute at its level."""
     for axis, (chosen, level) in enumerate(zip(hierarchies, levels, strict=True)):
         members = np.eye(len(chosen[level].names), dtype=np.int64)[list(chosen[level].group)]
         table = np.moveaxis(np.tensordot(table, members, axes=(axis, 0)), -1, axis)
@@ -155,17 +155,17 @@ def grouped(
 
 
 def _estimate(table: NDArray[np.int64], hierarchies: Sequence[Hierarchy], levels: Levels) -> Array:
-    """Share of each cell if every group is spread evenly over its cells."""
+    """Estimate the share of each cell, uniform within a group."""
     groups = [
         np.array(chosen[level].group) for chosen, level in zip(hierarchies, levels, strict=True)
     ]
     sizes = reduce(np.multiply.outer, [np.bincount(group)[group] for group in groups])
-    found = grouped(table, hierarchies, levels)[np.ix_(*groups)]
-    return np.asarray(found / (sizes[..., None] * table.sum()))
+    counts = grouped(table, hierarchies, levels)[np.ix_(*groups)]
+    return np.asarray(counts / (sizes[..., None] * table.sum()))
 
 
 def _finer(levels: Levels) -> list[Levels]:
-    """What one attribute at the level below makes of it."""
+    """Return the generalizations with one attribute at the next finer level."""
     return [
         (*levels[:i], level - 1, *levels[i + 1 :]) for i, level in enumerate(levels) if level > 0
     ]

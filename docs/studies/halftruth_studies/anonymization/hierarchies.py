@@ -1,4 +1,4 @@
-"""Hierarchies of categories: what full-domain generalization climbs."""
+"""Hierarchies of categories for full-domain generalization."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from halftruth_shared import Attribute, ParameterError
 from halftruth_shared.errors import listing
 
-#: The one group that says nothing.
+#: Name of the group of all categories.
 SUPPRESSED = "*"
 
 
@@ -19,33 +19,33 @@ class Level:
     names : tuple of str
         The groups.
     group : tuple of int
-        Number of the group that each category is in.
+        Number of the group of each category.
     """
 
     names: tuple[str, ...]
     group: tuple[int, ...]
 
 
-#: Levels of an attribute, each made of whole groups of the one before: first the categories as they
-#: are, last a level of one group.
+#: Levels of an attribute, from single categories to one group. Each level merges groups of the
+#: level before.
 Hierarchy = tuple[Level, ...]
 
 
 def hierarchy(
     attribute: Attribute, groupings: Sequence[Mapping[str, Sequence[str]]] = ()
 ) -> Hierarchy:
-    """Levels from the categories as they are up to ``*``, which is always there.
+    """Make the levels from single categories up to ``*``, which is always the last.
 
     Parameters
     ----------
     groupings : sequence of mapping of str to sequence of str
-        For each level in between, its groups by name, made of groups of the level before: for the
-        first of categories. What is not named stays by itself.
+        Groups of each intermediate level by name, as lists of groups of the level before (of
+        categories at the first). Groups that are not listed remain unchanged.
 
     Raises
     ------
     ParameterError
-        If something is named that is not there, or that has a group already.
+        If a group does not exist or is listed twice.
 
     Examples
     --------
@@ -79,18 +79,18 @@ def hierarchy(
 def read_hierarchies(
     attributes: Sequence[Attribute], document: Mapping[str, object]
 ) -> list[Hierarchy]:
-    """The hierarchy of each attribute, as a TOML file writes them.
+    """Read the hierarchy of each attribute from a TOML document.
 
     Parameters
     ----------
     document : mapping
-        By name of an attribute a list of tables, one for each level between the categories and
-        ``*``; see :func:`hierarchy`. An attribute that is not there is only ever suppressed.
+        List of tables by name of an attribute, one for each level between the categories and
+        ``*``; see :func:`hierarchy`. Other attributes have no intermediate level.
 
     Raises
     ------
     ParameterError
-        If it has another form.
+        If the document is invalid.
     """
     known = [attribute.name for attribute in attributes]
     for name, levels in document.items():

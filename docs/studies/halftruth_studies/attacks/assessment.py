@@ -1,4 +1,4 @@
-"""What additive noise would hide of a file of numbers, found out by adding it and attacking it."""
+"""Assessment of additive noise for a file of numbers, by simulated noise and attacks on it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,15 +13,15 @@ from halftruth_shared.results.wording import number, percent, places
 from .estimators import attack, error
 from .noise import Array, correlated_noise, correlation_dissimilarity, independent_noise
 
-#: Fewer records say nothing of how well an attack works, and too much of those who are in them.
+#: With fewer records, errors of attacks are too uncertain and disclose too much about the people.
 FEWEST_RECORDS = 20
 
-#: So that squares of products stay within floating point.
+#: Limit that keeps squares of products within the range of floating-point numbers.
 LARGEST = 1e50
 
 _SIZE = re.compile(r"(\d+\.?\d*|\.\d+)(sd)?", re.ASCII)
 
-#: What each estimator goes by.
+#: Label of each estimator.
 ATTACKS = {
     "NDR": "the noisy number itself",
     "UDR": "each attribute by itself",
@@ -32,7 +32,7 @@ ATTACKS = {
 
 
 class Remaining(Message, frozen=True, kw_only=True):
-    """What one attack leaves of the noise: its root mean square error, and the error of that."""
+    """Root mean square error of one attack, and its standard error."""
 
     attack: str
     error: float
@@ -40,10 +40,10 @@ class Remaining(Message, frozen=True, kw_only=True):
 
 
 class NoisyAttribute(Message, frozen=True, kw_only=True):
-    """How well the noise hides one attribute, in its own unit.
+    """Protection of one attribute by the noise, in the attribute's unit.
 
-    `standard_deviation` is the attribute's, which is how far off one is who guesses everybody's
-    mean. `removed` is the share of the noise's variance that the best attack removes.
+    `standard_deviation` is that of the attribute, the error of guessing the mean for all people.
+    `removed` is the share of the noise's variance that the best attack removes.
     """
 
     attribute: str
@@ -55,10 +55,10 @@ class NoisyAttribute(Message, frozen=True, kw_only=True):
 
 
 class AttackResult(Message, frozen=True, kw_only=True):
-    """What a noise hides of a file, attribute by attribute, in one simulation.
+    """Protection of the attributes of a file by noise, in one simulation.
 
-    `dissimilarity` is that of the correlations of data and noise (HDC Definition 8.1); null for a
-    single attribute. `reading` says in words what has to be known.
+    `dissimilarity` compares the correlations of data and noise (HDC Definition 8.1); null for a
+    single attribute. `reading` explains the result.
     """
 
     noise: str
@@ -84,45 +84,45 @@ class AttackResult(Message, frozen=True, kw_only=True):
         ]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """One row of `columns` for each attribute and attack; `removed` is the best attack's."""
-        for found in self.attributes:
-            for left in found.remaining:
+        """Iterate over rows, one for each attribute and attack; `removed` is of the best attack."""
+        for attribute in self.attributes:
+            for left in attribute.remaining:
                 yield (
-                    found.attribute,
-                    found.standard_deviation,
-                    found.noise,
+                    attribute.attribute,
+                    attribute.standard_deviation,
+                    attribute.noise,
                     left.attack,
                     left.error,
                     left.standard_error,
-                    left.attack == found.best,
-                    found.removed,
+                    left.attack == attribute.best,
+                    attribute.removed,
                 )
 
 
 def assess(
     names: Sequence[str], values: Array, noise: str, *, correlated: bool = False, seed: int = 1
 ) -> AttackResult:
-    """Add noise to true values in a simulation, attack it, and measure what is left of it.
+    """Add simulated noise to true values, attack it, and measure the remaining errors.
 
     Parameters
     ----------
     names : sequence of str
         The attributes.
     values : array of shape (n, m)
-        True values; none of them is in the result.
+        True values, which are not in the result.
     noise : str
-        Standard deviation of the noise, such as "5", or "0.5sd" for half of each attribute's own.
+        Standard deviation of the noise, such as "5", or "0.5sd" for half of that of each attribute.
     correlated : bool
         Whether the noise has the correlations of the data; otherwise it is independent.
     seed : int
-        Of the simulation.
+        Seed of the simulation.
 
     Raises
     ------
     ParameterError
-        If the noise is not what is expected.
+        If the noise is invalid.
     RecordError
-        If there are too few records, or all are alike in an attribute.
+        If there are too few records, or an attribute is constant.
     """
     size, relative = _size(noise)
     records, attributes = values.shape
@@ -173,7 +173,7 @@ def assess(
 
 
 def _size(noise: str) -> tuple[float, bool]:
-    """The number, and whether it is in standard deviations of the data."""
+    """Parse a number, and whether it is in standard deviations of the data."""
     match = _SIZE.fullmatch(noise.strip())
     size = float(match[1]) if match else 0.0
     if not match or not 1 / LARGEST < size < LARGEST:
@@ -213,7 +213,7 @@ def _reading(found: Sequence[NoisyAttribute], correlated: bool) -> list[str]:
     return [*said, *NO_GAMMA]
 
 
-#: What no such noise gives, and what does.
+#: Notes on the missing guarantee of additive noise, and the alternative.
 NO_GAMMA = (
     "This noise has no γ: far enough out, a noisy number is as many times likelier for one true"
     " number than for another as you like, even where true numbers lie within bounds. Noise within"

@@ -1,9 +1,9 @@
-"""Five estimators of X from Y = X + R: what a curious collector makes of additive noise.
+"""Five estimators of X from Y = X + R, as attacks on additive noise.
 
-Each sees the perturbed records and the law of the noise, never a true value, and returns an
-estimate for each value. Source: Huang, Du & Chen 2005 (HDC). All of them see an attribute in
-units of its noise's standard deviation, which leaves the source's case of equal noise as it is and
-makes the estimates independent of the attributes' units.
+Each receives the perturbed records and the distribution of the noise, but no true values, and
+estimates every value. Source: Huang, Du & Chen 2005 (HDC). Attributes are in units of the standard
+deviation of their noise, which does not affect the source's case of equal noise and makes the
+estimates independent of the attributes' units.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,22 +17,22 @@ from .noise import Array, Noise
 
 
 def noise_distribution_reconstruction(perturbed: Array, noise: Noise) -> Array:
-    """NDR: the perturbed value itself, x̂ = y; its mean square error is the variance of R."""
+    """Estimate by NDR: the perturbed value, x̂ = y, whose mean square error is the variance of R."""
     return perturbed
 
 
 def univariate_reconstruction(perturbed: Array, noise: Noise) -> Array:
-    """UDR: x̂ = E[x | y], each attribute by itself, its density estimated from the same values."""
+    """Estimate by UDR: x̂ = E[x | y] for each attribute, with its density estimated from y."""
     attributes = zip(perturbed.T, noise.standard_deviation, strict=True)
     return np.transpose([density(y, sd).posterior_mean(y) for y, sd in attributes])
 
 
 def principal_component_reconstruction(perturbed: Array, noise: Noise) -> Array:
-    """PCA-DR: the projection on the leading eigenvectors of Σ̂_x.
+    """Estimate by PCA-DR: the projection on the leading eigenvectors of Σ̂_x.
 
-    As many are kept as stand before the largest gap between consecutive eigenvalues; after the last
-    one stands a 0, so that all may be kept where all are alike. Of independent noise a share p/m
-    of the variance remains (HDC Theorem 5.2); what the data have in the other components is lost.
+    These are the p eigenvectors before the largest gap between consecutive eigenvalues, with a 0
+    after the last, so that all are used if all eigenvalues are similar. A share p/m of the variance
+    of independent noise remains (HDC Theorem 5.2); the other components of the data are lost.
     """
     sd = noise.standard_deviation
     eigenvalues, vectors = np.linalg.eigh(data_covariance(perturbed, noise) / np.outer(sd, sd))
@@ -41,12 +41,12 @@ def principal_component_reconstruction(perturbed: Array, noise: Noise) -> Array:
 
 
 def spectral_filtering(perturbed: Array, noise: Noise) -> Array:
-    """SF: the projection on those eigenvectors of Σ̂_y that noise alone does not explain.
+    """Estimate by SF: the projection on the eigenvectors of Σ̂_y that noise does not explain.
 
-    By random matrix theory (Marčenko & Pastur) the sample covariance of n records of independent
-    noise of variance 1 has its eigenvalues between (1 − √(m/n))² and (1 + √(m/n))². Kept is what is
-    above the upper bound. The method knows of no correlated noise: it takes any for independent.
-    Source: Kargupta, Datta, Wang & Sivakumar 2003 (ICDM).
+    By random matrix theory (Marčenko & Pastur), the sample covariance of n records of independent
+    noise of variance 1 has eigenvalues between (1 − √(m/n))² and (1 + √(m/n))². Eigenvectors above
+    the upper bound are used. The method treats any noise as independent. Source: Kargupta, Datta,
+    Wang & Sivakumar 2003 (ICDM).
     """
     records, attributes = perturbed.shape
     sd = noise.standard_deviation
@@ -59,12 +59,12 @@ def spectral_filtering(perturbed: Array, noise: Noise) -> Array:
 def bayes_reconstruction(
     perturbed: Array, noise: Noise, covariance: Array | None = None, mean: Array | None = None
 ) -> Array:
-    """BE-DR: the posterior mean of normal data.
+    """Estimate by BE-DR: the posterior mean of normal data.
 
     Computed as μ_x + Σ_x (Σ_x + Σ_r)⁻¹ (y − μ_x), which equals
-    (Σ_x⁻¹ + Σ_r⁻¹)⁻¹ (Σ_x⁻¹μ_x + Σ_r⁻¹y) (HDC eq. 11, 13) and does without the inverses of
-    singular matrices. Of all linear estimators it has the least mean square error, whatever the
-    law of the data, when it knows Σ_x and μ_x; with estimates of them others can come out ahead.
+    (Σ_x⁻¹ + Σ_r⁻¹)⁻¹ (Σ_x⁻¹μ_x + Σ_r⁻¹y) (HDC eq. 11, 13) and does not invert singular matrices.
+    With known Σ_x and μ_x, it has the smallest mean square error of all linear estimators for any
+    distribution of the data; with estimates of them, other estimators can be better.
 
     Parameters
     ----------
@@ -96,19 +96,19 @@ ESTIMATORS: Mapping[str, Callable[[Array, Noise], Array]] = {
 
 
 def attack(perturbed: Array, noise: Noise) -> dict[str, Array]:
-    """What every estimator makes of perturbed records, by its name.
+    """Estimate true values from perturbed records by every estimator, by its name.
 
     Parameters
     ----------
     perturbed : array of shape (n, m)
         Finite numbers, n > m.
     noise : Noise
-        What was added.
+        Noise of the records.
 
     Raises
     ------
     ParameterError
-        If there are not more records than attributes, or the noise is of another number of them.
+        If there are not more records than attributes, or the noise has another number of them.
     """
     records, attributes = perturbed.shape
     if records <= attributes or len(noise.covariance) != attributes:
@@ -127,7 +127,7 @@ class Error(NamedTuple):
 
 
 def error(estimate: Array, truth: Array) -> Error:
-    """How far estimates are from the truth, which no attacker knows; both of shape (n, m)."""
+    """Compute the error of estimates, given the true values; both of shape (n, m)."""
     squares = (estimate - truth) ** 2
     root = np.sqrt(squares.mean(axis=0))
     # sd(√s) = sd(s) / 2√s
@@ -135,7 +135,7 @@ def error(estimate: Array, truth: Array) -> Error:
 
 
 def data_covariance(perturbed: Array, noise: Noise) -> Array:
-    """Σ̂_x = Σ̂_y − Σ_r (HDC Theorems 5.1, 8.2), as an attacker estimates it.
+    """Estimate the covariance of the data as Σ̂_x = Σ̂_y − Σ_r (HDC Theorems 5.1, 8.2).
 
     Negative eigenvalues, in units of the noise's standard deviations, are set to 0, which gives the
     nearest positive semidefinite matrix in these units.
@@ -151,6 +151,6 @@ def _covariance(records: Array) -> Array:
 
 
 def _projected(perturbed: Array, noise: Noise, vectors: Array) -> Array:
-    """Projection on orthonormal vectors, around the mean and in units of the noise."""
+    """Project on orthonormal vectors, around the mean and in units of the noise."""
     mean, sd = perturbed.mean(axis=0), noise.standard_deviation
     return np.asarray(mean + ((perturbed - mean) / sd) @ vectors @ vectors.T * sd)

@@ -1,6 +1,6 @@
-"""The four experiments of Huang, Du & Chen 2005 (HDC): when correlations undo additive noise.
+"""The four experiments of Huang, Du & Chen 2005 (HDC) on correlated data and additive noise.
 
-Data are normal with covariance QΛQᵀ, Q a random orthogonal matrix; the noise has the standard
+Data are normal with covariance QΛQᵀ, with a random orthogonal matrix Q; the noise has the standard
 deviation `SIGMA` in every attribute, in the last experiment as a root mean square over them. Each
 point is the root mean square error over all attributes of one simulated file.
 """
@@ -24,11 +24,11 @@ class Point:
     Attributes
     ----------
     x : float
-        What the experiment varies.
+        Varied parameter of the experiment.
     errors : mapping of str to float
         Root mean square error by estimator.
     limit : float
-        BE-DR's with the true covariance: the root of the mean posterior variance.
+        Error of BE-DR with the true covariance: the root of the mean posterior variance.
     """
 
     x: float
@@ -39,7 +39,7 @@ class Point:
 def more_attributes(
     attributes: Sequence[int] = (5, 10, 20, 40, 60, 80, 100), *, records: int, seed: int
 ) -> Iterator[Point]:
-    """Experiment 1: five large eigenvalues, ever more attributes of the same variance (400)."""
+    """Simulate experiment 1: five large eigenvalues, 5 to 100 attributes of variance 400."""
     for m in attributes:
         yield _point(m, _spectrum(m, 5, LARGE), records, seed)
 
@@ -47,7 +47,7 @@ def more_attributes(
 def more_components(
     components: Sequence[int] = (2, 5, 10, 20, 40, 60, 80, 100), *, records: int, seed: int
 ) -> Iterator[Point]:
-    """Experiment 2: ever more large eigenvalues among 100 attributes of the same variance (400)."""
+    """Simulate experiment 2: 2 to 100 large eigenvalues, 100 attributes of variance 400."""
     for p in components:
         yield _point(p, _spectrum(100, p, LARGE), records, seed)
 
@@ -55,7 +55,7 @@ def more_components(
 def larger_remainder(
     remainders: Sequence[float] = (1, 5, 10, 15, 20, 30, 40, 50), *, records: int, seed: int
 ) -> Iterator[Point]:
-    """Experiment 3: 20 eigenvalues of 400 and 80 others that grow."""
+    """Simulate experiment 3: 20 eigenvalues of 400 and 80 increasing ones."""
     for small in remainders:
         yield _point(small, np.repeat([LARGE, small], [20, 80]), records, seed)
 
@@ -66,11 +66,11 @@ def noise_like_the_data(
     records: int,
     seed: int,
 ) -> Iterator[Point]:
-    """Experiment 4: noise with the data's eigenvectors, against the correlation dissimilarity.
+    """Simulate experiment 4: noise with the data's eigenvectors, by correlation dissimilarity.
 
-    Half of 100 eigenvalues are large. The noise's are proportional to the data's at step −1, equal
-    at 0 (independent noise), and the data's in reverse order at 1; in between they are mixed
-    linearly. Their sum stays.
+    Half of 100 eigenvalues of the data are large. Those of the noise are proportional to them at
+    step −1, equal to each other at 0 (independent noise), and proportional in reverse order at 1,
+    with linear interpolation between and a constant sum.
     """
     data = np.repeat([LARGE, SMALL], [50, 50])
     for step in steps:
@@ -80,7 +80,7 @@ def noise_like_the_data(
 
 
 def _spectrum(m: int, p: int, variance: float) -> Array:
-    """Eigenvalues of which p are large and m − p small, with a mean of `variance`."""
+    """Return p large and m − p small eigenvalues with a mean of `variance`."""
     large = (variance * m - SMALL * (m - p)) / p
     return np.repeat([large, SMALL], [p, m - p])
 
@@ -90,7 +90,7 @@ def _point(
 ) -> Point:
     """Simulate a file with these eigenvalues of data and noise, and attack it."""
     m, rng = len(data), np.random.default_rng(seed)
-    # The orthogonal factor of a normal matrix: Gram & Schmidt's, but for signs.
+    # The orthogonal factor of a normal matrix, as by Gram-Schmidt except for signs.
     vectors = np.linalg.qr(rng.standard_normal((m, m)))[0]
     added = np.full(m, SIGMA**2) if noise is None else noise
     covariance = (vectors * data) @ vectors.T

@@ -1,4 +1,4 @@
-"""Additive noise R on numeric records X, released as Y = X + R, and how like the data it is."""
+"""Additive noise R on numeric records X, released as Y = X + R, and its similarity to the data."""
 
 from dataclasses import dataclass
 
@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-#: Most negative eigenvalue of a covariance, against the largest, that is taken for rounding.
+#: Tolerance for negative eigenvalues of a correlation matrix, relative to its size.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """Normal noise of mean 0, whose law is published with the data; its draws are not.
+    """Normal noise of mean 0, whose distribution is published with the data.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class Noise:
     Raises
     ------
     ParameterError
-        If a variance is not above 0 or the covariance is none.
+        If a variance is not above 0 or the matrix is no covariance matrix.
     """
 
     covariance: Array
@@ -46,11 +46,11 @@ class Noise:
 
     @property
     def standard_deviation(self) -> Array:
-        """Of each attribute's noise."""
+        """Standard deviation of the noise of each attribute."""
         return np.sqrt(np.diag(self.covariance))
 
     def simulate(self, records: int, rng: np.random.Generator) -> Array:
-        """Draws for a simulation, of shape (records, m): no sampler for anybody's real record."""
+        """Simulate noise of shape (records, m); not for the protection of actual records."""
         correlations = correlation(self.covariance)
         none = np.zeros(len(correlations))
         draws = rng.multivariate_normal(none, correlations, records, method="eigh")
@@ -58,7 +58,7 @@ class Noise:
 
 
 def independent_noise(standard_deviation: ArrayLike) -> Noise:
-    """Noise that is independent between attributes.
+    """Make noise that is independent between attributes.
 
     Parameters
     ----------
@@ -70,32 +70,32 @@ def independent_noise(standard_deviation: ArrayLike) -> Noise:
 
 
 def correlated_noise(standard_deviation: ArrayLike, covariance: ArrayLike) -> Noise:
-    """Noise with the correlations of the data: the defence of HDC §8.
+    """Make noise with the correlations of the data, the defence of HDC §8.
 
-    Where σ is proportional to the data's standard deviations, Σ_r is proportional to Σ_x.
+    If σ is proportional to the data's standard deviations, Σ_r is proportional to Σ_x.
 
     Parameters
     ----------
     standard_deviation : array of shape (m,)
         σ of each attribute's noise.
     covariance : array of shape (m, m)
-        The data's, Σ_x, of any scale.
+        Covariance Σ_x of the data, of any scale.
     """
     sd = np.asarray(standard_deviation, dtype=float)
     return Noise(correlation(np.asarray(covariance)) * np.outer(sd, sd))
 
 
 def correlation(covariance: Array) -> Array:
-    """Correlations of a covariance."""
+    """Compute the correlations from a covariance matrix."""
     sd = np.sqrt(np.diag(covariance))
     return np.asarray(covariance / np.outer(sd, sd))
 
 
 def correlation_dissimilarity(one: Array, other: Array) -> float:
-    """How unlike the correlations of two covariances are: √Σ_{i≠j}(C_X − C_R)² / (m² − m).
+    """Compute the dissimilarity of two matrices' correlations, √Σ_{i≠j}(C_X − C_R)² / (m² − m).
 
-    Source: HDC Definition 8.1. Times √(m² − m) it is the root mean square difference of two
-    correlations.
+    Source: HDC Definition 8.1. Multiplied by √(m² − m), it is the root mean square difference of
+    two correlations.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Earlier schemes for baskets, in the experiment of FRAPP (Agrawal & Haritsa 2005, §7)."""
+"""Earlier schemes for market baskets, in the experiment of FRAPP (Agrawal & Haritsa 2005, §7)."""

@@ -1,9 +1,9 @@
-"""Records as baskets of items, and what every scheme for baskets offers (FRAPP §2).
+"""Records as baskets of items, and the interface of schemes for baskets (FRAPP §2).
 
 A record of M answers is a basket with M of the M_b = Σ d_j items "attribute j has category c", one
 of each attribute. The schemes of the literature report another basket, with any number of items of
-an attribute. They are here to be compared with halftruth's own mechanisms and for nothing else: no
-survey can have one.
+an attribute. They are implemented only for comparisons with halftruth's mechanisms; surveys cannot
+use them.
 """
 
 import math
@@ -22,24 +22,24 @@ from numpy.typing import NDArray
 
 Baskets = NDArray[np.bool_]
 
-#: Most numbers of an array in between, and itemsets of all lengths that are counted at once.
+#: Largest size of intermediate arrays, and of the table of all itemsets.
 _NUMBERS, _AT_ONCE = 2**20, 2**18
 
 
 class BasketScheme(ABC):
-    """A way to perturb a basket that treats all items alike."""
+    """A perturbation of baskets that is the same for all items."""
 
     kind: ClassVar[str]
 
     @abstractmethod
     def amplification(self, schema: Schema) -> Fraction:
-        """Largest factor by which a report can be likelier under one record than another."""
+        """Return the largest ratio of the probabilities of a report given two records."""
 
     @abstractmethod
     def perturb(
         self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
     ) -> tuple[int, ...]:
-        """Perturb one record, exactly; gives 1 for each item of the report and 0 for each other.
+        """Perturb one record exactly; return 1 for each item of the report and 0 for all others.
 
         Parameters
         ----------
@@ -51,18 +51,18 @@ class BasketScheme(ABC):
     def simulate(
         self, schema: Schema, codes: NDArray[np.int64], rng: np.random.Generator
     ) -> Baskets:
-        """Reports of N records, shape (N, M_b), for simulation only: in floating point."""
+        """Simulate the reports of N records in floating point, shape (N, M_b)."""
 
     @abstractmethod
     def held_matrix(self, attributes: int, length: int) -> list[list[Fraction]]:
-        """P(a report holds i of the items of an itemset | the record holds l of them).
+        """Return P(a report has i items of an itemset | the record has l of them).
 
         Parameters
         ----------
         attributes : int
             M, the number of items of a record.
         length : int
-            k, the number of items of the itemset, each of another attribute.
+            k, the number of items of the itemset, from different attributes.
 
         Returns
         -------
@@ -72,20 +72,20 @@ class BasketScheme(ABC):
 
     @abstractmethod
     def max_order(self, attributes: int) -> int:
-        """Most attributes that a report tells of together."""
+        """Return the largest length of itemsets whose supports reports identify."""
 
     @abstractmethod
     def condition_number(self, attributes: int, length: int) -> float:
-        """That of the matrix by which the source reconstructs supports of k items.
+        """Return that of the matrix by which the source reconstructs supports of k items.
 
-        Infinite beyond the longest itemsets that a report tells of.
+        Infinite for itemsets that are longer than `max_order`.
         """
 
     def weights(self, attributes: int, length: int) -> Array | None:
-        """Weight in an itemset's support of a report that holds 0, …, k of its items.
+        """Return the weight in an itemset's support of a report with 0, …, k of its items.
 
         It is the last row of the inverse of `held_matrix`: the mean weight of the reports of a
-        record is 1 if it has the itemset and 0 if not. None where there is no inverse.
+        record is 1 if it has the itemset and 0 if not. None without an inverse.
         """
         if length > self.max_order(attributes):
             return None
@@ -93,14 +93,14 @@ class BasketScheme(ABC):
         return np.linalg.solve(matrix.T, np.eye(length + 1)[length])
 
     def weight_square(self, attributes: int, length: int, share: Fraction) -> float:
-        """Mean square of these weights, if people have each of k items independently.
+        """Return the mean square of these weights if people have the items independently.
 
         Parameters
         ----------
         attributes, length : int
             M and k; infinite for more than `max_order`.
         share : Fraction
-            Of the people who have an item.
+            Share of people who have an item.
         """
         weights = self.weights(attributes, length)
         if weights is None:
@@ -118,7 +118,7 @@ class BasketSupports:
     baskets : ndarray of bool, shape (N, M_b)
         Reports.
     weights : ndarray of float, shape (N,), optional
-        How often each arrived; once by default.
+        Frequency of each report; 1 by default.
     """
 
     def __init__(
@@ -131,15 +131,15 @@ class BasketSupports:
         self._whole = self._shares(every) if small else None
 
     def support(self, names: Sequence[str]) -> Array | None:
-        """Estimated support of every combination of categories, one axis for each attribute.
+        """Estimate the support of every combination of categories, with an axis for each attribute.
 
-        A function of how many of k items a report holds is a sum over the sets of items that it
-        holds, so shares of reports with all items of a set are enough.
+        A function of the number of a report's items of an itemset is a sum over subsets of them,
+        so that the shares of reports with all items of each subset are sufficient.
 
         Returns
         -------
         ndarray or None
-            None where the scheme tells nothing of so many attributes together.
+            None if reports do not identify the joint distribution of so many attributes.
         """
         positions = self._schema.positions(names)
         length = len(positions)
@@ -167,7 +167,7 @@ class BasketSupports:
         return margin.transpose([order.index(j) for j in positions])
 
     def _shares(self, positions: tuple[int, ...]) -> Array:
-        """Share of the reports with an item of each attribute; the last place is any or none."""
+        """Compute shares of reports by their items; the last index of an axis is all reports."""
         shape = [self._schema.shape[j] + 1 for j in positions]
         middle = len(positions) // 2
         widest = max(math.prod(shape[:middle]), math.prod(shape[middle:]))
@@ -180,19 +180,19 @@ class BasketSupports:
         return np.reshape(total / self._weights.sum(), shape)
 
     def _holding(self, rows: slice, positions: tuple[int, ...]) -> Array:
-        """Which of some reports hold all items, shape (reports, combinations)."""
+        """Return 1 for reports with all items of a combination, shape (reports, combinations)."""
         ends = np.cumsum([0, *self._schema.shape])
         baskets = self._baskets[rows]
-        found = np.ones((len(baskets), 1))
+        holding = np.ones((len(baskets), 1))
         for j in positions:
             items = np.ones((len(baskets), 1, self._schema.shape[j] + 1))
             items[:, 0, :-1] = baskets[:, ends[j] : ends[j + 1]]
-            found = (found[:, :, None] * items).reshape(len(baskets), -1)
-        return found
+            holding = (holding[:, :, None] * items).reshape(len(baskets), -1)
+        return holding
 
 
 def baskets_of(schema: Schema, codes: NDArray[np.int64]) -> Baskets:
-    """The items of each record, shape (N, M_b).
+    """Return the items of each record, shape (N, M_b).
 
     >>> from halftruth_shared import Attribute
     >>> schema = Schema([Attribute("smoker", ["no", "yes"]), Attribute("coughs", ["no", "yes"])])
@@ -206,7 +206,7 @@ def baskets_of(schema: Schema, codes: NDArray[np.int64]) -> Baskets:
 
 
 def binomial(count: int, taken: int, chance: Fraction) -> Fraction:
-    """Probability that `taken` of `count` independent things happen; 0 outside of 0 to `count`.
+    """Return the binomial probability of `taken` among `count`; 0 outside of 0 to `count`.
 
     >>> binomial(3, 1, Fraction(1, 2)), binomial(3, -1, Fraction(1, 2))
     (Fraction(3, 8), Fraction(0, 1))

@@ -1,4 +1,4 @@
-"""The schemes that are tried beside each other, and the trial."""
+"""The schemes to compare, and their comparison on the same records."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -27,7 +27,7 @@ from .experiment import Records, Scheme, Support, errors_of
 from .mask import Mask
 from .results import RandomizedErrors, RivalsResult, SchemeErrors
 
-#: Of the property whose posterior under RAN-GD is told.
+#: Prior of the property for posteriors under RAN-GD.
 PRIOR = Fraction(1, 20)
 
 _RANDOMIZED = "randomized gamma-diagonal"
@@ -43,22 +43,22 @@ def try_schemes(
     steps: int = 4,
     map_pieces: Map = map,
 ) -> RivalsResult:
-    """Hold all schemes of one amplification beside each other.
+    """Compare all schemes of one amplification.
 
     Parameters
     ----------
     gamma : Fraction
         Amplification of every candidate, above 1.
     surveys : int
-        How many are simulated with each scheme.
+        Number of simulated surveys of each scheme.
     others : mapping, optional
         Further schemes by name.
     surveys_of_alpha, steps : int, optional
-        How many are simulated with RAN-GD for each α, as many as `surveys` by default, and the
-        number of steps to the largest α.
+        Number of simulated surveys with RAN-GD for each α, `surveys` by default, and number of
+        steps to the largest α.
     map_pieces : callable
-        Where the schemes are tried, but for the others; the numbers are the same everywhere. It is
-        given the records: choose one of this machine.
+        Executor of the simulations, except those of `others`, which does not affect the numbers.
+        It receives the records: choose a local one.
 
     Raises
     ------
@@ -69,11 +69,11 @@ def try_schemes(
         raise ParameterError("gamma: expected an amplification above 1", field="gamma")
     names = [*_makers(records, gamma)]
     tried = dict(
-        zip(names, map_pieces(partial(_tried, records, gamma, surveys), names), strict=True)
+        zip(names, map_pieces(partial(_try_scheme, records, gamma, surveys), names), strict=True)
     )
-    found = [errors for of in tried.values() if not isinstance(of, str) for errors in of]
+    schemes = [errors for of in tried.values() if not isinstance(of, str) for errors in of]
     for name, scheme in (others or {}).items():
-        found += errors_of(name, scheme, records, surveys)
+        schemes += errors_of(name, scheme, records, surveys)
     randomized = []
     if not isinstance(tried[_RANDOMIZED], str):
         times = surveys if surveys_of_alpha is None else surveys_of_alpha
@@ -83,17 +83,17 @@ def try_schemes(
         gamma=as_float(gamma),
         min_support=records.min_support,
         surveys=surveys,
-        schemes=found,
+        schemes=schemes,
         left_out=[reason for reason in tried.values() if isinstance(reason, str)],
         randomized=randomized,
     )
 
 
 def candidates(records: Records, gamma: Fraction) -> tuple[dict[str, Scheme], list[str]]:
-    """The schemes of an amplification, and why others are left out.
+    """Return the schemes of an amplification, and the reasons why others are omitted.
 
-    Cut-and-paste is there twice: with FRAPP's cutoff, and with the best one for the longest
-    itemsets, of which the first may tell nothing.
+    Cut-and-paste is used with FRAPP's cutoff and with the best one for the longest itemsets, whose
+    supports FRAPP's cutoff may not identify.
     """
     schemes, left_out = {}, []
     for name, make in _makers(records, gamma).items():
@@ -105,23 +105,25 @@ def candidates(records: Records, gamma: Fraction) -> tuple[dict[str, Scheme], li
 
 
 def _makers(records: Records, gamma: Fraction) -> dict[str, Callable[[], Scheme]]:
-    """What makes each scheme, or raises ParameterError if it cannot serve the records."""
+    """Return constructors of the schemes, which raise ParameterError for unsuitable records."""
     schema, lengths = records.schema, records.lengths
     best = CutAndPaste.best(schema, gamma, lengths[-1])
     cutoffs = {CUTOFF} if best is None else {CUTOFF, best.cutoff}
     return {
-        "gamma-diagonal": lambda: own(records, GammaDiagonal(gamma)),
-        _RANDOMIZED: lambda: own(records, RandomizedGammaDiagonal.for_amplification(schema, gamma)),
-        "MASK": lambda: rival(records, Mask.for_amplification(schema, gamma)),
-        "EMASK": lambda: rival(records, Mask.extended(schema, gamma)),
+        "gamma-diagonal": lambda: make_mechanism_scheme(records, GammaDiagonal(gamma)),
+        _RANDOMIZED: lambda: make_mechanism_scheme(
+            records, RandomizedGammaDiagonal.for_amplification(schema, gamma)
+        ),
+        "MASK": lambda: make_basket_scheme(records, Mask.for_amplification(schema, gamma)),
+        "EMASK": lambda: make_basket_scheme(records, Mask.extended(schema, gamma)),
         **{
             f"cut-and-paste, K = {cutoff}": partial(_cut_and_paste, records, gamma, cutoff)
             for cutoff in sorted(cutoffs)
         },
-        "randomized response": lambda: own(
+        "randomized response": lambda: make_mechanism_scheme(
             records, RandomizedResponse.for_amplification(schema, gamma)
         ),
-        "split questionnaire": lambda: own(
+        "split questionnaire": lambda: make_mechanism_scheme(
             records,
             SplitQuestionnaire.designed(schema, gamma, (), dict.fromkeys(lengths, 1.0)),
             guess=schema.size <= CONSTRAINED_CELLS,
@@ -129,8 +131,10 @@ def _makers(records: Records, gamma: Fraction) -> dict[str, Callable[[], Scheme]
     }
 
 
-def _tried(records: Records, gamma: Fraction, surveys: int, name: str) -> list[SchemeErrors] | str:
-    """Errors of a scheme, or why it is left out."""
+def _try_scheme(
+    records: Records, gamma: Fraction, surveys: int, name: str
+) -> list[SchemeErrors] | str:
+    """Compute errors of a scheme, or return the reason why it is omitted."""
     try:
         scheme = _makers(records, gamma)[name]()
     except ParameterError as error:
@@ -138,18 +142,18 @@ def _tried(records: Records, gamma: Fraction, surveys: int, name: str) -> list[S
     return errors_of(name, scheme, records, surveys)
 
 
-def own(records: Records, mechanism: Mechanism, guess: bool = False) -> Scheme:
-    """One of halftruth's own mechanisms, estimated from its reports without bias.
+def make_mechanism_scheme(records: Records, mechanism: Mechanism, guess: bool = False) -> Scheme:
+    """Make a scheme from one of halftruth's mechanisms, with unbiased estimates.
 
     Parameters
     ----------
     guess : bool
-        Whether to have the best guess beside it.
+        Whether to add the best guess.
 
     Raises
     ------
     ParameterError
-        If it cannot serve these records.
+        If the mechanism is not suitable for the records.
     """
     schema, codes = records.schema, records.codes
     survey = Survey("rivals", "Rivals", schema, mechanism)
@@ -172,8 +176,8 @@ def own(records: Records, mechanism: Mechanism, guess: bool = False) -> Scheme:
     return Scheme(survey.perturbation.amplification(), condition_number, simulate)
 
 
-def rival(records: Records, scheme: BasketScheme) -> Scheme:
-    """An earlier scheme, on the baskets of the records."""
+def make_basket_scheme(records: Records, scheme: BasketScheme) -> Scheme:
+    """Make a scheme from one of the literature, for the baskets of the records."""
     schema, codes = records.schema, records.codes
     attributes = len(schema.shape)
     return Scheme(
@@ -188,25 +192,25 @@ def rival(records: Records, scheme: BasketScheme) -> Scheme:
 def randomized_errors(
     records: Records, gamma: Fraction, surveys: int, steps: int = 4, map_pieces: Map = map
 ) -> list[RandomizedErrors]:
-    """RAN-GD for α from 0 to γx, or as far as no probability is negative.
+    """Compute errors of RAN-GD for α from 0 to γx, or the largest without negative probabilities.
 
     Parameters
     ----------
     surveys : int
-        How many are simulated for each α.
+        Number of simulated surveys for each α.
     steps : int
         Number of steps from the smallest to the largest α.
     map_pieces : callable
-        Where they are simulated.
+        Executor of the simulations.
 
     Raises
     ------
     ParameterError
-        If gamma-diagonal matrices cannot serve these records.
+        If gamma-diagonal matrices are not suitable for the records.
     """
     most = min(Fraction(1), Fraction(records.schema.size - 1) / gamma)
     mechanisms = [RandomizedGammaDiagonal(gamma, most * step / steps) for step in range(steps + 1)]
-    # Surveys of their own: what differs between two α is then as uncertain as it looks.
+    # Different surveys for each α, so that errors of two α are independent.
     seeds = range(0, surveys * len(mechanisms), surveys)
     return [*map_pieces(partial(_randomized, records, surveys), mechanisms, seeds)]
 
@@ -215,7 +219,9 @@ def _randomized(
     records: Records, surveys: int, mechanism: RandomizedGammaDiagonal, seed: int
 ) -> RandomizedErrors:
     lower, upper = posterior_range(mechanism, records.schema.size)
-    [errors] = errors_of(_RANDOMIZED, own(records, mechanism), records, surveys, seed)
+    [errors] = errors_of(
+        _RANDOMIZED, make_mechanism_scheme(records, mechanism), records, surveys, seed
+    )
     return RandomizedErrors(
         alpha=float(mechanism.alpha),
         prior=float(PRIOR),
@@ -226,17 +232,17 @@ def _randomized(
 
 
 def _cut_and_paste(records: Records, gamma: Fraction, cutoff: int) -> Scheme:
-    return rival(records, CutAndPaste.for_amplification(records.schema, gamma, cutoff))
+    return make_basket_scheme(records, CutAndPaste.for_amplification(records.schema, gamma, cutoff))
 
 
 def posterior_range(
     mechanism: RandomizedGammaDiagonal, cells: int, prior: Fraction = PRIOR
 ) -> tuple[Fraction, Fraction]:
-    """Posterior of a property of the reported record for r = −α and r = α (FRAPP eq. 31).
+    """Return posteriors of a property of the reported record for r = −α and r = α (FRAPP eq. 31).
 
-    It is the posterior of an adversary who knows a client's r, which is never sent. For α so
-    large that the reported record becomes the least likely one, this is no worst case: other
-    records then have larger posteriors.
+    They are those of an attacker who knows a client's r, which is never sent. If α is so large that
+    the reported record is the least likely one, this is no worst case: other records have larger
+    posteriors.
 
     Examples
     --------
@@ -246,8 +252,8 @@ def posterior_range(
     """
 
     def posterior(sign: int) -> Fraction:
-        own = mechanism.gamma * (1 + sign * mechanism.alpha)
+        same = mechanism.gamma * (1 + sign * mechanism.alpha)
         other = 1 - sign * mechanism.gamma * mechanism.alpha / (cells - 1)
-        return prior * own / (prior * own + (1 - prior) * other)
+        return prior * same / (prior * same + (1 - prior) * other)
 
     return posterior(-1), posterior(1)

@@ -1,4 +1,4 @@
-"""Charts of schemes beside each other, by length of itemsets and by randomization."""
+"""Charts of the comparison of schemes, by length of itemsets and by randomization."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from .results import LengthErrors, RivalsResult
 
 @dataclass(frozen=True)
 class RivalMeasure:
-    """What a chart of schemes shows, by length."""
+    """A measure of schemes by length of itemsets, for a chart."""
 
     title: str
     axis: Axis
     of: Callable[[LengthErrors], float | None]
 
 
-#: What is drawn against the length of itemsets.
+#: Measures by length of itemsets.
 RIVAL_MEASURES = {
     "support-error": RivalMeasure(
         "Support error by length",
@@ -50,7 +50,7 @@ RIVAL_MEASURES = {
 
 
 def rivals_chart(measure: RivalMeasure, result: RivalsResult) -> CurveChart:
-    """One measure against the length, a curve for each scheme that has it."""
+    """Draw a measure by length, with a curve for each scheme that has it."""
     curves = [
         Curve(
             scheme.scheme,
@@ -73,7 +73,7 @@ def rivals_chart(measure: RivalMeasure, result: RivalsResult) -> CurveChart:
 
 
 def posterior_chart(result: RivalsResult) -> CurveChart:
-    """Range of a property's posterior against the randomization α of RAN-GD."""
+    """Draw the range of a property's posterior by the randomization α of RAN-GD."""
     points = result.randomized
     alphas = tuple(point.alpha for point in points)
     prior = f"with a prior of {percent(points[0].prior)} " if points else ""
@@ -94,7 +94,7 @@ def posterior_chart(result: RivalsResult) -> CurveChart:
 
 
 def randomization_chart(result: RivalsResult) -> CurveChart:
-    """Error of all supports under RAN-GD against α, a curve for each length of itemsets."""
+    """Draw the error of all supports under RAN-GD by α, with a curve for each length."""
     points = result.randomized
     lengths = range(len(points[0].errors.lengths)) if points else ()
     return CurveChart(

@@ -1,6 +1,6 @@
-"""Cut-and-paste: some of a basket's items, and others at random (FRAPP eq. 12–15).
+"""Cut-and-paste: some items of a basket, and other random ones (FRAPP eq. 12–15).
 
-For the comparison of schemes only; no survey can have it.
+For comparisons of schemes only; surveys cannot use it.
 """
 
 import math
@@ -20,15 +20,16 @@ from .baskets import Baskets, BasketScheme, baskets_of, binomial
 #: Cutoff that FRAPP uses.
 CUTOFF = 3
 
-#: A rate is rounded up to so many parts of 1.
+#: Denominator to which rates are rounded up.
 _PARTS = 10**9
 
 
 @dataclass(frozen=True)
 class CutAndPaste(BasketScheme):
-    """Keep up to K items of a basket, and add every other item of the universe with ρ.
+    """Keep up to K items of a basket, and add every other item with probability ρ.
 
-    How many items are kept is drawn evenly from 0 to K, where more than M counts as M; which, too.
+    The number of kept items is drawn uniformly from 0 to K, and limited to M; the kept items are
+    drawn uniformly, too.
 
     Parameters
     ----------
@@ -58,12 +59,12 @@ class CutAndPaste(BasketScheme):
     def for_amplification(
         cls, schema: Schema, gamma: Rational, cutoff: int = CUTOFF
     ) -> "CutAndPaste":
-        """The smallest rate, in billionths, whose amplification is at most γ.
+        """Choose the smallest rate, in billionths, with an amplification of at most γ.
 
         Raises
         ------
         ParameterError
-            If there is none: γ has to be above K + 1.
+            If γ is not above K + 1.
         """
         most = parse_rational(gamma, "gamma")
         low, high = 0, _PARTS
@@ -83,10 +84,10 @@ class CutAndPaste(BasketScheme):
 
     @classmethod
     def best(cls, schema: Schema, gamma: Rational, length: int) -> "CutAndPaste | None":
-        """The one of an amplification with the smallest error for itemsets of a length.
+        """Choose the scheme of an amplification with the smallest error for itemsets of a length.
 
-        For evenly spread answers, with the mean of the shares 1/d_j for each of them. None where
-        γ is too small for one that tells of so many items together.
+        The answers are assumed to be uniform, each item with the mean of the shares 1/d_j. None if
+        γ is too small for any scheme that identifies supports of this length.
         """
         attributes = len(schema.shape)
         share = sum((Fraction(1, size) for size in schema.shape), start=Fraction(0)) / attributes
@@ -101,16 +102,17 @@ class CutAndPaste(BasketScheme):
         )
 
     def keeping(self, attributes: int) -> list[Fraction]:
-        """Probability of keeping 0, 1, … of a record's M items."""
+        """Return the probabilities of keeping 0, 1, … of a record's M items."""
         most = min(self.cutoff, attributes)
         chances = [Fraction(1, self.cutoff + 1)] * most
         return [*chances, 1 - sum(chances, start=Fraction(0))]
 
     def amplification(self, schema: Schema) -> Fraction:
-        """Σ_j P(keep j)·ρ^−j / P(keep 0), which is Σ ρ^−j for K ≤ M.
+        """Return Σ_j P(keep j)·ρ^−j / P(keep 0), which is Σ ρ^−j for K ≤ M.
 
-        A report v is ρ^|v| (1−ρ)^(M_b−|v|) Σ_j P(keep j) C(s,j)/C(M,j) ρ^−j likely for a record
-        with s of its items: most for a record that it holds, least for one of which it has nothing.
+        The probability of a report v given a record with s of its items is
+        ρ^|v| (1−ρ)^(M_b−|v|) Σ_j P(keep j) C(s,j)/C(M,j) ρ^−j, largest if all items of the record
+        are in v and smallest if none is.
         """
         keeping = self.keeping(len(schema.shape))
         return (
@@ -146,7 +148,7 @@ class CutAndPaste(BasketScheme):
         return np.asarray((baskets & kept) | (rng.random(baskets.shape) < float(self.rate)))
 
     def held_matrix(self, attributes: int, length: int) -> list[list[Fraction]]:
-        """FRAPP eq. 14: of j items that are kept, q are of the itemset (hypergeometric)."""
+        """Return FRAPP eq. 14: q of j kept items are in the itemset (hypergeometric)."""
         keeping = list(enumerate(self.keeping(attributes)))
 
         def chance(reported: int, held: int) -> Fraction:
@@ -168,11 +170,11 @@ class CutAndPaste(BasketScheme):
         return [[chance(reported, held) for held in sizes] for reported in sizes]
 
     def max_order(self, attributes: int) -> int:
-        """K: no k > K items are ever kept together, and then `held_matrix` has rank K + 1."""
+        """Return K: at most K items are kept, so that `held_matrix` has at most rank K + 1."""
         return min(self.cutoff, attributes)
 
     def condition_number(self, attributes: int, length: int) -> float:
-        """That of the matrix of how many of an itemset's items are held."""
+        """Return that of `held_matrix`."""
         if length > self.max_order(attributes):
             return math.inf
         matrix = np.array(self.held_matrix(attributes, length), dtype=np.float64)

@@ -1,9 +1,9 @@
-"""FRAPP's experiment (§7) on any records: schemes of one amplification beside each other.
+"""FRAPP's experiment (§7) for any records: comparison of schemes of one amplification.
 
-Every scheme perturbs the same records, over and over, by simulation from fixed seeds. Supports of
-all itemsets are reconstructed, and mined level by level as Apriori does: an itemset is found if its
-estimated support reaches the threshold and all itemsets within it were found. Or each is judged by
-itself.
+Every scheme perturbs the same records in repeated simulations from fixed seeds. Supports of all
+itemsets are reconstructed, and frequent ones are found as by Apriori: an itemset is found if its
+estimated support reaches the threshold and all its subsets were found. The condition on subsets is
+optional.
 """
 
 import math
@@ -21,24 +21,24 @@ from numpy.typing import NDArray
 
 from .results import LengthErrors, SchemeErrors
 
-#: Estimated supports of a table, None where a scheme tells nothing of so many attributes together.
+#: Estimated supports of a table, None if a scheme does not identify so many attributes jointly.
 Support = Callable[[Sequence[str]], Array | None]
 
-#: Most itemsets of all lengths that are looked at, and the longest unless told.
+#: Largest number of itemsets of all lengths, and default of the largest length.
 MOST_ITEMSETS, USUAL_LENGTH = 2**18, 6
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A way to perturb records, as the experiment uses it.
+    """A perturbation of records, as the experiment uses it.
 
     Attributes
     ----------
     condition_number : callable
-        That of the matrix by which the supports of a table are reconstructed; infinite where there
-        is no inverse, None where no single matrix is inverted.
+        Condition number of the matrix by which the supports of a table are reconstructed; infinite
+        without an inverse, None if no single matrix is inverted.
     simulate : callable
-        One simulated survey: its supports by the name of the estimate.
+        Function that simulates a survey and returns its supports by the name of the estimate.
     """
 
     amplification: Fraction | float
@@ -48,16 +48,16 @@ class Scheme:
 
 @dataclass(frozen=True)
 class Records:
-    """True records, and what is asked of them.
+    """True records, and the itemsets to mine.
 
     Attributes
     ----------
     lengths : range
         Lengths of itemsets.
     min_support : float
-        Of a frequent itemset.
+        Smallest support of a frequent itemset.
     levels : bool
-        Whether an itemset can be found only if all itemsets within it were.
+        Whether an itemset is found only if all its subsets are.
     """
 
     schema: Schema
@@ -70,7 +70,7 @@ class Records:
     def of(
         cls, schema: Schema, truth: Counts, min_support: float, max_length: int | None = None
     ) -> "Records":
-        """Look at itemsets of all lengths up to one, by default as long as there is time for.
+        """Choose itemsets of all lengths up to one, by default limited by computing time.
 
         Raises
         ------
@@ -97,35 +97,35 @@ class Records:
 
     @property
     def codes(self) -> NDArray[np.int64]:
-        """One record for each person, shape (N, M)."""
+        """Codes of all records, shape (N, M)."""
         return np.repeat(self.truth.cells, self.truth.counts, axis=0)
 
     def tables(self, length: int) -> Iterator[tuple[int, ...]]:
-        """Positions of the attributes of every table of a length."""
+        """Iterate over the positions of the attributes of every table of a length."""
         return combinations(range(len(self.schema.shape)), length)
 
     def names(self, positions: Sequence[int]) -> list[str]:
-        """Names of the attributes at some positions."""
+        """Return the names of the attributes at some positions."""
         return [self.schema.names[j] for j in positions]
 
 
 def errors_of(
     name: str, scheme: Scheme, records: Records, surveys: int, seed: int = 0
 ) -> list[SchemeErrors]:
-    """Errors of each estimate of a scheme, over several simulated surveys.
+    """Compute errors of each estimate of a scheme, over several simulated surveys.
 
     Parameters
     ----------
     surveys : int
-        How many are simulated, at least 1.
+        Number of simulated surveys, at least 1.
     seed : int
-        Of the first survey; the others have the next ones.
+        Seed of the first survey; the others have the next integers.
     """
-    found: dict[str, list[list[tuple[MiningErrors, float | None]]]] = {}
+    by_estimate: dict[str, list[list[tuple[MiningErrors, float | None]]]] = {}
     for k in range(surveys):
         estimates = scheme.simulate(np.random.default_rng(seed + k))
         for estimate, support in estimates.items():
-            found.setdefault(estimate, []).append(list(_by_length(support, records)))
+            by_estimate.setdefault(estimate, []).append(list(_by_length(support, records)))
     conditions = [
         _largest(map(scheme.condition_number, map(records.names, records.tables(length))))
         for length in records.lengths
@@ -139,12 +139,12 @@ def errors_of(
                 for length, condition in zip(records.lengths, conditions, strict=True)
             ],
         )
-        for estimate, of_surveys in found.items()
+        for estimate, of_surveys in by_estimate.items()
     ]
 
 
 def _by_length(support: Support, records: Records) -> Iterator[tuple[MiningErrors, float | None]]:
-    """Errors of mining each length in one survey, and the mean square of all its supports."""
+    """Compute errors of mining each length in one survey, and mean square errors of supports."""
     shorter: dict[tuple[int, ...], NDArray[np.bool_]] = {(): np.array(True)}
     for length in records.lengths:
         true, estimated, found = [], [], {}
@@ -186,7 +186,7 @@ def _means(
 
 
 def _mean(values: list[float | None]) -> float | None:
-    """Mean of those that are defined, None if none is."""
+    """Return the mean of the values that are not None, None without any."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
 
@@ -197,7 +197,7 @@ def _largest(values: Iterator[float | None]) -> float | None:
 
 
 def _itemsets(schema: Schema, longest: int) -> int:
-    """Number of itemsets up to a length: elementary symmetric sums of the numbers of categories."""
+    """Count itemsets up to a length: elementary symmetric sums of the numbers of categories."""
     by_length = [1] + [0] * longest
     for size in schema.shape:
         for length in range(longest, 0, -1):

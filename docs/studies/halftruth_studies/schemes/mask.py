@@ -1,6 +1,6 @@
-"""MASK and EMASK: every bit of a basket is kept or flipped by itself (FRAPP eq. 11).
+"""MASK and EMASK: independent flips of all bits of a basket (FRAPP eq. 11).
 
-For the comparison of schemes only; no survey can have it.
+For comparisons of schemes only; surveys cannot use them.
 """
 
 import math
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .baskets import Baskets, BasketScheme, baskets_of, binomial
 
-#: EMASK's probability of keeping a 1 has so many parts of 1.
+#: Denominator of EMASK's probability of keeping a 1.
 _PARTS = 10_000
 
 
@@ -29,8 +29,8 @@ class Mask(BasketScheme):
     Parameters
     ----------
     ones, zeros : Fraction
-        Above 0, below 1, and above 1 together, so that what a report holds speaks for it. MASK has
-        the same for both, EMASK any two.
+        Probabilities above 0 and below 1 with a sum above 1, so that an item in a report is
+        evidence for it in the record. They are equal for MASK.
 
     Raises
     ------
@@ -51,12 +51,12 @@ class Mask(BasketScheme):
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        """Its name in the literature."""
+        """Name in the literature."""
         return "MASK" if self.ones == self.zeros else "EMASK"
 
     @classmethod
     def for_amplification(cls, schema: Schema, gamma: Rational) -> "Mask":
-        """MASK of an amplification: (p/(1−p))^2M = γ, p rounded down.
+        """Choose MASK of an amplification: (p/(1−p))^2M = γ, p rounded down.
 
         >>> from halftruth_shared import Attribute
         >>> schema = Schema([Attribute(f"a{j}", ["no", "yes"]) for j in range(6)])
@@ -68,12 +68,12 @@ class Mask(BasketScheme):
 
     @classmethod
     def extended(cls, schema: Schema, gamma: Rational) -> "Mask":
-        """EMASK of an amplification, with the smallest error for whole records spread evenly.
+        """Choose EMASK of an amplification with the smallest error for uniform whole records.
 
-        γ = (o₁·o₀)^M for odds o₁ and o₀ of keeping a 1 and a 0, which leaves o₁ free. The mean
-        square of a report's weight for a whole record is a product over its attributes. The rarer
-        items are, the nearer is the best o₁ to 1, which is known as *optimized unary encoding*
-        (Wang et al. 2017).
+        γ = (o₁·o₀)^M for odds o₁ and o₀ of keeping a 1 and a 0, so that o₁ can be chosen. The mean
+        square of a report's weight for a whole record is a product over its attributes. For rare
+        items, the best o₁ approaches 1, which is known as *optimized unary encoding* (Wang et al.
+        2017).
         """
         odds = _root(gamma, len(schema.shape))
 
@@ -87,8 +87,8 @@ class Mask(BasketScheme):
                 math.log(tried.weight_square(1, 1, Fraction(1, size))) for size in schema.shape
             )
 
-        found = scipy.optimize.minimize_scalar(error, bounds=(0.05, 0.95), method="bounded")
-        return scheme(Fraction(round(float(found.x) * _PARTS), _PARTS))
+        best = scipy.optimize.minimize_scalar(error, bounds=(0.05, 0.95), method="bounded")
+        return scheme(Fraction(round(float(best.x) * _PARTS), _PARTS))
 
     def amplification(self, schema: Schema) -> Fraction:
         odds = self.ones * self.zeros / ((1 - self.ones) * (1 - self.zeros))
@@ -134,18 +134,18 @@ class Mask(BasketScheme):
         return attributes
 
     def condition_number(self, attributes: int, length: int) -> float:
-        """That of the 2^k × 2^k matrix of all bits of an itemset, a power of one bit's."""
+        """Return that of the 2^k × 2^k matrix of all bits of an itemset, a power of one bit's."""
         ones, zeros = float(self.ones), float(self.zeros)
         return float(np.linalg.cond([[zeros, 1 - ones], [1 - zeros, ones]])) ** length
 
 
 def _root(gamma: Rational, degree: int) -> Fraction:
-    """γ^(1/degree), rounded down.
+    """Return γ^(1/degree), rounded down.
 
     Raises
     ------
     ParameterError
-        If it is not above 1.
+        If the root is not above 1.
     """
     root = root_below(parse_rational(gamma, "gamma"), degree)
     if root <= 1:

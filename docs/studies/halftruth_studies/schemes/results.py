@@ -1,4 +1,4 @@
-"""What the experiment with schemes gives: messages, as JSON, CSV and Parquet have them."""
+"""Results of the experiment with schemes, as messages for JSON, CSV and Parquet."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,11 +10,11 @@ from halftruth_shared.protocol.base import Message
 class LengthErrors(Message, frozen=True, kw_only=True):
     """Errors over all itemsets of one length, as means over the simulated surveys.
 
-    `frequent` is the number of truly frequent itemsets, `found` of those found. `support_error` is
-    ρ, null where no frequent itemset was found; `false_negatives` and `false_positives` are σ⁻ and
-    σ⁺, null where nothing is frequent. `root_mean_square` is the error of the supports of all
-    itemsets, null where the scheme tells nothing of this length: then nothing is found.
-    `condition_number` is the largest of the tables of this length, null where it is infinite or no
+    `frequent` is the number of truly frequent itemsets, `found` of found ones. `support_error` is
+    ρ, null if no frequent itemset was found; `false_negatives` and `false_positives` are σ⁻ and σ⁺,
+    null if no itemset is frequent. `root_mean_square` is the error of the supports of all itemsets,
+    null if the scheme does not identify supports of this length, so that no itemset is found.
+    `condition_number` is the largest of the tables of this length, null if it is infinite or no
     single matrix is inverted.
     """
 
@@ -52,10 +52,10 @@ class RandomizedErrors(Message, frozen=True, kw_only=True):
 
 
 class RivalsResult(Message, frozen=True, kw_only=True):
-    """Schemes beside each other on the same records.
+    """Comparison of schemes on the same records.
 
-    `left_out` says which scheme cannot serve these records, and why. `randomized` has RAN-GD for
-    several α, and is empty where it cannot serve them.
+    `left_out` lists the schemes that are not suitable for the records, with reasons. `randomized`
+    has RAN-GD for several α, and is empty if RAN-GD is not suitable.
     """
 
     records: int
@@ -77,7 +77,7 @@ class RivalsResult(Message, frozen=True, kw_only=True):
         ]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """One row of `columns` for each scheme and length."""
+        """Iterate over rows of `columns`, one for each scheme and length."""
         for scheme in self.schemes:
             for length in scheme.lengths:
                 values = (getattr(length, name) for name in _OF_LENGTH)
