@@ -3,7 +3,7 @@
 import math
 from typing import Annotated
 
-from halftruth_shared import Protection, Survey
+from halftruth_shared import Protection, SplitQuestionnaire, Survey
 from halftruth_shared.protection import accepted_amplification
 from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.rational import format_approximately, parse_rational
@@ -23,6 +23,13 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
     unconfirmed: Annotated[
         list[str], Meta(description="What somebody has to check before it can be published.")
     ]
+    perturbed_openly: Annotated[
+        list[str],
+        Meta(
+            description="Questions that are not sensitive and perturbed all the same, where the"
+            " mechanism could send them unperturbed."
+        ),
+    ]
     refused_by_form: Annotated[
         str | None,
         Meta(description="Why the form that this collector hosts would not ask it, if so."),
@@ -35,7 +42,15 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
             if self.refused_by_form is None
             else f"The hosted form refuses it: {self.refused_by_form}."
         )
-        return [*self.protection, form, *(f"Not confirmed: {each}." for each in self.unconfirmed)]
+        lines = [*self.protection, form]
+        if self.perturbed_openly:
+            public = ", ".join(f'"{name}"' for name in self.perturbed_openly)
+            lines.append(
+                f"Perturbed although not sensitive: {', '.join(self.perturbed_openly)}. With"
+                f" public = [{public}] under [mechanism] they are sent unchanged, and groups of"
+                " them are more precise."
+            )
+        return [*lines, *(f"Not confirmed: {each}." for each in self.unconfirmed)]
 
 
 def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
@@ -54,12 +69,17 @@ def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
 
     Examples
     --------
-    >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+    >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, SplitQuestionnaire, Survey
     >>> survey = Survey("s", "S", Schema([Attribute("a", ["no", "yes"])]), GammaDiagonal("20"))
     >>> check_survey(survey, "19").refused_by_form
     'its amplification 20 exceeds 19 (HALFTRUTH_MAX_GAMMA)'
     >>> check_survey(survey, "20").refused_by_form is None
     True
+    >>> open = Attribute("age", ["young", "old"], sensitive=False)
+    >>> schema = Schema([*survey.schema.attributes, open])
+    >>> split = SplitQuestionnaire.for_amplification(schema, 19, max_length=1)
+    >>> check_survey(Survey("s", "S", schema, split), "19").perturbed_openly
+    ['age']
     """
     return SurveyCheck(
         id=survey.id,
@@ -68,8 +88,17 @@ def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
         questions=len(survey.schema.questions),
         protection=Protection.of(survey).sentences(),
         unconfirmed=list(survey.unconfirmed),
+        perturbed_openly=_perturbed_openly(survey),
         refused_by_form=why_form_refuses(survey, max_gamma),
     )
+
+
+def _perturbed_openly(survey: Survey) -> list[str]:
+    """Attributes that need no protection and could be public, but are not."""
+    if not isinstance(survey.mechanism, SplitQuestionnaire):
+        return []
+    public = survey.perturbation.unperturbed
+    return [a.name for a in survey.schema.attributes if not a.sensitive and a.name not in public]
 
 
 def allowed_by_form(survey: Survey) -> list[str]:
