@@ -1,9 +1,8 @@
-"""What an operator can do, each action once.
+"""Actions of operators: one function for each, which commands, HTTP calls and pages call.
 
-Commands, HTTP calls and pages only translate to and from these functions. A function checks what it
-is asked for and does it in one transaction, which also writes the entry of the audit log. One that
-is about a survey raises UnknownSurvey if there is none of that id, and all raise StoreUnavailable
-if the database does not answer.
+A function validates its arguments and acts in one transaction, which also writes the entry of the
+audit log. Functions raise UnknownSurvey for an unknown id of a survey, and StoreUnavailable if the
+database does not answer.
 """
 
 from __future__ import annotations
@@ -44,13 +43,13 @@ from .store.surveys import (
 from .store.tables import audit, invitations, revoked_keys, surveys, tokens
 from .store.tokens import Role, hash_token
 
-#: All terms, or those that change by name.
+#: All terms, or the changed terms by name.
 Changes = Terms | Mapping[str, Any]
 
-#: What changes the state of a survey.
+#: Events that change the state of a survey.
 Event = Literal["close", "reopen", "replace", "purge"]
 
-#: State of a survey after an event; one that is not listed changes nothing.
+#: State of a survey after an event, by its state before; other states do not change.
 TRANSITIONS: Mapping[Event, Mapping[State, State]] = {
     "close": {"open": "closed", "deadline": "closed", "quota": "closed"},
     "reopen": {"closed": "open", "purged": "open"},
@@ -58,24 +57,24 @@ TRANSITIONS: Mapping[Event, Mapping[State, State]] = {
     "purge": {"deadline": "purged", "quota": "purged", "closed": "purged"},
 }
 
-#: Most characters of a token's name.
+#: Largest length of a token's name.
 _NAME = 100
 
 #: Longest validity of a token that expires.
 _LONGEST = timedelta(days=3653)
 
-#: Bytes of an invitation, and most invitations of one call.
+#: Size of an invitation in bytes, and largest number of invitations of one call.
 _INVITATION_SIZE, _MOST_INVITATIONS = 16, 1_000_000
 
-#: Most days that a survey can have ended ago.
+#: Largest number of days since the end of a survey.
 MOST_DAYS = 36_500
 
 
 def next_state(id: str, state: State, event: Event, *, has_reports: bool) -> State:
     """Return the state of a survey after an event.
 
-    Once there are reports, the end of a survey is final: the order of their arrival is destroyed,
-    its results were looked at, and their ids may have been purged.
+    A survey with reports cannot be reopened: the order of arrival was erased, its results may have
+    been read, and the ids of its reports may have been purged.
 
     Raises
     ------
@@ -108,32 +107,32 @@ def publish_survey(
     *,
     listed: bool | None = None,
 ) -> list[str]:
-    """Publish a survey, or replace one of the same id that has no report yet.
+    """Publish a survey, or replace one with the same id that has no report yet.
 
-    Terms that are not named, and whether it is listed, stay.
+    Omitted terms and listing do not change.
 
     Parameters
     ----------
     survey : Survey
     terms : Terms or mapping, optional
-        For a new survey, neither invitations nor sealed reports by default.
+        By default, a new survey has neither invitations nor sealed reports.
     signature : Signature or None, optional
-        Of the survey and its terms; by default the present one.
+        Signature of the survey and its terms; by default the present one.
     listed : bool, optional
-        Whether it is on the public list; a new survey is by default.
+        Whether the list of surveys contains it; the default for a new survey is true.
 
     Returns
     -------
     list of str
-        The terms of a known survey that changed, with their old and new values.
+        Changed terms of an existing survey, with their old and new values.
 
     Raises
     ------
     SurveyExists
         If another survey of that id has reports.
     ParameterError
-        If something of the survey was not confirmed after its import, respondents randomized their
-        answers themselves, so that nobody sends reports, or the terms are refused.
+        If a part of an imported survey was not confirmed, if respondents randomize their answers
+        themselves (devices send no reports then), or if the terms are invalid.
     SignatureRefused
         See :func:`set_terms`.
     """
@@ -198,22 +197,22 @@ def set_terms(
     terms: Changes,
     signature: Signature | UnsetType | None = UNSET,
 ) -> list[str]:
-    """Change how the reports of a survey are taken from now on, and who signed that.
+    """Change the terms of a survey and their signature.
 
-    Terms that are not named stay, and so does the signature where it is UNSET.
+    Omitted terms, and a signature that is UNSET, do not change.
 
     Returns
     -------
     list of str
-        The terms that changed, with their old and new values.
+        Changed terms, with their old and new values.
 
     Raises
     ------
     ParameterError
-        If nothing here opens what is sealed to the key, or terms that are signed would change
-        without a word about the signature.
+        If the private key of a sealing key is missing, or signed terms would change without a new
+        signature or its removal.
     SignatureRefused
-        If the signature does not hold, or is by a key that was revoked.
+        If the signature is invalid, or its key was revoked.
     """
     _check_sealing_key(store, _named(terms).get("sealing_key"))
     with store.database.writing() as connection:
@@ -229,10 +228,10 @@ def set_terms(
 
 
 def close_survey(store: Store, id: str) -> None:
-    """Take no more reports, and destroy the order in which they arrived.
+    """Close a survey, and erase the order in which its reports arrived.
 
-    Closing a closed survey changes nothing. Where the database is too busy for the latter, it is
-    left to :func:`compact`, and a line in the log says so.
+    Closing a closed survey changes nothing (idempotent). If the database is too busy to erase the
+    order, a warning is logged, and :func:`compact` does it later.
     """
     with store.database.writing() as connection:
         is_changed = _move(connection, find(connection, id, lock=True), "close")
@@ -243,15 +242,15 @@ def close_survey(store: Store, id: str) -> None:
 
 
 def finish_relayed(store: Store, id: str) -> None:
-    """Note that a relay has passed on all that it will of a survey, and how many reports there are.
+    """Record that a relay has passed on its last reports, with the number of reports counted.
 
-    Where the survey is closed, the order in which they came is destroyed.
+    If the survey is closed, also erase the order of arrival.
     """
     action = "relay finish"
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
         detail = f"{report_count(connection, stored.number)} reports"
-        # A relay that was started again says it again.
+        # A restarted relay may repeat the message.
         said = select(audit.c.detail).where(audit.c.action == action, audit.c.subject == id)
         last = connection.execute(said.order_by(audit.c.number.desc()).limit(1)).scalar()
         if last == detail:
@@ -262,7 +261,7 @@ def finish_relayed(store: Store, id: str) -> None:
 
 
 def reopen_survey(store: Store, id: str) -> None:
-    """Take reports again for a survey that was closed before its first one.
+    """Reopen a survey that was closed before its first report.
 
     Reopening an open survey changes nothing.
 
@@ -271,7 +270,7 @@ def reopen_survey(store: Store, id: str) -> None:
     SurveyClosed
         If it has reports.
     ParameterError
-        If its reports are sealed to a key whose private key is not here.
+        If the private key of its sealing key is missing.
     """
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
@@ -282,7 +281,7 @@ def reopen_survey(store: Store, id: str) -> None:
 
 
 def set_listing(store: Store, id: str, listed: bool) -> None:
-    """Put a survey on the public list, or let only those find it who know its address."""
+    """Add a survey to the list of surveys, or publish it unlisted (link only)."""
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
         if stored.listed != listed:
@@ -294,13 +293,13 @@ def set_listing(store: Store, id: str, listed: bool) -> None:
 def delete_survey(store: Store, id: str, *, confirm: str | None = None) -> Deleted:
     """Delete a survey with its reports, ids, counts, invitations and tokens.
 
-    What the files of the database still hold of them is destroyed as when a survey is closed.
-    Forms that are filled in meanwhile are told that there is no such survey.
+    The files of the database are compacted, so that no deleted data remain in them. Forms that are
+    open meanwhile get 404 when they send.
 
     Raises
     ------
     ParameterError
-        If somebody was asked to confirm the id and typed something else.
+        If `confirm` is given and differs from the id.
     """
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
@@ -309,28 +308,28 @@ def delete_survey(store: Store, id: str, *, confirm: str | None = None) -> Delet
         done = delete_survey_rows(connection, stored)
         detail = f"{stored.digest}; {done.in_words}"
         store.audit.record(connection, "survey delete", id, detail)
-    store.database.compact_or_warn(_LEFT)
+    store.database.compact_or_warn(_DATA_LEFT)
     return done
 
 
-#: What a database that is too busy leaves to do.
-_LEFT = "what was deleted may be left in files"
+#: Warning if the files cannot be compacted now.
+_DATA_LEFT = "what was deleted may be left in files"
 
 
 def purge(store: Store, days: int) -> list[Deleted]:
-    """Delete ids and unused invitations of the surveys that ended so many days ago.
+    """Delete ids and unused invitations of surveys that ended at least `days` days ago.
 
-    A survey ends when an operator closes it, at its deadline, or when its quota is full. The last
-    two are closed for good by this, since an id that is not known any more could be counted twice
-    if the deadline or the quota were changed.
+    A survey ends when an operator closes it, at its deadline, or when its quota is full. In the
+    last two cases purging closes it for good: without ids there is no deduplication, so a later
+    deadline or a larger quota could count a report twice.
 
-    A client that sends one of their reports again is told that the survey is closed, though the
-    report had been counted. Their reports cannot be exported any more.
+    A client that retries a counted report then learns that the survey is closed. The reports can no
+    longer be exported.
 
     Raises
     ------
     ParameterError
-        If there cannot be so many days; 0 is for all surveys that have ended.
+        If the number of days is out of range; 0 selects all surveys that have ended.
     """
     check_days(days)
     done = []
@@ -345,18 +344,18 @@ def purge(store: Store, days: int) -> list[Deleted]:
             detail = done[-1].in_words
             store.audit.record(connection, "survey purge", stored.id, detail)
     if done:
-        store.database.compact_or_warn(_LEFT)
+        store.database.compact_or_warn(_DATA_LEFT)
     return done
 
 
 def check_days(days: int) -> None:
-    """Raise ParameterError unless something can have ended so many days ago."""
+    """Raise ParameterError if a number of days is out of range."""
     if not 0 <= days <= MOST_DAYS:
         raise ParameterError(f"days: expected 0 to {MOST_DAYS} days", field="days")
 
 
 def compact(store: Store) -> None:
-    """Destroy the order in which reports arrived; see :meth:`.Database.compact`.
+    """Erase the order in which reports arrived; see :meth:`.Database.compact`.
 
     Raises
     ------
@@ -367,12 +366,12 @@ def compact(store: Store) -> None:
 
 
 def create_invitations(store: Store, id: str, count: int) -> list[str]:
-    """Issue invitations to a survey, which are not stored and cannot be shown again.
+    """Issue invitations to a survey. Only hashes are stored, so they cannot be shown again.
 
     Raises
     ------
     ParameterError
-        If there would be none, or more than a million.
+        If the number is below 1 or above a million.
     """
     if not 1 <= count <= _MOST_INVITATIONS:
         raise ParameterError(f"count: expected 1 to {_MOST_INVITATIONS} invitations", field="count")
@@ -386,14 +385,14 @@ def create_invitations(store: Store, id: str, count: int) -> list[str]:
             .values(invited=surveys.c.invited + count)
         )
         if not changed.rowcount:
-            # It was deleted meanwhile, and these rows would be nobody's.
+            # The survey was deleted meanwhile: raise UnknownSurvey, which rolls the rows back.
             find(connection, id)
         store.audit.record(connection, "invite create", id, f"{count} invitations")
     return [invitation.hex() for invitation in made]
 
 
 def revoke_invitations(store: Store, id: str, chosen: Iterable[bytes] | None = None) -> int:
-    """Withdraw the unused ones of some invitations, by default of all; return their number."""
+    """Withdraw the unused invitations among those given, by default all; return their number."""
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
         if chosen is None:
@@ -415,24 +414,24 @@ def create_token(
     name: str | None = None,
     expires: date | None = None,
 ) -> str:
-    """Create a token, which is not stored and cannot be shown again.
+    """Create a token. Only its hash is stored, so it cannot be shown again.
 
     Parameters
     ----------
     role : {"analyst", "operator", "monitor", "relay"}
     survey : str, optional
-        Of a relay, and of an analyst if wished: the id of the only survey that the token is for.
+        Id of the only survey that the token is valid for: required for a relay, optional for an
+        analyst.
     name : str, optional
-        For people: whose it is, or what it is for.
+        Owner or purpose.
     expires : date, optional
-        The last day (UTC) on which it is valid; by default it is until it is revoked.
+        Last day (UTC) of validity; by default it is valid until it is revoked.
 
     Raises
     ------
     ParameterError
-        If a token of another role is to be for one survey, or that of a relay is for none or one
-        without a relay, the name is no line of up to 100 characters, or the day is over or more
-        than ten years away.
+        If `survey` is given for another role, missing for a relay, or has no relay; if the name is
+        not one line of up to 100 characters; or if the day is past or more than ten years away.
     """
     if survey is not None and role not in ("analyst", "relay"):
         raise ParameterError("survey: expected none, but for an analyst or a relay", field="survey")
@@ -458,7 +457,7 @@ def create_token(
             "id": id,
             "hash": hash_token(token),
             "role": role,
-            # Locked against deletion of its survey.
+            # Lock the survey against deletion.
             "survey": None if survey is None else find(connection, survey, lock=True).number,
             "created_at": now,
             "name": name,
@@ -502,10 +501,10 @@ def revoke_key(store: Store, key: str) -> list[str]:
     if len(key) != 64 or set(key) - set("0123456789abcdef"):
         raise ParameterError("key: expected a public key of 64 hexadecimal digits", field="key")
     with store.database.writing() as connection:
-        # Locked against new signatures of it.
+        # Prevent new signatures by the key until the commit.
         advisory_lock(connection)
         statement = select(surveys.c.id).where(surveys.c.signature_key == key)
-        # In the order in which counting holds them, so that neither waits for the other.
+        # Lock surveys in the same order as counting does, to avoid deadlocks.
         statement = statement.order_by(surveys.c.id).with_for_update()
         unsigned = sorted(connection.execute(statement).scalars())
         connection.execute(
@@ -523,13 +522,13 @@ def revoke_key(store: Store, key: str) -> list[str]:
 
 
 def create_sealing_key(store: Store, file: Path) -> str:
-    """Put a new private key into the file of sealing keys, and return its public key.
+    """Add a new private key to the file of sealing keys, and return its public key.
 
     Raises
     ------
     KeyFileError
     """
-    # Imported here and below: only a collector with sealed surveys needs the cryptography.
+    # Imported here and below: only collectors with sealed surveys import cryptography.
     from halftruth_shared.protocol.sealing import create_sealing_key
 
     public = create_sealing_key(file)
@@ -538,12 +537,12 @@ def create_sealing_key(store: Store, file: Path) -> str:
 
 
 def retire_sealing_key(store: Store, file: Path, key: str) -> None:
-    """Take a key out of the file of sealing keys, so that nothing sealed to it is opened again.
+    """Remove a key from the file of sealing keys; reports sealed to it can no longer be opened.
 
     Raises
     ------
     ParameterError
-        If the reports of a survey are sealed to it that takes reports, or may be reopened.
+        If a survey that is open, or can be reopened, uses the key.
     KeyFileError
     """
     from halftruth_shared.protocol.sealing import retire_sealing_key
@@ -552,7 +551,7 @@ def retire_sealing_key(store: Store, file: Path, key: str) -> None:
         has_ended = state.closed_at is not None and state.reports > 0
         used = state.terms.sealing_key
         if (relay := store.surveys.get(state.id).survey().relay) is not None:
-            # A relay passes reports on after a survey was closed.
+            # A relay also passes on reports after the survey was closed.
             used, has_ended = relay.sealing_key, state.purged_at is not None
         if used == key and not has_ended:
             raise ParameterError(
@@ -565,16 +564,16 @@ def retire_sealing_key(store: Store, file: Path, key: str) -> None:
 
 
 def back_up(store: Store, file: Path, progress: Progress | None = None) -> int:
-    """Write everything that a database holds into a new file, and return the number of rows.
+    """Write all tables into a new file, and return the number of rows.
 
-    It shows one moment, and nobody has to wait meanwhile.
+    The file is a snapshot, and other transactions do not wait for it.
 
     Raises
     ------
     ParameterError
         If the file exists or cannot be written.
     SchemaOutdated
-        If there are no tables, or those of another version.
+        If the database has no tables, or tables of another version.
     """
     with store.database.reading() as connection:
         check_version(read_version(connection))
@@ -589,7 +588,7 @@ def back_up(store: Store, file: Path, progress: Progress | None = None) -> int:
 
 
 def restore(store: Store, file: Path, progress: Progress | None = None) -> int:
-    """Read a back-up into an empty database, all of it or nothing; return the number of rows.
+    """Restore a back-up into an empty database in one transaction; return the number of rows.
 
     Raises
     ------
@@ -630,21 +629,21 @@ def export_reports(store: Store, id: str, file: Path, progress: Progress | None 
 def import_reports(store: Store, file: Path, progress: Progress | None = None) -> Imported:
     """Count the reports of another collector's file, each once.
 
-    So a file may be imported twice. The survey is published as the other collector has it, if it is
-    not known here.
+    Importing a file again changes nothing (idempotent). If the survey is unknown, it is published
+    as it is in the file.
 
     Raises
     ------
     ParameterError
-        If the file is no export of one survey, or its reports do not fit that; if some of them were
-        counted here but not all, or the ids of those that were counted here were purged; or if two
-        collectors may have taken a report each for one invitation. Nothing is imported then.
+        If the file is not an export of one survey, or its reports do not fit the survey; if some
+        but not all of its reports were counted before, or the ids of the survey were purged; or if
+        both collectors may have counted a report for the same invitation. Nothing is imported then.
     SurveyExists
         If another survey of that id is published here.
     SchemaOutdated
     """
-    with files.exported(file) as (source, ids), store.database.writing() as connection:
-        # No other import is under way, nor is a key revoked meanwhile.
+    with files.open_export(file) as (source, ids), store.database.writing() as connection:
+        # Exclude concurrent imports and revocations of keys.
         advisory_lock(connection)
         id, done = files.import_survey(source, ids, connection, progress, of_files=file.is_dir())
         store.audit.record(connection, "import", id, f"{done.counted} reports counted")
@@ -657,10 +656,10 @@ def count_rows(
     pages: Iterable[tuple[Sequence[bytes], Sequence[bytes]]],
     progress: Progress | None = None,
 ) -> Imported:
-    """Count reports whose ids and cells are at hand, each id once, all of them or none.
+    """Count packed reports in one transaction, each id once (deduplication).
 
-    Unlike those of an export, some may have been counted before: the others are told by their ids.
-    The survey is published, if it is not known here. `pages` are ids with their packed reports.
+    Unlike in an export, each report comes with its id, so known reports are skipped. If the survey
+    is unknown, it is published. `pages` yields ids and their packed reports.
 
     Raises
     ------
@@ -670,7 +669,7 @@ def count_rows(
         If another survey of that id is published here.
     """
     with store.database.writing() as connection:
-        # No key is revoked meanwhile.
+        # Exclude concurrent revocations of keys.
         advisory_lock(connection)
         done = files.count_rows(connection, survey, pages, progress)
         store.audit.record(connection, "read", survey.id, f"{done.counted} reports counted")
@@ -680,7 +679,7 @@ def count_rows(
 def _move(
     connection: Connection, stored: StoredSurvey, event: Event, state: State | None = None
 ) -> bool:
-    """Bring a survey into its state after an event, and return whether that is another one."""
+    """Change the state of a survey by an event, and return whether it changed."""
     before = state or stored.state
     after = next_state(stored.id, before, event, has_reports=has_reports(connection, stored.number))
     if after == before:
@@ -690,7 +689,7 @@ def _move(
 
 
 def _columns(state: State, closed_at: datetime | None = None) -> dict[str, object]:
-    """Return the columns of a survey that is in a state from now on."""
+    """Return the columns of a survey that enters a state now."""
     now = datetime.now(UTC)
     return {
         "status": "open" if state == "open" else "closed",
@@ -705,7 +704,7 @@ def _named(changes: Changes) -> Mapping[str, Any]:
 
 
 def _check_sealing_key(store: Store, key: str | None, field: str = "sealing_key") -> None:
-    """Raise unless this collector has the private key that reports would be sealed to."""
+    """Raise an error if this collector lacks the private key of a sealing key."""
     if key is not None and store.sealing_keys is not None and key not in store.sealing_keys():
         raise ParameterError(
             f"{field}: its private key is not here; expected one of the file that"
@@ -720,7 +719,7 @@ def _check_relay_key(store: Store, survey: Survey) -> None:
 
 
 def _lock_keys(connection: Connection, signature: Signature | UnsetType | None) -> None:
-    """Let nobody revoke the key of a signature before this transaction ends."""
+    """Exclude revocations of keys until this transaction ends, if there is a signature."""
     if signature:
         advisory_lock(connection)
 
@@ -733,7 +732,7 @@ def _change_terms(
     changes: Changes,
     signature: Signature | UnsetType | None,
 ) -> tuple[dict[str, object], list[str]]:
-    """Return the columns of a survey that change, and each term with its old and new value."""
+    """Return the changed columns of a survey, and the changed terms with old and new values."""
     new = msgspec.structs.replace(terms, **_named(changes))
     if survey.relay is not None:
         survey.relay.check_terms(new)

@@ -27,7 +27,7 @@ from sqlalchemy import select
 from ..executors import Map
 from ..store import counts_folder
 from ..store.counts_folder import PARTS, PROVENANCE, Earlier, Provenance, SourceFile
-from ..store.files import exported
+from ..store.files import open_export
 from ..store.tables import surveys
 from .checking import (
     CheckedFile,
@@ -201,7 +201,7 @@ def _open_earlier(path: Path, survey: Survey, copy: Path) -> tuple[list[str], Ea
 
     The ids of an export are copied into a file.
     """
-    with exported(path) as (source, pages):
+    with open_export(path) as (source, pages):
         digests = source.execute(select(surveys.c.digest)).scalars().all()
         if digests != [survey.digest]:
             raise ParameterError(

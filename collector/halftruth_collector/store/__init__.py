@@ -1,1 +1,4 @@
-"""What a collector keeps: one module for each kind of thing, the database, and its files."""
+"""Storage of a collector: one module for each kind of data, the database, and its files.
+
+The stores only read. Operators write with `operations.py`, and reports are counted by `intake`.
+"""

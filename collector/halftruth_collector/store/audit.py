@@ -1,4 +1,4 @@
-"""The audit log: what operators did."""
+"""The audit log: all actions of operators."""
 
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -11,26 +11,26 @@ from sqlalchemy import Connection, Select, func, select
 from .database import Database, insert
 from .tables import audit
 
-#: Who acts, for the audit log. A request that has a token names it here.
+#: Actor for the audit log: the id of the request's token, or the command line.
 ACTOR = ContextVar("actor", default="command line")
 
-#: Name of the action after which there is a new back-up.
+#: Name of the action that writes a back-up.
 BACKUP = "backup"
 
 
 class AuditEntry(Message, frozen=True, kw_only=True):
-    """One thing that an operator did."""
+    """One action of an operator."""
 
-    number: Annotated[int, Meta(description="In the order in which things were done.")]
+    number: Annotated[int, Meta(description="Number in the order of the actions.")]
     at: datetime
-    actor: Annotated[str, Meta(description="Id of the token, or where the command came from.")]
-    action: Annotated[str, Meta(description="Such as `survey publish`.")]
-    subject: Annotated[str, Meta(description="The survey, token or key that it was done to.")]
+    actor: Annotated[str, Meta(description="Id of the token, or `command line`.")]
+    action: Annotated[str, Meta(description="Action, such as `survey publish`.")]
+    subject: Annotated[str, Meta(description="Survey, token or key that was changed.")]
     detail: str
 
 
 class AuditLog:
-    """Records what operators do, in the transaction that does it."""
+    """Records the actions of operators in the transaction that performs them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -53,29 +53,29 @@ class AuditLog:
         connection.execute(insert(connection, audit).values(row))
 
     def note(self, action: str, subject: str) -> None:
-        """Write one entry about what was done outside of the database."""
+        """Write an entry about an action outside the database, in a separate transaction."""
         with self._database.writing() as connection:
             self.record(connection, action, subject)
 
     def last(self, action: str) -> datetime | None:
-        """When something was done for the last time."""
+        """Return the time of the last action of this name."""
         statement = select(func.max(audit.c.at)).where(audit.c.action == action)
         with self._database.reading() as connection:
             return connection.execute(statement).scalar()
 
     def all(self) -> list[AuditEntry]:
-        """Every entry, the first one first."""
+        """Return all entries, oldest first."""
         return self._entries(select(audit).order_by(audit.c.number))
 
     def latest(self, most: int, before: int | None = None) -> list[AuditEntry]:
-        """Some entries, the last one first.
+        """Return the latest entries, newest first.
 
         Parameters
         ----------
         most : int
-            How many there are at most.
+            Largest number of entries.
         before : int, optional
-            Number of an entry that comes after all of them.
+            Return only entries with a smaller number.
         """
         statement = select(audit).order_by(audit.c.number.desc()).limit(most)
         if before is not None:

@@ -1,7 +1,7 @@
-"""Counts of a campaign as a folder: an export whose ids lie beside it, and where they come from.
+"""Folder with the counts of reports in files: an export, its ids as Parquet, and the provenance.
 
-Ids are Parquet and in parts, since no single process could write so many of them in time. Each part
-is in the order of its ids. `provenance.json` has the hash of every other file.
+The ids are split into parts, so that several processes can write them. Each part is sorted.
+`provenance.json` has the hash of every other file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sqlalchemy import insert
 from .sqlite_files import PAGE, new_file
 from .tables import cells, surveys
 
-#: Most parts of the ids: with a billion of them, one part fits easily into memory.
+#: Largest number of parts; a part of a billion ids fits into memory.
 PARTS = 128
 
 #: Names of files in the folder.
@@ -29,7 +29,7 @@ COUNTS, PROVENANCE = "counts.db", "provenance.json"
 
 
 class IdFile(Message, frozen=True, kw_only=True):
-    """A file of ids that were counted."""
+    """A file with ids of counted reports."""
 
     name: str
     rows: int
@@ -37,7 +37,7 @@ class IdFile(Message, frozen=True, kw_only=True):
 
 
 class SourceFile(Message, frozen=True, kw_only=True):
-    """A file of reports that were counted, and what was refused of it, by reason."""
+    """A file of reports, with the number of refused reports by reason."""
 
     name: str
     size: int
@@ -47,7 +47,7 @@ class SourceFile(Message, frozen=True, kw_only=True):
 
 
 class Earlier(Message, frozen=True, kw_only=True):
-    """Counts whose ids were not counted again; the hash is that of an export or a provenance."""
+    """Earlier counts, whose ids were not counted again; hash of the export or the provenance."""
 
     name: str
     sha256: str
@@ -60,17 +60,17 @@ class Provenance(Message, frozen=True, kw_only=True):
     ----------
     survey, digest : str
     sealing_key : str or None
-        That reports had to be sealed to.
+        Public key that the reports had to be sealed to.
     files : list of SourceFile
-        In the order in which the first report of an id counts.
+        In order: the first report with an id is counted.
     earlier : list of Earlier
     reports : int
-        In all files.
+        Number of reports in all files.
     counted : int
     repeated : int
-        Reports of ids that had been counted, here or earlier.
+        Number of duplicates, in these files or of earlier counts.
     refused : dict of str to int
-        By reason.
+        Number of refused reports by reason.
     ids : list of IdFile
     counts : str
         SHA-256 of the counts.
@@ -90,14 +90,15 @@ class Provenance(Message, frozen=True, kw_only=True):
 
 
 def ids_name(part: int) -> str:
-    """Name of the file of a part's ids."""
+    """Return the name of the file with the ids of a part."""
     return f"ids-{part:03}.parquet"
 
 
 def survey_row(survey: Survey, sealing_key: str | None) -> dict[str, Any]:
-    """Row of a survey that is published by its counts, the only one of its database.
+    """Return the row of the survey, the only one of its database.
 
-    Nobody sends reports where respondents randomized their answers themselves: it is closed.
+    A survey whose respondents randomized their answers themselves is closed, since no device sends
+    reports to it.
     """
     now = datetime.now(UTC)
     is_open = survey.mechanism.randomized_by == "device"
@@ -119,16 +120,16 @@ def survey_row(survey: Survey, sealing_key: str | None) -> dict[str, Any]:
 def write(
     folder: Path, survey: Survey, sealing_key: str | None, counts: Mapping[bytes, int]
 ) -> str:
-    """Write a survey and counts of its reports beside their ids.
+    """Write a survey and the counts of its reports into the folder.
 
     Parameters
     ----------
     folder : Path
     survey : Survey
     sealing_key : str or None
-        That its reports were sealed to.
+        Public key that the reports were sealed to.
     counts : mapping of bytes to int
-        By packed report.
+        Counts by packed report.
 
     Returns
     -------
@@ -152,12 +153,12 @@ def write(
 
 
 def read(folder: Path) -> Provenance:
-    """Read the provenance of a folder, and check every file of it.
+    """Read the provenance of a folder, and verify the hashes of its files.
 
     Raises
     ------
     ParameterError
-        If it is none, or not as it was written.
+        If it is not such a folder, or a file was changed.
     """
     try:
         provenance = msgspec.json.decode((folder / PROVENANCE).read_bytes(), type=Provenance)
@@ -185,18 +186,18 @@ def read(folder: Path) -> Provenance:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def ids(folder: Path, provenance: Provenance, page: int) -> Iterator[list[bytes]]:
-    """The ids of a folder, so many at a time, each time in their order.
+    """Yield the ids of a folder in pages, always in the same order.
 
     Raises
     ------
     ParameterError
-        If what reads them is not installed.
+        If pyarrow is not installed.
     """
     try:
         import pyarrow as pa

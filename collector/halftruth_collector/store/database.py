@@ -1,6 +1,6 @@
-"""One database: transactions, the version of its tables, and compaction.
+"""Access to the database: transactions, versions and migrations of the tables, and compaction.
 
-SQLite by default, PostgreSQL by its URL.
+The database is SQLite with a write-ahead log (WAL), or PostgreSQL.
 """
 
 import logging
@@ -48,17 +48,16 @@ _log = logging.getLogger(__name__)
 
 _DIALECTS = ("sqlite", "postgresql")
 
-#: Seconds for which a writer waits for another one, and a probe.
+#: Seconds for which a writing transaction, and a probe, wait for locks.
 _LOCK_TIMEOUT, _PROBE_TIMEOUT = 10, 1
 
 #: Seconds for which a transaction waits for a connection.
 _POOL_TIMEOUT = 10
 
-#: Seconds after which a connection may have died without anybody noticing.
+#: Seconds after which an idle connection is tested before it is used.
 _IDLE = 1
 
-#: What libpq is told: how long to wait for a connection, for a lock, for a statement, and for a
-#: peer that is gone.
+#: Parameters of libpq: timeouts of connections, locks and statements, and detection of lost peers.
 _POSTGRESQL = {
     "connect_timeout": 5,
     "application_name": "halftruth",
@@ -66,33 +65,34 @@ _POSTGRESQL = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
-    # Times are stored in UTC, and SQLite keeps them without a zone: so are they read.
+    # Times are stored in UTC; return them in UTC as well.
     "options": f"-c timezone=UTC -c lock_timeout={_LOCK_TIMEOUT}s -c statement_timeout=60s"
     " -c idle_in_transaction_session_timeout=60s",
 }
 
-#: Any number that no other program uses for an advisory lock of this database.
+#: Number of the advisory lock on migrations, imports and revocations; no other program uses it.
 _MIGRATION_LOCK = 0x68616C66
 
-#: Seconds for which a compaction holds up others before it lets those finish that hold it up.
+#: Seconds for which a compaction waits for locks; meanwhile it blocks other transactions.
 _COMPACTION_TIMEOUT = 2
 
-#: Where a database has the version of its tables.
+#: Table with the version of the tables.
 _VERSION_TABLE = table("alembic_version", column("version_num", String))
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
-#: Writes a row unchanged.
+#: Statement that writes a row without changing it.
 _UNCHANGED = "UPDATE alembic_version SET version_num = version_num"
 
 _COMPACTED = ", ".join(table.name for table in COMPACTED)
 
 
 class Database:
-    """Transactions on one database, none of which waits without a limit.
+    """Transactions on one database, with timeouts.
 
-    Each raises StoreUnavailable if the database does not answer. If that happened before the
-    commit, nothing is stored (``is_undone``); during the commit, the outcome is unknown.
+    Every transaction raises StoreUnavailable if the database does not answer. Before the commit
+    the transaction was rolled back (``is_undone`` is true); during the commit, the outcome is
+    unknown.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Database:
     Raises
     ------
     ParameterError
-        If it is not one.
+        If it is not such a URL, or its driver is not installed.
     """
 
     def __init__(self, url: str | URL) -> None:
@@ -120,24 +120,24 @@ class Database:
             raise ParameterError(
                 f"database: the driver {parsed.drivername} is not installed", field="database"
             ) from None
-        # By default, each statement of a PostgreSQL transaction sees a state of its own.
+        # By default, each statement of a PostgreSQL transaction sees a different snapshot.
         level = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         self._readers = self.engine.execution_options(**level)
         self._process = os.getpid()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the database."""
+        """Begin a transaction that reads one snapshot of the database."""
         self._dispose_after_fork()
         with _failures(), self._readers.begin() as connection:
             yield connection
 
     @contextmanager
     def reading_reports(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the database, with rows of reports.
+        """Begin a transaction that reads one snapshot, including the tables that are compacted.
 
-        They stay where they are until it ends. PostgreSQL would show empty tables to one that began
-        to look before they were compacted and goes on afterwards, so they are locked first.
+        These tables are locked against compaction until the transaction ends. Otherwise PostgreSQL
+        would show empty tables if a compaction truncates them after the snapshot was taken.
         """
         with self.reading() as connection:
             if not self.is_sqlite:
@@ -146,12 +146,12 @@ class Database:
 
     @contextmanager
     def writing(self, lock_timeout: int | None = None) -> Iterator[Connection]:
-        """A transaction that is durable once the block is left, or undone by an exception.
+        """Begin a transaction that is committed after the block, or rolled back by an exception.
 
         Parameters
         ----------
         lock_timeout : int, optional
-            Seconds for which it waits for locks of others, if fewer than usual.
+            Seconds for which it waits for locks, if fewer than usual.
         """
         self._dispose_after_fork()
         commits = False
@@ -170,12 +170,12 @@ class Database:
 
     @contextmanager
     def autocommit_cursor(self) -> Iterator[Any]:
-        """A cursor of the driver, whose statements are in no transaction."""
+        """Yield a cursor of the driver in autocommit mode, without a transaction."""
         self._dispose_after_fork()
         with _failures():
             connection = self.engine.raw_connection()
             try:
-                # A statement that is not over would be in the next one's way.
+                # An unfinished statement would block the next one.
                 with closing(connection.cursor()) as cursor:
                     yield cursor
             except self.engine.dialect.loaded_dbapi.Error as error:
@@ -191,7 +191,7 @@ class Database:
                 connection.exec_driver_sql(f"LOCK TABLE {_COMPACTED} IN ROW EXCLUSIVE MODE")
 
     def check(self) -> None:
-        """Raise unless reports can be counted: it has this program's tables, and takes writes.
+        """Check that reports can be counted: tables of this version, and a database that writes.
 
         Raises
         ------
@@ -202,21 +202,21 @@ class Database:
         self.probe()
 
     def migrate(self) -> tuple[str | None, str]:
-        """Bring the tables to the version of this program, completely or not at all.
+        """Migrate the tables to the version of this program, in one transaction.
 
         Returns
         -------
         tuple of str
-            The version before, None for a database without tables, and the version now.
+            Previous version, None for a database without tables, and new version.
 
         Raises
         ------
         SchemaOutdated
-            If the tables are of a version that this program does not know.
+            If this program does not know the version of the tables.
         StoreUnavailable
-            If others hold locks for too long; then try again.
+            If other transactions hold locks for too long; try again.
         """
-        # Imported here: a database that is up to date needs none of it.
+        # Imported here: only needed for a migration.
         from alembic import command
         from alembic.config import Config
         from alembic.util import CommandError
@@ -237,20 +237,20 @@ class Database:
         return before, VERSION
 
     def compact(self) -> None:
-        """Rewrite the rows of reports in the order of their content, which destroys any other.
+        """Rewrite the rows of reports sorted by primary key, which erases the order of arrival.
 
-        Rows lie in a database's files much as they came: SQLite fills each page from its end,
-        PostgreSQL each file from its beginning, and PostgreSQL also writes down which transaction
-        made a row last. Whoever reads the files could tell in which order reports arrived, and so
-        which id came with which cell or invitation. After a compaction the files are those of a
-        database that was told everything at once, in order. Reports that arrive meanwhile wait.
+        The position of rows in the files shows the order in which they were written: SQLite fills
+        each page from its end, PostgreSQL each file from its beginning, and PostgreSQL also stores
+        the last transaction of each row. From the order a reader of the files could infer which id
+        belongs to which cell or invitation. After a compaction the files are the same as if all
+        rows had been inserted at once, sorted. Reports that arrive during a compaction wait.
 
         Raises
         ------
         StoreUnavailable
-            If somebody reads or writes for too long meanwhile; then try again.
+            If other transactions read or write for too long; try again.
         SchemaOutdated
-            If the tables are of another version; then let its program do it.
+            If the tables are of another version; use the program of that version.
         """
         if self.is_sqlite:
             with self.autocommit_cursor() as cursor:
@@ -259,45 +259,45 @@ class Database:
             with self.writing(_COMPACTION_TIMEOUT) as connection:
                 _compact_postgresql(connection)
 
-    def compact_or_warn(self, left: str) -> None:
-        """Compact; where the database is too busy, say in the log what is left to do."""
+    def compact_or_warn(self, warning: str) -> None:
+        """Compact; if that is not possible now, log a warning with the command to repeat it."""
         try:
             self.compact()
         except (SchemaOutdated, StoreUnavailable):
-            _log.warning("%s: run 'halftruth admin compact'", left)
+            _log.warning("%s: run 'halftruth admin compact'", warning)
 
     @property
     def is_sqlite(self) -> bool:
-        """True if one file is the whole database, with one writing transaction at a time."""
+        """True for SQLite, which has one file and one writing transaction at a time."""
         return self.engine.dialect.name == "sqlite"
 
     def close(self) -> None:
-        """Close every connection that nobody uses."""
+        """Close all idle connections."""
         self.engine.dispose()
 
     def _dispose_after_fork(self) -> None:
-        """Leave the connections alone that a process had from which this one was forked."""
+        """In a forked process, drop the connections of the parent without closing them."""
         if self._process != os.getpid():
             self.engine.dispose(close=False)
             self._process = os.getpid()
 
 
 def advisory_lock(connection: Connection) -> None:
-    """Let no other transaction of this kind run until this writing one ends."""
-    # SQLite has one writer in any case.
+    """Take the lock on migrations, imports and revocations until this transaction ends."""
+    # SQLite has one writer anyway.
     if connection.dialect.name != "sqlite":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
 
 
 def insert(connection: Connection, table: Table) -> Any:
-    """Return an INSERT that can have ON CONFLICT, in the dialect of a connection."""
+    """Return an INSERT in the dialect of a connection, which supports ON CONFLICT."""
     dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
     statement: Insert = dialect.insert(table)
     return statement
 
 
 def read_version(connection: Connection) -> str | None:
-    """Return the version of the tables; None where there are none."""
+    """Return the version of the tables; None for a database without tables."""
     if _VERSION_TABLE.name not in inspect(connection).get_table_names():
         return None
     number: str | None = connection.execute(select(_VERSION_TABLE)).scalar()
@@ -322,7 +322,7 @@ def check_version(version: str | None) -> None:
 
 
 def _compact_sqlite(cursor: Any) -> None:
-    """Write a new file in order by VACUUM; then nothing must be left of the old one's log."""
+    """Rewrite the file in key order with VACUUM, and truncate the write-ahead log."""
     cursor.execute(f"PRAGMA busy_timeout = {1000 * _COMPACTION_TIMEOUT}")
     cursor.execute("VACUUM")
     cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -332,11 +332,11 @@ def _compact_sqlite(cursor: Any) -> None:
 
 
 def _compact_postgresql(connection: Connection) -> None:
-    """Move the rows into new files, all of them by one transaction."""
+    """Rewrite the rows into new files in key order, in one transaction."""
     run = connection.exec_driver_sql
     run("SET LOCAL statement_timeout = 0")
     run(f"LOCK TABLE {_COMPACTED} IN ACCESS EXCLUSIVE MODE")
-    # What this program does not know of other tables would be left behind.
+    # Unknown columns of another version would be lost.
     check_version(read_version(connection))
     for rows in COMPACTED:
         keys = ", ".join(key.name for key in rows.primary_key)
@@ -365,23 +365,23 @@ def _engine(url: URL) -> Engine:
     else:
         engine = create_engine(
             url,
-            # What stands in the URL goes before what stands here.
+            # Parameters in the URL override these defaults.
             connect_args={k: v for k, v in _POSTGRESQL.items() if k not in url.query},
             hide_parameters=True,
             **_pool(url),
         )
-        _look_after_idle(engine)
+        _test_idle_connections(engine)
     return engine
 
 
 def _pool(url: URL) -> dict[str, Any]:
-    """Limits of the pool; a database in memory has none that could be exhausted."""
+    """Return the timeout of the pool; a database in memory has no pool."""
     return {} if url.database in (None, "", ":memory:") else {"pool_timeout": _POOL_TIMEOUT}
 
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """Turn a driver's failure into ours; its own message may quote the statement's values."""
+    """Convert errors of the driver, without their messages, which can quote values."""
     try:
         yield
     except PoolTimeout:
@@ -391,42 +391,42 @@ def _failures() -> Iterator[None]:
             f"the database refused what it was told ({type(error.orig).__name__})"
         ) from None
     except DBAPIError as error:
-        # SQLite has one class for a full disk, a damaged file and a lock.
+        # SQLite raises the same class for a full disk, a damaged file and a lock.
         reason = getattr(error.orig, "sqlite_errorname", type(error.orig).__name__)
         raise StoreUnavailable(f"the database does not answer ({reason})") from None
 
 
 def _prepare_sqlite(engine: Engine, url: URL) -> None:
-    """Set up every connection for several writers and for commits that survive a power cut."""
+    """Configure connections: write-ahead log, durable commits, private files, overwritten rows."""
     read_only = url.query.get("mode") == "ro"
-    # Who can read the file, or the log beside it, knows in which order reports arrived.
+    # The file and its write-ahead log show the order of arrival, so only the owner may read them.
     file = None if url.database == ":memory:" or "uri" in url.query else url.database
 
     @event.listens_for(engine, "do_connect")
     def before(*_: object) -> None:
-        # Where it cannot be made, connecting says so.
+        # If the file cannot be created, connecting raises the error.
         with suppress(OSError):
             if file:
                 create_private(file)
 
     @event.listens_for(engine, "connect")
     def connect(connection: Any, _: object) -> None:
-        # SQLAlchemy says when a transaction begins; the driver must not guess.
+        # SQLAlchemy begins transactions; turn off the implicit ones of the driver.
         connection.isolation_level = None
         cursor = connection.cursor()
         if not read_only:
-            _write_ahead(cursor)
+            _enable_wal(cursor)
         if file:
             tighten(file)
         cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute("PRAGMA foreign_keys = ON")
-        # What is deleted, such as a spent invitation, leaves nothing on its page.
+        # Overwrite deleted rows, such as spent invitations.
         cursor.execute("PRAGMA secure_delete = ON")
         cursor.close()
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        # A writer that starts by reading could not upgrade its lock while another one writes.
+        # Take the write lock at once: a read lock cannot be upgraded while another one writes.
         seconds = connection.get_execution_options().get("halftruth_lock_timeout")
         if seconds is None:
             connection.exec_driver_sql("BEGIN")
@@ -435,8 +435,8 @@ def _prepare_sqlite(engine: Engine, url: URL) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _write_ahead(cursor: Any) -> None:
-    """Enable the write-ahead log, retrying while locked: SQLite itself does not wait for that."""
+def _enable_wal(cursor: Any) -> None:
+    """Enable the write-ahead log, retrying while locked, since SQLite does not wait for it."""
     until = time.monotonic() + _LOCK_TIMEOUT
     while True:
         try:
@@ -449,10 +449,11 @@ def _write_ahead(cursor: Any) -> None:
             return
 
 
-def _look_after_idle(engine: Engine) -> None:
-    """Replace a connection that died while nobody used it.
+def _test_idle_connections(engine: Engine) -> None:
+    """Test connections that were idle, and replace lost ones.
 
-    One that was used a moment ago is not looked at: that would take a tenth of a small transaction.
+    Connections that were used within the last second are not tested, since a test takes a tenth of
+    the time of a small transaction.
     """
 
     @event.listens_for(engine, "checkin")
@@ -467,7 +468,7 @@ def _look_after_idle(engine: Engine) -> None:
         try:
             engine.dialect.do_ping(connection)
         except engine.dialect.loaded_dbapi.Error:
-            # The pool discards all that are as old, and tries with a new one.
+            # The pool discards all connections of this age, and opens a new one.
             raise InvalidatePoolError from None
 
 

@@ -1,12 +1,12 @@
-"""Files: back-ups of a whole store, and counts that go from one collector to another.
+"""Back-ups of a whole database, and exports of the reports of one survey.
 
-Both are SQLite files with the tables of a collector, whatever database they come from or go to,
-with rows in the order of their content. A back-up has everything; an export has the reports of one
-survey.
+Both are SQLite files with the tables of a collector, with rows sorted by primary key, whatever the
+database that they come from or go to.
 
-Ids and counts are not linked, so reports that two stores have in common cannot be told from the
-others: the reports of a file are all new, and are counted, or all known, and nothing changes.
-Everything else is refused. Counts of files (:mod:`~.counts_folder`) are imported likewise.
+Ids and counts are not linked, so the counts of reports that two databases have in common are
+unknown. An import is therefore idempotent as a whole: if all reports of a file are new, they are
+counted; if all are known, nothing changes; otherwise the file is refused. Counts of files
+(:mod:`~.counts_folder`) are imported in the same way.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ from .tables import (
     surveys,
 )
 
-#: Bytes of a report's id.
+#: Size of a report's id in bytes.
 _ID_SIZE = 16
 
-#: Where imports are counted, so that none waits for the reports that arrive meanwhile.
+#: Shard of imports, so that they do not wait for reports that arrive meanwhile.
 _SHARD = SHARDS
 
 
 @dataclass(frozen=True)
 class Imported:
-    """Numbers of a file's reports that were counted now, and that had been before."""
+    """Numbers of a file's reports that were counted, and that had been counted before."""
 
     counted: int
     repeated: int
 
 
 def copy_tables(source: Connection, target: Connection, progress: Progress | None) -> int:
-    """Copy the rows of every table, and return how many there were."""
+    """Copy the rows of all tables, and return their number."""
     return sum(
         copy(source, select(table), target, table, progress) for table in metadata.sorted_tables
     )
@@ -72,7 +72,7 @@ def is_empty(connection: Connection) -> bool:
 
 
 def advance_sequences(connection: Connection) -> None:
-    """Let PostgreSQL number new rows after those that were restored with their numbers."""
+    """Set PostgreSQL's sequences to continue after the restored numbers."""
     for table in metadata.sorted_tables:
         if "number" in table.c and connection.dialect.name != "sqlite":
             last = connection.execute(select(func.max(table.c.number))).scalar()
@@ -84,7 +84,7 @@ def advance_sequences(connection: Connection) -> None:
 def export_survey(
     source: Connection, stored: StoredSurvey, target: Connection, progress: Progress | None
 ) -> int:
-    """Copy a survey, its counts and the ids of its reports, and return their number."""
+    """Copy a survey, its counts and the ids of its reports, and return the number of ids."""
     if stored.purged_at is not None:
         raise _purged(stored.id)
     number = stored.number
@@ -115,9 +115,9 @@ def import_survey(
     *,
     of_files: bool,
 ) -> tuple[str, Imported]:
-    """Count the reports of an export, and return the id of their survey and their numbers.
+    """Count the reports of an export, and return the id of the survey and the numbers of reports.
 
-    `of_files` says that the reports were counted in files, and sent to no collector.
+    `of_files` is whether the reports were counted in files instead of by a collector.
     """
     rows = source.execute(select(surveys)).all()
     if len(rows) != 1:
@@ -130,7 +130,7 @@ def import_survey(
     done = _import_ids(target, known.number, ids, progress)
     if done.counted:
         if done.repeated:
-            raise _known_in_part(done.repeated)
+            raise _partly_known(done.repeated)
         _check_invitations(target, known, exported)
         _import_counts(source, target, known.number, space, done.counted)
         _import_days(source, target, known.number, done.counted)
@@ -143,7 +143,7 @@ def count_rows(
     pages: Iterable[tuple[Sequence[bytes], Sequence[bytes]]],
     progress: Progress | None,
 ) -> Imported:
-    """Count packed reports with their ids, each id once."""
+    """Count packed reports with their ids, each id once (deduplication)."""
     row = counts_folder.survey_row(survey, None)
     published = SimpleNamespace(**{column.name: row.get(column.name) for column in surveys.c})
     published.shared_devices = published.unlisted = False
@@ -162,8 +162,8 @@ def count_rows(
 
 
 @contextmanager
-def exported(file: Path) -> Iterator[tuple[Connection, Iterator[Sequence[bytes]]]]:
-    """An export or a folder of counts, and the ids of its reports, some at a time.
+def open_export(file: Path) -> Iterator[tuple[Connection, Iterator[Sequence[bytes]]]]:
+    """Open an export or a folder of counts; yield its database, and the ids of reports in pages.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def _import_ids(
     return Imported(counted, repeated)
 
 
-def _known_in_part(repeated: int) -> ParameterError:
+def _partly_known(repeated: int) -> ParameterError:
     return ParameterError(
         f"file: {repeated} of its reports were counted here before, and nothing says what they"
         " said; expected new ones: of files, count them again with --earlier and what was counted"
@@ -209,9 +209,10 @@ def _known_in_part(repeated: int) -> ParameterError:
 
 
 def _check_invitations(connection: Connection, known: Any, exported: Any) -> None:
-    """Make sure that no invitation lets in two reports.
+    """Check that no invitation can have admitted two reports.
 
-    A collector and what was restored from its back-up have the same ones, and ids do not say so.
+    A collector and a copy restored from its back-up have the same invitations, but the two reports
+    of one invitation have different ids.
     """
     invited = any(row.invitations or row.invited for row in (known, exported))
     if invited and (known.invited or has_reports(connection, known.number)):
@@ -245,13 +246,13 @@ def _import_counts(
 
 
 def _import_days(source: Connection, connection: Connection, number: int, reports: int) -> None:
-    """Count the reports of the file on the days on which they were counted there."""
+    """Add the file's counts by day to those of the survey."""
     try:
         days = dict(source.execute(by_day()).all())
     except ValueError:
         raise _damaged("one of its days is none") from None
     if not days:
-        # An export of a collector that did not tell: they are counted today.
+        # Counts of files have no days: count the reports today.
         add_outcomes(connection, number, _SHARD, {COUNTED: reports})
         return
     if min(days.values()) < 1 or sum(days.values()) != reports:
@@ -261,7 +262,7 @@ def _import_days(source: Connection, connection: Connection, number: int, report
 
 
 def _add(connection: Connection, table: Table, number: int, rows: Sequence[dict[str, Any]]) -> None:
-    """Add counts of a survey to those that a table has of it."""
+    """Add counts to the rows of a table (upsert)."""
     statement = insert(connection, table)
     statement = statement.on_conflict_do_update(
         index_elements=list(table.primary_key),
@@ -299,9 +300,9 @@ def _damaged(what: str) -> ParameterError:
 
 
 def _known_survey(connection: Connection, exported: Any, of_files: bool) -> Any:
-    """The row of the survey here, which is published if need be and kept for this transaction."""
+    """Return the locked row of the survey in this database; publish the survey if it is unknown."""
     row = {column.name: getattr(exported, column.name) for column in surveys.c}
-    # Its invitations stay where they were issued.
+    # Invitations are not copied from the collector that issued them.
     row |= {"invited": 0, "withdrawn": 0}
     del row["number"]
     revoked = select(revoked_keys).where(revoked_keys.c.key == exported.signature_key)

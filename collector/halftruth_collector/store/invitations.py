@@ -1,4 +1,4 @@
-"""Invitations: single-use tokens, each of which lets one report in."""
+"""Invitations: single-use tokens, each of which admits one report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class InvitationStore:
     """Counts invitations.
 
     Only the hash of an invitation is stored, and its row is deleted in the transaction that counts
-    the report that it let in. UnknownSurvey is raised if there is no such survey.
+    its report. Raises UnknownSurvey.
     """
 
     def __init__(self, database: Database, surveys: SurveyStore) -> None:
@@ -33,7 +33,7 @@ class InvitationStore:
         self._surveys = surveys
 
     def count(self, survey_id: str) -> InvitationCount:
-        """Numbers of a survey's invitations."""
+        """Return the numbers of a survey's invitations."""
         state = self._surveys.state(survey_id)
         return InvitationCount(
             issued=state.invited,
@@ -43,7 +43,7 @@ class InvitationStore:
         )
 
     def is_unused(self, survey_id: str, hash_: bytes) -> bool:
-        """True if an invitation would let a report in now; nothing is kept of the question."""
+        """Return whether an invitation is unused, without recording the check."""
         with self._database.reading_reports() as connection:
             number = find(connection, survey_id).number
             where = (invitations.c.survey == number, invitations.c.hash == hash_)
@@ -51,5 +51,5 @@ class InvitationStore:
 
 
 def hash_invitation(invitation: bytes) -> bytes:
-    """Hash of an invitation, as it is stored; nobody can search 2¹²⁸ of them for a given one."""
+    """Return the SHA-256 of an invitation; a search among 2¹²⁸ invitations is infeasible."""
     return hashlib.sha256(invitation).digest()

@@ -1,7 +1,7 @@
-"""Reports: the statements that write their rows, and what was counted of them.
+"""Reports: the statements that write their rows, and the store that reads the counts.
 
-A statement gets its many ids, cells or hashes at once: they lie end to end in one value, which the
-database takes apart.
+Ids, cells and hashes are passed to a statement as one concatenated value, which the database splits
+into rows: one parameter instead of thousands.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,16 +20,16 @@ from .database import Database
 from .surveys import StoredSurvey, find
 from .tables import COUNTED, REPEATED, cells, daily_outcomes, report_ids, sum_shards
 
-#: Cells that are read at a time.
+#: Number of cells that are read at a time.
 _PAGE = 10_000
 
-#: Most bytes of the counts of surveys that are kept.
-_KEPT_BYTES = 2**27
+#: Largest size of the cache of counts in bytes.
+_CACHE_BYTES = 2**27
 
-#: Transactions that may count at the same time without waiting for each other.
+#: Number of shards: concurrent transactions that do not wait for each other.
 SHARDS = 16
 
-#: Where the values start inside of the bytes that they come in, of which there are so many.
+#: Positions of the values in the concatenated bytes, whose length is the parameter.
 _STARTS = {
     "postgresql": "generate_series(1, ?, {size}) AS starts (start)",
     "sqlite": """(
@@ -86,9 +86,9 @@ class DailyOutcomes:
     day : date
         In UTC.
     counted, repeated : int
-        Reports counted that day, and reports that had been counted before.
+        Numbers of reports counted that day, and of duplicates of earlier reports.
     refused : dict of str to int
-        Requests refused, by reason.
+        Number of refused requests by reason.
     """
 
     day: date
@@ -98,7 +98,7 @@ class DailyOutcomes:
 
 
 class Snapshot(NamedTuple):
-    """A survey and what was counted of it at one moment, also by day, the first one first."""
+    """A survey, its counts at one time, and the reports counted each day, earliest first."""
 
     stored: StoredSurvey
     counts: Counts
@@ -107,31 +107,31 @@ class Snapshot(NamedTuple):
 
 
 class CountStore:
-    """Reads the counts of reports; of a survey that there is not, UnknownSurvey is raised.
+    """Reads the counts of reports, with a cache; raises UnknownSurvey.
 
-    The counts of a survey are kept until it gets another report, so that the pages of its results
-    read and sort them once.
+    The counts of a survey are cached until it gets another report, so that the pages of its results
+    do not read and sort them again.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept: dict[int, Snapshot] = {}
+        self._cache: dict[int, Snapshot] = {}
         self._lock = Lock()
 
     def counts(self, survey_id: str) -> tuple[StoredSurvey, Counts, datetime]:
-        """A survey, its counts at one moment, and that moment."""
+        """Return a survey, its counts, and the time at which they were read."""
         return self.snapshot(survey_id)[:3]
 
     def snapshot(self, survey_id: str) -> Snapshot:
         """Read a survey, its counts, and the reports counted each day."""
-        # A row takes many times the memory of what it holds, and there may be millions.
+        # Collect bytes, since millions of row objects would take far more memory.
         packed, counts = bytearray(), []
         with self._database.reading_reports() as connection:
             stored = find(connection, survey_id)
             days = dict(connection.execute(by_day(stored.number)).all())
             now = datetime.now(UTC)
-            if (kept := self._known(stored, days)) is not None:
-                return Snapshot(stored, kept.counts, now, days)
+            if (cached := self._find_cached(stored, days)) is not None:
+                return Snapshot(stored, cached.counts, now, days)
             statement = (
                 select(cells.c.cell, sum_shards(cells.c.count))
                 .where(cells.c.survey == stored.number)
@@ -147,32 +147,32 @@ class CountStore:
         values = np.frombuffer(packed, dtype=space.dtype).reshape(len(counts), len(space.shape))
         counted = Counts.from_cells(survey, values, np.array(counts, dtype=np.int64))
         snapshot = Snapshot(stored, counted, now, days)
-        self._keep(snapshot)
+        self._add_to_cache(snapshot)
         return snapshot
 
-    def _keep(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot, in place of those that were read longest ago."""
+    def _add_to_cache(self, snapshot: Snapshot) -> None:
+        """Add a snapshot to the cache, and remove the oldest ones if it is full."""
         with self._lock:
-            self._kept.pop(snapshot.stored.number, None)
-            self._kept[snapshot.stored.number] = snapshot
-            while sum(kept.counts.nbytes for kept in self._kept.values()) > _KEPT_BYTES:
-                del self._kept[next(iter(self._kept))]
+            self._cache.pop(snapshot.stored.number, None)
+            self._cache[snapshot.stored.number] = snapshot
+            while sum(each.counts.nbytes for each in self._cache.values()) > _CACHE_BYTES:
+                del self._cache[next(iter(self._cache))]
 
-    def _known(self, stored: StoredSurvey, days: dict[date, int]) -> Snapshot | None:
-        """Return the kept snapshot of a survey, if no report has come since it was read.
+    def _find_cached(self, stored: StoredSurvey, days: dict[date, int]) -> Snapshot | None:
+        """Return the cached snapshot of a survey, if no report was counted since it was read.
 
-        A report is counted in the same transaction as its day, and no report is ever taken away,
-        except with its survey: so the counts are the same if those of the days are.
+        Counting a report increments the count of its day in the same transaction, and reports are
+        deleted only with their survey. So equal counts of the days imply equal counts.
         """
         with self._lock:
-            kept = self._kept.get(stored.number)
-        if kept is None or kept.days != days:
+            cached = self._cache.get(stored.number)
+        if cached is None or cached.days != days:
             return None
-        same = (kept.stored.digest, kept.stored.published_at)
-        return kept if same == (stored.digest, stored.published_at) else None
+        version = (cached.stored.digest, cached.stored.published_at)
+        return cached if version == (stored.digest, stored.published_at) else None
 
     def daily_outcomes(self, survey_id: str) -> list[DailyOutcomes]:
-        """Outcomes of the reports of each day, the last one first."""
+        """Return the outcomes of the reports of each day, latest first."""
         table = daily_outcomes.c
         days: dict[date, dict[str, int]] = {}
         with self._database.reading_reports() as connection:
@@ -195,7 +195,7 @@ class CountStore:
 
 
 def by_day(survey: int | None = None) -> Select[date, int]:
-    """Reports counted each day, of one survey or of the only one."""
+    """Return the query for the reports counted each day, of one survey or of all."""
     table = daily_outcomes.c
     chosen = [table.survey == survey] if survey is not None else []
     return (
@@ -209,22 +209,22 @@ def by_day(survey: int | None = None) -> Select[date, int]:
 def find_ids(
     connection: Connection, survey: int, ids: Iterable[bytes], table: Table = report_ids
 ) -> set[bytes]:
-    """Return those of some ids that were counted, or that a relay took."""
+    """Return the ids that the table of a collector or relay already has."""
     return _returned(connection, _FIND_IDS, survey, ids, table)
 
 
 def add_ids(
     connection: Connection, survey: int, ids: Iterable[bytes], table: Table = report_ids
 ) -> set[bytes]:
-    """Record ids; those of them that were not known.
+    """Insert ids, and return the new ones (deduplication).
 
-    They are sorted, so that two transactions with common ids cannot wait for each other, and their
-    order says nothing.
+    They are inserted in sorted order, which avoids deadlocks between transactions with common ids,
+    and hides the order within a request.
     """
     in_order = sorted(ids)
     if connection.dialect.name == "sqlite":
-        # Most often all are new, and SQLite takes half as long again to return them. Where one is
-        # known, it undoes this statement only.
+        # Usually all ids are new, and RETURNING takes SQLite half as long again. A known id rolls
+        # back only this statement.
         with suppress(IntegrityError):
             _execute(connection, _ADD_NEW_IDS, (survey,), in_order, table)
             return set(in_order)
@@ -232,26 +232,26 @@ def add_ids(
 
 
 def add_counts(connection: Connection, survey: int, shard: int, cells: Sequence[bytes]) -> None:
-    """Count reports in their cells, of which all have one size."""
+    """Increment the counts of cells; all cells have the same size."""
     _execute(connection, _ADD_COUNTS, (survey, shard), cells)
 
 
 def lock_unused(connection: Connection, survey: int, hashes: Iterable[bytes]) -> set[bytes]:
-    """Lock the unused ones of some invitations until this transaction ends, and return them."""
+    """Lock and return the unused invitations among these, until this transaction ends."""
     statement = _FIND_INVITATIONS
     if connection.dialect.name != "sqlite":
-        # SQLite has one writer, so that nothing needs to be locked there.
+        # SQLite has one writer, so it needs no row locks.
         statement += "FOR UPDATE"
     return _returned(connection, statement, survey, hashes)
 
 
 def add_invitations(connection: Connection, survey: int, hashes: Iterable[bytes]) -> None:
-    """Record new invitations, so that nothing tells which was made first."""
+    """Insert new invitations in sorted order, which hides the order of their creation."""
     _execute(connection, _ADD_INVITATIONS, (survey,), sorted(hashes))
 
 
 def delete_invitations(connection: Connection, survey: int, hashes: Iterable[bytes]) -> int:
-    """Delete invitations that let a report in or were withdrawn; how many there were."""
+    """Delete spent or withdrawn invitations, and return their number."""
     result = _execute(connection, _DELETE_INVITATIONS, (survey,), sorted(hashes))
     return 0 if result is None else result.rowcount
 
@@ -259,7 +259,7 @@ def delete_invitations(connection: Connection, survey: int, hashes: Iterable[byt
 def add_outcomes(
     connection: Connection, survey: int, shard: int, outcomes: Mapping[str, int]
 ) -> None:
-    """Add to what became of the reports of this day."""
+    """Add numbers of reports by outcome to those of today."""
     today = datetime.now(UTC).date()
     # SQLite keeps days as text.
     day = today.isoformat() if connection.dialect.name == "sqlite" else today
@@ -287,7 +287,7 @@ def _execute(
     values: Sequence[bytes],
     table: Table | None = None,
 ) -> CursorResult[Any] | None:
-    """Run a statement over values of one size, unless there are none."""
+    """Run a statement for values of the same size; do nothing without values."""
     if not values:
         return None
     size = len(values[0])
@@ -299,5 +299,5 @@ def _execute(
 
 
 def _in_dialect(connection: Connection, statement: str) -> str:
-    """A statement with the placeholders of the driver."""
+    """Return a statement with the placeholders of the driver."""
     return statement if connection.dialect.name == "sqlite" else statement.replace("?", "%b")

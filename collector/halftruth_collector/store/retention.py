@@ -1,11 +1,11 @@
-"""Retention: deleting surveys, purging ids and invitations, and destroying the order of arrival.
+"""Retention: deleting surveys, and purging the ids of reports and unused invitations.
 
-A report's id only serves to count no report twice, and an unused invitation to let one in. Once a
-survey has ended and the last retries have arrived, both tell nothing but who took part, to whoever
-has somebody's device or invitation. So they can be *purged*, while the counts stay. A survey can
-also be *deleted*, with everything that there is of it but the audit log's word that it was there.
+Ids are needed for deduplication, and unused invitations for admitting reports. Once a survey has
+ended and the last retries have arrived, they only reveal who took part, to somebody who has a
+respondent's device or the list of invitations. So they can be *purged*; the counts are kept. A
+survey can also be *deleted* with all its data, except the entries of the audit log.
 
-Back-ups and exports that were written before hold what they held.
+Existing back-ups and exports are not changed.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, o
 from .surveys import State, StoredSurvey, as_stored, report_count, report_count_query, update_survey
 from .tables import COUNTED, REPORT_TABLES, daily_outcomes, invitations, report_ids, surveys, tokens
 
-#: Days for which retries of reports are waited for, unless an operator says otherwise.
+#: Default number of days between the end of a survey and purging it, for retries of reports.
 KEEP_DAYS = 30
 
 
 class Deleted(Message, frozen=True, kw_only=True):
     """Numbers of rows deleted with a survey, or purged from it."""
 
-    id: Annotated[str, Meta(description="Of the survey.")]
+    id: Annotated[str, Meta(description="Id of the survey.")]
     reports: Annotated[
-        int, Meta(description="Reports that are counted no more; 0 where only ids were purged.")
+        int, Meta(description="Number of deleted reports; 0 if only ids were purged.")
     ] = 0
-    ids: Annotated[int, Meta(description="Ids of reports.")]
-    invitations: Annotated[int, Meta(description="Invitations that nobody had used.")]
-    tokens: Annotated[int, Meta(description="Tokens that were for this survey only.")] = 0
+    ids: Annotated[int, Meta(description="Number of deleted ids of reports.")]
+    invitations: Annotated[int, Meta(description="Number of deleted unused invitations.")]
+    tokens: Annotated[int, Meta(description="Number of deleted tokens of this survey.")] = 0
 
     @property
     def in_words(self) -> str:
-        """What was deleted, for the audit log."""
+        """Description of the deleted rows, for the audit log."""
         parts = {
             "reports": self.reports,
             "ids": self.ids,
@@ -48,7 +48,7 @@ class Deleted(Message, frozen=True, kw_only=True):
 
 
 def delete_survey_rows(connection: Connection, stored: StoredSurvey) -> Deleted:
-    """Delete every row of a survey."""
+    """Delete all rows of a survey."""
     reports = report_count(connection, stored.number)
     rows = {table: _delete(connection, table, stored) for table in (*REPORT_TABLES, tokens)}
     connection.execute(delete(surveys).where(surveys.c.number == stored.number))
@@ -65,7 +65,7 @@ def purge_rows(connection: Connection, stored: StoredSurvey) -> Deleted:
     """Delete the ids and the unused invitations of a survey."""
     ids = _delete(connection, report_ids, stored)
     unused = _delete(connection, invitations, stored)
-    # They cannot be used any more, as if they had been withdrawn.
+    # Purged invitations cannot be used any more, so they count as withdrawn.
     update_survey(connection, stored, withdrawn=surveys.c.withdrawn + unused)
     return Deleted(id=stored.id, ids=ids, invitations=unused)
 
@@ -73,11 +73,11 @@ def purge_rows(connection: Connection, stored: StoredSurvey) -> Deleted:
 def find_ended(
     connection: Connection, now: datetime, days: int
 ) -> list[tuple[StoredSurvey, State]]:
-    """Lock the surveys that ended so many days ago and are not purged, and return their states."""
+    """Lock and return the unpurged surveys that ended `days` days ago or earlier, with states."""
     rows = connection.execute(
         select(surveys)
         .where(surveys.c.purged_at.is_(None), _ended(now, days))
-        # In the order in which counting holds them, so that neither waits for the other.
+        # The same order as in counting, to avoid deadlocks.
         .order_by(surveys.c.id)
         .with_for_update()
     ).all()
@@ -91,10 +91,11 @@ def find_ended(
 
 
 def _ended(now: datetime, days: int) -> ColumnElement[bool]:
-    """Surveys that ended so many days ago: closed, past their deadline, or full.
+    """Return the condition that a survey ended at least `days` days ago.
 
-    The moment at which a quota was full is not stored, and a deadline can be set to a moment that
-    has passed. So the last day on which a report was counted has to be long enough ago, too.
+    A survey ends when it is closed, at its deadline, or when its quota is full. The time at which
+    the quota was full is not stored, and a deadline can be set to a past time. So in these two
+    cases the day of the last counted report must also be at least `days` days ago.
     """
     limit = now - timedelta(days=days)
     counted_since = exists().where(

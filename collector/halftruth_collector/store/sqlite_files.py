@@ -1,6 +1,6 @@
-"""SQLite files with the tables of a collector, and rows that are copied into them or out of them.
+"""SQLite files with the tables of a collector, and copying of rows between databases.
 
-A file appears under its name only once it is whole, and can be read by its owner alone.
+A new file gets its name only when it is complete (atomic rename), and only its owner can read it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..errors import SchemaOutdated, StoreUnavailable
 from .database import Database, read_version
 from .tables import VERSION
 
-#: Rows that are moved at a time.
+#: Number of rows that are copied at a time.
 PAGE = 10_000
 
 Progress = Callable[[int], object]
@@ -34,7 +34,7 @@ def copy(
     table: Table,
     progress: Progress | None = None,
 ) -> int:
-    """Copy rows of a table; how many there were."""
+    """Copy rows of a table, and return their number."""
     copied = 0
     for page in pages(source, rows, table):
         target.execute(insert(table), [dict(row._mapping) for row in page])
@@ -47,7 +47,7 @@ def copy(
 def pages(
     source: Connection, rows: Select[*tuple[Any, ...]], table: Table
 ) -> Iterator[Sequence[Any]]:
-    """Rows of a table in parts, so that they need not all be in memory, by their keys."""
+    """Yield rows of a table in pages, sorted by primary key, to limit the use of memory."""
     chosen = rows.selected_columns
     ordered = rows.order_by(*(chosen[key.name] for key in table.primary_key if key.name in chosen))
     with source.execution_options(yield_per=PAGE).execute(ordered) as result:
@@ -56,7 +56,7 @@ def pages(
 
 @contextmanager
 def new_file(file: Path) -> Iterator[Database]:
-    """A database in a file that gets its name once the block is left without an error."""
+    """Create a database in a file, which gets its name if the block ends without an error."""
     if file.exists():
         raise ParameterError(f"file: {file} exists; expected a new name", field="file")
     unfinished = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
@@ -66,7 +66,7 @@ def new_file(file: Path) -> Iterator[Database]:
         try:
             database.migrate()
             yield database
-            # One file, whose log is part of it.
+            # Merge the write-ahead log into the file.
             with database.autocommit_cursor() as cursor:
                 cursor.execute("PRAGMA journal_mode = DELETE")
         finally:
@@ -83,7 +83,7 @@ def new_file(file: Path) -> Iterator[Database]:
 
 @contextmanager
 def existing_file(file: Path) -> Iterator[Database]:
-    """The database in a file, which is opened for reading only."""
+    """Open the database in a file read-only."""
     if not file.is_file():
         raise ParameterError(f"file: {file} is not there; expected a back-up", field="file")
     with _read_only(file) as database:

@@ -1,4 +1,4 @@
-"""Published surveys: their terms, when they take no more reports, and their state."""
+"""Published surveys: their terms, their state, and why they are closed."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from .tables import COUNTED, cells, daily_outcomes, invitations, sum_shards, sur
 
 Status = Literal["open", "closed"]
 
-#: Why a survey takes no more reports.
+#: Reason why a survey is closed.
 Reason = Literal["operator", "deadline", "quota"]
 
-#: What can be done with a survey depends on this.
+#: State of a survey, which determines the possible actions; see `operations.TRANSITIONS`.
 State = Literal["open", "deadline", "quota", "closed", "purged"]
 
 
 @dataclass(frozen=True)
 class StoredSurvey:
-    """A survey with its status and terms; `document` is the canonical JSON that is published."""
+    """A survey with its status and terms; `document` is the published canonical JSON."""
 
     number: int
     id: str
@@ -56,11 +56,11 @@ class StoredSurvey:
 
     @property
     def state(self) -> State:
-        """Its state, apart from its deadline and its quota."""
+        """State of the survey, ignoring its deadline and its quota."""
         return self.status if self.purged_at is None else "purged"
 
     def survey(self) -> Survey:
-        """The survey itself."""
+        """Return the parsed survey."""
         return _read(self.document)
 
 
@@ -73,23 +73,21 @@ class SurveyState(Message, frozen=True, kw_only=True):
     status: Literal["open", "closed"]
     closed_because: Annotated[
         Reason | None,
-        Meta(description="Its operator closed it, or its deadline passed, or its quota is full."),
+        Meta(description="Closed by its operator, past its deadline, or its quota is full."),
     ]
-    listed: Annotated[
-        bool, Meta(description="Whether everyone is told of it, or only who knows its address.")
-    ]
+    listed: Annotated[bool, Meta(description="Whether the list of surveys contains it.")]
     mechanism: str
     terms: Terms
     relay: Annotated[
-        Relay | None, Meta(description="Who passes its reports on, where devices send them to one.")
+        Relay | None, Meta(description="Relay to which devices send their reports, if any.")
     ]
     signed_by: Annotated[
-        str | None, Meta(description="Public key of the operator who signed it, if anyone did.")
+        str | None, Meta(description="Public key of the operator who signed it, if signed.")
     ]
     reports: Annotated[int, Meta(description="Reports counted.")]
     invited: Annotated[int, Meta(description="Invitations issued.")]
     withdrawn: Annotated[int, Meta(description="Invitations withdrawn or purged.")]
-    unused: Annotated[int, Meta(description="Invitations that are still good.")]
+    unused: Annotated[int, Meta(description="Invitations that are still valid.")]
     published_at: datetime
     closed_at: datetime | None
     purged_at: Annotated[
@@ -99,9 +97,7 @@ class SurveyState(Message, frozen=True, kw_only=True):
 
 
 class SurveyStore:
-    """Reads surveys, with their states.
-
-    UnknownSurvey is raised if there is no such survey.
+    """Reads surveys and their states; raises UnknownSurvey.
 
     Parameters
     ----------
@@ -113,21 +109,24 @@ class SurveyStore:
         self._cache: dict[str, StoredSurvey] = {}
 
     def get(self, id: str) -> StoredSurvey:
-        """One survey."""
+        """Return a survey."""
         with self._database.reading() as connection:
             stored = self._cache[id] = find(connection, id)
         return stored
 
     def last_read(self, id: str) -> StoredSurvey | None:
-        """Return a survey as it was when it was last read here; None before. Asks no database."""
+        """Return a survey from the cache of this process, without a query; None if not cached.
+
+        It may be out of date: read the survey again before refusing a request.
+        """
         return self._cache.get(id)
 
     def listed(self) -> list[StoredSurvey]:
-        """The surveys that everyone is told of, by id."""
+        """Return the surveys that are not unlisted, sorted by id."""
         return [stored for stored in self.all() if stored.listed]
 
     def closed_because(self, stored: StoredSurvey) -> Reason | None:
-        """Reason for which a survey takes no report now; None where it does."""
+        """Return the reason why a survey is closed now; None if it is open."""
         limits, have = stored.terms, 0
         if limits.max_reports is not None:
             with self._database.reading_reports() as connection:
@@ -136,55 +135,55 @@ class SurveyStore:
         return closed_reason(stored.status, limits.closes_at, now, limits.max_reports, have)
 
     def all(self) -> list[StoredSurvey]:
-        """Every survey, by id."""
+        """Return all surveys, sorted by id."""
         with self._database.reading() as connection:
             rows = connection.execute(select(surveys).order_by(surveys.c.id)).all()
         return [as_stored(row) for row in rows]
 
     def of_series(self, id: str) -> list[StoredSurvey]:
-        """Every survey of a series, by id."""
+        """Return all surveys of a series, sorted by id."""
         surveys = ((stored, stored.survey().series) for stored in self.all())
         return [stored for stored, series in surveys if series is not None and series.id == id]
 
     def states(self) -> list[SurveyState]:
-        """The states of all surveys, by id."""
+        """Return the states of all surveys, sorted by id."""
         with self._database.reading_reports() as connection:
             return _read_states(connection)
 
     def state(self, id: str) -> SurveyState:
-        """The state of one survey."""
+        """Return the state of a survey."""
         with self._database.reading_reports() as connection:
             [state] = _read_states(connection, find(connection, id).number)
         return state
 
 
-#: Built once: that takes as long as running it.
+#: Statements are built once, since building one takes as long as running it.
 _FIND = select(surveys).where(surveys.c.id == bindparam("id"))
 _LOCK = _FIND.with_for_update()
 
 
 @lru_cache(maxsize=64)
 def _read(document: str) -> Survey:
-    """Read once what every request needs; the samplers and channels it prepares are kept too."""
+    """Parse a survey, with a cache that also keeps its prepared samplers and channels."""
     return Survey.from_json(document)
 
 
 def find(connection: Connection, id: str, *, lock: bool = False) -> StoredSurvey:
-    """One survey inside a transaction.
+    """Return a survey within a transaction.
 
     Parameters
     ----------
     connection : Connection
     id : str
     lock : bool
-        Whether nobody else may count its reports or change it until the transaction ends. Whoever
-        changes more than one row begins with that, so that no two wait for each other.
+        Whether to lock the survey until the transaction ends, against counting and changes.
+        Transactions that change more than one row lock the survey first, to avoid deadlocks.
 
     Raises
     ------
     UnknownSurvey
     """
-    # PostgreSQL refuses to look for a text with this character, which no id has.
+    # PostgreSQL raises an error for a text with this character, which no id has.
     row = None
     if "\0" not in id:
         row = connection.execute(_LOCK if lock else _FIND, {"id": id}).first()
@@ -200,7 +199,7 @@ def has_reports(connection: Connection, number: int) -> bool:
 
 
 def as_stored(row: Row[*tuple[Any, ...]]) -> StoredSurvey:
-    """A survey from its row."""
+    """Return a survey from its row."""
     return StoredSurvey(
         row.number,
         row.id,
@@ -236,7 +235,7 @@ def closed_reason(
     quota: int | None = None,
     have: int = 0,
 ) -> Reason | None:
-    """Reason for which a survey takes no reports; None where it does.
+    """Return the reason why a survey is closed; None if it is open.
 
     Parameters
     ----------
@@ -244,6 +243,7 @@ def closed_reason(
     closes_at, now : datetime
         With a time zone.
     quota, have : int, optional
+        Largest and present number of reports.
     """
     if status == "closed":
         return "operator"
@@ -253,7 +253,7 @@ def closed_reason(
 
 
 def report_count(connection: Connection, number: int) -> int:
-    """Number of a survey's reports."""
+    """Return the number of a survey's reports."""
     return connection.execute(select(report_count_query(number))).scalar_one()
 
 
@@ -267,7 +267,7 @@ def report_count_query(number: int | Column[int]) -> ColumnElement[int]:
 
 
 def describe_limits(terms: Terms) -> list[str]:
-    """Deadline, quota and shared devices in words; nothing where there are none."""
+    """Describe deadline, quota and shared devices in words, if the terms have them."""
     return [
         *([] if terms.closes_at is None else [f"until {terms.closes_at:%Y-%m-%d %H:%M:%S} UTC"]),
         *([] if terms.max_reports is None else [f"at most {terms.max_reports} reports"]),
@@ -276,7 +276,7 @@ def describe_limits(terms: Terms) -> list[str]:
 
 
 def _read_states(connection: Connection, number: int | None = None) -> list[SurveyState]:
-    """States of all surveys by id, or of one."""
+    """Return the states of all surveys sorted by id, or of one survey."""
     chosen = select(surveys).order_by(surveys.c.id)
     counted = select(daily_outcomes.c.survey, sum_shards(daily_outcomes.c.count)).where(
         daily_outcomes.c.outcome == COUNTED

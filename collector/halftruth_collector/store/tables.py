@@ -1,22 +1,21 @@
-"""The tables, and how each report walks through them.
+"""Tables of the database, of collectors and of relays.
 
-A report is one new row in `report_ids` and one more in the `count` of its cell, in the same
-transaction; a known id changes neither. Where its survey asks for invitations, that transaction
-also deletes one row of `invitations`. No row says which id came with which cell or invitation, and
-nothing else of a report is kept: no address, no time. The order in which rows lie in the database's
-files is destroyed by :meth:`.Database.compact`. Of all reports of a day together, `daily_outcomes`
-keeps how many were counted, repeated or refused; those counted, of all days, are the reports that a
-quota is held against.
+Counting a report inserts its id into `report_ids` and increments the `count` of its cell, in one
+transaction. A known id is a duplicate and changes neither (deduplication). If the survey uses
+invitations, the transaction also deletes a row of `invitations`. No row links an id to a cell or to
+an invitation, and neither address nor time of a report is stored. :meth:`.Database.compact` erases
+the order of rows in the files. `daily_outcomes` has the numbers of reports that were counted,
+repeated or refused each day. The quota of a survey is compared with its sum of counted reports.
 
-Every count is the sum of its shards: transactions that run at the same time take different ones,
-so that none waits for another's commit to count the same cell. What is imported has a shard of its
-own.
+A count is the sum of its shards. Concurrent transactions use different shards, so that they do not
+wait for each other's commit to increment the same cell. Imports have a shard for themselves.
 
-A relay has tables of its own, which are empty in a collector's database and the other way round. A
-report that is sent to it is one row in `relay_ids` and, until its collector has acknowledged it, in
-`relay_reports`; both are keyed by an id that the sender drew at random.
+A relay stores its surveys and reports in the tables `relay_…`, which are empty in the database of a
+collector. A report at a relay is a row in `relay_ids` and, until the collector has
+acknowledged it, a row in `relay_reports`. The key of both is the relay's id of the report, which
+the sender drew at random.
 
-The migrations in `migrations/versions` lead here; a test holds these tables against them.
+A test compares these tables with the result of the migrations in `migrations/versions`.
 """
 
 from datetime import UTC, datetime
@@ -53,13 +52,13 @@ metadata = MetaData()
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A moment in UTC; SQLite forgets the time zone."""
+    """Time in UTC. SQLite does not store the time zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Say the time zone that the moment was written in."""
+        """Return the time with its time zone, UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -69,7 +68,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 surveys = Table(
     "surveys",
     metadata,
-    # Names a survey in the rows of its reports, of which there are many.
+    # Identifies the survey in the many rows of its reports; shorter than the id.
     Column("number", Integer, primary_key=True),
     Column("id", String(64), nullable=False, unique=True),
     Column("digest", String(64), nullable=False),
@@ -84,19 +83,19 @@ surveys = Table(
     Column("shared_devices", Boolean, nullable=False, server_default=false()),
     Column("signature_key", String(64)),
     Column("signature", String(128)),
-    # How many invitations were issued, and how many of them withdrawn.
+    # Numbers of invitations that were issued and withdrawn.
     Column("invited", BigInteger, nullable=False),
     Column("withdrawn", BigInteger, nullable=False),
-    # Whether only those find it who know its address.
+    # Whether the front page and the list of surveys omit it.
     Column("unlisted", Boolean, nullable=False, server_default=false()),
     # When the ids of its reports and its unused invitations were deleted.
     Column("purged_at", UtcDateTime),
 )
 
-# The next tables grow with every report. Whoever writes to them or deletes a survey holds its row,
-# so they do without foreign keys that would be looked up once for each report.
+# The next tables grow with every report. They have no foreign keys, which would cost a lookup for
+# each report: every transaction that writes to them or deletes a survey locks the survey's row.
 
-#: Invitations that nobody used yet, of which only the SHA-256 is kept.
+#: Unused invitations; only the SHA-256 of an invitation is stored.
 invitations = Table(
     "invitations",
     metadata,
@@ -114,7 +113,7 @@ report_ids = Table(
     sqlite_with_rowid=False,
 )
 
-#: How often each report space's cell was reported; `cell` packs its values.
+#: Number of reports in each cell of the report space; `cell` has the packed values of a report.
 cells = Table(
     "cells",
     metadata,
@@ -125,7 +124,7 @@ cells = Table(
     sqlite_with_rowid=False,
 )
 
-#: What became of the reports of each day (UTC): counted, repeated, or why requests were refused.
+#: Numbers of reports counted and repeated, and of requests refused by reason, for each day (UTC).
 daily_outcomes = Table(
     "daily_outcomes",
     metadata,
@@ -137,7 +136,7 @@ daily_outcomes = Table(
     sqlite_with_rowid=False,
 )
 
-#: Tables with rows of reports, in the order in which a transaction that counts comes to them.
+#: Tables with rows of reports, in the order in which counting writes to them.
 REPORT_TABLES = (invitations, report_ids, cells, daily_outcomes)
 
 #: Surveys that a relay takes reports for; `token` is shown to their collector.
@@ -178,10 +177,10 @@ relay_reports = Table(
     sqlite_with_rowid=False,
 )
 
-#: Tables whose rows must not lie in the order in which they came.
+#: Tables whose order of arrival compaction erases.
 COMPACTED = (*REPORT_TABLES, relay_ids, relay_reports)
 
-#: Bearer tokens, of which only the SHA-256 is kept; one without a survey is for all of them.
+#: Bearer tokens; only the SHA-256 is stored. A token without a survey is valid for all surveys.
 tokens = Table(
     "tokens",
     metadata,
@@ -191,12 +190,12 @@ tokens = Table(
     Column("survey", ForeignKey("surveys.number")),
     Column("created_at", UtcDateTime, nullable=False),
     Column("revoked_at", UtcDateTime),
-    # For people: what it is for.
+    # Owner or purpose.
     Column("name", String(100)),
     Column("expires_at", UtcDateTime),
 )
 
-#: Public keys of operators whose signatures are served no more.
+#: Revoked public keys of operators; their signatures are neither served nor accepted.
 revoked_keys = Table(
     "revoked_keys",
     metadata,
@@ -204,7 +203,7 @@ revoked_keys = Table(
     Column("revoked_at", UtcDateTime, nullable=False),
 )
 
-#: What operators did, and by which token or from which command line.
+#: Actions of operators, with the token or the command line that they came from.
 audit = Table(
     "audit",
     metadata,
@@ -218,5 +217,5 @@ audit = Table(
 
 
 def sum_shards(count: Column[int]) -> ColumnElement[int]:
-    """Return the sum of counts over their shards; PostgreSQL would make it a decimal number."""
+    """Return the sum of counts over their shards, as an integer (PostgreSQL returns a decimal)."""
     return cast(func.sum(count), BigInteger)

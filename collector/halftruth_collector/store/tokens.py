@@ -26,13 +26,13 @@ class StoredToken(Message, frozen=True, kw_only=True):
     id: str
     role: Role
     survey: Annotated[
-        str | None, Meta(description="The only one that it is for; null for all of them.")
+        str | None, Meta(description="The only survey that it is valid for; null for all surveys.")
     ]
     created_at: datetime
     revoked_at: datetime | None
-    name: Annotated[str | None, Meta(description="For people: whose it is, or what it is for.")]
+    name: Annotated[str | None, Meta(description="Owner or purpose.")]
     expires_at: Annotated[
-        datetime | None, Meta(description="When it becomes useless by itself, if ever.")
+        datetime | None, Meta(description="Time at which it expires, if it does.")
     ]
 
     def state(self, now: datetime) -> str:
@@ -61,7 +61,7 @@ class TokenStore:
         self._database = database
 
     def bearer(self, token: str) -> StoredToken:
-        """Look up a token that somebody shows.
+        """Look up the bearer token of a request.
 
         Raises
         ------

@@ -168,7 +168,7 @@ def test_a_failure_at_any_statement_leaves_nothing_of_a_group(
         check("ended", ended.digest, shape, [report(1, 1, 1)]),
         check("health", survey.digest, shape, [report(2, 0, 1, invitation=invitations[1])]),
     ]
-    together = store.reports._commits._outcomes
+    together = store.reports._commits._commit_items
     before = dump()
     seen: list[str] = []
     failed = 0

@@ -66,7 +66,7 @@ def test_of_many_surveys_those_read_last_are_kept(store, published, second, monk
     for survey in (published, second):
         store.reports.add(survey.id, survey.digest, [report(1, 0, 2)])
     size = store.reports.snapshot("health").counts.nbytes
-    monkeypatch.setattr(rows, "_KEPT_BYTES", size)
+    monkeypatch.setattr(rows, "_CACHE_BYTES", size)
     store.reports.snapshot("second")
     with cells_read(store) as reading:
         store.reports.snapshot("second")
