@@ -223,7 +223,7 @@ class _Search:
         return [self._within(point) for point in [*(np.full(count, t) for t in _STARTS), *drawn]]
 
     def _within(self, point: Array) -> Array:
-        """Find the last point from uninformative reports to this one that meets the limit."""
+        """Find the farthest point towards this one that meets the limit."""
         if self.risks(point).max() <= self._limit:
             return point
         blind, low, high = np.full(len(point), _BLIND), 0.0, 1.0

@@ -24,7 +24,7 @@ MAX_SWEEPS = 1_000
 MAX_CELLS = 2**16
 
 #: Largest difference of a fitted margin from its count, as a share of all counts, of a converged
-#: fit, and of one that has not failed.
+#: fit, and of an acceptable one.
 _PRECISION = 1e-12
 _FAILED = 1e-3
 

@@ -1,4 +1,4 @@
-"""``halftruth study attack``: what additive noise on numbers really hides."""
+"""``halftruth study attack``: assessment of additive noise by attacks."""
 
 import csv
 import math
@@ -88,7 +88,7 @@ def _lines(result: AttackResult) -> Iterator[str]:
 
 
 def _read(file: IO[str], wanted: str | None) -> tuple[Sequence[str], NDArray[np.float64]]:
-    """Names and values of the columns wanted; an error names line and attribute, never a value."""
+    """Read names and values of columns; errors name line and attribute, but no value."""
     reader = csv.DictReader(file)
     try:
         known = reader.fieldnames or []

@@ -1,4 +1,4 @@
-"""``halftruth study compare``: anonymized releases and randomized ones of the same people."""
+"""``halftruth study compare``: comparison of anonymized and randomized releases."""
 
 import tomllib
 from collections.abc import Iterator

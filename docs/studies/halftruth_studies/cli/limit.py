@@ -29,7 +29,7 @@ from ..limits import best_under_limit, error_of_tables, factors_of
 
 
 class LimitQuery(Request, frozen=True, kw_only=True):
-    """What parameters are to meet."""
+    """Limit of the risk, and the table and attributes that it is about."""
 
     risk: Annotated[float, Meta(gt=0, lt=1, description="Nobody's linking risk may be above this.")]
     pilot: Annotated[str, Meta(description="CSV file of people's true answers. It stays here.")]
@@ -85,7 +85,7 @@ limit = click.Command(
 
 
 def meet(survey: Survey, query: LimitQuery) -> tuple[RandomizedResponse, list[str]]:
-    """The mechanism with the best parameters under a limit, and what to say of them.
+    """Return the mechanism with the best parameters under a limit, and notes about them.
 
     Attributes with ``sensitive = false`` are sent unperturbed, all others of the risk perturbed.
 
@@ -131,7 +131,7 @@ def meet(survey: Survey, query: LimitQuery) -> tuple[RandomizedResponse, list[st
 
 
 def as_toml(mechanism: RandomizedResponse) -> str:
-    """Lines of a survey file with these parameters."""
+    """Return the lines of a survey file with these parameters."""
     keep = ", ".join(
         f'{json.dumps(name) if "." in name else name} = "{_decimal(p)}"'
         for name, p in mechanism.keep.items()
@@ -151,7 +151,7 @@ def _axes(names: list[str], chosen: list[str]) -> list[int]:
 
 
 def _others(survey: Survey, names: list[str]) -> Mapping[str, Fraction]:
-    """Parameters of the attributes that the risk is not about, as the survey has them."""
+    """Return the survey's parameters of the attributes that are not part of the risk."""
     others = [name for name in survey.schema.names if name not in names]
     if not others:
         return {}
@@ -165,6 +165,6 @@ def _others(survey: Survey, names: list[str]) -> Mapping[str, Fraction]:
 
 
 def _decimal(p: Fraction) -> str:
-    """An exact decimal where it is one, else a quotient."""
+    """Format an exact decimal, or a quotient if there is none."""
     exact = Decimal(p.numerator) / Decimal(p.denominator)
     return f"{exact:f}" if Fraction(exact) == p else str(p)

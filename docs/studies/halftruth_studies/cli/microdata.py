@@ -1,4 +1,4 @@
-"""Public microdata as a table of categories. Nothing of it is sent."""
+"""Reading of public microdata as a table of categories, without sending them."""
 
 import csv
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from halftruth_shared import Attribute, ParameterError, RecordError, Schema
 from halftruth_shared.errors import listing
 from numpy.typing import NDArray
 
-#: Different values that a column of categories may have.
+#: Largest number of different values of a column.
 MOST_CATEGORIES = 200
 
-#: What stands for an empty field.
+#: Category of empty fields.
 _EMPTY = "(empty)"
 
 
@@ -26,17 +26,17 @@ def read_microdata(
     Parameters
     ----------
     attributes : sequence of str, optional
-        The columns that are read, in this order; all of them by default.
+        Columns to read, in this order; all by default.
     count : str, optional
-        The column that says how many people a line stands for. By default that is `COUNT`, if there
-        is one that is not among the attributes; else it is one.
+        Column with the number of people of each line. By default, this is `COUNT` if it is a column
+        and not an attribute; otherwise each line is one person.
 
     Raises
     ------
     RecordError
-        If it is no table of categories; the message names line or column and never an answer.
+        If the file is no table of categories; the message names line or column but no answer.
     ParameterError
-        If there is no such column.
+        If a column does not exist.
     SchemaError
         If a column cannot be an attribute, such as one with a single value.
     """
@@ -70,7 +70,7 @@ def read_microdata(
     weights = np.ones(len(rows), dtype=np.int64)
     if count is not None:
         weights = _people(columns[count], count)
-    found, codes = [], []
+    read, codes = [], []
     for name in chosen:
         values, numbered = np.unique(columns[name], return_inverse=True)
         if len(values) > MOST_CATEGORIES:
@@ -79,9 +79,9 @@ def read_microdata(
                 f" {len(values)} different values; cut numbers into ranges, or leave it out",
                 field=name,
             )
-        found.append(Attribute(name, values.tolist()))
+        read.append(Attribute(name, values.tolist()))
         codes.append(numbered)
-    schema = Schema(tuple(found))
+    schema = Schema(tuple(read))
     cells, place = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
     counts = np.bincount(place.reshape(-1), weights=weights).astype(np.int64)
     return schema, Counts(schema.names, schema.shape, cells[counts > 0], counts[counts > 0])

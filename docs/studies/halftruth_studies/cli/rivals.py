@@ -1,4 +1,4 @@
-"""``halftruth study rivals``: earlier schemes beside halftruth's own, tried on records."""
+"""``halftruth study rivals``: comparison of earlier schemes and halftruth on records."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -72,7 +72,7 @@ def rivals(
     """
     form = options.pop_output_format(given)
     if records is None:
-        # Imported here: no other command needs it.
+        # Import here, since no other command needs it.
         from halftruth_collector.demo.census import SCHEMA, census_counts
 
         schema, truth = SCHEMA, census_counts()
