@@ -1,4 +1,4 @@
-"""Estimated tables of the answers, and where they come from."""
+"""Estimated contingency tables with their covariance, domain estimation, and table sources."""
 
 import math
 from abc import ABC, abstractmethod
@@ -23,13 +23,13 @@ COVARIANCE_CELLS = 2_048
 #: Margins whose covariance is computed at a time.
 _ROWS = 512
 
-#: Against the variances that a variance is the difference of, one that is nothing but rounding.
+#: A difference of variances below this fraction of them is rounding error.
 _ROUNDING = 1e-12
 
-#: What is taken for the share of a cell that is estimated to be nobody's.
+#: Share assumed for a cell whose estimate is not positive.
 SOMEBODY = 1e-9
 
-#: Codes of the answers that count, for each axis of a table.
+#: Codes of the selected answers, for each axis of a table.
 Kept = tuple[tuple[int, ...], ...]
 
 
@@ -40,7 +40,7 @@ class Sample:
     Attributes
     ----------
     reports : float
-        Their number, or how many of them are expected.
+        Actual or expected number of reports.
     chances : ndarray, shape (K,)
         Probability of each of K distinct reports.
     weights : ndarray, shape (K, cells)
@@ -55,22 +55,22 @@ class Sample:
 class Table(ABC):
     """Estimated shares of a table of some attributes, one axis for each.
 
-    A moment estimate is unbiased, and not confined to [0, 1]. Errors are those of statements about
-    the people whom the respondents are a sample of: `fraction` of these were asked. Of N people
-    drawn without replacement from a finite population, the sampling variance Σ1 is left in the
-    part 1 − fraction (Cochran 1977, ch. 2), and all of the variance by the perturbation Σ2, which
-    is of their reports, however many others there are. With V = Σ1 + Σ2 for a large population and
-    Σ2 for exactly these respondents that is (1 − fraction)·V + fraction·Σ2, for covariances, too.
+    A moment estimate is unbiased and can lie outside [0, 1]. Its covariance includes the finite
+    population correction: if a simple random sample is drawn without replacement and `fraction` is
+    the sampling fraction, the sampling variance Σ1 is multiplied by 1 − fraction (Cochran 1977, ch.
+    2). The perturbation variance Σ2 does not depend on the population size. With V = Σ1 + Σ2 for a
+    large population, the variance is therefore (1 − fraction)·V + fraction·Σ2; the same holds for
+    covariances.
 
-    A cell of a margin is a place along each of the k axes; the last place along an axis, d_j, is
-    the sum over it.
+    A cell of a margin is given by an index along each of the k axes; the last index of an axis,
+    d_j, is the sum over this axis.
 
     Attributes
     ----------
     reports : int
         N, at least 1.
     fraction : float
-        Sampled share of the population: 0 for a large one, 1 for these respondents alone.
+        Sampling fraction: 0 for a large population, 1 for exactly these respondents.
     """
 
     attributes: tuple[str, ...]
@@ -78,10 +78,10 @@ class Table(ABC):
     fraction: float = 0.0
 
     def sampled(self, fraction: float) -> Self:
-        """Return the same table with the errors of a population of which a share was asked."""
+        """Return the same table with the covariance for another sampling fraction."""
         if fraction == self.fraction:
             return self
-        _ = self._covariances  # which both have in common
+        _ = self._covariances  # create the cache that both tables share
         table = copy(self)
         table.fraction = fraction
         for name in ("_known_covariance", "alone"):
@@ -90,17 +90,17 @@ class Table(ABC):
 
     @cached_property
     def alone(self) -> Self:
-        """The same table with the errors for exactly these respondents: by perturbation alone."""
+        """The same table with perturbation errors only, for exactly these respondents."""
         return self.sampled(1.0)
 
     @property
     def is_sample(self) -> bool:
-        """True if estimates are of more people than the respondents."""
+        """True if the respondents are a sample of a larger population."""
         return self.fraction < 1
 
     @property
     def logit(self) -> bool:
-        """True if supports never leave 0 to 1, so that intervals are on the logit scale."""
+        """True if estimated shares are always within 0 to 1; intervals then use the logit scale."""
         return False
 
     @property
@@ -111,16 +111,16 @@ class Table(ABC):
     @property
     @abstractmethod
     def effective_reports(self) -> Array:
-        """Effective number of reports of each support, shape as `support`.
+        """Effective sample size of each share, shape as `support`.
 
-        With φ the centred contribution of a report to the estimate, N·(E φ²)²/E φ⁴: the number of
-        yes/no answers, half of them yes, with the same excess kurtosis of their sum. If each report
-        counts for one of many cells it is the number that counts for this one.
+        It is N·(E φ²)²/E φ⁴, where φ is the centred contribution (influence) of a report: the
+        number of evenly split yes/no answers whose sum has the same excess kurtosis. If each report
+        contributes to a single cell, it is the number of reports in this cell.
         """
 
     @abstractmethod
     def samples(self, shares: Array) -> Iterable[Sample]:
-        """Return the distribution of the reports behind this estimate under another true table.
+        """Return the distribution of the reports if the true table had the given shares.
 
         Constants that all reports contribute may be omitted.
 
@@ -130,9 +130,10 @@ class Table(ABC):
         """
 
     def null_covariance(self, shares: Array, forms: Array) -> Array:
-        """Return the covariance of linear forms of the supports, if these were the true shares.
+        """Return the covariance of linear forms of the estimates under given true shares.
 
-        That of a score test: it does not depend on how the very cells that are tested came out.
+        Score tests use this covariance, evaluated under the null hypothesis instead of at the
+        estimates.
 
         Parameters
         ----------
@@ -142,8 +143,8 @@ class Table(ABC):
         Returns
         -------
         ndarray, shape (K, K)
-            For a large population or, if `fraction` is 1, for these respondents; NaN for fewer than
-            two reports.
+            For a large population or, if `fraction` is 1, for these respondents; NaN with fewer
+            than two reports.
         """
         if self.reports < 2:
             return np.full((len(forms), len(forms)), np.nan)
@@ -171,13 +172,13 @@ class Table(ABC):
         return np.sqrt(self.variance())
 
     def error_parts(self) -> tuple[Array, Array]:
-        """Return the errors by the perturbation and by sampling: see `variances.error_parts`."""
+        """Return the perturbation errors and the sampling errors; see `variances.error_parts`."""
         return error_parts(self.variance(), self.alone.variance())
 
     def unit_variance(self) -> UnitVariance | None:
-        """Return N times the variance as a function of a share, for the design of these reports.
+        """Return N times the variance of each cell as a function of its true share.
 
-        None where it is not known, or where supports never leave 0 to 1.
+        None if it is unknown, or if estimated shares are always within 0 to 1.
         """
         large, alone = self._unit_variance("population"), self._unit_variance("respondents")
         if large is None or alone is None:
@@ -185,14 +186,14 @@ class Table(ABC):
         return large.mixed(alone, self.fraction)
 
     def given(self, axes: int, kept: "Kept") -> "DomainTable":
-        """Return the table of those whose answers are among some, with the shares of them.
+        """Return the table of a domain (subpopulation): the people who give selected answers.
 
         Parameters
         ----------
         axes : int
-            Number of axes that it has: the first ones.
+            Number of axes of the domain table: the first axes of this table.
         kept : tuple of tuple of int
-            Codes of the answers that count, for each axis of this table.
+            Codes of the selected answers, for each axis of this table.
         """
         table = DomainTable(self, axes, kept)
         return replace(table, reports=max(1, round(self.reports * table.base)))
@@ -214,9 +215,10 @@ class Table(ABC):
         return self._known_covariance
 
     def known_covariance(self) -> Array:
-        """Return `covariance`, NaN where the reports determine no variance at all.
+        """Return `covariance`, or NaN if the reports do not identify any variance.
 
-        Reports that all weigh the same show none, which does not mean that there is none.
+        If all reports have the same weight, the estimated variance is 0, but the true one need not
+        be.
         """
         covariance = self.covariance()
         unknown = np.isnan(self.variance()).all()
@@ -270,10 +272,10 @@ class Table(ABC):
         return self._mixed(partial(self._margin_covariance, first, second))
 
     def _mixed(self, of: Callable[[Target], Array]) -> Array:
-        """Return a variance for the population that the respondents are `fraction` of.
+        """Return a variance with the finite population correction for `fraction`.
 
-        Where few reports make the variance for these respondents negative, that for a large
-        population stands for it, which is too large.
+        If the variance for these respondents is negative, because reports are few, the variance for
+        a large population replaces it; this is conservative.
         """
         if self.fraction in (0.0, 1.0):
             return of("respondents" if self.fraction else "population")
@@ -294,7 +296,7 @@ class Table(ABC):
     def _margin_variance(self, target: Target) -> Array:
         places = np.indices(self.margins.shape).reshape(self.margins.ndim, -1).T
         variance = self._margin_covariance(places, places, target)
-        # The sum of all is 1, and without variance.
+        # The total is exactly 1; its variance is 0 up to rounding.
         return np.maximum(variance, 0.0).reshape(self.margins.shape)
 
     def _margin_covariance(self, first: Places, second: Places, target: Target) -> Array:
@@ -307,7 +309,7 @@ class Table(ABC):
         return covariances
 
     def _weights(self, places: Places) -> Array:
-        """Return the cells of the table that each cell of a margin is the sum of."""
+        """Return the indicator of the cells that are summed into each cell of a margin."""
         weights = np.ones((len(places), 1))
         for axis, size in enumerate(self.support.shape):
             own = np.vstack([np.eye(size), np.ones(size)])[places[:, axis]]
@@ -317,7 +319,7 @@ class Table(ABC):
 
 @dataclass(eq=False)
 class DerivedTable(Table):
-    """Table that is computed from another one, whose errors are of the population that is meant."""
+    """Table computed from a table that already includes the finite population correction."""
 
     joint: Table
 
@@ -343,36 +345,35 @@ class DerivedTable(Table):
         return self.joint.logit
 
     def _mixed(self, of: Callable[[Target], Array]) -> Array:
-        # The other table has mixed its own.
+        # `joint` has already applied the finite population correction.
         return of("population")
 
 
 @dataclass(eq=False)
 class DomainTable(DerivedTable):
-    """Table of those whose answers are among some, with the shares of them.
+    """Domain estimation: table of a domain (subpopulation), with errors by the delta method.
 
-    The share of a cell among them is p = s/b, a ratio of linear forms of one larger table: s is the
-    cell's share of everybody, perhaps the sum of several cells, and the *base* b is the sum of all
-    s. So a table within a domain is a table like any other, for every mechanism and fraction, and
-    whatever is computed from tables holds of the domain.
+    The share of a cell within the domain is a ratio p = s/b of linear forms of a larger table: s is
+    the share of the cell among all people, possibly a sum of several cells, and the *base* b is the
+    share of the domain. A domain table has the interface of any other table, for every mechanism
+    and sampling fraction, so all analyses apply to domains.
 
-    What the delta method leaves out is that an error of the base changes the size of the others. Of
-    surveys whose base is significantly above zero, intervals of 95 % hold the truth in as few as
-    0.79 where it is about 2 standard errors above 0, in 0.92 where it is 4, and in 0.935 to 0.97
-    where it is 5 (two and five cells simulated, normal with equal errors). So a domain is refused
-    below `bounds.NEARLY_LINEAR` of them.
+    The delta method neglects the product of the errors of s and b. In simulations (two and five
+    cells, normal with equal errors) the coverage of 95 % intervals, given that the base is
+    significantly above zero, was 0.79 for a base of 2 standard errors, 0.92 for 4, and 0.935 to
+    0.97 for 5. Domains whose base is below `bounds.NEARLY_LINEAR` standard errors are therefore
+    refused.
 
     Attributes
     ----------
     axes : int
-        Number of axes that the table has: the first ones of `joint`, and over all further ones is
-        summed.
+        Number of axes of the table: the first axes of `joint`. The other axes are summed over.
     kept : tuple of tuple of int
-        Codes of the answers that count, for each axis of it.
+        Codes of the selected answers, for each axis of `joint`.
     reports : int
-        About how many of all reports are of these people, at least 1.
+        Estimated number of respondents in the domain, at least 1.
     design : callable, optional
-        Variance of the table of `attributes` of everybody as a function of a share, by `fraction`.
+        Unit variance of the table of `attributes` for all people, as a function of `fraction`.
     """
 
     axes: int
@@ -386,21 +387,22 @@ class DomainTable(DerivedTable):
 
     @cached_property
     def is_slice(self) -> bool:
-        """True if all answers to `attributes` count, and one to each further one.
+        """True if the domain is one slice of `joint`: a single answer to each summed attribute.
 
-        The margins of `joint` then give all errors without the covariance of all cells.
+        Its covariance then follows from the margins of `joint`, without the covariance of all
+        cells.
         """
         sizes = (*self.joint.support.shape[: self.axes], *[1] * (len(self.kept) - self.axes))
         return all(len(codes) == size for codes, size in zip(self.kept, sizes, strict=True))
 
     @cached_property
     def cells(self) -> Array:
-        """s, share of everybody of each cell."""
+        """s, the share of each cell among all people."""
         return self.summed(self.joint.support)
 
     @cached_property
     def base(self) -> float:
-        """b, share of everybody of all cells."""
+        """b, the share of the domain among all people."""
         return float(self.cells.sum())
 
     @cached_property
@@ -412,18 +414,18 @@ class DomainTable(DerivedTable):
         return self.summed(self.joint.effective_reports)
 
     def summed(self, joint: Array) -> Array:
-        """Return the sums for each cell of something additive of the larger table."""
+        """Sum an array of the shape of `joint` over the cells that make up each cell."""
         summed = tuple(range(self.axes, len(self.kept)))
         return np.asarray(joint[np.ix_(*self.kept)].sum(axis=summed))
 
     @property
     def _chosen(self) -> NDArray[np.int64]:
-        """Cells of the larger table that make up each one of this."""
+        """Indices of the cells of `joint` that make up each cell."""
         whole = np.arange(self.joint.support.size).reshape(self.joint.support.shape)
         return np.asarray(whole[np.ix_(*self.kept)].reshape(self.cells.size, -1))
 
     def samples(self, shares: Array) -> Iterator[Sample]:
-        """The reports of everybody, by what they add to these shares (delta method)."""
+        """Yield all reports with their linearized contributions to the shares (delta method)."""
         shares, chosen = shares.ravel(), self._chosen
         everybody = np.maximum(self.joint.support.ravel(), SOMEBODY)
         inside = everybody[chosen]
@@ -443,7 +445,7 @@ class DomainTable(DerivedTable):
 
     @property
     def cells_are_single(self) -> bool:
-        """True if no cell is the sum of several ones of `joint`."""
+        """True if each cell is a single cell of `joint`."""
         return all(len(codes) == 1 for codes in self.kept[self.axes :])
 
     def cells_covariance(self) -> Array:
@@ -467,7 +469,7 @@ class DomainTable(DerivedTable):
         return self._determined(spread, self._largest)
 
     def base_error(self) -> float:
-        """Standard error of `base`, NaN where unknown; 0 where every report tells it."""
+        """Standard error of `base`: NaN if unknown, 0 if reports state it unperturbed."""
 
         def variance(table: DomainTable) -> float:
             if not table.axes:
@@ -491,7 +493,7 @@ class DomainTable(DerivedTable):
     def _largest(self) -> float:
         if self.joint.reports < 2:
             return math.nan
-        # Reports of one weight each leave nothing but rounding of its square.
+        # If all reports have the same weight, the computed variance is rounding error.
         variance = np.diag(self.joint.sampled(0.0).covariance()).max()
         return float(max(variance, np.square(self.joint.support).max() / self.joint.reports))
 
@@ -507,13 +509,13 @@ class DomainTable(DerivedTable):
     def margins(self) -> Array:
         if not self.is_slice:
             return super().margins
-        # Everybody in the domain: the last place of every axis.
+        # The last index of every axis is the sum: the whole domain.
         cells = self.joint.margins[self._slice]
         return np.asarray(cells / cells[(-1,) * cells.ndim])
 
     @property
     def _slice(self) -> tuple[Any, ...]:
-        """Place of the domain along the last axes of the joint table."""
+        """Index of the domain along the last axes of `joint`."""
         return (..., *(code for [code] in self.kept[self.axes :]))
 
     def _margin_variance(self, target: Target) -> Array:
@@ -533,15 +535,15 @@ class DomainTable(DerivedTable):
         return float(self.joint.margins[self._slice][(-1,) * self.axes])
 
     def _slice_variance(self, of_joint: Array) -> Array:
-        """Variances from those of the shares of everybody, of all margins or of the table."""
+        """Variances of the ratios, from the variances of the shares among all people."""
         places = np.indices(of_joint.shape).reshape(of_joint.ndim, -1).T
         spread, bases = self._spread(of_joint.ravel(), places, places)
-        # All that is left of equal weights is rounding, as of the reports of one table.
+        # If all reports have the same weight, the difference of variances is rounding error.
         known = self._determined(spread, np.abs(of_joint.ravel()) + bases)
         return np.reshape(known / self._slice_base**2, of_joint.shape)
 
     def _spread(self, product: Array, first: Places, second: Places) -> tuple[Array, Array]:
-        """Covariance of s − p·b of pairs of cells, from that of s; and what p²·var(b) is."""
+        """Return the covariance of s − p·b for pairs of cells, and |p·q|·var(b) as its scale."""
         p, q = (self.margins[tuple(places.T)] for places in (first, second))
         base = self._with_base(self._everybody[None])
         with_first = self._with_base(first)
@@ -563,7 +565,7 @@ class DomainTable(DerivedTable):
         return np.concatenate([places, np.broadcast_to(codes, (len(places), len(codes)))], axis=1)
 
     def _determined(self, spread: Array, scale: Array | float) -> Array:
-        """Variances that are no rounding of others of some scale; NaN where there is none."""
+        """Replace variances that are rounding errors at a given scale by NaN."""
         nothing = _ROUNDING * scale
         if self.is_sample:
             return np.where(spread > nothing, spread, np.nan)
@@ -571,7 +573,7 @@ class DomainTable(DerivedTable):
 
 
 def with_sums(table: Array, axes: int | None = None) -> Array:
-    """Return a table with its sum over each of the first axes put behind its cells."""
+    """Append to a table its sums over each of the first axes."""
     for axis in range(table.ndim if axes is None else axes):
         table = np.concatenate([table, table.sum(axis=axis, keepdims=True)], axis=axis)
     return table
@@ -604,7 +606,7 @@ class TableSource(ABC):
 
     @property
     def unperturbed(self) -> frozenset[str]:
-        """Attributes in every report, which do not count towards `max_order`."""
+        """Attributes stated unperturbed by every report, which do not count towards `max_order`."""
         return frozenset()
 
     def check(self, attributes: Sequence[str]) -> None:
@@ -622,17 +624,17 @@ class TableSource(ABC):
 
     @abstractmethod
     def table(self, counts: Counts, attributes: Sequence[str]) -> Table:
-        """Estimate the table of some attributes, for which `check` has to pass, in this order.
+        """Estimate the table of some attributes, an axis for each in this order; see `check`.
 
         Raises
         ------
         EstimateError
-            If there are too few reports yet.
+            If there are too few reports.
         """
 
     @abstractmethod
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
-        """Forecast the variance of the table of some attributes."""
+        """Return N times the expected variance of the table, before any report is counted."""
 
 
 class Reconstruction(TableSource):
@@ -644,9 +646,10 @@ class Reconstruction(TableSource):
 
     @abstractmethod
     def expected_table(self, attributes: Sequence[str], shares: Array, reports: int) -> Table:
-        """Return the table that so many reports would give if each came out as often as expected.
+        """Return the table for a number of reports with exactly the expected frequencies.
 
-        Its supports are the shares assumed, and its errors those of a survey of these people.
+        Its estimates are the assumed shares; its covariance is that of a survey of such a
+        population.
 
         Parameters
         ----------
@@ -662,10 +665,10 @@ class Reconstruction(TableSource):
     def contributions(
         self, counts: Counts, forms: Mapping[tuple[str, ...], Array]
     ) -> Iterator[tuple[Array, Array]]:
-        """Yield reports with their centred contributions to K estimates.
+        """Yield reports with their centred contributions (influence values) to K estimates.
 
-        An estimate is the sum of one linear form of each of several tables, which need not be
-        identified together. N times its error is about the sum of the contributions of all reports.
+        Each estimate is a sum of linear forms of several tables, whose joint table need not be
+        identified. N times its error is approximately the sum of the contributions of all reports.
 
         Parameters
         ----------
@@ -682,8 +685,9 @@ class Reconstruction(TableSource):
     def largest_weight(self, attributes: Sequence[str]) -> float:
         """Return the largest absolute weight of a report for a cell of a table.
 
-        An estimated share is the mean of the reports' weights, so that one report of N, fake or
-        not, changes it by at most 1/N of this. An honest one has a mean weight of 1 or 0.
+        An estimated share is the mean of the weights of N reports, so one report, genuine or not,
+        changes it by at most this value divided by N. The expected weight of a genuine report is 1
+        or 0.
 
         Raises
         ------

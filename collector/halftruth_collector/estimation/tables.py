@@ -1,4 +1,4 @@
-"""Tables of a few attributes with their errors, reconstructed from a survey's counts."""
+"""Tables of some attributes, within the domain of an analysis, estimated from counts."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,36 +20,35 @@ from .reconstruction import reconstruction
 from .table import DomainTable, Table, TableSource
 from .variances import UnitVariance
 
-#: Largest table that is handed out: as a message, each of its cells takes about a kilobyte.
+#: Largest table in a result: each cell takes about a kilobyte in a message.
 TABLE_CELLS = 2**16
 
-#: Largest table, and most cells of all margins of one, that are looked at on the way.
+#: Largest intermediate table, and the largest number of cells of all margins of a table.
 INNER_CELLS = 2**22
 
-#: Cells of all margins together up to which they are reconstructed at once.
+#: Largest number of cells of all margins that are estimated in one step.
 _AT_ONCE = 2**17
 
 
 class Tables:
-    """Tables of the people whom estimates are about, none larger than memory allows.
+    """Estimated tables within a domain, limited to sizes that fit into memory.
 
-    Every method raises SchemaError for an attribute that is unknown or named twice, DomainTooLarge
-    for a table of too many cells, and ParameterError for one of more attributes than are reported
-    together.
+    Every method raises SchemaError for an unknown or repeated attribute, DomainTooLarge for a table
+    with too many cells, and ParameterError if reports do not identify the table.
 
     Parameters
     ----------
     where, answered
-        As of `Domain`.
+        See `Domain`.
     source : TableSource, optional
-        Where tables come from; by default from the reports, without bias.
+        Source of the tables; by default, unbiased estimates from the reports.
     fraction : float
-        Sampled share of the population: see `Table`.
+        Sampling fraction: see `Table`.
     possible : bool
-        Whether tables are the most likely ones without negative shares, of reports that contradict
-        the design, instead of unbiased ones.
+        Whether to use maximum likelihood tables without negative shares instead of unbiased ones,
+        because the reports contradict the design.
     merge : mapping of str to sequence of sequences of str, optional
-        Categories that count as one: see `Merging`. All others name the merged ones.
+        Categories to merge: see `Merging`. Other parameters name the merged categories.
 
     Attributes
     ----------
@@ -61,8 +60,7 @@ class Tables:
     Raises
     ------
     EstimateError
-        If the share of those who give the answers of `where` is less than `NEARLY_LINEAR` standard
-        errors above zero.
+        If the share of the domain `where` is less than `NEARLY_LINEAR` standard errors above zero.
     """
 
     def __init__(
@@ -90,18 +88,18 @@ class Tables:
 
     @cached_property
     def max_order(self) -> int:
-        """Most attributes of a table."""
+        """Largest number of attributes of an identified table within the domain."""
         free = set(self._where).difference(self.reconstruction.unperturbed)
         return min(self.reconstruction.max_order - len(free), len(self.schema.names))
 
     @property
     def reports(self) -> int:
-        """About how many of the reports are of these people, at least 1."""
+        """Estimated number of respondents in the domain, at least 1."""
         return self._group.reports if self._group else self.counts.reports
 
     @cached_property
     def at_once(self) -> bool:
-        """True where all margins of all attributes are few enough to be estimated at once."""
+        """True if the margins of all attributes are few enough to be estimated in one step."""
         cells = math.prod(size + 1 for size in self.reconstruction.schema.shape)
         return (
             self.domain.is_slice(self.schema.names)
@@ -116,9 +114,9 @@ class Tables:
         return self._estimate(self.schema.names)
 
     def table(self, attributes: Sequence[str], answering: Sequence[str] = ()) -> Table:
-        """The table of some attributes, one axis for each in the order given.
+        """Estimate the table of some attributes, one axis for each in the order given.
 
-        Where answers are left out, it is of those who answered the ones in `answering`, too.
+        If missing answers are excluded, people who did not answer `answering` are also excluded.
         """
         self.check([*attributes, *answering])
         return self._estimate(attributes, answering)
@@ -126,28 +124,28 @@ class Tables:
     def people(
         self, attributes: Sequence[str], answering: Sequence[str], quantile: float
     ) -> tuple[Array, Array, Array]:
-        """Share of everybody of each of its cells, with its interval for these respondents."""
+        """Return the share of each cell among all respondents, with the ends of its interval."""
         table = self.table(attributes, answering)
         if isinstance(table, DomainTable):
             return table.cells, *_interval_of_cells(table.sampled(1.0), quantile)
         return table.support, *intervals_at(table.alone, quantile)
 
     def subsets(self, positions: Iterable[tuple[int, ...]]) -> Iterator[Table]:
-        """The tables of the attributes at some positions, one after the other."""
+        """Yield the table of each group of attributes, given by their positions."""
         for each in positions:
             names = self.names(each)
             self.check(names, INNER_CELLS)
             yield self._estimate(names)
 
     def with_margins(self, positions: tuple[int, ...]) -> tuple[tuple[int, ...], Table]:
-        """Return the table of the attributes at some positions, and of more where quick.
+        """Return a table that contains the attributes at some positions, and possibly all others.
 
-        Its margins are few enough to be looked at.
+        All attributes are included if their margins can be estimated in one step.
 
         Returns
         -------
         positions : tuple of int
-            Of the attributes that the axes are of.
+            Positions of the attributes of its axes.
         table : Table
         """
         if self.at_once:
@@ -158,7 +156,7 @@ class Tables:
         return positions, self._estimate(names)
 
     def check(self, attributes: Sequence[str], most: int = TABLE_CELLS) -> None:
-        """Refuse a table of more cells than that, or of attributes not reported together."""
+        """Refuse a table with too many cells, or one that the reports do not identify."""
         positions = self.schema.positions(attributes)
         cells = math.prod(self.schema.shape[j] for j in positions)
         if cells > most:
@@ -173,7 +171,7 @@ class Tables:
         self.reconstruction.check([*attributes, *self._where])
 
     def group(self, confidence: float = 0.95) -> Group | None:
-        """Size of the group that gives the answers of `where`; None where that is everybody."""
+        """Estimate the size of the domain `where`; None without a domain."""
         whole = self._group
         if whole is None:
             return None
@@ -216,18 +214,18 @@ class Tables:
             table = replace(table, design=partial(self._design, attributes))
         if self.domain.leaves_out([*attributes, *answering]):
             return self._clear(table)
-        # As many in every table of the group, however the sum of this one was rounded.
+        # Use the same number for every table of the domain, despite rounding.
         return replace(table, reports=self.reports)
 
     def _joint(self, names: Sequence[str]) -> Table:
-        """The table of everybody."""
+        """Estimate the table of all people."""
         table = self.reconstruction.table(self.counts, names)
         if self.possible:
             table = most_likely_table(self.survey, self.counts, table)
         return self.merging.table(table.sampled(self.fraction) if self.fraction else table)
 
     def _design(self, attributes: Sequence[str], fraction: float) -> UnitVariance:
-        """N times the variance of the table of everybody as a function of a share."""
+        """N times the variance of the table of all people, as a function of the share."""
         if not self.merging.places.keys().isdisjoint(attributes):
             known = self._joint(attributes).sampled(fraction).unit_variance()
             assert known is not None  # noqa: S101 - of a moment estimate it is known
@@ -236,11 +234,11 @@ class Tables:
         return unit("population").mixed(unit("respondents"), fraction)
 
     def _error_of_base(self, table: DomainTable) -> float:
-        """Standard error of a domain's share, also where these respondents are all of it."""
+        """Standard error of the share of a domain, including sampling error for any target."""
         return (table if table.is_sample else table.sampled(0.0)).base_error()
 
     def _clear(self, table: DomainTable) -> DomainTable:
-        """Refuse a table that hardly anybody answered all of."""
+        """Refuse a table whose questions were all answered by too few people."""
         if not table.base > NEARLY_LINEAR * self._error_of_base(table):
             raise EstimateError(
                 f"missing: those who answered {', '.join(table.joint.attributes)} are"
@@ -252,7 +250,7 @@ class Tables:
 
     @cached_property
     def _group(self) -> DomainTable | None:
-        """Table without attributes whose base is the share of those who give the answers."""
+        """Domain table without axes; its base is the share of the domain."""
         if not self._where:
             return None
         try:
@@ -298,9 +296,9 @@ def sampled_fraction(reports: int, people: int) -> float:
 
 
 def _interval_of_cells(table: DomainTable, quantile: float) -> tuple[Array, Array]:
-    """Ends of the intervals of the shares of everybody of each cell of a table of a domain.
+    """Interval ends for the share of each cell of a domain table among all people.
 
-    Normal where these are sums of several shares.
+    The intervals are normal for sums of several cells.
     """
     if table.cells_are_single:
         lower, upper = intervals_at(table.joint, quantile)
@@ -310,7 +308,7 @@ def _interval_of_cells(table: DomainTable, quantile: float) -> tuple[Array, Arra
 
 
 def _one_or_several(where: Answers) -> dict[str, str | list[str]]:
-    """Answers as a result lists them: a single one by itself."""
+    """Return answers as a result lists them: a single answer as a text, several as a list."""
     listed: dict[str, str | list[str]] = {}
     for name, answers in where.items():
         several = [answers] if isinstance(answers, str) else list(dict.fromkeys(answers))
