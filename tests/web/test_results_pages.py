@@ -247,7 +247,7 @@ def test_a_sorted_row_names_its_question(analyst):
     first = page.locator("tbody td:first-child")
     page.goto(page.url.replace("/work", "/work/weighted"))
     assert "" in first.all_text_contents()
-    page.get_by_role("button", name="without margins").click()
+    page.get_by_role("button", name="unweighted").click()
     assert "" not in first.all_text_contents()
 
 

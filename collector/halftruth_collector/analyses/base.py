@@ -558,15 +558,15 @@ class Analysis(Generic[Q, R]):
         return described
 
     def headline(self, result: R) -> str:
-        """State the claims of a result, with which its page begins, by what a model assumes."""
+        """Return the headline: the claims in sentences, after the assumption of a model."""
         if unexplained := contradicted(result):
             return " ".join(unexplained)
         said = [self.state(result, claim) for claim in result.claims]
-        headline = " ".join(said) or "Nothing is claimed of these estimates."
+        headline = " ".join(said) or "No finding is stated for these estimates."
         if result.model_fit is None:
             return headline
-        but = ", but those named" if result.model_fit.interactions else ""
-        return f"Assuming no interaction of three or more questions{but}: {headline}"
+        besides = " besides those named" if result.model_fit.interactions else ""
+        return f"Assuming no interaction of three or more questions{besides}: {headline}"
 
     @property
     def name(self) -> str:

@@ -12,7 +12,7 @@ from .base import Analysis, Counted
 
 
 def compute(counted: Counted, query: CountsQuery) -> Result[CountsQuery]:
-    """Every perturbed record that was reported, and how often; none is no error."""
+    """Return each distinct perturbed report with its frequency; an empty result is valid."""
     counts, keys = counted.counts, []
     for name, column in zip(counts.names, counts.cells.T, strict=True):
         values, codes = np.unique(column, return_inverse=True)
@@ -27,19 +27,19 @@ def compute(counted: Counted, query: CountsQuery) -> Result[CountsQuery]:
 
 
 def layout(result: Result[CountsQuery]) -> list[Block]:
-    """Arrange a line for each different report."""
+    """Arrange a line for each distinct report."""
     shows = [Show(quantity="reports", parts=["value"])]
     return [Block(lines=[key.name for key in result.keys], shows=shows)]
 
 
 def decide(result: Result[CountsQuery]) -> tuple[list[Test], list[Claim]]:
-    """The number of different reports."""
+    """Count the distinct reports."""
     return [], [Claim(kind="counted", count=len(result.estimates))]
 
 
 def state(result: Result[CountsQuery], claim: Claim) -> str:
-    """State the numbers of reports and of different ones."""
-    return f"{sentences.counted(result)}, {number(claim.count or 0, 0)} of them different."
+    """State the number of reports and of distinct reports."""
+    return f"{sentences.counted(result)}, {number(claim.count or 0, 0)} of them distinct."
 
 
 ANALYSIS = Analysis(

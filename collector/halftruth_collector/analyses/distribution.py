@@ -24,6 +24,7 @@ from halftruth_shared.results import (
 )
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words, value_in_words
+from halftruth_shared.results.wording import quoted_items
 from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
@@ -311,7 +312,7 @@ def _mean(result: Result[DistributionQuery]) -> str:
 
 
 def decide(result: Result[DistributionQuery]) -> tuple[list[Test], list[Claim]]:
-    """The mean of everybody, and which means of groups differ from that of the reference."""
+    """Decide which group means differ from the reference; the overall mean is a claim, too."""
     everybody = {} if result.query.groups is None else {"group": None}
     medians = [
         int(place)
@@ -330,7 +331,7 @@ def decide(result: Result[DistributionQuery]) -> tuple[list[Test], list[Claim]]:
 
 
 def state(result: Result[DistributionQuery], claim: Claim) -> str:
-    """State a mean, or how the mean of a group differs from that of the reference."""
+    """State the overall mean, or the difference of a group from the reference."""
     about, what = sentences.quoted(result.query.attribute), _mean(result)
     if claim.kind == "untested":
         return f"Whether groups differ in {about} cannot be tested with these reports."
@@ -340,16 +341,22 @@ def state(result: Result[DistributionQuery], claim: Claim) -> str:
         mean, *medians = (result.rows[place] for place in claim.rows)
         names = _answers(result)
         middle = "".join(f", median {value_in_words(each, names)}" for each in medians)
-        return f"{about}: {what} {in_words(mean)} of everybody{middle}."
+        return f"{what.capitalize()} of {about}: {in_words(mean)}{middle} (all people)."
     p, each = p_in_words(tested_by(result, claim)), result.rows[claim.rows[0]]
     if claim.kind == "none found":
         return f"No significant difference in the {what} of {about} ({p})."
-    group = each["group"]
-    than = {None: "unlike", "more": "larger than", "less": "smaller than"}[claim.direction]
+    here, against = (
+        quoted_items({str(result.query.groups): each[name]}) for name in ("group", "against")
+    )
+    is_larger = {None: "differs", "more": "is larger", "less": "is smaller"}[claim.direction]
+    said = in_words(as_selected(each, claim))
+    if each.reliability == "not usable":
+        said = "too imprecise to use"
+    mean = result.find("mean", group=each["group"])
+    of_group = f" Mean: {in_words(mean)} where {here}." if mean.reliability != "not usable" else ""
     return (
-        f"{about}: the {what} of {group} is {than} that of {each['against']}: difference"
-        f" {in_words(as_selected(each, claim))}, {p};"
-        f" {in_words(result.find('mean', group=group))} of {group}."
+        f"The {what} of {about} {is_larger} where {here} than where {against}: difference {said},"
+        f" {p}.{of_group}"
     )
 
 

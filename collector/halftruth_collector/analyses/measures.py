@@ -54,9 +54,10 @@ def _keys(pairs: list[Any]) -> list[Key]:
 
 
 def decide(result: Result[MeasuresQuery]) -> tuple[list[Test], list[Claim]]:
-    """Which pairs of the map are associated; of measures the first one that is known."""
+    """Decide which pairs of the map are associated; otherwise choose the first usable measure."""
     if not result.query.maps_pairs:
         known = np.flatnonzero(np.isfinite(result.estimates.value)).tolist()
+        known = [row for row in known if result.rows[row].reliability != "not usable"] or known
         return [], [Claim(kind="estimate", rows=known[:1]) if known else Claim(kind="untested")]
     # Both directions of a pair are one test.
     first: dict[frozenset[Any], int] = {}

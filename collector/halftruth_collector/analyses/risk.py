@@ -175,8 +175,8 @@ def state(result: Result[RiskQuery], claim: Claim) -> str:
     """State the share of people above the limit, and the largest risk."""
     above, largest = (result.rows[place].value for place in claim.rows)
     return (
-        f"{percent(above, 2)} of the people have a risk above {percent(result.query.limit)};"
-        f" the largest is {percent(largest, 1)}."
+        f"{percent(above, 1)} of the people have a linking risk above"
+        f" {percent(result.query.limit)}; the largest is {percent(largest, 1)}."
     )
 
 

@@ -104,7 +104,7 @@ def state(result: Result[RulesQuery], claim: Claim) -> str:
     if claim.kind == "estimate":
         return f"{_sides(rule.keys)}, {in_words(rule)}."
     return (
-        f"The largest lower bound of a confidence: {_sides(rule.keys)}, at least"
+        f"{_sides(rule.keys)} has the largest lower bound of a confidence: at least"
         f" {sentences.lower_bound(claim)}."
     )
 

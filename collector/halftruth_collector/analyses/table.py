@@ -78,10 +78,10 @@ def state(result: Result[TableQuery], claim: Claim) -> str:
         most = as_selected(result.rows[claim.rows[0]], claim)
         answers = {key.title: most[key.name] for key in result.keys}
         return f"{quoted_items(answers)} is the most frequent: {in_words(most)}."
-    cells = f"{about}: {number(claim.count or 0, 0)} shares"
+    count = number(claim.count or 0, 0)
     if claim.kind == "untested":
-        return f"{cells}, best guesses without intervals."
-    return f"{cells}, none of them significantly larger than all others."
+        return f"Best guesses of the {count} shares of {about}, without intervals."
+    return f"None of the {count} cells of {about} is significantly more frequent than all others."
 
 
 def layout(result: Result[Any]) -> list[Block]:

@@ -21,7 +21,7 @@ from halftruth_shared.results import (
 from halftruth_shared.results.caveats import listed
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words, value_in_words
-from halftruth_shared.results.wording import quoted
+from halftruth_shared.results.wording import quoted, quoted_items
 from msgspec.structs import replace
 
 from ..estimation.bounds import Array, normal_quantile
@@ -78,7 +78,7 @@ def compute(counted: Counted, query: WeightedQuery) -> Result[WeightedQuery]:
         reason = f"the margin of '{known[0]}' is known" if known else "all margins are known"
         raise ParameterError(f"attributes: {reason}; expected other questions", field="attributes")
     questions = [_weighted(counted, query, margins, people, name) for name in names]
-    # Each answer has a share, the share without margins, and the design effect.
+    # Each answer has a weighted share, an unweighted share, and a design effect.
     of = [q.name for q in questions for _ in range(len(q.columns))]
     answers = [answer for q in questions for _ in range(3) for answer in q.answers]
     keys = [
@@ -228,7 +228,7 @@ def layout(result: Result[WeightedQuery]) -> list[Block]:
             lines=["question", "answer"],
             shows=[
                 Show(quantity="share", label=label),
-                Show(quantity="unweighted", parts=["value"], label="without margins", drawn=False),
+                Show(quantity="unweighted", parts=["value"], label="unweighted", drawn=False),
                 Show(quantity="design_effect", parts=["value"], drawn=False),
             ],
             panels=1,
@@ -238,7 +238,7 @@ def layout(result: Result[WeightedQuery]) -> list[Block]:
 
 
 def decide(result: Result[WeightedQuery]) -> tuple[list[Test], list[Claim]]:
-    """Find the share that the margins change most: a description of two estimates, not a test."""
+    """Find the share that weighting changes most: a description of two estimates, not a test."""
     shares, without = result.places("share"), result.places("unweighted")
     change = np.abs(result.estimates.value[shares] - result.estimates.value[without])
     if np.isnan(change).all():
@@ -258,8 +258,8 @@ def state(result: Result[WeightedQuery], claim: Claim) -> str:
     most, without = (result.rows[place] for place in claim.rows)
     said = in_words(as_selected(most, claim))
     return (
-        f"The margins change most: {quoted(most['question'])}, {most['answer']}: {said},"
-        f" {value_in_words(without)} without them."
+        f"Weighting changes {quoted_items({most['question']: most['answer']})} most: {said},"
+        f" {value_in_words(without)} unweighted."
     )
 
 

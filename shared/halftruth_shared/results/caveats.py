@@ -128,8 +128,8 @@ def _guess(
     questions = f"{length} question{'s' if length > 1 else ''}"
     text = f"the error of best guesses for {questions} is unknown"
     if error is not None:
-        less = "less than " * bound
-        text = f"best guesses for {questions} are typically off by {less}{half_width(error)}"
+        below = "below " * bound
+        text = f"the typical error of best guesses for {questions} is {below}{half_width(error)}"
     if length > 1 and not learned:
         text += "; held-out reports show no association, so answers are treated as independent"
     if question:
@@ -420,9 +420,8 @@ WORDS: Mapping[str, Words] = {
         " unrelated to the outcome."
     ),
     "merged": lambda groups: (
-        "Answers too rare to be told apart count as one in τ, by the sizes of single answers and"
-        f" whatever the pairs are: {few([*map(quoted_items, groups)])}. The p-values are of all"
-        " answers."
+        "Rare answers were merged for τ, by their shares alone:"
+        f" {few([*map(quoted_items, groups)])}. The p-values are for all answers."
     ),
     "concentration": lambda: (
         "Goodman and Kruskal’s τ, corrected for chance: the share by which the Gini index of the"

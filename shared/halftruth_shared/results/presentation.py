@@ -172,9 +172,8 @@ def _selected(result: LongTable[Any]) -> Iterator[str]:
     if chosen is not None:
         yield (
             f"{wording.number(chosen.listed, 0)} of {wording.number(chosen.candidates, 0)} possible"
-            f" {name_of_result(result)} are listed because of their estimates. So their intervals"
-            f" are wider: on average at most {wording.percent(chosen.rate)} of the listed intervals"
-            " miss the true value."
+            f" {name_of_result(result)} are listed, selected by their estimates. Their intervals"
+            f" are widened for this selection (false coverage rate {wording.percent(chosen.rate)})."
         )
 
 

@@ -87,7 +87,7 @@ QUANTITIES = {
         _share("support"),
         _share("confidence"),
         _share("cumulative_share", "cumulative share"),
-        _share("unweighted", "share without margins"),
+        _share("unweighted", "unweighted share"),
         _share("base", "share of everybody"),
         _share("prior", "share among equal quasi-identifiers"),
         _share("quasi_linked", "quasi-identifiers linked"),
@@ -99,9 +99,9 @@ QUANTITIES = {
             for way in ("", "whole_")
             for name, label in (
                 ("above_limit", "people above the limit"),
-                ("median_risk", "half of the people at most"),
-                ("risk_p90", "90 in 100 at most"),
-                ("risk_p99", "99 in 100 at most"),
+                ("median_risk", "median risk"),
+                ("risk_p90", "90th percentile of risk"),
+                ("risk_p99", "99th percentile of risk"),
                 ("largest_risk", "largest risk"),
             )
         ),
@@ -113,7 +113,7 @@ QUANTITIES = {
         _difference("trend", "change from one group to the next"),
         Quantity("people", "people, about", "count", lower=0.0),
         Quantity("reports", style="count", lower=0.0),
-        Quantity("effective_reports", "as precise as unperturbed answers", "count", lower=0.0),
+        Quantity("effective_reports", "effective sample size", "count", lower=0.0),
         Quantity("weight", lower=0.0),
         Quantity("mean"),
         Quantity("mean_number", "options chosen on average", lower=0.0),

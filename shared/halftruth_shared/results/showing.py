@@ -57,16 +57,16 @@ def assumptions(result: Any) -> list[str]:
     if model is None:
         return design
     besides = ", ".join(_combined(each.attributes) for each in model.interactions)
-    line = "Assuming no interaction of three or more answers"
+    line = "The model has no interaction of three or more questions"
     line += f" besides {besides}" if model.interactions else ""
     clearest = model.clearest
     if model.p_value is None:
-        line += f"; whether the reports contradict that was not computed: {model.untested}"
+        line += f"; this assumption was not tested, because {model.untested}"
     else:
         against = "contradict" if model.p_value < CONTRADICTED else "do not contradict"
-        line += f"; the reports {against} that (p = {model.p_value:.2g}"
+        line += f"; the reports {against} this assumption (p = {model.p_value:.2g}"
         if clearest is not None:
-            line += f"; clearest: {_combined(clearest.attributes)}"
+            line += f"; strongest evidence: {_combined(clearest.attributes)}"
         line += ")"
         if clearest is not None and model.p_value < CONTRADICTED:
             line += f". Try interactions = {','.join(clearest.attributes)}"

@@ -46,7 +46,7 @@ def test_no_interval_of_another_estimate_stands_beside_a_best_guess(name):
     assert {(row.interval, row.inner) for row in drawn.rows} == {(None, None)}
     parts = analysis.present(result)
     said = " ".join([*parts.warnings, *parts.notes])
-    assert "typically off by" in said
+    assert "the typical error of best guesses" in said
     assert "without intervals" in said
 
 

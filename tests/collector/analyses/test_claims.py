@@ -10,7 +10,7 @@ from halftruth_shared.analyses import result_of
 from halftruth_shared.analyses.comparison import ComparisonQuery
 from halftruth_shared.protocol.base import decode, encode
 
-NOTHING = "Nothing is claimed of these estimates."
+NOTHING = "No finding is stated for these estimates."
 
 
 def results(counted):

@@ -134,7 +134,7 @@ def test_ordered_answers_count_as_ranks_or_scores():
     assert found.find("mean").value == pytest.approx(ranks.mean())
     median = found.find("percentile", percentile="50")
     assert median.value == ranks.median()
-    assert found.headline.endswith("of everybody, median middling.")
+    assert found.headline.endswith(", median middling (all people).")
     [table] = [part.grid for part in present(found).parts if part.title == "Percentiles"]
     assert [str(cell) for cell in table.rows[1]] == ["50", "middling", "middling"]
     scored = unperturbed(asked, attribute="content", scores={"content": "0,10,50"})

@@ -235,13 +235,15 @@ def test_a_world_of_three_answers_together_contradicts_the_model():
     assert (fit.p_value, fit.clearest.attributes) == (1 / 200, ["a", "b", "c"])
     [line] = basis(result)
     assert line == (
-        "Assuming no interaction of three or more answers; the reports contradict that"
-        " (p = 0.005; clearest: a:b:c). Try interactions = a,b,c."
+        "The model has no interaction of three or more questions; the reports contradict this"
+        " assumption (p = 0.005; strongest evidence: a:b:c). Try interactions = a,b,c."
     )
     better = asked("table", source, attributes=["a", "b"], interactions=[["a", "b", "c"]])
     assert better.model_fit.p_value > 0.05
     line, compared = basis(better)
-    assert line.startswith("Assuming no interaction of three or more answers besides a:b:c; the")
+    assert line.startswith(
+        "The model has no interaction of three or more questions besides a:b:c; the"
+    )
     assert "do not contradict" in line
     assert compared == "Without a:b:c the model would be contradicted (p = 0.005)."
 
@@ -276,8 +278,8 @@ def test_reports_of_pairs_answer_longer_tables_and_cannot_contradict_the_model()
     result = asked("itemsets", source, min_support=0.005)
     assert max(len(row["itemset"]) for row in result.rows) == 4
     assert basis(result) == [
-        "Assuming no interaction of three or more answers; whether the reports contradict that was"
-        " not computed: the reports tell of no more answers together."
+        "The model has no interaction of three or more questions; this assumption was not"
+        " tested, because the reports do not identify such interactions."
     ]
     with pytest.raises(EstimateError, match=r"^interactions: no report tells of 'a', 'b' and 'c'"):
         asked("overview", source, interactions=[["a", "b", "c"]])
@@ -288,7 +290,7 @@ def test_tests_that_would_take_long_are_said_not_to_be_computed(monkeypatch):
     assert MOST_TESTED > 10
     result = asked("table", counted(world(), 500, seed=9), attributes=["a"])
     assert result.model_fit.p_value is None
-    assert basis(result)[0].endswith("was not computed: it would take long.")
+    assert basis(result)[0].endswith("was not tested, because the test would take too long.")
 
 
 def test_a_fit_that_did_not_converge_is_said():
@@ -330,7 +332,7 @@ def test_a_model_of_too_many_questions_is_refused_and_of_some_of_them_answered()
 
 def test_what_is_assumed_is_said_on_every_surface(study, get, halftruth):
     fields = {"attributes": ["age", "vote"], "estimate": "model"}
-    said = "Assuming no interaction of three or more answers; the reports do not contradict that"
+    said = "The model has no interaction of three or more questions; the reports do not"
     status, answer = get("table", fields)
     assert status == 200
     assert answer["model_fit"]["converged"] is True

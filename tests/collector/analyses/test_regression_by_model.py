@@ -87,7 +87,7 @@ def test_coefficients_on_all_others_are_parameters_of_the_model(reports):
     np.testing.assert_allclose(errors, np.sqrt(np.diag(covariance))[rows], rtol=1e-6)
     assert method(result) == "model"
     assert coefficients(result)[2].statistic == pytest.approx(values[2] / errors[2])
-    said = "Assuming no interaction of three or more answers; the reports "
+    said = "The model has no interaction of three or more questions; the reports "
     assert any(note.startswith(said) for note in ANALYSIS.chart(result).notes)
     assert said in repr(result)
 

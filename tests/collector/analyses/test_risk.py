@@ -133,7 +133,7 @@ def test_people_read_what_the_risk_is_and_is_not(halftruth, survey_file, counted
     assert "The risk is not a posterior probability. For the answer about which a report" in said
     largest = f"{100 * max(RISK.values()):.2f} %"
     assert re.search(f"Reports linked column by column\n.* {largest}\n", said, re.DOTALL)
-    assert "of the people have a risk above 40 %" in said
+    assert "of the people have a linking risk above 40 %" in said
     assert "nearest" not in said
 
 

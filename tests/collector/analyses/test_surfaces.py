@@ -115,7 +115,7 @@ ANALYSES = {
         {"attributes": ["vote", "smoker"], "estimate": "likelihood", "target": "respondents"},
         ["vote", "smoker", *LONG],
         lambda answer: 6,
-        ["none, a=b", "typically off by"],
+        ["none, a=b", "the typical error of best guesses"],
     ),
     "table-of-a-group": (
         "table",
@@ -308,7 +308,7 @@ def test_csv_and_data_frames_have_the_same_columns_and_rows(
     group = ", ".join("=".join(item) for item in asked.get("where", {}).items())
     assert {tuple(line[len(columns) : -1]) for line in lines} <= {("3000", group, *asked_of)}
     for line in lines:
-        assert line[-1].startswith("Assuming no ") if answer["model_fit"] else line[-1] == ""
+        assert line[-1].startswith("The model has no ") if answer["model_fit"] else line[-1] == ""
     lines = [line[: len(columns)] for line in lines]
     frame = getattr(study.analyst, path.replace("-", "_"))("study", **asked).to_pandas()
     # The index of a frame is what its rows are called by.

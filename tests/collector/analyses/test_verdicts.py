@@ -127,7 +127,7 @@ def test_the_headline_of_rules_names_the_largest_lower_bound(many_reports):
     said = analysis.headline(result)
     assert f"{len(result.places('confidence'))} rules, " in said
     [(answer, consequent)] = surest["consequent"].items()
-    assert f"→ {answer}={consequent}, at least " in said
+    assert f"→ {answer}={consequent} has the largest lower bound of a confidence: at least " in said
 
 
 def test_the_headline_of_rules_says_how_many_of_them_are_listed(many_reports):

@@ -194,7 +194,10 @@ def test_every_file_says_what_the_model_assumes_and_where_reports_contradict_it(
     result = ANALYSES["microdata"].compute(found, QUERY)
     for text in (make_codebook(result), *(text for _, text in make_scripts(result, "records.csv"))):
         plain = " ".join(text.replace("#", " ").split())
-        assert "Assuming no interaction of three or more answers; the reports contradict" in plain
+        assert (
+            "The model has no interaction of three or more questions; the reports contradict"
+            in plain
+        )
         assert "Not for quantiles" in plain
         assert "Rao-Scott" in plain
     assert {*result.column_lists()[0]} == {f"{NO_PERSON}, by a model that the reports contradict"}

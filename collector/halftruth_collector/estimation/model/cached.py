@@ -80,9 +80,9 @@ def _described(source: Snapshot, interactions: _Terms, attributes: _Term | None)
     clearest: LackOfFit | None = None
     untested = None
     if not (numbers := work(survey, counts, model)):
-        untested = "the reports tell of no more answers together"
+        untested = "the reports do not identify such interactions"
     elif numbers > MOST_TESTED:
-        untested = "it would take long"
+        untested = "the test would take too long"
     else:
         clearest = adequacy(survey, counts, model)[0]
     return ModelFit(
