@@ -1,5 +1,6 @@
 """Caveats of results: codes with values, and the sentence for each code."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -38,6 +39,23 @@ class Caveat(Message, frozen=True, kw_only=True):
         return WORDS[self.code](**self.values)
 
 
+#: Questions from here on have their precision in one sentence.
+_SEVERAL = 3
+
+
+def sentences(caveats: Sequence[Caveat]) -> list[str]:
+    """Return the sentences of caveats, with the precision of several questions in one of them."""
+    several = [each for each in caveats if each.code == "precision" and "question" in each.values]
+    if len(several) < _SEVERAL:
+        return [each.sentence for each in caveats]
+    joined = _precision_of_questions([each.values for each in several])
+    return [
+        joined if each is several[0] else each.sentence
+        for each in caveats
+        if each is several[0] or each not in several
+    ]
+
+
 def warning(code: str, **values: Any) -> Caveat:
     """Return a caveat that must be read before drawing conclusions."""
     return Caveat(code=code, values=values, weight="warning")
@@ -66,6 +84,41 @@ def few(names: Sequence[str], most: int = 4) -> str:
     more = len(names) - most
     rest = [f"{number(more, 0)} other{'' if more == 1 else 's'}"] if more > 0 else []
     return "; ".join([*names[:most], *rest])
+
+
+def _precision_of_questions(questions: Sequence[Mapping[str, Any]]) -> str:
+    """Describe the typical margins of several questions, the least precise ones first.
+
+    >>> _precision_of_questions(
+    ...     [
+    ...         {"question": "sex", "reliability": "barely usable", "margin": 0.052},
+    ...         {"question": "age", "reliability": "not usable", "margin": 0.11},
+    ...         {"question": "town", "reliability": "not usable"},
+    ...     ]
+    ... )
+    'Not usable: town (too few reports), age (±11 points). Barely usable: sex (±5.2 points).'
+    """
+    by_word: dict[str, list[tuple[float, str]]] = {}
+    for each in questions:
+        margin = each.get("margin", math.inf)
+        said = half_width(margin) if margin < UNDETERMINED else "any value"
+        if "margin" not in each and not each.get("unbounded"):
+            said = "too few reports"
+        by_word.setdefault(each["reliability"], []).append(
+            (-margin, f"{quoted(each['question'])} ({said})")
+        )
+    words = [word for word in ("not usable", "barely usable", "usable") if word in by_word]
+    text = " ".join(
+        f"{word.capitalize()}: {', '.join(said for _, said in sorted(by_word[word]))}."
+        for word in words
+    )
+    few_reports = [each["few_reports"] for each in questions if "few_reports" in each]
+    if few_reports:
+        text += (
+            f" With as few as about {min(few_reports):.1f} reports for each cell, intervals cover"
+            " the true value less often than stated."
+        )
+    return text
 
 
 def _precision(

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import wording
 from .blocks import Block
-from .caveats import few, listed
+from .caveats import few, listed, sentences
 from .charts import Chart
 from .layout import Arranged, Grid, chart, confidence, grid
 from .long_table import LongTable
@@ -135,7 +135,7 @@ def present(result: LongTable[Any], title: str = "", headline: str | None = None
     count, _, time = of_reports(result).partition(", ")
     # Leave out the number of reports if the headline begins with it.
     about = [time] if finding.startswith(count) else [count, time]
-    warnings = [c.sentence for c in result.caveats if c.weight == "warning"]
+    warnings = sentences([c for c in result.caveats if c.weight == "warning"])
     notes = [c.sentence for c in result.caveats if c.weight == "note"]
     notes += [*_selected(result), *_impossible(result)]
     below = [*_undefined(result), *_imprecise(result)]
@@ -215,7 +215,8 @@ def _undefined(result: LongTable[Any]) -> Iterator[str]:
 
 def _imprecise(result: LongTable[Any]) -> Iterator[str]:
     """Name the estimates that are not usable, or barely usable."""
-    if contradicted(result):
+    is_said = any(each.code == "precision" and "question" in each.values for each in result.caveats)
+    if is_said or contradicted(result):
         return
     column, kind = result.estimates.texts("reliability"), result.estimates.texts("set")
     # Numbers of people have no grade, only an interval.

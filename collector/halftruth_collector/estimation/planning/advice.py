@@ -271,7 +271,7 @@ def _about_public(chosen: Chosen, designs: Designs, max_length: int) -> Iterator
         wide, narrow = (
             _typical(each, pairs) for each in (before, designs.of(max_length, public=public))
         )
-        if narrow <= (1 - _GAIN) * wide:
+        if narrow < UNDETERMINED and narrow <= (1 - _GAIN) * wide:
             gains.append((narrow / wide, j, wide, narrow))
     if not gains:
         return
@@ -304,7 +304,7 @@ def _about_merging(chosen: Chosen, designs: Designs, max_length: int) -> Iterato
     before, after = designs.of(max_length), designs.of(max_length, sizes=merged)
     pairs = [(j, other) for other in others[:_TRIED]]
     wide, narrow = _typical(before, pairs), _typical(after, pairs)
-    if not narrow <= (1 - _GAIN) * wide:
+    if narrow >= UNDETERMINED or not narrow <= (1 - _GAIN) * wide:
         return
     rest = 1 - _share(after, others) / _share(before, others)
     also = f", and shares of all other answers {percent(rest, 0)} narrower" if rest >= _GAIN else ""
