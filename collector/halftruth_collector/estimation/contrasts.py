@@ -1,15 +1,14 @@
 """Contrasts of estimates: differences, ratios and trends, of groups in one table or of waves.
 
-All are functions of a table with errors by the delta method from its whole covariance V, those of
-ratios on the logarithmic scale. With a group that is not significantly above zero, so that
-Fieller's set of its share is unbounded, nothing is compared.
+All are functions of a table, with errors by the delta method from its covariance V; ratios are on
+the logarithmic scale. A group whose size is not significantly above zero is not compared, because
+Fieller's set of its share is unbounded.
 
-Whether two shares a₁/x₁ and a₂/x₂ are equal is tested by their difference, with the error that it
-has if they are: that of reports of people of whom one pooled share p̄ of both groups gives the
-answer. Where nothing is perturbed this is the test of two proportions. With the error behind the
-interval, true equality would be rejected too often in small groups (in 0.32 instead of 0.05 of
-surveys with 5 of 100 people in a group, and a tenth of them giving the answer). By a model the
-error behind the interval is that of the test, too (Wald).
+The equality of two shares a₁/x₁ and a₂/x₂ is tested by a score test: the variance of their
+difference is evaluated under the null hypothesis, with one pooled share p̄ in both groups. Without
+perturbation this is the test of two proportions. A Wald test, with the standard error of the
+interval, rejects true equality too often in small groups (in 0.32 instead of 0.05 of surveys with 5
+of 100 people in a group and an answer of 10 %). Estimates by a model use Wald tests.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +28,7 @@ from .intervals import share_interval
 from .ratios import Linear, Ratios, conditional_shares
 from .table import SOMEBODY, Table
 
-#: A variance is nothing but rounding if it is so small against that without any perturbation.
+#: A variance below this fraction of the variance without perturbation is rounding error.
 _ROUNDING = 1e-12
 
 Mask = NDArray[np.bool_]
@@ -42,25 +41,25 @@ _NO_RATIO = {
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """K estimates as columns, whose intervals are not yet cut to possible values.
+    """K estimates as columns, with intervals before truncation to the possible range.
 
     Attributes
     ----------
     value, standard_error : ndarray, shape (K,)
         NaN where undefined. The standard error of a ratio is that of its logarithm.
     lower, upper : ndarray, shape (K,)
-        Ends of the intervals, the upper one infinite where nothing is too large.
+        Ends of the intervals; an infinite upper end if an interval is unbounded.
     p_value : ndarray, shape (K,)
-        Of the test that there is no effect; NaN where there is none. Empty if nothing is tested.
+        P-value of the test of no effect; NaN if undefined. Empty without tests.
     parts : pair of ndarray, optional
-        Errors by the perturbation and by sampling.
+        Perturbation errors and sampling errors.
     undefined : sequence of str or None
         Why there is no value.
     gradient : ndarray, shape (K, V)
-        Derivatives of each, of the logarithm of a ratio, by what they are functions of; empty where
-        nobody asks for them.
+        Gradient of each estimate, or of the logarithm of a ratio, in the V variables; empty if it
+        is not needed.
     table : Table, optional
-        Whose shares these are, all of them.
+        Table whose shares these are, if they are all of its shares.
     """
 
     value: Array
@@ -75,7 +74,7 @@ class Contrasts:
 
     @classmethod
     def normal(cls, value: Array, error: Array, quantile: float, **more: Any) -> "Contrasts":
-        """Make estimates with intervals of so many standard errors in both directions."""
+        """Make estimates with symmetric normal intervals."""
         return cls(value, error, value - quantile * error, value + quantile * error, **more)
 
     def columns(self, of: Quantity, **more: Any) -> Estimates:
@@ -95,19 +94,19 @@ class Contrasts:
 def ends_of_contrast(
     estimates: Contrasts, weights: Array, correlation: Array | None = None
 ) -> tuple[Array, Array]:
-    """Return the ends of the intervals of weighted sums, from the intervals of what is summed.
+    """Return interval ends of weighted sums from the intervals of their terms (MOVER).
 
-    Each end is as far away as the ends that it depends on (Zou & Donner 2008), so that an interval
-    that is not symmetric keeps its shape.
+    The distance of each end follows from the ends of the terms (Zou & Donner 2008), which preserves
+    asymmetry.
 
     Parameters
     ----------
     estimates : Contrasts
         Of shape (K, S).
     weights : ndarray
-        Which broadcast with these.
+        Weights, broadcast against the estimates.
     correlation : ndarray, shape (K, S, S), optional
-        Of the estimates of each row; by default they are independent.
+        Correlation of the estimates within each row; independent by default.
     """
     below, above = estimates.value - estimates.lower, estimates.upper - estimates.value
 
@@ -128,14 +127,14 @@ class Groups:
     Attributes
     ----------
     support : ndarray, shape (G, 2)
-        Shares of all people who are in a group and do not or do give the answer.
+        Shares, among all people, of those in each group without and with the answer.
     covariance : ndarray, shape (2G, 2G)
         Of these, in row-major order; NaN where the reports determine none.
     null_covariance : callable, optional
-        Covariance of `support` where some groups have one share of the answer; by default
-        `covariance`.
+        Covariance of `support` under the null hypothesis that some groups have the same share; by
+        default `covariance`.
     logit : bool
-        Whether shares never leave 0 to 1, so that their intervals are on the logit scale.
+        Whether estimated shares are always within 0 to 1; intervals then use the logit scale.
     """
 
     names: tuple[str, ...]
@@ -149,7 +148,7 @@ class Groups:
     def of_table(
         cls, table: Table, names: Sequence[str], chosen: Sequence[int], answer: int
     ) -> "Groups":
-        """Some groups, by their names and rows, and one answer, a column, of a table.
+        """Take groups (rows) and one answer (a column) from a table.
 
         Raises
         ------
@@ -178,7 +177,7 @@ class Groups:
 
     @property
     def base(self) -> Array:
-        """Share of all people who are in each group, shape (G,)."""
+        """Share of each group among all people, shape (G,)."""
         return np.asarray(self.support.sum(axis=1))
 
     @property
@@ -187,7 +186,7 @@ class Groups:
         return Jet.variables(self.support)
 
     def undefined(self, cells: Jet, names: Sequence[str], quantile: float) -> list[str]:
-        """For each row of cells why nothing can be divided by its base; empty where that can be."""
+        """Return for each row of cells why its share is undefined; empty if it is defined."""
         if not np.isfinite(self.covariance).all():
             return ["the reports show no error"] * len(names)
         present = cells.sum(1)[:, 0].clear(self.covariance, quantile).tolist()
@@ -195,7 +194,7 @@ class Groups:
         return ["" if there else f"{name} is not significantly above zero" for name, there in pairs]
 
     def ends_from_shares(self, shares: Jet, weights: Array, quantile: float) -> tuple[Array, Array]:
-        """Intervals of contrasts of shares that never leave 0 to 1, from the intervals of these."""
+        """Return interval ends of contrasts of logit shares, from the intervals of the shares."""
         error = shares.standard_error(self.covariance)
         ends = share_interval(shares.value, error, quantile, logit=True)
         spread = shares.gradient @ self.covariance @ np.swapaxes(shares.gradient, -1, -2)
@@ -209,22 +208,23 @@ class Groups:
         Parameters
         ----------
         slopes : ndarray, shape (K, G)
-            Of each contrast in the number who give the answer, by group; its weights are slopes ·
-            base, which add up to 0.
+            Gradient of each contrast in the share of people with the answer, by group. The weights
+            of the contrast are slopes · base, which add up to 0.
         pooled : ndarray, shape (K, G), optional
-            Which groups are pooled; by default those that are in the contrast.
+            Groups that are pooled under the null hypothesis; by default those in the contrast.
 
         Returns
         -------
         ndarray, shape (K,)
-            NaN where nothing is left to chance.
+            NaN if the variance under the null hypothesis is 0.
         """
         base, giving = self.base, self.support[:, 1]
         members = slopes != 0 if pooled is None else pooled
         share = np.clip((members @ giving) / (members @ base), 0.0, 1.0)
         gradient = np.stack([-share[:, None] * slopes, (1 - share)[:, None] * slopes], axis=-1)
         gradient = gradient.reshape(len(slopes), -1)
-        # Not by the reports of these very cells, which are fewer where an answer came out rare.
+        # The null variance does not use the tested cells: they have fewer reports if rare by
+        # chance.
         patterns, pattern = np.unique(members.astype(bool), axis=0, return_inverse=True)
         variance = np.zeros(len(slopes))
         for number, alike in enumerate(patterns):
@@ -238,7 +238,7 @@ class Groups:
 
 
 def shares_of(groups: Groups, confidence: float = 0.95) -> Contrasts:
-    """Share of the answer in each group, with Fieller's intervals."""
+    """Estimate the share of the answer in each group, with Fieller's intervals."""
     cells, quantile = groups.cells, normal_quantile(1 - confidence)
     undefined = groups.undefined(cells, groups.names, quantile)
     shares = conditional_shares(groups.support, groups.covariance, [0])
@@ -260,14 +260,14 @@ def compare_groups(
     effect: Effect = "difference",
     confidence: float = 0.95,
 ) -> Contrasts:
-    """Compare each group with a reference, or with all the others together.
+    """Estimate and test the effect of each group against a reference or all other groups.
 
     Parameters
     ----------
     groups : Groups
         Two or more.
     reference : int or None
-        Position of the group that all others are compared with; None for each with the others.
+        Position of the reference group; None to compare each group with all others together.
 
     Returns
     -------
@@ -312,13 +312,13 @@ def compare_groups(
 
 
 def trend_weights(groups: int) -> Array:
-    """Weights of the least-squares slope over so many groups, one after the other."""
+    """Return the weights of the least-squares slope over equidistant groups."""
     ranks = np.arange(groups) - (groups - 1) / 2
     return np.asarray(ranks / (ranks @ ranks))
 
 
 def trend_of(groups: Groups, confidence: float = 0.95) -> Contrasts:
-    """Average change of the share from one group to the next, as one effect.
+    """Estimate the linear trend: the average change of the share from one group to the next.
 
     It is the contrast Σ c_g p̂_g with c_g = (g − ḡ)/Σ(g − ḡ)², the slope of the least-squares line
     through the shares of the groups, each of which weighs the same.

@@ -16,23 +16,24 @@ from .table import COVARIANCE_CELLS, Kept, Table
 
 
 class Domain(Schema):
-    """Domain that estimates are about, as the schema of the attributes that can be asked about.
+    """Domain of estimates, as a schema of the attributes that can be analysed.
 
-    These are the attributes that are not filtered on; where only answers count, without the
-    categories that are none.
+    The schema has all attributes without a filter. If missing answers are excluded, it lacks their
+    missing categories.
 
     Parameters
     ----------
     whole : Schema
     where : mapping of str to str or sequence of str
-        Answers of which all those give one whom estimates are about; none for everybody.
+        The filter: people who give one of these answers to each of these attributes. Empty for all
+        people.
     answered : bool
-        Whether each table is about those alone who answered all that it is about.
+        Whether each table excludes people with a missing answer to one of its questions.
 
     Raises
     ------
     SchemaError, ParameterError
-        If an attribute or an answer is unknown, or nothing is left to ask about.
+        If an attribute or an answer is unknown, or no attribute is left.
     """
 
     whole: Schema
@@ -51,7 +52,7 @@ class Domain(Schema):
         super().__init__(tuple(map(_answers_alone, others) if answered else others))
 
     def position(self, name: str, field: str = "attributes") -> int:
-        """Of an attribute; ParameterError for one that is filtered on, or without answers."""
+        """Return the position of an attribute; ParameterError if it cannot be analysed."""
         if name in self.where:
             raise ParameterError(
                 f"{field}: '{name}' is filtered on by where; expected other attributes",
@@ -67,32 +68,32 @@ class Domain(Schema):
 
     @property
     def restricted(self) -> bool:
-        """True unless estimates are about everybody."""
+        """True unless the domain is all people."""
         return bool(self.where) or self.answered
 
     @cached_property
     def filtered(self) -> tuple[int, ...]:
-        """Positions of the attributes filtered on, in the whole schema."""
+        """Positions of the filtered attributes in the whole schema."""
         return self.whole.positions(list(self.where), "where") if self.where else ()
 
     @cached_property
     def codes(self) -> Kept:
-        """Of the answers to each of them."""
+        """Codes of the selected answers, for each filtered attribute."""
         return tuple(
             category_codes(self.whole.attributes[j], categories, "where")
             for j, categories in zip(self.filtered, self.where.values(), strict=True)
         )
 
     def leaves_out(self, attributes: Sequence[str]) -> bool:
-        """Return whether some of those asked did not answer some attributes, and do not count."""
+        """Return whether people with missing answers to some attributes are excluded."""
         return self.answered and any(self._attribute(name).missing for name in attributes)
 
     def is_slice(self, attributes: Sequence[str]) -> bool:
-        """Return whether tables are slices of larger ones, without sums that need a covariance."""
+        """Return whether a table of the domain is a slice of a larger table, without sums."""
         return all(len(codes) == 1 for codes in self.codes) and not self.leaves_out(attributes)
 
     def kept(self, attributes: Sequence[str]) -> Kept:
-        """Codes of the answers to each attribute that count."""
+        """Return the codes of the categories in use, for each attribute."""
         chosen = map(self._attribute, attributes)
         return tuple(
             answer_codes(a) if self.answered else tuple(range(len(a.categories))) for a in chosen
@@ -109,11 +110,11 @@ class Domain(Schema):
         Parameters
         ----------
         joint : callable
-            The table of everybody of some attributes, by their names in the whole schema.
+            Returns the table of all people, for names of the whole schema.
         attributes : sequence of str
             An axis for each, in this order.
         answering : sequence of str
-            Where answers alone count, the table is of those who answered these, too.
+            If missing answers are excluded, people who did not answer these are also excluded.
         """
         names = [*attributes, *(answering if self.leaves_out(answering) else ())]
         everybody = joint([*names, *self.where])
@@ -122,7 +123,7 @@ class Domain(Schema):
         return everybody.given(len(attributes), (*self.kept(names), *self.codes))
 
     def check_cells(self, attributes: Sequence[str]) -> None:
-        """Refuse a table whose covariance is needed and too large.
+        """Refuse a table if its covariance is needed and too large.
 
         Raises
         ------
@@ -138,12 +139,12 @@ class Domain(Schema):
             )
 
     def slice(self, table: Array) -> Array:
-        """Return the table of all attributes left, from one of the whole schema in the simplex.
+        """Condition a nonnegative table of the whole schema on the filter of the domain.
 
         Raises
         ------
         EstimateError
-            If nobody is in the domain.
+            If the estimated share of the domain is 0.
         """
         if not self.where:
             return table
@@ -163,7 +164,7 @@ class Domain(Schema):
 
 
 def _answers_alone(attribute: Attribute) -> Attribute:
-    """An attribute without the categories that are no answer, if it has several besides."""
+    """Return an attribute without its missing categories, if two or more others remain."""
     codes = answer_codes(attribute)
     if not attribute.missing or len(codes) < 2:
         return attribute

@@ -1,4 +1,4 @@
-"""From a survey and its counts to tables, itemsets and rules."""
+"""Estimator of a survey: tables, itemsets, rules and association measures from its counts."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, permutations
@@ -35,10 +35,10 @@ from .tables import Tables, sampled_fraction
 
 
 class Estimator(Tables):
-    """Reconstructs what the respondents answered, from counts of perturbed reports.
+    """Estimator of the distribution of true answers, from counts of perturbed reports.
 
-    Every method raises SchemaError for an attribute that is unknown or named twice, ParameterError
-    for another parameter outside its range, and DomainTooLarge where a table has too many cells.
+    Every method raises SchemaError for an unknown or repeated attribute, ParameterError for any
+    other parameter outside its range, and DomainTooLarge for a table with too many cells.
 
     Parameters
     ----------
@@ -46,38 +46,37 @@ class Estimator(Tables):
     counts : Counts
         With at least one report.
     where : mapping of str to str or sequence of str, optional
-        Answers of which all those give one whom the estimates are about; everybody by default.
+        Domain (subpopulation): people who give one of these answers to each of these attributes.
+        All people by default.
     missing : {"keep", "exclude"}
-        Whether categories that are no answer (``Attribute.missing``) are answers like others, or
-        every table is about those alone who answered all that it is about.
+        Whether missing categories (``Attribute.missing``) are kept as categories, or each table
+        excludes people with a missing answer to one of its questions.
     model : LoglinearModel, optional
-        Fitted to the same counts: what all tables are of, in the place of unbiased ones.
+        Model fitted to the same counts; its tables replace the unbiased ones.
     population : int, optional
-        How many people the respondents are a simple random sample of; by default many. Not with a
-        model.
+        Size of the finite population of which the respondents are a simple random sample; large by
+        default. Not with a model.
     target : {"population", "respondents"}
-        Whom errors are for: people whom the respondents are a sample of, or exactly these.
+        Target of inference: the sampled population, or exactly these respondents.
     possible : bool
-        Whether tables are the most likely ones without negative shares, of reports that contradict
-        the design, instead of unbiased ones.
+        Whether to use maximum likelihood tables without negative shares instead of unbiased ones,
+        because the reports contradict the design.
     merge : mapping of str to sequence of sequences of str, optional
-        Categories that count as one, groups of them by attribute. `where` names merged ones.
+        Groups of categories to merge, by attribute. `where` names the merged categories.
 
     Attributes
     ----------
     schema : Schema
-        The attributes that can be asked about, all but those of `where`, with the categories that
-        count.
+        Attributes that can be analysed: all but those of `where`, with their categories in use.
 
     Raises
     ------
     NoReports
         If nothing has been counted.
     ReportError
-        If the counts are not of this survey's reports.
+        If the counts do not belong to this survey.
     EstimateError
-        If the share of those who give the answers of `where` is less than `NEARLY_LINEAR` standard
-        errors above zero.
+        If the share of the domain `where` is less than `NEARLY_LINEAR` standard errors above zero.
 
     Examples
     --------
@@ -134,11 +133,11 @@ class Estimator(Tables):
         self._whole = WholeTable(self)
 
     def where(self, answers: Answers) -> "Estimator":
-        """Estimates about those alone who give some answers; errors are as of `Estimator`."""
+        """Return the estimator for a domain; raises the same errors as `Estimator`."""
         return self._with(answers, self.merging.merge)
 
     def merged(self, merge: Merge) -> "Estimator":
-        """The same estimates where some categories count as one; errors are as of `Estimator`."""
+        """Return the estimator with merged categories; raises the same errors as `Estimator`."""
         return self._with(self.domain.where, merge)
 
     def _with(self, where: Answers, merge: Merge) -> "Estimator":
@@ -228,7 +227,7 @@ class Estimator(Tables):
         limit: int | None = None,
         include_uncertain: bool = False,
     ) -> Rules:
-        """Rules X ⇒ Y between the itemsets that :meth:`itemsets` selects.
+        """Return association rules X ⇒ Y between the itemsets that :meth:`itemsets` selects.
 
         Parameters are the fields of `RulesQuery`; `measures` and `sort` name some of
         :data:`~halftruth_collector.estimation.measures.NAMES`. Within any order, usable rules come
@@ -259,21 +258,20 @@ class Estimator(Tables):
         confidence: float = 0.95,
         measures: Sequence[str] | None = None,
     ) -> Rules:
-        """One rule X ⇒ Y, whatever its support.
+        """Estimate one rule X ⇒ Y, regardless of its support.
 
         Parameters
         ----------
         antecedent, consequent : mapping of str to str
             Items of X and of Y, by attribute.
         confidence : float
-            Of each single interval.
-        measures : sequence of str, optional
-            Measures of the association of X and Y; all of them by default.
+            Confidence level of each interval. measures : sequence of str, optional Measures of the
+            association of X and Y; all of them by default.
 
         Raises
         ------
         EstimateError
-            If the estimated support of X is not above 0, so that no confidence is defined.
+            If the estimated support of X is not positive, so that its confidence is undefined.
         """
         query = RulesQuery(
             min_support=1,
@@ -311,18 +309,18 @@ class Estimator(Tables):
         measures: Sequence[str] | None = None,
         confidence: float = 0.95,
     ) -> Estimates:
-        """Association measures of some attributes (Guo Table 3.6), each with its error.
+        """Estimate association measures of some attributes (Guo Table 3.6), with standard errors.
 
         Parameters
         ----------
         attributes : sequence of str
-            Two for all measures; for more, those that extend to more.
+            Two for all measures. Some measures are also defined for more attributes.
         present : mapping of str to str, optional
-            The category that counts as presence, by attribute. By default it is the only item of
-            an attribute, or the second of two categories; where an attribute has neither, only
-            the measures of its categories are computed.
+            Category that counts as presence, by attribute. By default, it is the only item of an
+            attribute, or the second of two categories. Without one, only measures that need no
+            presence are computed.
         measures : sequence of str, optional
-            Their names; by default every one that such attributes have.
+            Names of measures; by default all that apply to these attributes.
         confidence : float
             Of each single interval.
 
@@ -330,9 +328,9 @@ class Estimator(Tables):
         -------
         Estimates
             One row for each measure. Standard errors are by the delta method (Guo §3.3.1), which
-            assumes that the measure is nearly linear over the error of the table. That fails for
-            measures that cannot be negative, such as χ², near independence, where their standard
-            error comes out too small.
+            assumes that the measure is nearly linear within the error of the table. Near
+            independence this does not hold for nonnegative measures such as χ²; these are corrected
+            to second order.
         """
         check_confidence(confidence)
         table = self.table(attributes)
@@ -344,11 +342,10 @@ class Estimator(Tables):
         attributes: Sequence[str] | None = None,
         confidence: float = 0.95,
     ) -> Estimates:
-        """Goodman–Kruskal τ of every ordered pair of some attributes, of all by default.
+        """Estimate Goodman and Kruskal's τ for every ordered pair of attributes, of all by default.
 
-        Rows are in the order of ``itertools.permutations(attributes, 2)``. Answers of `rare` count
-        as one.
-        Their p-values, and those adjusted for all pairs, are those of :meth:`associated`.
+        Rows are in the order of ``itertools.permutations(attributes, 2)``. The answers in `rare`
+        are merged for τ. The p-values are those of :meth:`associated`, which uses all answers.
         """
         names = self.schema.names if attributes is None else attributes
         self.schema.positions(names)
@@ -374,7 +371,7 @@ class Estimator(Tables):
         )
 
     def rare(self, attributes: Sequence[str]) -> dict[str, list[list[str]]]:
-        """Groups of answers that are too rare for measures of each: see `rare_merged`."""
+        """Return the groups of rare answers to merge, by attribute: see `rare_merged`."""
         found = {
             name: rare_merged(
                 self.schema.attributes[self.schema.position(name)], self.table([name])
@@ -384,7 +381,7 @@ class Estimator(Tables):
         return {name: groups for name, groups in found.items() if groups}
 
     def associated(self, pairs: Sequence[Sequence[str]]) -> JointTest:
-        """Test pairs of questions for associations."""
+        """Test the association of each pair of questions, with the false discovery rate."""
         return JointTest([Departures(self.table(pair)) for pair in pairs])
 
     def _check_keeping(self) -> None:

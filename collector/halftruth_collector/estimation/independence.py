@@ -1,28 +1,28 @@
-"""Departures of a table from independent answers, and a test of it, under every mechanism.
+"""Tests of independence (χ² test, adjusted residuals) for perturbed tables.
 
-Reconstructed χ² and G² are estimates of association and no tests: perturbation inflates them, so
-that over independent answers they exceed the usual limits in most surveys. What is tested here is
-the vector h of the departures π̂_ij − π̂_i+ π̂_+j from independence, by Wald's quadratic form
-hᵀ(HVHᵀ)⁻¹h ~ χ² with H = ∂h/∂π and the full covariance V of the table. Of a single departure the
-same is its standardized residual, h over its standard error. Within the layers of further
-attributes departures are π̂_ijk − π̂_i+k π̂_+jk / π̂_++k, and what is tested is that there are none in
-any layer: errors of layers are correlated under perturbation, so that their statistics do not add
-up, and H V Hᵀ is that of the departures of all.
+Estimated χ² and G² are measures of association, not test statistics: perturbation inflates them,
+and under independence they exceed the usual critical values in most surveys. The test uses the
+vector h of departures from independence, π̂_ij − π̂_i+ π̂_+j, and the quadratic form hᵀ(HVHᵀ)⁻¹h ~
+χ² with H = ∂h/∂π and the full covariance V of the table. A standardized residual is one departure
+divided by its standard error. With layers of further attributes, the departures are π̂_ijk − π̂_i+k
+π̂_+jk / π̂_++k, and the null hypothesis is conditional independence in every layer. Errors of
+layers are correlated under perturbation, so H V Hᵀ is the joint covariance of all departures.
 
-V is taken *under independence*: it is that of reports of independent answers with the estimated
-margins, and so no noisier than these. Where nothing is perturbed these are Pearson's test and
-Haberman's adjusted residuals. With V estimated from the same cells, small surveys reject true
-independence too often (0.14 to 0.30 instead of 0.05 for a 5×2 table with rare categories and 300 to
+V is evaluated under the null hypothesis (score test): it is the covariance for independent answers
+with the estimated margins. Without perturbation this gives Pearson's χ² test and Haberman's
+adjusted residuals. A Wald test, with V estimated from the same cells, rejects true independence too
+often in small surveys (0.14 to 0.30 instead of 0.05 for a 5×2 table with rare categories and 300 to
 1 000 reports).
 
-A few reports for each symbol, as of one view of a split questionnaire, are no normal variable. What
-a report of independent answers adds to a departure has a third moment, and to hᵀ(HVHᵀ)⁻¹h a
-fourth: by these, residuals become normal scores, and χ² a gamma variable of the same mean. Of 80
-surveys of seven independent questions of six answers, with 220 reports about each two, 62 have a
-residual beyond Bonferroni's limit for all cells of all pairs by the estimated V, and 5 a score.
+With few reports for each symbol, as in a view of a split questionnaire, the statistics are not
+normal. Residuals are corrected for skewness by the third moment of the contributions of reports,
+and the χ² statistic is compared with a gamma distribution of matching variance. In 80 simulated
+surveys with seven independent questions of six answers and 220 reports about each pair, a residual
+exceeded the Bonferroni limit over all cells and pairs in 62 surveys with the estimated V, and in 5
+with the corrected scores.
 
-Where a category is not significantly above zero, or independent answers would leave a cell with
-less than one person, nothing is tested.
+There is no test if the share of a category is not significantly above zero, or if the expected
+count of a cell under independence is below one.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ from .bounds import Array, normal_quantile, significantly_positive
 from .selection import adjusted_p_values
 from .table import Sample, Table
 
-#: People that every cell has to expect under independence (Cochran's rule for single cells).
+#: Smallest expected count of a cell under independence (Cochran's rule for single cells).
 _LEAST_EXPECTED = 1.0
 
 #: Smallest eigenvalue of the departures' covariance, against the largest; smallest variance of a
@@ -46,22 +46,22 @@ _LEAST_EXPECTED = 1.0
 _ROUNDING = 1e-10
 
 
-#: Skewness that does not matter.
+#: Negligible skewness.
 _SYMMETRIC = 1e-6
 
 
 @dataclass(frozen=True)
 class IndependenceTest:
-    """Outcome of the test, or why there is none.
+    """Result of a test of independence, or the reason why it is undefined.
 
     Attributes
     ----------
     statistic : float or None
-        About a χ² variable of `degrees_of_freedom` where the answers are independent.
+        Approximately χ² distributed with `degrees_of_freedom` under independence.
     degrees_of_freedom : int
         (R − 1)(C − 1), times the number of layers.
     undefined : str or None
-        Why nothing was tested.
+        Why the test is undefined.
     """
 
     statistic: float | None
@@ -72,12 +72,12 @@ class IndependenceTest:
 
 @dataclass(frozen=True, eq=False)
 class Departures:
-    """Departures of the first two attributes of a table from independence within its layers.
+    """Departures of two attributes of a table from independence, within layers of the others.
 
     Parameters
     ----------
     table : Table
-        R × C, or R × C × … of which all further attributes make layers.
+        R × C, or R × C × …, where all further attributes form layers.
 
     Raises
     ------
@@ -99,14 +99,14 @@ class Departures:
 
     @cached_property
     def expected(self) -> Array:
-        """Shares of independent answers with the estimated margins, shape of the table."""
+        """Expected shares under independence with the estimated margins, shape of the table."""
         rows, columns, layers = _margins(self._cells)
         with np.errstate(divide="ignore", invalid="ignore"):
             return (rows * columns / layers).reshape(self.table.support.shape)
 
     @cached_property
     def _samples(self) -> list[Sample]:
-        """Reports of independent answers, and what each adds to the departures beyond its mean."""
+        """Reports under independence, with their centred contributions to the departures."""
         rows, columns, layers = (np.maximum(margin, 0.0) for margin in _margins(self._cells))
         shares = rows * columns / np.where(layers > 0, layers, np.inf)
         samples = []
@@ -148,7 +148,7 @@ class Departures:
 
     @cached_property
     def clear(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Rows and columns of each layer whose shares are significantly above 0."""
+        """Rows and columns of each layer whose shares are significantly above zero."""
         support, shape = self._cells, self._cells.shape
         whole = self.table.sampled(0.0).covariance().reshape(*shape, *shape)
         # Σ over the other attribute, on both sides of the covariance.
@@ -165,8 +165,8 @@ class Departures:
     def examined(self) -> NDArray[np.bool_]:
         """Cells whose departure can be tested, shape of the table.
 
-        Not those of a row or column that is not significantly above zero, nor where independent
-        answers would leave less than one person.
+        A cell is excluded if its row or column is not significantly above zero, or if its expected
+        count under independence is below one.
         """
         if self.table.reports < 2:
             return np.zeros(self.table.support.shape, dtype=np.bool_)
@@ -176,20 +176,20 @@ class Departures:
 
     @cached_property
     def largest(self) -> float:
-        """The largest departure in standard errors by the estimated covariance of the table."""
+        """Largest absolute departure in standard errors, by the estimated covariance (Wald)."""
         around = self._through(self._through(self.table.sampled(0.0).covariance()).T)
         variance = np.diag(around).reshape(self.table.support.shape)[self.examined]
         departures = np.abs(self.table.support - self.expected)[self.examined]
-        # Without a variance it is not known to be small.
+        # A departure without a variance cannot be ruled out.
         with np.errstate(divide="ignore", invalid="ignore"):
             error = np.sqrt(variance)
             return float(np.nan_to_num(departures / error, nan=np.inf).max(initial=0.0))
 
     @cached_property
     def residuals(self) -> Array:
-        """Departure of each cell in standard errors, shape of the table.
+        """Standardized (adjusted) residual of each cell, shape of the table.
 
-        About standard normal each where answers are independent. NaN where a cell is not examined.
+        Approximately standard normal under independence; NaN for cells that are not examined.
         """
         if not self.examined.any():
             return np.full(self.table.support.shape, np.nan)
@@ -199,9 +199,9 @@ class Departures:
 
     @cached_property
     def scores(self) -> Array:
-        """The residuals without their skewness, which is that of a count where reports are few."""
+        """Residuals corrected for the skewness due to few reports."""
         third = sum(
-            # A third power by itself takes ten times as long.
+            # Multiplication is ten times as fast as a third power.
             each.reports * each.chances @ (each.weights * each.weights * each.weights)
             for each in self._samples
         )
@@ -210,7 +210,7 @@ class Departures:
         return unskewed(self.residuals, np.reshape(skewness, self.residuals.shape))
 
     def test(self) -> IndependenceTest:
-        """Test the independence of two attributes in the population, in all layers together.
+        """Test the (conditional) independence of two attributes, jointly in all layers.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class Departures:
         if reports * self.expected.min() < _LEAST_EXPECTED:
             return untested("independent answers would leave a cell with less than one person")
         departures = (table.support - self.expected)[:-1, :-1].ravel()
-        # Rows and columns of departures add up to 0, so that those of the last ones are no news.
+        # Rows and columns of departures add up to 0, so the last ones are redundant.
         free = np.arange(table.support.size).reshape(table.support.shape)[:-1, :-1].ravel()
         spread = self.covariance[np.ix_(free, free)]
         eigenvalues = np.linalg.eigvalsh(spread)
@@ -241,7 +241,7 @@ class Departures:
             return untested("the reports do not determine the error of every departure")
         inverse = np.linalg.inv(spread)
         statistic = float(departures @ inverse @ departures)
-        # Its mean is that of χ²; its variance, where reports are few, that of a gamma variable.
+        # The mean is that of χ²; with few reports, a gamma distribution matches the variance.
         variance = 2.0 * freedom
         for each in self._samples:
             added = each.weights[:, free]
@@ -267,16 +267,16 @@ class JointTest:
 
     @cached_property
     def tested(self) -> NDArray[np.int64]:
-        """Number of cells of each table that are tested."""
+        """Number of tested cells of each table."""
         return np.array([int(each.examined.sum()) for each in self.departures], dtype=np.int64)
 
     @cached_property
     def clearest(self) -> Array:
-        """Largest score of a departure in each table, without its sign; 0 where none is clear.
+        """Largest absolute score in each table; 0 if no departure is close to significant.
 
-        Scores are computed where a departure by its estimated error has a p-value below 1 after
-        correction, since they take long. The estimated error is too small rather than too large,
-        so whatever is left out, fewer pairs are called associated.
+        Scores are slow, so they are computed only if the largest Wald statistic has a corrected
+        p-value below 1. Wald statistics are too large rather than too small, so this screening is
+        conservative.
         """
         return np.array(
             [
@@ -289,9 +289,9 @@ class JointTest:
 
     @cached_property
     def p_values(self) -> Array:
-        """p-value of each pair: of its clearest departure, corrected for its cells (Bonferroni).
+        """p-value of each pair: that of its largest score, corrected for its cells (Bonferroni).
 
-        NaN where no cell of a table is tested.
+        NaN if no cell of a table is tested.
         """
         corrected = np.minimum(1.0, 2 * self.tested * scipy.special.ndtr(-self.clearest))
         return np.asarray(np.where(self.tested > 0, corrected, np.nan))
@@ -303,7 +303,7 @@ class JointTest:
 
 
 def unskewed(scores: Array, skewness: Array) -> Array:
-    """About normal scores, from those of a variable of some skewness (Wilson & Hilferty).
+    """Transform skewed scores to approximately normal ones (Wilson & Hilferty).
 
     >>> unskewed(np.array([3.0, 3.0]), np.array([0.0, 0.5])).round(2).tolist()
     [3.0, 2.54]

@@ -1,18 +1,16 @@
 """Confidence intervals, by the kind of quantity that is estimated.
 
-Every estimate is unbiased, or nearly, and may lie outside of what its quantity can be; its interval
-may not. Which values are possible is a property of the quantity (`Quantity`), and `ConfidenceSets`
-are cut to them in one place, where estimates become messages (`estimates.estimates`).
+Estimates are (nearly) unbiased and can lie outside the possible range of their quantity; intervals
+cannot. The range is a property of the quantity (`Quantity`). `ConfidenceSets` are truncated to it
+in one place, where estimates become columns of results (`estimates.columns`).
 
-A share of a table has the interval of a score test: every share π with (π̂ − π)² ≤ z²·v(π). The
-variance v(π) has the estimated value at π̂ and changes with π as the design says, where people move
-between the cell and all others evenly. It is a quadratic function of π, so that the ends are the
-solutions of one quadratic equation. Where the reports are about the cell in two symbols alone, as
-for a yes/no question or any cell of a gamma-diagonal matrix, v(π) is exact and the interval is
-the Wilson interval of the reports' share, with both ends transformed. It keeps its level with few
-reports, where π̂ ± z·sd does not. A domain (`where`, answers alone) whose estimates vary more than
-those of as many people would is taken for one of fewer people. The supports of itemsets and rules
-have normal intervals, since what is listed reaches a threshold.
+A share of a table has a score interval: all π with (π̂ − π)² ≤ z²·v(π). The variance v(π) equals the
+estimated variance at π = π̂ and changes with π as the mechanism implies, if the other cells change
+evenly. It is quadratic in π, so the ends solve a quadratic equation. For yes/no questions and
+gamma-diagonal matrices v(π) is exact, and the interval is the Wilson interval of the share of
+reports, with transformed ends. It keeps its level with few reports, unlike the Wald interval
+π̂ ± z·sd. In a domain, the sample size is reduced to match the estimated variance. Supports of
+itemsets and rules have normal intervals, because they are selected by a threshold.
 """
 
 from dataclasses import dataclass
@@ -34,21 +32,21 @@ SHARE = QUANTITIES["share"]
 
 
 def mean_of(scores: ArrayLike, edges: ArrayLike | None = None, name: str = "mean") -> Quantity:
-    """Return the mean of scores, or a quantile of them, which may lie between edges."""
+    """Return the quantity of a mean or quantile of scores, with its range."""
     possible = scores if edges is None else edges
     span = float(np.ptp(np.asarray(scores)))
     return quantity(name).within(float(np.min(possible)), float(np.max(possible)), span)
 
 
 def deviation_of(scores: ArrayLike) -> Quantity:
-    """Return the standard deviation of scores, which is largest if half have either end."""
+    """Return the quantity of a standard deviation of scores, with its range."""
     span = float(np.ptp(np.asarray(scores)))
     return quantity("deviation").within(0.0, span / 2, span)
 
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceSets:
-    """Confidence sets as columns, each an interval or what Fieller's inequality leaves.
+    """Confidence sets as columns: intervals, or solutions of Fieller's inequality.
 
     Attributes
     ----------
@@ -72,7 +70,7 @@ class ConfidenceSets:
 
     @property
     def half_width(self) -> Array:
-        """Half of each interval; infinite where the set is none, NaN where it is undefined."""
+        """Half-width of each interval; infinite for unbounded sets, NaN if undefined."""
         half = np.where(self.kind == INTERVAL, (self.upper - self.lower) / 2, np.inf)
         return np.where(self.kind == UNDEFINED, np.nan, half)
 
@@ -81,7 +79,7 @@ class ConfidenceSets:
         return ConfidenceSets(self.kind[rows], self.lower[rows], self.upper[rows])
 
     def within(self, quantity: Quantity) -> "ConfidenceSets":
-        """Return the sets without values that are not possible; a gap stays as it is.
+        """Truncate the sets to the possible range of a quantity; gaps are unchanged.
 
         >>> sets = ConfidenceSets(
         ...     np.array([0, 0, 1, 1]),
@@ -108,11 +106,11 @@ class ConfidenceSets:
 def share_interval(
     share: Array, error: Array, quantile: float, *, logit: bool
 ) -> tuple[Array, Array]:
-    """Ends of normal intervals of shares, wider where these never leave 0 to 1.
+    """Return the ends of normal intervals of shares, or of their union with logit intervals.
 
-    Of an estimate that is never below 0, logits say how far up a share may be, but where it is near
-    0 they rule out that nobody is there. So each interval then holds that of the logits and that of
-    the shares, cut to 0 to 1.
+    For estimates within 0 to 1, a logit interval has a realistic upper end but always excludes 0.
+    The result is then the smallest interval that contains the logit interval and the normal
+    interval, truncated to 0 to 1.
 
     Parameters
     ----------
@@ -121,7 +119,8 @@ def share_interval(
     quantile : float
         Half-width in standard errors.
     logit : bool
-        Whether the estimates never leave 0 to 1; one of 0 or 1 has an interval of no width then.
+        Whether estimates are always within 0 to 1. The interval of an estimate of exactly 0 or 1
+        then has width 0.
     """
     lowest, highest = share - quantile * error, share + quantile * error
     if not logit:
@@ -140,7 +139,7 @@ def share_interval(
 def score_interval(
     share: Array, variance: Array, slope: Array, curvature: Array, quantile: float
 ) -> tuple[Array, Array]:
-    """Every π with (π̂ − π)² ≤ z²·(v + s·(π − π̂) + c·(π − π̂)²).
+    """Return the score interval: all π with (π̂ − π)² ≤ z²·(v + s·(π − π̂) + c·(π − π̂)²).
 
     Parameters
     ----------
@@ -167,11 +166,9 @@ def score_interval(
 
 
 def table_intervals(table: Table, confidence: float = 0.95) -> tuple[Array, Array]:
-    """Return the ends of the interval of each share of a table, which are not cut to 0 to 1.
+    """Return the interval ends of each share of a table, not truncated to 0 to 1.
 
-    NaN where the reports determine none.
-
-    Raises
+    NaN if the reports do not identify the variance. Raises
     ------
     ParameterError
         Unless 0 < confidence < 1.
@@ -181,15 +178,15 @@ def table_intervals(table: Table, confidence: float = 0.95) -> tuple[Array, Arra
 
 
 def intervals_at(table: Table, quantile: float) -> tuple[Array, Array]:
-    """Return the same for a half-width in standard errors."""
+    """Return the interval ends for a given normal quantile."""
     share, variance = table.support, table.variance()
     design = table.unit_variance()
     if design is None or table.reports < 2:
         return share_interval(share, np.sqrt(variance), quantile, logit=table.logit)
     n = table.reports
-    # The estimated variance has the divisor N − 1. Reports that all weigh the same show none.
+    # The estimated variance has the divisor N − 1. It is 0 if all reports have the same weight.
     own = np.where(np.isnan(variance), np.maximum(design.at(share), 0.0), (n - 1) * variance)
-    # A domain that is perturbed itself is like one of fewer people.
+    # A perturbed filter reduces the effective sample size of a domain.
     possible = design.at(np.clip(share, 0.0, 1.0))
     fewer = (own > possible) & (possible > 0)
     effective = n * np.where(fewer, possible / np.where(fewer, own, 1.0), 1.0)
