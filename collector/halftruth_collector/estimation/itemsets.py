@@ -1,16 +1,15 @@
 """Frequent itemsets, mined by attribute subsets (FRAPP §6).
 
-All itemsets of one attribute subset are cells of one table, so one vectorized reconstruction
-serves them all; where the domain is small, those of all subsets are reconstructed together, else
-levels go from single attributes upwards. Either way, an itemset is examined while no subset
-of it is ruled out by an upper bound below the threshold, since a true support never exceeds that
-of a subset. A low estimate alone rules nothing out, which would lose itemsets to mere noise; and
-the bounds that rule out hold for all subsets of an itemset at once (Bonferroni), or the longest
-itemsets, with the most subsets, would be lost too often.
+All itemsets of one attribute subset are cells of one table and are estimated together. If the
+domain is small, the tables of all subsets are estimated together; otherwise levels go from single
+attributes upwards (Apriori). An itemset is pruned if the upper confidence bound of one of its
+subsets is below the threshold, since a true support never exceeds that of a subset. A low estimate
+alone does not prune, because it may be noise. The bounds hold simultaneously for all subsets of an
+itemset (Bonferroni); otherwise long itemsets, which have the most subsets, would be lost too often.
 
-A query that names no longest length stops before the length at which not even the most precise
-combination of attributes has a margin of error up to the threshold, and before that with too many
-combinations for a page. Both are known from the survey and the number of reports alone.
+Without `max_length`, mining ends before the length at which the margin of error exceeds the
+threshold even for the most precise combination of attributes, and before lengths with too many
+combinations. Both limits follow from the survey and the number of reports, not from the estimates.
 """
 
 import math
@@ -38,13 +37,13 @@ from .selection import adjusted_p_values, listed_alpha
 from .table import Reconstruction, Table
 from .tables import Tables
 
-#: Attribute subsets examined before mining asks for a lower max_length.
+#: Largest number of attribute subsets that are examined.
 MAX_SUBSETS = 100_000
 
-#: Itemsets examined before that; each takes some two hundred bytes.
+#: Largest number of itemsets that are examined; each takes about two hundred bytes.
 MAX_ITEMSETS = 2_000_000
 
-#: Items up to which the bounds that rule out are widened; beyond, a level would round to 0.
+#: Longest itemsets for which the pruning bounds are adjusted; beyond, a level would round to 0.
 _MOST_HALVINGS = 1_000
 
 #: Attribute subsets of one length, some seconds of work, that are examined though longer ones may
@@ -69,7 +68,7 @@ class Unexamined:
     ----------
     length : int
     margin : float or None
-        Margin of error of the most precise ones at the threshold, which is below it; None where
+        Margin of error of the most precise itemsets at the threshold, which it exceeds; None if
         there are too many combinations of attributes.
     """
 
@@ -79,7 +78,7 @@ class Unexamined:
 
 @dataclass(frozen=True, eq=False)
 class Itemsets:
-    """Selected itemsets as columns, shortest first and most frequent first within a length.
+    """Listed itemsets as columns, by length and then by decreasing support.
 
     Attributes
     ----------
@@ -90,14 +89,14 @@ class Itemsets:
     lower, upper : ndarray, shape (R,)
         Ends of the intervals, which have a false coverage rate; NaN where unknown.
     adjusted : ndarray, shape (R,)
-        Smallest false discovery rate at which a two-sided test finds that the support is not the
-        threshold; NaN where there is no test.
+        Adjusted p-value (false discovery rate) of the two-sided test that the support equals the
+        threshold; NaN without a test.
     frequent : ndarray of bool, shape (R,)
-        Where that is at most 1 − confidence.
+        Whether the adjusted p-value is at most 1 − confidence.
     grade : ndarray of int, shape (R,)
         Position in `RELIABILITIES`.
     candidates : int
-        Number of itemsets of the lengths that were examined, before any was ruled out.
+        Number of possible itemsets of the examined lengths, before pruning.
     precision : tuple of LengthPrecision
     unexamined : Unexamined or None
     """
@@ -122,7 +121,7 @@ class Itemsets:
 
     @cached_property
     def estimates(self) -> Estimates:
-        """Their supports as columns of a result."""
+        """Supports as columns of a result."""
         return columns(
             QUANTITIES["support"],
             self.support,
@@ -134,7 +133,7 @@ class Itemsets:
 
     @property
     def rows(self) -> Rows:
-        """Each with its support, made when it is read."""
+        """Rows with an itemset and its support, created on access."""
         return Rows(self)
 
     @cached_property
@@ -143,7 +142,7 @@ class Itemsets:
         return np.asarray((self.codes >= 0).sum(axis=1))
 
     def guessed(self, typical: Sequence[TypicalError]) -> "Itemsets":
-        """The same with supports of the best guess: no bounds, but a typical error by length."""
+        """Return the itemsets with best guesses, which have typical errors instead of intervals."""
         precision = [
             replace(unbiased, half_width=None, guess=guess)
             for unbiased, guess in zip(self.precision, typical, strict=False)
@@ -183,7 +182,7 @@ def mine_itemsets(
     Parameters
     ----------
     estimate : {"moment", "likelihood", "model"}
-        What the supports are.
+        Estimator of the supports.
 
     Raises
     ------
@@ -204,7 +203,7 @@ def mine_itemsets(
     return replace(found, unexamined=unexamined)
 
 
-#: Whether combinations are too many, by the numbers of those of 0, 1, … attributes.
+#: Decides from the numbers of combinations of 0, 1, … attributes whether these are too many.
 TooMany = Callable[[Sequence[int]], bool]
 
 
@@ -216,7 +215,7 @@ def examined_length(
     Parameters
     ----------
     too_many : callable, optional
-        A further reason to stop, of a query that names no longest length.
+        A further reason to stop if the query has no `max_length`.
 
     Raises
     ------
@@ -252,7 +251,7 @@ def least_margin(tables: Tables, length: int, query: MiningQuery[Any]) -> float:
     by one, or all alike, no other combination is more precise than that of the most precise ones.
     """
     source, target, threshold = tables.reconstruction, query.target, query.min_support
-    # The survey's own mechanism is asked the same by every query.
+    # Queries of the same survey share these variances.
     own = isinstance(source, Reconstruction)
     known = _least_variances(tables.survey, target, threshold) if own else {}
 
@@ -269,12 +268,12 @@ def least_margin(tables: Tables, length: int, query: MiningQuery[Any]) -> float:
 
 @lru_cache(maxsize=64)
 def _least_variances(survey: Survey, target: Target, share: float) -> dict[tuple[str, ...], float]:
-    """N times the smallest variance of each table at a share, as far as it was needed."""
+    """Cache of N times the smallest variance of each table at a share."""
     return {}
 
 
 def examine(tables: Tables, query: MiningQuery[Any], max_length: int) -> "Examined":
-    """Examine the itemsets of up to a length that no subset rules out.
+    """Estimate the itemsets up to a length that are not pruned by a subset.
 
     Raises
     ------
@@ -288,19 +287,18 @@ def examine(tables: Tables, query: MiningQuery[Any], max_length: int) -> "Examin
 
 @dataclass(frozen=True, eq=False)
 class Examined:
-    """Every itemset that no subset rules out, as columns.
+    """Itemsets that are not pruned by a subset, as columns.
 
     Attributes
     ----------
     codes, support, standard_error : ndarray
         As in `Itemsets`.
     filled : ndarray
-        About how many reports each support rests on.
+        Approximate number of reports that inform about each support.
     logit : bool
         Whether bounds are on the logit scale.
     tables : mapping of tuple of int to pair of ndarray
-        Support and variance of each table that was estimated by itself, by its attributes'
-        positions.
+        Support and variance of each separately estimated table, by the positions of its attributes.
     """
 
     codes: NDArray[np.int64]
@@ -323,8 +321,8 @@ def _ruled_out(
     max_length: int,
     logit: bool,
 ) -> Mask:
-    """Return which upper bounds are below the threshold; none where there is no bound."""
-    # An itemset has fewer than 2^max_length subsets, and none may rule it out by mistake.
+    """Return which upper bounds are below the threshold; false without a bound."""
+    # An itemset has fewer than 2^max_length subsets (Bonferroni).
     quantile = normal_quantile((1 - query.confidence) / 2 ** min(max_length, _MOST_HALVINGS))
     return share_interval(support, standard_error, quantile, logit=logit)[1] < query.min_support
 
@@ -345,11 +343,11 @@ def examine_margins(
     support = table.margins
     error = np.sqrt(table.margin_variance())
     kept = ~_ruled_out(support, error, query, max_length, table.logit)
-    # Everybody has no item; rounding may say otherwise.
+    # The empty itemset has support 1, except for rounding.
     kept[(-1,) * support.ndim] = True
     named = [(slice(None),) * axis + (slice(-1),) for axis in axes]
     opened = [(slice(None),) * axis + (slice(-1, None),) for axis in axes]
-    # One axis after the other, a cell comes to stand for itself and all of its subsets.
+    # Combine each cell with its subsets, one axis after the other.
     for axis in axes:
         kept[named[axis]] &= kept[opened[axis]]
     grid, lengths, sizes = _margin_grid(schema)
@@ -358,7 +356,7 @@ def examine_margins(
         candidates[named[axis]] &= kept[opened[axis]]
     cells = np.flatnonzero(candidates)
     codes = np.take(grid, cells, axis=0)
-    # By a model every report tells of every itemset.
+    # Under a model every report informs about every itemset.
     filled = reports / np.where(table.logit, 1, sizes[cells])
     return Examined(codes, filled, support.ravel()[cells], error.ravel()[cells], table.logit)
 
@@ -391,7 +389,7 @@ def examine_levels(
     query: MiningQuery[Any],
     max_length: int,
 ) -> Examined:
-    """Examine the itemsets of one attribute subset after the other, shortest first.
+    """Estimate the itemsets of each attribute subset in turn, shortest first (Apriori).
 
     Parameters
     ----------
@@ -443,7 +441,7 @@ def examine_levels(
 def check_end(
     level: Collection[tuple[int, ...]], max_length: int, examined: int, most: int
 ) -> None:
-    """Refuse a long level of attribute subsets after which there could be too many longer ones.
+    """Refuse a large level of attribute subsets if the following levels could be too large.
 
     Parameters
     ----------
@@ -461,8 +459,8 @@ def check_end(
     if len(level) <= _FEW:
         return
     length = len(next(iter(level)))
-    # By Kruskal and Katona: so many subsets allow no more longer ones than so few attributes do of
-    # which they could be all subsets of this length.
+    # Kruskal-Katona theorem: the number of longer subsets is at most that of the smallest attribute
+    # set with this many subsets of the current length.
     attributes = next(n for n in count(length) if comb(n, length) >= len(level))
     for longer in range(length + 1, max_length + 1):
         examined += comb(attributes, longer)
@@ -482,11 +480,11 @@ def select_itemsets(
     query: MiningQuery[Any],
     max_length: int,
 ) -> Itemsets:
-    """Keep the itemsets whose estimate reaches the threshold, and decide which are frequent.
+    """List the itemsets whose estimate reaches the threshold, and decide which are frequent.
 
-    Decisions control the false discovery rate over all candidates, at half of 1 − confidence; the
-    intervals of the list have a false coverage rate of 1 − confidence. So an itemset that is called
-    frequent has an interval above the threshold, too.
+    Decisions control the false discovery rate over all candidates, at half of 1 − confidence. The
+    intervals of the list have a false coverage rate of 1 − confidence. Therefore the interval of a
+    frequent itemset is above the threshold.
 
     Parameters
     ----------
@@ -512,7 +510,7 @@ def select_itemsets(
     quantile = normal_quantile(listed_alpha(query.confidence, len(order), candidates))
     support, spread = examined.support[order], error[order]
     lower, upper = share_interval(support, spread, quantile, logit=examined.logit)
-    # How precise an estimate is does not depend on how many others are listed.
+    # The reliability uses intervals that are not widened for the selection.
     own = share_interval(support, spread, ordinary, logit=examined.logit)
     return Itemsets(
         schema,
@@ -532,9 +530,9 @@ def select_itemsets(
 def _one_sided_p_values(examined: Examined, threshold: float) -> Array:
     """Return p-values of the hypotheses that a support is at most the threshold; shape (K,).
 
-    Few reports inform about a rare itemset, and their weights are skewed: where the estimate came
-    out too high by chance, so did its estimated error. So the test with the estimated error (Wald)
-    is too cautious rather than wrong. By a model, a support and its logit must agree.
+    Few reports inform about a rare itemset, and their weights are skewed: if the estimate is too
+    high by chance, so is its estimated error. The Wald test, with the estimated error, is therefore
+    conservative. Under a model, the tests of a support and of its logit must both reject.
     """
     support, error = examined.support, examined.standard_error
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -542,18 +540,18 @@ def _one_sided_p_values(examined: Examined, threshold: float) -> Array:
         if examined.logit:
             level, spread = logits(support, error)
             score = np.minimum(score, (level - scipy.special.logit(threshold)) / spread)
-    # A support that is known exactly is decided.
+    # A support without error is decided exactly.
     score = np.where(error == 0, np.where(support >= threshold, np.inf, -np.inf), score)
     return np.asarray(scipy.special.ndtr(-score))
 
 
 def count_candidates(schema: Schema, max_length: int) -> int:
-    """Return the number of itemsets of up to so many items, before any is ruled out."""
+    """Return the number of possible itemsets of up to `max_length` items."""
     return min(sum(itemsets_by_length(schema, max_length)[1:]), _MOST_CANDIDATES)
 
 
 def itemsets_by_length(schema: Schema, max_length: int) -> list[int]:
-    """Return the number of itemsets of 0, 1, … items, up to so many."""
+    """Return the numbers of possible itemsets of 0, 1, …, `max_length` items."""
     # Coefficient k of ∏(1 + d_j t) is the number of itemsets of k items.
     by_length = [1] + [0] * max_length
     for attribute in schema.attributes:
@@ -566,7 +564,7 @@ def itemsets_by_length(schema: Schema, max_length: int) -> list[int]:
 def _next_level(
     schema: Schema, possible: dict[tuple[int, ...], Mask], most: int
 ) -> dict[tuple[int, ...], Mask]:
-    """Attribute subsets one longer, each with the itemsets of which no subset is ruled out."""
+    """Return the next longer attribute subsets, with their itemsets that are not pruned."""
     level: dict[tuple[int, ...], Mask] = {}
     for prefix in possible:
         for j in range(prefix[-1] + 1 if prefix else 0, len(schema.attributes)):

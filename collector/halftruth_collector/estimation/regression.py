@@ -4,21 +4,21 @@ The coefficients β of a table π solve U(β) = Σ π(x, y) ∂l(y | x; β)/∂�
 of an answer (:mod:`.equation`). U is linear in π, and β is a smooth function of it. So β̂ has the
 variance A⁻¹·G V Gᵀ·A⁻¹ with A = −∂U/∂β, G = ∂U/∂π and V the covariance of the estimated table.
 
-- Of the unbiased table U is an unbiased estimating equation, whether outcome or predictors were
-  perturbed (corrected scores, Nakamura 1990). That holds, too, where the equation does not: β is
-  then the best approximation of its form.
-- Of the table of a fitted model of all answers β is that of the population which it describes.
-  Where outcome and predictors are all of its attributes, and it has what the equation has, logits
-  are parameters of the model itself (Agresti 2013, §10.1).
+- With the unbiased table, U is an unbiased estimating equation, whether the outcome or predictors
+  are perturbed (corrected scores, Nakamura 1990), and the variance is a sandwich estimator. If the
+  regression equation is misspecified, β is its best approximation.
+- With the table of a fitted loglinear model, β belongs to the population that the model describes.
+  If the model has no other attributes and contains the terms of the equation, the logits are
+  parameters of the model (Agresti 2013, §10.1).
 
-A of an unbiased table may be anything. Where its smallest eigenvalue, in units of its diagonal, is
-less than `SIGNIFICANT` standard errors above 0, no number is given. More of them would refuse more
-surveys, and those that are left would be less of a fair sample.
+A of an unbiased table need not be positive definite. If its smallest eigenvalue, in units of its
+diagonal, is less than `SIGNIFICANT` standard errors above 0, the coefficients are undefined. A
+stricter limit would refuse more surveys and make the remaining ones a more selective sample.
 
-A coefficient of an unbiased table is tested by its score where it is 0 and the others are fitted,
-with the error that U has there (Rao 1948; Boos 1992). β̂ over its standard error would reject too
-often: where an answer is rare, β̂ is finite only if the answer came out frequent. By a model, whose
-estimates a weak penalty keeps finite, tests are of β̂ over its standard error.
+With an unbiased table, coefficients are tested by generalized score tests (Rao 1948; Boos 1992):
+the coefficient is 0, the others are fitted, and the variance of U is evaluated there. A Wald test
+would reject too often: for a rare answer, β̂ is finite only if the answer is frequent by chance.
+With a model, a weak penalty keeps the estimates finite, and the tests are Wald tests.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ from .equation import Equation, Outcome, Predictors, Response
 from .ratios import Quotients
 from .table import Table
 
-#: Largest linear predictor, in either direction, of a model of odds: odds of three millions.
+#: Largest absolute linear predictor of a logistic model: odds of three million.
 _FARTHEST = 15.0
 
 #: Most steps of Newton's method, and most halvings of one.
@@ -54,7 +54,7 @@ _NO_ROOT = "no coefficients solve its equations, as where hardly anybody answers
 
 
 class NotIdentified(Exception):
-    """The data cannot carry the model; `weights` are how much that is about each coefficient."""
+    """The coefficients are not identified; `weights` are their shares in the deficient direction."""
 
     def __init__(self, reason: str, weights: np.ndarray) -> None:
         super().__init__(f"the data cannot carry the model: {reason}")
@@ -70,9 +70,9 @@ class Joint:
     table : Table
         Of the predictors and then the outcome.
     cells : ndarray of int
-        Those that the equation is about, in row-major order.
+        The cells that the equation uses, in row-major order.
     answers : int
-        Number of answers to the outcome among them.
+        Number of answers to the outcome in these cells.
     """
 
     table: Table
@@ -98,7 +98,7 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """Coefficients of a model, or why there are none.
+    """Coefficients of a regression, or the reason why they are undefined.
 
     Attributes
     ----------
@@ -109,14 +109,14 @@ class Regression:
     z : ndarray, shape (k,)
         Test statistic of each coefficient; NaN where undefined.
     effects, effect_errors : ndarray, shape (terms of one factor,)
-        Average marginal effects on the probability of the answer, and their standard errors; none
-        of a linear model, whose coefficients are effects.
+        Average marginal effects on the probability of the answer, and their standard errors; empty
+        for a linear model, whose coefficients are the effects.
     undefined : str or None
-        Why there are no coefficients.
+        Why the coefficients are undefined.
     least_known : tuple of int
-        Coefficients of which the reports tell least, where they cannot carry the model.
+        The least precise coefficients, if the coefficients are not identified.
     ratio : Quotients, optional
-        Whose values the coefficients are, where intervals are Fieller's.
+        Ratios that are the coefficients, if the intervals are Fieller's.
     """
 
     coefficients: Array
@@ -139,7 +139,7 @@ def fit_table(
     model: Equation,
     kept: NDArray[np.bool_] | None = None,
 ) -> Regression:
-    """Fit an equation to a reconstructed table, or to that of a model.
+    """Fit a regression equation to an estimated table, unbiased or of a model.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def fit_table(
         Of the predictors and then the outcome.
     model : Equation
     kept : ndarray of bool, optional
-        The cells of the table that the equation is about, all by default.
+        The cells of the table that the equation uses; all by default.
 
     Raises
     ------
@@ -172,20 +172,20 @@ def carries(
     single: Sequence[Array],
     kept: NDArray[np.bool_] | None = None,
 ) -> bool:
-    """Return whether reports like these can be expected to determine an equation from their table.
+    """Return whether a design can be expected to identify a regression from its table.
 
-    If answers were independent, the information about each coefficient and about those that are
-    least known together would be significant in 97.5 % of surveys, and in as many the answer would
-    have a share between 0 and 1 in each category of a predictor. Neither the table nor the
-    coefficients that are estimated from it are looked at.
+    If answers were independent, the information about each coefficient, and the smallest eigenvalue
+    of the information, would be significant in 97.5 % of surveys; and in as many, the answer would
+    have a share between 0 and 1 in each category of a predictor. The decision does not depend on
+    the estimated table or its coefficients.
 
     Parameters
     ----------
     table : Table
-        Of the predictors and then the outcome; only its design counts.
+        Table of the predictors and then the outcome; only its design is used.
     model : Equation
     single : sequence of ndarray
-        Shares of each question by itself, all above 0.
+        Marginal shares of each question, all above 0.
     kept : ndarray of bool, optional
         As of `fit_table`.
     """
@@ -210,7 +210,7 @@ def carries(
     forms[:, cells] = np.concatenate([influence, solved.by_shares])
     error = _errors(table.null_covariance(independent, forms))
     carried = known > 2 * SIGNIFICANT * error[: len(every)]
-    # Else the answer may seem to have a share below 0 or above 1 in a category.
+    # Otherwise the estimated share of the answer in a category can be below 0 or above 1.
     span = np.ptp(columns, axis=0)
     share = float((solved.here.mean * support.sum(axis=1)).sum() / support.sum())
     far = error[len(every) :] * np.where(span > 0, span, 1.0) * max(share, 1 - share)
@@ -218,7 +218,7 @@ def carries(
 
 
 def fit_regression(joint: Joint, predictors: Predictors, outcome: Outcome) -> Regression:
-    """Fit a model to an estimated table.
+    """Fit a regression to an estimated table.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def fit_regression(joint: Joint, predictors: Predictors, outcome: Outcome) -> Re
     Raises
     ------
     DomainTooLarge
-        If there are too many combinations for so many coefficients.
+        If there are too many combinations of answers and coefficients.
     """
     columns = predictors.columns
     coefficients, answers = columns.shape[1], joint.support.shape[1]
@@ -252,7 +252,7 @@ def fit_regression(joint: Joint, predictors: Predictors, outcome: Outcome) -> Re
     effects, errors = [], []
     for each, by_coefficient in marginal_effects(predictors, outcome, fit.coefficients, shares):
         average = shares @ each
-        # Shares of the combinations change it, too.
+        # The average also depends on the shares of the combinations.
         own = np.repeat((each - average) / total, answers)
         effects.append(average)
         errors.append(_errors(joint.covariance_of((own + by_coefficient @ influence)[None]))[0])
@@ -280,7 +280,7 @@ def marginal_effects(
 def without_numbers(
     coefficients: int, reason: str, least_known: tuple[int, ...] = ()
 ) -> Regression:
-    """Return so many coefficients that are undefined."""
+    """Return undefined coefficients with their reason."""
     nothing = np.full(coefficients, np.nan)
     return Regression(nothing, np.diag(nothing), nothing, undefined=reason, least_known=least_known)
 
@@ -306,7 +306,7 @@ class _Solved:
 
 
 def _solved(columns: Array, support: Array, outcome: Outcome) -> _Solved:
-    """Solve the equations of a table; raise NotIdentified if there is no solution."""
+    """Solve the estimating equations of a table; raise NotIdentified without a solution."""
     coefficients = _root(columns, support, outcome)
     here = outcome.response(columns @ coefficients)
     information = information_of(columns, support, here)
@@ -317,9 +317,9 @@ def _solved(columns: Array, support: Array, outcome: Outcome) -> _Solved:
 def _influence_on_information(
     columns: Array, support: Array, outcome: Outcome, solved: _Solved, direction: Array
 ) -> Array:
-    """Derivatives by the shares of the information about a combination of coefficients.
+    """Derivatives, by the shares, of the information about a linear combination of coefficients.
 
-    It depends on the shares, and through the coefficients on the whole table.
+    The information depends on the shares directly and through the coefficients.
 
     Parameters
     ----------
@@ -389,7 +389,7 @@ def weighted_squares(columns: Array, weights: Array) -> Array:
 
 
 def _score_if_zero(j: int, joint: Joint, columns: Array, outcome: Outcome) -> float:
-    """Score of coefficient `j` in standard errors, where it is 0 and the others are fitted."""
+    """Return the score test statistic of coefficient `j`, with the other coefficients fitted."""
     others = np.delete(np.arange(columns.shape[1]), j)
     try:
         rest = _root(columns[:, others], joint.support, outcome)
@@ -397,7 +397,7 @@ def _score_if_zero(j: int, joint: Joint, columns: Array, outcome: Outcome) -> fl
         return np.nan
     here = outcome.response(columns[:, others] @ rest)
     information = information_of(columns, joint.support, here)
-    # The others are estimated, and move with the table.
+    # The nuisance coefficients are estimated, so they depend on the table.
     row = np.zeros(columns.shape[1])
     row[j] = 1
     row[others] = -np.linalg.solve(information[np.ix_(others, others)], information[others, j])
@@ -416,7 +416,7 @@ def _root(columns: Array, support: Array, outcome: Outcome) -> Array:
         information = information_of(columns, support, here)
         (eigenvalue, *_), (vector, *_) = _directions(information)
         if not eigenvalue > _ROUNDING:
-            # Before the first step A is about the predictors alone.
+            # At the first step A depends on the predictors alone.
             raise NotIdentified(_NOT_DETERMINED if first else _NO_ROOT, vector)
         step = np.linalg.solve(information, score_of(columns, support, here))
         first = False
@@ -442,7 +442,7 @@ def _level(support: Array, here: Response) -> float:
 
 
 def _units(information: Array) -> Array:
-    """Units of the coefficients in which the information about each is 1; 1 if it cannot be."""
+    """Scale factors of the coefficients that make the information about each 1, if possible."""
     diagonal = np.diag(information)
     return 1 / np.sqrt(diagonal) if (diagonal > 0).all() else np.ones_like(diagonal)
 
@@ -450,7 +450,7 @@ def _units(information: Array) -> Array:
 def _directions(information: Array) -> tuple[Array, Array]:
     """Eigenvalues of the information in units of its diagonal, the smallest first, and vectors.
 
-    Of a diagonal that is not all above 0, its smallest number with the places of such.
+    If the diagonal is not positive, return its smallest element and the positions of such elements.
     """
     diagonal = np.diag(information)
     if not (diagonal > 0).all():

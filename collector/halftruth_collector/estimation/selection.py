@@ -1,11 +1,12 @@
-"""What may be said of estimates and tests that were selected among many.
+"""Multiple testing: false discovery rate of decisions, false coverage rate of intervals.
 
 A decision about many hypotheses controls the false discovery rate (Benjamini & Hochberg 1995): on
 average at most this share of the discoveries is false. Estimates that are listed because they are
 large have intervals with a false coverage rate (Benjamini & Yekutieli 2005): on average at most
-this share of the listed intervals misses. Whatever is named alone is one of all candidates. Both
-procedures are proved for independent and positively dependent estimates; that they hold for the
-cells of one table, which are negatively dependent, is shown by simulation.
+this share of the listed intervals misses the true value. A headline that names a single estimate
+adjusts for all candidates (Bonferroni). Both procedures are proved for independent and positively
+dependent estimates; simulations show that they also hold for the negatively dependent cells of one
+table.
 """
 
 import numpy as np
@@ -22,7 +23,7 @@ def adjusted_p_values(p_values: Array, candidates: int | None = None) -> Array:
     Parameters
     ----------
     p_values : ndarray, shape (K,)
-        NaN where there is no test, which counts as a hypothesis that is not rejected.
+        NaN for hypotheses without a test, which are not rejected.
     candidates : int, optional
         Number m of hypotheses that could have been tested; by default K. Those without a p-value
         here are taken as not rejected.

@@ -22,32 +22,31 @@ def check_target(target: str) -> None:
 
 
 def error_parts(variance: Array, alone: Array) -> tuple[Array, Array]:
-    """Errors by the perturbation alone and by sampling alone, whose squares add up.
+    """Split standard errors into perturbation error and sampling error, whose squares add up.
 
-    Of what is linear in a table, or taken to be. Each is what the standard error would be without
-    the other.
+    This applies to linear and linearized functions of a table.
 
     Parameters
     ----------
     variance : ndarray
         NaN where it is undefined.
     alone : ndarray
-        The same for exactly these respondents.
+        The variance for exactly these respondents.
 
     Returns
     -------
     perturbation : ndarray
         The standard error for exactly these respondents (Guo's Σ2).
     sampling : ndarray
-        What there would be if everybody had answered openly (Σ1), 0 for the target *respondents*;
-        NaN where the estimate is outside of 0 to 1, so that it is undefined.
+        The standard error without perturbation (Σ1), 0 for the target *respondents*; NaN if the
+        estimate is outside 0 to 1.
     """
     alone, rest = np.maximum(alone, 0.0), variance - alone
     rest = np.where(np.abs(rest) <= _ROUNDING * variance, 0.0, rest)
     return np.sqrt(alone), np.sqrt(np.where(rest >= 0, rest, np.nan))
 
 
-#: Below this share of the second moment, a variance is nothing but rounding.
+#: A variance below this fraction of the second moment is rounding error.
 _ROUNDING = 1e-12
 
 
@@ -194,9 +193,9 @@ def covariance(
 def variance(second_moment: Array, estimate: Array, reports: int, target: Target) -> Array:
     """Return the variance of estimates, NaN where the reports do not identify one.
 
-    That is so for fewer than two reports; where the variance for *population* is 0, because all
-    reports weigh the same and so say nothing of its size; and where it is negative, which the
-    one for *respondents* can be when reports are few.
+    It is not identified with fewer than two reports; if the variance for *population* is 0, because
+    all reports have the same weight; or if the variance for *respondents* is negative, which can
+    happen with few reports.
     """
     result = covariance(second_moment, estimate, estimate, estimate, reports, target)
     rounding = _ROUNDING * second_moment / max(reports - 1, 1)
