@@ -54,7 +54,7 @@ _NO_ROOT = "no coefficients solve its equations, as where hardly anybody answers
 
 
 class NotIdentified(Exception):
-    """The coefficients are not identified; `weights` are their shares in the deficient direction."""
+    """The coefficients are not identified; `weights` say how much each contributes to that."""
 
     def __init__(self, reason: str, weights: np.ndarray) -> None:
         super().__init__(f"the data cannot carry the model: {reason}")
