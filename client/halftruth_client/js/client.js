@@ -19,38 +19,39 @@ import { loaded, Transport } from "./transport.js";
  *
  * @typedef {{id: string, status: "accepted" | "duplicate" | "waiting"}} Submission
  *
- * A report that could not be sent, in one line why, and whether it is tried again.
+ * A report that could not be sent: the reason in one line, and whether it waits for a retry.
  *
  * @typedef {{survey: string, reason: string, isWaiting: boolean}} Unsent
  *
- * Reports are remembered in `localStorage` by default, or with this page where there is none.
+ * Reports are stored in `localStorage` by default, or in the history state of the page without it.
  *
  * @typedef {import("./catalog.js").Policy & {storage?: import("./memory.js").Store}} Options
  *
- * An invitation is 32 hexadecimal digits, where the survey asks for one. It is kept
- * with a report that waits, and not sent where the survey asks for none. A first report is not sent
- * before the moment `after`, in milliseconds since 1970.
+ * The invitation, if the survey requires one, has 32 hexadecimal digits. It is stored with a waiting
+ * report, and not sent if the survey does not require it. A new report is not sent before the time
+ * `after`, in milliseconds since 1970.
  *
  * @typedef {{invitation?: string, after?: number}} Delivery
  */
 
-/** What pages wait for one another by while they draw: all reports are in the same ledgers. */
+/** Name of the lock between pages while they draw, one for all surveys since they share ledgers. */
 const DRAWING = "halftruth:drawing";
 
 /**
- * Perturbs records in this browser and sends the reports to one collector, and those of a survey with a
- * relay to the relay alone.
+ * Client for respondents: perturbs records in this browser and sends the reports to a collector, or to
+ * the relay of the survey.
  *
- * A true record is never stored, logged, sent or put into an error.
+ * A report is stored before it is sent (outbox) and every retry sends the same one, so that it counts
+ * exactly once. A true record is never stored, logged, sent or included in an error.
  */
 export class Client {
   #transport;
-  /** @type {Map<string, Transport>} To relays, by address. */
+  /** @type {Map<string, Transport>} Transports to relays by address. */
   #relays = new Map();
   #settings;
   #catalog;
   #memory;
-  /** @type {Set<string>} Ids of the reports that were drawn here. */
+  /** @type {Set<string>} Ids of the reports that this client drew. */
   #drawn = new Set();
 
   /**
@@ -80,14 +81,14 @@ export class Client {
     return this.#catalog.unprotected;
   }
 
-  /** True if a report is still known after the page was closed. */
+  /** True if reports are still stored after the page was closed. */
   get remembers() {
     return this.#memory.lasts;
   }
 
   /**
-   * Amplification that is allowed of all reports together, of the survey's series and of this page's
-   * limit; null where neither bounds it.
+   * Largest allowed amplification of all reports together, the smaller of the series' total and the
+   * limit of this page; null without either.
    *
    * @param {Survey} survey
    */
@@ -97,8 +98,8 @@ export class Client {
   }
 
   /**
-   * Fetch a survey, verify its digest and signature and hold it against the largest amplification, of
-   * all reports together, too, unless it was answered.
+   * Fetch a survey, verify its digest and signature, and check its amplification; unless it was
+   * answered, also check the amplification of all reports together.
    *
    * @param {string} id
    * @returns {Promise<Survey>}
@@ -118,7 +119,7 @@ export class Client {
   }
 
   /**
-   * Refuse a survey whose reports are added up where a second visit would know nothing of the first.
+   * Refuse a survey that needs the ledger, if this browser cannot store it for the next visit.
    *
    * @param {Survey} survey
    * @throws {SurveyRefused}
@@ -134,7 +135,7 @@ export class Client {
   }
 
   /**
-   * What the reports cost that were drawn here for all surveys of the same operator.
+   * Ledger of the reports drawn in this browser for all surveys of the same operator.
    *
    * @param {Survey} survey
    */
@@ -143,7 +144,7 @@ export class Client {
   }
 
   /**
-   * What the reports cost that were drawn here for the series of a survey, or without one for all
+   * Ledger of the reports drawn in this browser for the series of a survey; without a series, for all
    * surveys of the same operator.
    *
    * @param {Survey} survey
@@ -154,8 +155,8 @@ export class Client {
   }
 
   /**
-   * Forget what all reports cost that were drawn here for surveys of the same operator, which resets
-   * the protection: no total bounds what was sent before together with what is sent from then on.
+   * Delete the ledger of the surveys of the same operator. This resets the protection: no total limits
+   * earlier and later reports together.
    *
    * @param {Survey} survey
    */
@@ -164,8 +165,8 @@ export class Client {
   }
 
   /**
-   * Names of the attributes to ask about: for some mechanisms a few, drawn here once, before
-   * anything is answered, and remembered.
+   * Names of the attributes to ask about. For a split questionnaire they are drawn once, before anything
+   * is answered, and stored.
    *
    * @param {Survey} survey
    */
@@ -180,7 +181,7 @@ export class Client {
   }
 
   /**
-   * Number of what was drawn to be asked about; none where that is always everything.
+   * Number of the drawn view; undefined if everybody is asked everything.
    *
    * @param {Survey} survey
    */
@@ -189,14 +190,14 @@ export class Client {
   }
 
   /**
-   * Ask the collector if an invitation is still unused.
+   * Ask the collector whether an invitation is unused.
    *
-   * It is asked by the hash of the invitation, with which nobody could send a report, and neither
-   * spends it nor is kept.
+   * Only the hash is sent, which cannot be used to send a report. The check neither spends the
+   * invitation nor is recorded.
    *
    * @param {Survey} survey
    * @param {string} invitation
-   * @returns {Promise<boolean | null>} Null where nobody knows.
+   * @returns {Promise<boolean | null>} Null if the collector does not answer.
    */
   async isUnspent(survey, invitation) {
     const hash = await crypto.subtle.digest("SHA-256", fromHex(invitation));
@@ -213,10 +214,10 @@ export class Client {
   }
 
   /**
-   * Perturb a record and send the report. Whoever answers again sends the same report again.
+   * Perturb a record and send the report; if a report was drawn before, send that one (idempotent).
    *
-   * The one draw is made here and remembered before anything is sent. If this fails, call it again:
-   * the report that was drawn is sent. One that waits for a moment is sent by `flush` then.
+   * The report is stored before it is sent. After a failure, call this again: it retries the stored
+   * report. A report that is held back is sent by `flush` after its time.
    *
    * @param {Survey} survey
    * @param {PersonRecord} record Answers to the attributes; after `asked`, to each that it named.
@@ -227,7 +228,7 @@ export class Client {
   }
 
   /**
-   * Send the report that this browser gave before once more.
+   * Send the stored report of this survey again.
    *
    * @param {Survey} survey
    * @param {Delivery} [delivery]
@@ -237,10 +238,11 @@ export class Client {
   }
 
   /**
-   * The report that this browser gave before, unless it was to another version of the survey.
+   * Stored report of this survey, or null.
    *
-   * @param {string} survey Its id.
+   * @param {string} survey Id of the survey.
    * @param {string} digest
+   * @throws {AnsweredBefore} If the report is of another version of the survey.
    */
   before(survey, digest) {
     const report = this.#memory.get(survey);
@@ -255,10 +257,10 @@ export class Client {
   }
 
   /**
-   * Send the report that this browser gave before, or a first one.
+   * Send the stored report of this survey, or draw and send a new one.
    *
    * @param {Survey} survey
-   * @param {PersonRecord | null} record For the first one, if there is to be one.
+   * @param {PersonRecord | null} record Answers for a new report; null to send a stored one only.
    * @param {Delivery} [delivery]
    * @returns {Promise<Submission>}
    */
@@ -283,9 +285,9 @@ export class Client {
   }
 
   /**
-   * The moment before which the report of this survey is not sent, as Date has it; 0 without one.
+   * Time until which the report is held back, in milliseconds since 1970; 0 if it is not.
    *
-   * @param {string} survey Its id.
+   * @param {string} survey Id of the survey.
    */
   heldUntil(survey) {
     const after = this.#memory.get(survey)?.after ?? 0;
@@ -293,40 +295,39 @@ export class Client {
   }
 
   /**
-   * The remembered report of a survey, in this or another version, or null.
+   * Stored report of a survey, of any version, or null.
    *
-   * @param {string} survey Its id.
+   * @param {string} survey Id of the survey.
    */
   report(survey) {
     return this.#memory.get(survey);
   }
 
-  /** @param {string} survey Its id. */
+  /** @param {string} survey Id of the survey. */
   isWaiting(survey) {
     return this.#memory.isWaiting(survey);
   }
 
   /**
-   * True if this survey's report was drawn by this very client, so that it is about the answers
-   * that were given to it.
+   * True if this client drew the survey's report, so that it is of the answers given here.
    *
-   * @param {string} survey Its id.
+   * @param {string} survey Id of the survey.
    */
   hasDrawn(survey) {
     return this.#drawn.has(this.#memory.get(survey)?.id ?? "");
   }
 
-  /** Treat no report as that of whoever answers next. */
+  /** Mark all reports as drawn by another person, since another person may answer next. */
   releaseReports() {
     this.#drawn.clear();
   }
 
   /**
-   * Forget the report of this survey, which was counted, and what was drawn to be asked, so that
-   * another person can answer here. What it costs stays in the ledger, where the survey counts once.
+   * Delete the counted report of this survey and its view, so that another person can answer on this
+   * device. The ledger keeps its entry, in which the survey counts once.
    *
    * @param {Survey} survey
-   * @throws {ParameterError} If its operator takes one report from each device, or it still waits.
+   * @throws {ParameterError} If the survey accepts one report from each device, or the report waits.
    */
   async forget(survey) {
     const { id } = survey;
@@ -345,8 +346,7 @@ export class Client {
   }
 
   /**
-   * Send the reports that were kept while the collector was away. One that cannot be sent holds up no
-   * other.
+   * Retry all waiting reports of this collector. A report that cannot be sent does not block the others.
    *
    * @returns {Promise<{sent: Submission[], unsent: Unsent[]}>}
    */
@@ -364,12 +364,12 @@ export class Client {
   }
 
   /**
-   * Remember the one report of this survey, drawn here unless there is one already; that one may
-   * come with another invitation, after one that was refused.
+   * Draw and store the report of this survey. If there is one already, mark it for a retry, perhaps with
+   * another invitation after a refusal.
    *
    * @param {Survey} survey
    * @param {string} digest
-   * @param {string} operator Whose ledger it is written into.
+   * @param {string} operator Key of the ledger for the new entry.
    * @param {PersonRecord | null} record
    * @param {string} [invitation]
    * @param {number} [after]
@@ -395,7 +395,7 @@ export class Client {
     const ledger = this.#memory.ledger(operator);
     ledger.check(survey, entryOf(survey, digest), this.#catalog.maxTotalGamma);
     const values = survey.perturb(record, undefined, this.#memory.view(digest));
-    // First: whatever goes wrong now, a report may only be missing that was counted.
+    // Write the ledger first: a crash in between leaves an entry without a report, not the reverse.
     this.#memory.setLedger(operator, ledger.with(entryOf(survey, digest, values)));
     const id = crypto.randomUUID();
     this.#drawn.add(id);
@@ -411,8 +411,8 @@ export class Client {
   }
 
   /**
-   * @param {string} survey Its id.
-   * @param {boolean} [again] Whether to try once more if the terms have changed.
+   * @param {string} survey Id of the survey.
+   * @param {boolean} [again] Whether to retry once if the terms have changed.
    * @returns {Promise<Submission>}
    */
   async #send(survey, again = true) {
@@ -426,7 +426,7 @@ export class Client {
       this.#memory.set(survey, { ...report, sent: true, refused, about, invitation: undefined });
     };
     const published = await this.#catalog.entry(survey, report.digest);
-    // Its invitation is spent and forgotten, so that nothing could be sent again.
+    // The invitation of a counted report is deleted, so it cannot be sent again.
     if (published.terms.invitations && isCounted(report)) return { id, status: "duplicate" };
     const refuse = (/** @type {string} */ why, /** @type {string} */ field) => {
       const refusal = new SurveyRefused(`survey '${survey}': ${why}`, field);
@@ -440,7 +440,7 @@ export class Client {
     const path = `/v1/surveys/${encodeURIComponent(survey)}/reports`;
     try {
       const reports = [await messageOf(published, report)];
-      // Where the survey has a relay, nobody else gets the report.
+      // If the survey has a relay, send the report to the relay only.
       const transport = published.relay === null ? this.#transport : this.#transportTo(published.relay);
       const receipt = /** @type {{accepted: number}} */ (await transport.request(path, { digest, reports }));
       if (!Number.isInteger(receipt.accepted)) throw transport.refuse(200);
@@ -458,8 +458,8 @@ export class Client {
 }
 
 /**
- * The message that carries a report: plain or sealed, with an invitation where terms ask for one; or
- * for the relay of the survey, which knows it by another id.
+ * Message with a report: plain or sealed, with an invitation if the terms require one; or sealed for the
+ * relay of the survey, under the relay's id.
  *
  * @param {Survey} survey
  * @param {import("./memory.js").Remembered} report
@@ -478,8 +478,8 @@ async function messageOf({ mechanism, terms, relay }, { digest, id, relayId = ""
 }
 
 /**
- * True if sending the same report again is pointless: the survey was closed or replaced, this is
- * no report, or it was not let in.
+ * True for a final refusal, after which a retry is pointless: the survey was closed or replaced, the
+ * report is invalid, or its invitation was refused.
  *
  * @param {unknown} error
  * @returns {error is RequestRefused}

@@ -1,31 +1,32 @@
 /**
- * The life cycle of one response, without a view: fetch, verify, ask, draw, send, retry, settle, leave.
+ * State machine of one response, without a user interface: fetch, verify, ask, draw, send, retry, settle, leave.
  *
  *     idle ─open()─▶ loading ─▶ asking ─submit()─▶ sending ─▶ counted
  *                      │           ▲                │  ▲  │
- *                      │           └──not a record──┘  │  └──▶ refused ─resend()─▶ sending
+ *                      │           └─invalid answers┘  │  └──▶ refused ─resend()─▶ sending
  *                      │                               ▼
  *                      ├─▶ failed                   waiting ─▶ counted, refused
- *                      └─▶ waiting, counted, refused, where this browser answered before
+ *                      └─▶ waiting, counted, refused, if this browser has answered before
  *
- * - `idle`: nothing was done yet.
- * - `loading`: the survey is fetched and held against the policy. Nothing is asked.
- * - `asking`: a report would be taken. `questionnaire` has the questions and the answers so far; at most
- *   what to ask about was drawn.
- * - `sending`: the one report of the answers is drawn, remembered and on its way. From here on every
- *   attempt sends this report, whatever is answered.
- * - `waiting`: no collector confirmed the report. It is sent again every five seconds, or once at the
- *   moment before which it is held back.
- * - `counted`: the collector has the report, from now or from before (`status`).
- * - `refused`: the collector will not count the report (`error`). The answers are forgotten.
- * - `failed`: nothing is asked, or the report could not be drawn and remembered (`error`).
- * - `left`: answers are forgotten, the report belongs to nobody, and nothing is dispatched any more.
+ * - `idle`: the session was not opened yet.
+ * - `loading`: the survey is fetched and checked against the policy. Nothing is asked.
+ * - `asking`: the collector would accept a report. `questionnaire` has the questions and the answers so
+ *   far; no report is drawn, only which questions to ask.
+ * - `sending`: the report is drawn, stored and being sent. Every retry sends this report, even if the
+ *   answers change.
+ * - `waiting`: the report is not acknowledged. It is retried every five seconds, or sent once at the
+ *   time until which it is held back.
+ * - `counted`: the collector has the report, counted now or before (`status`).
+ * - `refused`: the collector refused the report (`error`). The answers are deleted.
+ * - `failed`: the survey cannot be answered, or the report could not be drawn and stored (`error`).
+ * - `left`: the answers are deleted, and no more events are dispatched.
  *
- * `open()` begins anew and `leave()` ends in every state; what an earlier run still waits for is dropped.
+ * `open()` restarts the session and `leave()` ends it, in every state. Results of asynchronous calls of
+ * an earlier run are ignored.
  *
- * Events: `change` after each change of state, then `submitted` with `{id, status}` once a report was
- * counted or kept, and `refused` with `{message}` once a report or the survey was refused. None ever
- * holds an answer.
+ * Events: `change` after each change of state; then `submitted` with `{id, status}` when a report was
+ * counted or is stored for a retry, or `refused` with `{message}` when `error` was set: the survey
+ * cannot be answered, the report was refused, or the answers are invalid. No event contains an answer.
  */
 
 import { Client } from "./client.js";
@@ -45,21 +46,22 @@ import { loaded } from "./transport.js";
  * @typedef {"idle" | "loading" | "asking" | "sending" | "waiting" | "counted" | "refused" | "failed" | "left"} State
  *
  * @typedef {object} Events
- * @property {Event} change The state is another one.
+ * @property {Event} change The state has changed.
  * @property {CustomEvent<Submission>} submitted A report was counted now or before, or waits.
- * @property {CustomEvent<{message: string}>} refused Nothing is asked, or the report is not counted.
+ * @property {CustomEvent<{message: string}>} refused
+ *   The survey cannot be answered, the report was refused, or the answers are invalid.
  *
- * What is answered, and how.
+ * The survey to answer, and options of the session.
  *
  * @typedef {object} Response
- * @property {string} survey Its id.
+ * @property {string} survey Id of the survey.
  * @property {string} collector Address of the collector.
- * @property {string} [invitation] What lets the report in where the survey asks for one.
+ * @property {string} [invitation] Invitation, if the survey requires one.
  * @property {string | number} [sendEvery]
- *   Minutes, above 0 and at most 1440, after a whole multiple of which the report is sent; by default at once.
- * @property {string} [ask] `drawn`, only what is drawn for this browser, or `all`.
+ *   Minutes, above 0 and at most 1440. The report is sent at a whole multiple of them; by default at once.
+ * @property {string} [ask] `drawn`: ask only the questions that are drawn for this browser; or `all`.
  * @property {(session: Session) => unknown} [prepare]
- *   Called before anything is asked, once all of the session is known; what it throws fails the session.
+ *   Called when the session is complete, before anything is asked; an error makes the session fail.
  *
  * @typedef {Response & import("./client.js").Options & import("./transport.js").Settings} Settings
  */
@@ -67,10 +69,10 @@ import { loaded } from "./transport.js";
 /** Milliseconds between attempts while a report waits. */
 const RETRY = 5_000;
 
-/** How long a person waits for a busy collector before they are told, for a client that tries again later. */
+/** Few retries and short pauses within a request, since the session itself retries a waiting report. */
 const IMPATIENT = { retries: 2, patience: 2_000 };
 
-/** The most milliseconds that a timer takes. */
+/** Largest number of milliseconds of a timer. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 const Target =
@@ -82,54 +84,54 @@ const Target =
 export class Session extends Target {
   /** @type {State} */
   state = "idle";
-  /** The client that sends, as soon as the settings were read. */
+  /** The client, from `open()` on. */
   client = /** @type {Client} */ (/** @type {unknown} */ (null));
-  /** The survey, once it was fetched and found to protect enough. */
+  /** The survey, once it was fetched and passed the checks of the policy. */
   survey = /** @type {Survey} */ (/** @type {unknown} */ (null));
-  /** @type {Questionnaire | null} Questions and answers of whoever answers here; they stay in memory. */
+  /** @type {Questionnaire | null} Questions and answers, in memory only. */
   questionnaire = null;
-  /** @type {number | undefined} What was drawn to be asked about. */
+  /** @type {number | undefined} Number of the view: the drawn questions that the report is about. */
   view = undefined;
-  /** @type {Ledger | null} That bounds the survey: of its series, or of all reports. */
+  /** @type {Ledger | null} Ledger whose total is limited: of the survey's series, or of all reports. */
   ledger = null;
-  /** @type {RelayFigures | null} What is promised of the reports of a survey with a relay. */
+  /** @type {RelayFigures | null} Numbers of the privacy promise of a survey with a relay. */
   relayFigures = null;
-  /** @type {Submission["status"] | null} What became of the report last. */
+  /** @type {Submission["status"] | null} Latest outcome of the report. */
   status = null;
-  /** @type {unknown} Why the session is `failed` or `refused`, or the answers are no record. */
+  /** @type {unknown} Error of the states `failed` and `refused`, or of invalid answers. */
   error = null;
   #settings;
-  /** @type {string | undefined} The invitation that the report was sent with last. */
+  /** @type {string | undefined} Invitation of the latest attempt to send the report. */
   #used = undefined;
   #fetched = 0;
   #run = 0;
-  /** @type {ReturnType<typeof setTimeout> | undefined} Of the next attempt; intervals have numbers as well. */
+  /** @type {ReturnType<typeof setTimeout> | undefined} Timer or interval of the next attempt. */
   #timer = undefined;
 
-  /** @param {Settings} settings Looked at when the session is opened. */
+  /** @param {Settings} settings Validated when the session is opened. */
   constructor(settings) {
     super();
     this.#settings = settings;
-    /** What lets the report in; may be set at any time, and is used when something is sent. */
+    /** Invitation of the next attempt to send the report; may be set at any time. */
     this.invitation = settings.invitation || undefined;
   }
 
-  /** The report of the survey that this browser remembers, or null. */
+  /** Stored report of the survey, or null. */
   get report() {
     return this.client.report(this.survey.id);
   }
 
-  /** True if the report was drawn here, of the answers that are in `questionnaire`. */
+  /** True if the report was drawn in this session, from the answers in `questionnaire`. */
   get isOwn() {
     return this.client.hasDrawn(this.survey.id);
   }
 
-  /** The moment before which the report is not sent, in milliseconds since 1970; 0 without one. */
+  /** Time until which the report is held back, in milliseconds since 1970; 0 if it is not. */
   get heldUntil() {
     return this.state === "waiting" ? this.client.heldUntil(this.survey.id) : 0;
   }
 
-  /** True if a report may have been sent: one is remembered here, or what is remembered is damaged. */
+  /** True if a report may have been sent: one is stored here, or the storage is damaged. */
   get mayHaveLeft() {
     try {
       return (this.client?.report(this.#settings.survey) ?? null) !== null;
@@ -138,7 +140,7 @@ export class Session extends Target {
     }
   }
 
-  /** True if sending the same report again may change something. */
+  /** True if sending the same report again can have another outcome. */
   get canResend() {
     if (this.state === "waiting") return this.heldUntil === 0;
     const { invitation, survey } = this;
@@ -147,9 +149,9 @@ export class Session extends Target {
   }
 
   /**
-   * Fetch the survey and find out whether a report would be taken, or what became of an earlier one.
+   * Fetch the survey and check that a report would be accepted, or find the outcome of an earlier report.
    *
-   * @returns {Promise<State>} `failed` where it cannot be asked; `error` says why.
+   * @returns {Promise<State>} `failed` if the survey cannot be answered; `error` has the reason.
    */
   async open() {
     this.#forgetPerson();
@@ -159,7 +161,7 @@ export class Session extends Target {
     this.#used = undefined;
     this.#enter("loading");
     try {
-      // Before anything is sent: what cannot be understood is refused, not ignored.
+      // Validate all settings before anything is sent.
       const { survey: id, collector, invitation: _, ask, sendEvery, prepare, ...options } = this.#settings;
       const asksAll = readAsk(ask);
       readInterval(sendEvery);
@@ -192,7 +194,7 @@ export class Session extends Target {
   }
 
   /**
-   * Draw the one report of the answers and send it, or send the report that was drawn before.
+   * Draw the report from the answers and send it, or send the report that was drawn before.
    *
    * @returns {Promise<State>}
    */
@@ -205,7 +207,7 @@ export class Session extends Target {
   }
 
   /**
-   * Send the report that was drawn before once more.
+   * Send the report that was drawn before again.
    *
    * @returns {Promise<State>}
    */
@@ -214,8 +216,8 @@ export class Session extends Target {
   }
 
   /**
-   * What `forgetLedger` would forget, for whoever is to be asked before: what earlier reports cost, and
-   * what reports may cost from then on.
+   * The ledger that `forgetLedger` would delete, and the total that would be allowed afterwards, for a
+   * confirmation.
    */
   async ledgerToForget() {
     const survey = this.error instanceof LedgerRefused ? this.error.survey : this.survey;
@@ -223,14 +225,14 @@ export class Session extends Target {
     return { survey, ledger, allowed: this.client.allowedTotal(survey) };
   }
 
-  /** Leave nothing of whoever answered: whoever comes next is a stranger. */
+  /** Delete the answers, and treat the next person at this page as a different one. */
   leave() {
     this.#forgetPerson();
     this.#enter("left");
   }
 
   /**
-   * Let another person answer on this device, once the report before was counted.
+   * Let another person answer on this device, after the previous report was counted.
    *
    * @returns {Promise<State>}
    */
@@ -239,9 +241,9 @@ export class Session extends Target {
   }
 
   /**
-   * Forget what earlier reports cost, which resets the protection.
+   * Delete the ledger of earlier reports, which resets the protection.
    *
-   * @param {Survey} [survey] By default the one that was fetched.
+   * @param {Survey} [survey] By default the survey of this session.
    * @returns {Promise<State>}
    */
   async forgetLedger(survey = this.survey) {
@@ -267,7 +269,7 @@ export class Session extends Target {
     this.#enter("sending");
     try {
       const submission = await deliver().catch((error) => {
-        // Something answered in the collector's stead: the report may have arrived, and is sent again.
+        // The response is not a collector's: the report may have arrived, so it waits for a retry.
         if (!(error instanceof RequestRefused && client.isWaiting(survey.id))) throw error;
         return { id: client.report(survey.id)?.id ?? "", status: /** @type {const} */ ("waiting") };
       });
@@ -287,7 +289,7 @@ export class Session extends Target {
   /** @param {Submission} submission */
   #settle(submission) {
     const { status } = submission;
-    // Of somebody else's report nothing is shown beside these answers.
+    // Do not show these answers beside the report of another person.
     if (status !== "waiting" && !this.isOwn) this.questionnaire?.clear();
     this.#enter(status === "waiting" ? "waiting" : "counted", status);
     this.#emit("submitted", submission);
@@ -322,7 +324,8 @@ export class Session extends Target {
 
   #schedule() {
     const { heldUntil } = this;
-    // At the very moment: attempts from now on would show how long answering took. A clock may be set back.
+    // Send exactly then: earlier attempts would reveal the response time. The delay is limited, since
+    // the clock may have been set back.
     if (heldUntil) {
       this.#timer = setTimeout(() => void this.resend(), Math.min(heldUntil - Date.now(), LONGEST_TIMER));
     } else this.#timer = setInterval(() => void this.#retry(), RETRY);
@@ -332,7 +335,7 @@ export class Session extends Target {
     const { client, survey } = this;
     const timer = this.#timer;
     await client.flush();
-    // Meanwhile this person may have left, or sent the report by themselves.
+    // Meanwhile the session may have ended, or the report may have been sent by `resend`.
     if (timer !== this.#timer || this.state !== "waiting" || client.isWaiting(survey.id)) return;
     const { id = "", refused, about } = client.report(survey.id) ?? {};
     if (refused !== undefined) this.#refuse(refused, about);
@@ -347,7 +350,7 @@ export class Session extends Target {
   }
 
   /**
-   * Make sure that a report would be taken, before anything is asked.
+   * Check that a report would be accepted, before anything is asked.
    *
    * @param {Survey} survey
    */
@@ -362,8 +365,8 @@ export class Session extends Target {
   }
 
   /**
-   * The ledger of a survey's series, or of all reports where all are bounded; null where nothing is, or
-   * nothing can be known of it.
+   * The ledger of the survey's series, or of all reports if their total is limited; null without a limit,
+   * or if the ledger is unreadable.
    *
    * @param {Survey} survey
    */
@@ -374,7 +377,8 @@ export class Session extends Target {
 }
 
 /**
- * The figures of a survey with a relay, by what most surveys do without; null without one.
+ * Numbers of the privacy promise of a survey with a relay, computed by a module that is loaded on demand;
+ * null without a relay.
  *
  * @param {Survey} survey
  */
@@ -382,13 +386,13 @@ export async function loadRelayFigures(survey) {
   return survey.relay && (await loaded(import("./shuffling.js"))).relayFigures(survey);
 }
 
-/** @param {unknown} error In one line, which never holds an answer. */
+/** @param {unknown} error Message in one line, which never contains an answer. */
 function messageOf(error) {
   return error instanceof HalftruthError ? error.message : "something unforeseen went wrong";
 }
 
 /**
- * Milliseconds after whose whole multiples reports are sent; 0 where they are sent at once.
+ * Interval in milliseconds at whose multiples reports are sent; 0 to send them at once.
  *
  * @param {string | number | undefined} minutes
  */
