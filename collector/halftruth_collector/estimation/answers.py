@@ -1,4 +1,4 @@
-"""Answers of attributes by name and code: which are answers, and which count as presence."""
+"""Categories of attributes by name and code: valid answers, missing ones, and presence."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from .bounds import Array
 
 
 def category_code(attribute: Attribute, category: str, field: str) -> int:
-    """Code of a category that an analyst names in some field.
+    """Return the code of a category that a field of a query names.
 
     Raises
     ------
@@ -31,12 +31,12 @@ def category_code(attribute: Attribute, category: str, field: str) -> int:
 def category_codes(
     attribute: Attribute, categories: str | Sequence[str], field: str
 ) -> tuple[int, ...]:
-    """Codes of one or several categories that an analyst names in some field.
+    """Return the codes of one or several categories that a field of a query names.
 
     Raises
     ------
     ParameterError
-        If there is none, or one that the attribute does not have.
+        If no category is given, or an unknown one.
     """
     if not categories:
         raise ParameterError(
@@ -47,7 +47,7 @@ def category_codes(
 
 
 def presence(schema: Schema, names: Sequence[str], present: Mapping[str, str]) -> list[int | None]:
-    """Code of the category that counts as presence, None where nothing says which."""
+    """Return the code of the category that counts as presence of each attribute, or None."""
     for name in present:
         if name not in names:
             raise ParameterError(
@@ -68,7 +68,7 @@ def presence(schema: Schema, names: Sequence[str], present: Mapping[str, str]) -
 
 
 def present_items(schema: Schema, names: Sequence[str], present: Mapping[str, str]) -> Items:
-    """The category of each attribute that counts as presence, where one does."""
+    """Return the category that counts as presence, for each attribute that has one."""
     return {
         name: schema.attributes[schema.position(name)].categories[code]
         for name, code in zip(names, presence(schema, names, present), strict=True)
@@ -77,17 +77,17 @@ def present_items(schema: Schema, names: Sequence[str], present: Mapping[str, st
 
 
 def answer_codes(attribute: Attribute) -> tuple[int, ...]:
-    """Codes of the categories that are answers."""
+    """Return the codes of the categories that are not missing values."""
     return tuple(np.flatnonzero(~attribute.missing_mask).tolist())
 
 
 def answers_of(attribute: Attribute) -> tuple[str, ...]:
-    """The categories of an attribute that are answers."""
+    """Return the categories of an attribute that are not missing values."""
     return tuple(attribute.categories[code] for code in answer_codes(attribute))
 
 
 def nothing_missing(schema: Schema, names: Sequence[str]) -> NDArray[np.bool_]:
-    """In which cells of the table of some attributes nothing is missing."""
+    """Return a mask of the cells of a table without missing values."""
     kept = np.array(True)
     for name in names:
         kept = np.logical_and.outer(kept, ~schema.attributes[schema.position(name)].missing_mask)
@@ -97,7 +97,7 @@ def nothing_missing(schema: Schema, names: Sequence[str]) -> NDArray[np.bool_]:
 def answered(
     schema: Schema, support: Array, covariance: Array, names: Sequence[str]
 ) -> tuple[Array, Array]:
-    """The cells of a table in which nothing is missing, with their covariance.
+    """Return the cells of a table without missing values, with their covariance.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def answered(
     Returns
     -------
     support, covariance : ndarray
-        Of fewer cells; what is missing is how much their sum is below 1.
+        Of the remaining cells; their sum is 1 minus the share of missing values.
     """
     kept = np.ix_(*(answer_codes(schema.attributes[schema.position(name)]) for name in names))
     cells = np.arange(support.size).reshape(support.shape)[kept].ravel()

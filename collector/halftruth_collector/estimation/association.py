@@ -38,13 +38,13 @@ from .table import Table
 #: Every measure that a table may have.
 ALL = (*MEASURE_NAMES, *ORDERED_NAMES)
 
-#: Part of the cells' variances up to which that of a measure is rounding.
+#: A variance of a measure below this fraction of the variances of the cells is rounding error.
 _CANCELLED = 1e-12
 
-#: Standard errors above 0 from which on a logarithm is nearly linear.
+#: Standard errors above 0 from which a logarithm is nearly linear.
 _CLEAR_OF_LOGARITHMS = 3.0
 
-#: Why there is no interval, or no value.
+#: Reasons why an interval or a value is undefined.
 _UNCLEAR = "a share that it rests on is not significantly above zero"
 _UNCLEAR_CELL = "a cell is less than three standard errors above zero, too few for its logarithm"
 
@@ -57,7 +57,7 @@ MAX_ASSOCIATED = 32
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """A batch of R tables, with what their measures need.
+    """Batch of R tables with their covariances, from which measures are computed.
 
     Attributes
     ----------
@@ -75,16 +75,16 @@ class Batch:
 
     @cached_property
     def clear_margins(self) -> NDArray[np.bool_]:
-        """In which tables the share of every category is significantly above 0."""
+        """Mask of the tables in which the share of every category is significantly above zero."""
         return self.clear(self.cells.margins)
 
     @cached_property
     def clear_cells(self) -> NDArray[np.bool_]:
-        """In which tables the share of every cell is clear enough for its logarithm."""
+        """Mask of the tables in which every cell is far enough above zero for its logarithm."""
         return self.clear([self.cells.table], _CLEAR_OF_LOGARITHMS)
 
     def clear(self, shares: Sequence[Jet], quantile: float = 0.0) -> NDArray[np.bool_]:
-        """In which tables all of these shares are above 0, by so many standard errors."""
+        """Return the tables in which all shares are significantly above zero."""
         batch = self.cells.table.value.ndim - len(self.cells.margins)
         clear = [jet.clear(self.covariance, quantile) for jet in shares]
         each = [one.all(axis=tuple(range(one.ndim - batch))).reshape(-1) for one in clear]
@@ -103,7 +103,7 @@ class Batch:
 
     @classmethod
     def single(cls, support: Array, covariance: Array, reports: int) -> "Batch":
-        """One table, with the covariance of its cells."""
+        """Make a batch of one table with the covariance of its cells."""
         return cls(Cells(Jet.variables(support), support.ndim), covariance[None], reports)
 
 
@@ -117,9 +117,8 @@ class MeasureColumn:
     Attributes
     ----------
     value, standard_error : ndarray, shape (R,)
-        NaN where undefined. The standard error of a ratio is that of its logarithm.
-    reason : ndarray of str, shape (R,)
-        Why there is no value; empty where there is one.
+        NaN if undefined. The standard error of a ratio is that of its logarithm. reason : ndarray
+        of str, shape (R,) Why the value is undefined; empty if it is defined.
     quantity : Quantity
     """
 
@@ -132,7 +131,7 @@ class MeasureColumn:
     quantity: Quantity
 
     def interval(self, confidence: float) -> tuple[Array, Array]:
-        """Normal interval of each, infinite where nothing is too large, NaN where undefined."""
+        """Return normal intervals; an end is infinite if unbounded, and NaN if undefined."""
         quantile = normal_quantile(1 - confidence)
         known = np.where(np.isnan(self.standard_error), np.nan, 0.0)
         with np.errstate(invalid="ignore"):
@@ -145,13 +144,12 @@ class MeasureColumn:
         Parameters
         ----------
         judged_at : float, optional
-            Level of the margins that the reliability follows from; by default that of the
-            intervals.
+            Confidence level for the reliability; by default that of the intervals.
         """
         judged_at = judged_at or confidence
         margins = margin(*self.interval(judged_at), ratio=self.measure.ratio)
         if self.measure.to_expected:
-            # The ratio to the expected share is 1 there, and has this error.
+            # Standard error of the ratio to the expected share, at independence.
             error = self.standard_error * self.value
             with np.errstate(over="ignore"):
                 margins = np.exp(normal_quantile(1 - judged_at) * error)
@@ -166,12 +164,12 @@ class MeasureColumn:
 
 
 def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> MeasureColumn:
-    """One measure of a batch of R tables, with its standard error by the delta method.
+    """Compute one measure of a batch of R tables, with standard errors by the delta method.
 
     Parameters
     ----------
     name : str, optional
-        Under which the measure was asked for.
+        Name of the measure in the query.
     """
     cells, n = tables.cells, float(tables.reports)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -189,7 +187,7 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Measur
     estimable = _rests_on_clear_shares(measure, tables) & np.isfinite(error)
     reason = np.where(np.isfinite(value), "", tables.cells.reason.reshape(-1))
     if measure.slopes is not None:
-        # Without its bias it would claim an association where there is none.
+        # Without bias correction the measure would show an association under independence.
         unclear = _UNCLEAR_CELL if measure.logarithms else _UNCLEAR
         reason = np.where(np.isfinite(plain.value.reshape(-1)) & ~estimable, unclear, reason)
     known = reason == ""
@@ -205,19 +203,19 @@ def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> Measur
 
 
 def _rests_on_clear_shares(measure: Measure, tables: Batch) -> NDArray[np.bool_]:
-    # A ratio is open where one of its factors is not clear.
+    # The interval of a ratio is unbounded if a factor is not significantly above zero.
     if measure.factors is not None:
         return np.ones(len(tables.covariance), dtype=bool)
     if measure.logarithms:
         return tables.clear_cells
-    # More than that would leave those surveys in which a rare answer came out frequent.
+    # A stricter rule would select the surveys in which a rare answer is frequent by chance.
     if measure.denominators is not None:
         return tables.clear(measure.denominators(tables.cells))
     return tables.clear_margins
 
 
 def _cancelled(plain: Jet, tables: Batch) -> NDArray[np.bool_]:
-    """Return where errors of the cells cancel, so that nothing is known to first order."""
+    """Return the tables in which the first-order errors cancel, so that the delta method fails."""
     gradient = plain.gradient.reshape(-1, plain.gradient.shape[-1])
     cells = np.diagonal(tables.covariance, axis1=1, axis2=2)
     behind = (gradient**2).max(axis=1, initial=0.0) * cells.max(axis=1, initial=0.0)
@@ -236,12 +234,12 @@ def measure_columns(
     Parameters
     ----------
     table : Table
-        Of two or more attributes.
+        Table of two or more attributes.
     present : mapping of str to str
-        The category that counts as presence, by attribute. An attribute that is not named has
-        its only item, or the second of two categories.
+        Category that counts as presence, by attribute. By default it is the only item, or the
+        second of two categories.
     names : sequence of str or None
-        The measures; None for every one that such a table has.
+        The measures; None for all that apply to the table.
 
     Raises
     ------
@@ -280,10 +278,10 @@ def measure_columns(
 def estimate_associations(
     tables: Mapping[tuple[str, str], Table], names: Sequence[str], confidence: float
 ) -> Estimates:
-    """Concentration τ of every ordered pair of some attributes, from the table of each two.
+    """Estimate Goodman and Kruskal's τ (concentration) for every ordered pair of attributes.
 
-    It is the share by which the gini index of the second falls when the first is known (Guo Table
-    3.6). Unlike the measures with logarithms it is defined where a cell has a negative estimate.
+    It is the proportional reduction of the Gini index of the second attribute if the first is known
+    (Guo Table 3.6). Unlike measures with logarithms, it is defined for negative estimates of cells.
 
     Parameters
     ----------
@@ -296,7 +294,7 @@ def estimate_associations(
         In the order of ``itertools.permutations(names, 2)``.
     """
     measure, places = find_measure("concentration"), [*permutations(names, 2)]
-    # Tables of one shape are one batch.
+    # Tables of the same shape form a batch.
     batches: dict[tuple[int, ...], list[tuple[int, Table, bool]]] = defaultdict(list)
     for place, (one, other) in enumerate(places):
         back = (one, other) not in tables
@@ -345,13 +343,13 @@ def _lack(measure: Measure, about: Sequence[Attribute], codes: Sequence[int | No
 
 
 def in_order(schema: Schema, names: Sequence[str]) -> bool:
-    """Return whether two attributes have the measures of answers in an order."""
+    """Return whether the ordinal measures apply to two attributes."""
     about = [schema.attributes[schema.position(name)] for name in names]
     return _lack_of_order(ORDERED_NAMES[0], about) is None
 
 
 def _lack_of_order(measure: str, about: Sequence[Attribute]) -> str | None:
-    """Two answers are in an order by themselves; of all others the survey has to say so."""
+    """Return why an ordinal measure does not apply: attributes are ordered or have two answers."""
     if len(about) != 2:
         return f"{measure} needs two attributes, not {len(about)}"
     for attribute in sorted(about, key=lambda one: len(answers_of(one)), reverse=True):

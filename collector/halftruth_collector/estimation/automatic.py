@@ -1,8 +1,8 @@
-"""Which estimate is taken by default, decided by the design of the reports alone.
+"""Default estimator of tables: unbiased (moment) or model, chosen by the design alone.
 
-Deciding by the estimates would select those that came out small or clear. So a table is compared
-with the model by the margins that both would have of even answers, and a regression by whether
-reports like these determine it from independent answers (`regression.carries`).
+A choice that depends on the estimates would be a selection. The choice for a table compares the
+expected margins of error of both estimators for evenly spread answers; that for a regression
+depends on whether such reports identify it for independent answers (`regression.carries`).
 """
 
 from collections.abc import Sequence
@@ -16,28 +16,29 @@ from .model.fit import at_independent_answers, schema_of
 from .model.tables import shares
 from .reconstruction import reconstruction
 
-#: How many times wider than that of the model the margin of a moment estimate may be.
+#: Largest ratio of the margin of a moment estimate to that of the model.
 WIDER = 2.0
 
-#: Largest table that all answers may have for a model of all; else it is of those named alone.
+#: Largest table of all attributes for which the model includes attributes that a query does not
+#: name.
 _MODELLED_CELLS = 2**14
 
 
 def prefers_model(survey: Survey, counts: Counts, attributes: Sequence[str]) -> bool:
     """Return whether the model of all pairs is the default estimate of a table.
 
-    It is where the reports do not tell of the table, or where the expected margins of the moment
-    estimate are more than `WIDER` times those of a model of these attributes alone.
+    It is the default if the reports do not identify the table, or if the expected margins of the
+    moment estimate are more than `WIDER` times those of a model of these attributes.
 
     Parameters
     ----------
     survey : Survey
     counts : Counts
-        With at least one report; only how many there are of each view counts.
+        With at least one report; only the number of reports of each view is used.
     attributes : sequence of str
-        Of the table, and those that its people are selected by.
+        Attributes of the table and of its domain.
     """
-    # A model of pairs has all that a table of two consists of.
+    # The model of all pairs is saturated for a table of two attributes.
     if len(attributes) < 3:
         return False
     return _prefers_model(Snapshot.of(survey, counts), tuple(sorted(attributes)))
@@ -63,7 +64,7 @@ def _prefers_model(source: Snapshot, names: tuple[str, ...]) -> bool:
 
 
 def modelled(survey: Survey, attributes: Sequence[str]) -> list[str] | None:
-    """Return the attributes that a model of a table is about; None for all of the survey."""
+    """Return the attributes of the model for a table; None for all of the survey."""
     cells = np.prod([float(size) for size in survey.schema.shape])
     if cells <= _MODELLED_CELLS:
         return None

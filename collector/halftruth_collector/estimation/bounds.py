@@ -1,4 +1,4 @@
-"""Quantiles for intervals, and checks of what analysts ask of them."""
+"""Normal quantiles, significance above zero, and checks of the fields of queries."""
 
 import math
 from statistics import NormalDist
@@ -18,9 +18,9 @@ Q = TypeVar("Q", bound=Request)
 
 
 def normal_quantile(alpha: float) -> float:
-    """Z such that a normal variable lies outside ±z with this probability.
+    """Return z such that a standard normal variable is outside ±z with probability α.
 
-    Asked by the level α rather than the confidence 1 − α, which loses a small α to rounding.
+    The argument is α rather than 1 − α, because small levels would be lost to rounding.
     """
     return abs(NormalDist().inv_cdf(alpha / 2))
 
@@ -28,29 +28,28 @@ def normal_quantile(alpha: float) -> float:
 #: Standard errors by which an estimate is significantly above zero, in two-sided tests at 5 %.
 SIGNIFICANT = normal_quantile(0.05)
 
-#: Standard errors above zero from which on what is divided by an estimate is nearly linear in it,
-#: so that errors by the delta method hold; the terms that these leave out are then about a
-#: twenty-fifth of those they keep.
+#: Standard errors above zero from which the delta method is accurate for a ratio with an estimated
+#: denominator: the neglected terms are about 4 % of the others.
 NEARLY_LINEAR = 5
 
-#: What is said of a share that is not.
+#: Explanation for a share below that limit.
 TOO_SMALL = "which is less than five standard errors above zero"
 
 
 def significantly_positive(
     value: Array, error: Array, quantile: float = SIGNIFICANT
 ) -> NDArray[np.bool_]:
-    """Return which estimates are significantly above zero, by z standard errors and at 5 %.
+    """Return which estimates are significantly above zero, at level of `quantile` and at 5 %.
 
-    That is Fieller's condition: a ratio with such a denominator has a bounded confidence set. False
-    where the error is not known.
+    This is Fieller's condition: a ratio with such a denominator has a bounded confidence set. False
+    if the error is unknown.
     """
     with np.errstate(invalid="ignore"):
         return np.asarray(value > max(quantile, SIGNIFICANT) * error)
 
 
 def logits(share: Array, error: Array) -> tuple[Array, Array]:
-    """Logits of shares with their standard errors; infinite and exact for a share of 0 or 1.
+    """Return logits of shares with their standard errors; infinite with error 0 for 0 or 1.
 
     >>> [values.round(3).tolist() for values in logits(np.array([0.5, 0.2]), np.array([0.1, 0.04]))]
     [[0.0, -1.386], [0.4, 0.25]]
@@ -70,7 +69,7 @@ def check_field(query: type[Request], name: str, value: object) -> None:
 
 
 def checked(query: Q) -> Q:
-    """A query whose fields are in their ranges; ParameterError where one is not."""
+    """Return a query after checking the ranges of its fields; raises ParameterError."""
     return make(type(query), {name: getattr(query, name) for name in fields(type(query))})
 
 
@@ -80,5 +79,5 @@ def check_confidence(confidence: float) -> None:
 
 
 def optional(value: float) -> float | None:
-    """A number for a message, None where it is undefined."""
+    """Return a number for a message; None if it is NaN."""
     return value if math.isfinite(value) else None

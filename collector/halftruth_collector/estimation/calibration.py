@@ -1,13 +1,12 @@
-"""Shares of answers where the margins of other questions are known, with their design effect.
+"""Weighting to known margins: raking, post-stratification and calibration, with design effects.
 
-Two different things can be known. *Raking* is for margins of a population of which the respondents
-are no simple random sample: they are weighted until they have its margins (Deming & Stephan 1940;
-with one margin this is post-stratification). It is right where, among people with equal answers to
-the questions of the margins, who responds does not depend on the answer asked about, and where the
-chances to respond are products of one factor for each margin. *Calibration* is for margins of the
-very people that the estimates are of, where nobody is missing: the error of their estimates is
-known, and with it that part of every other error that is correlated with it (Deville & Särndal
-1992, with the optimal coefficients of Montanari 1987).
+*Raking* corrects for nonresponse: the respondents are not a simple random sample, and are weighted
+to the margins of the population (Deming & Stephan 1940; with one margin, post-stratification). It
+assumes that, given the questions of the margins, response does not depend on the estimated answer,
+and that response probabilities are products of one factor for each margin. *Calibration*
+(regression estimation) uses the known margins of the target itself, without nonresponse: the error
+of the estimated margins is known, and the correlated part of every other error is removed (Deville
+& Särndal 1992, with the optimal coefficients of Montanari 1987).
 
 Both need only an unbiased table of answer × margins and its covariance, whatever the mechanism.
 """
@@ -25,20 +24,20 @@ from halftruth_shared.results.wording import number
 from .answers import category_code
 from .bounds import NEARLY_LINEAR, TOO_SMALL, Array
 
-#: Shares are written with few digits: by how much of them the sums of margins may be off.
+#: Relative tolerance of the sum of a margin, since shares are written with few digits.
 _WRITTEN = 1e-3
 
-#: Least sum of margins that are numbers of people.
+#: Smallest sum of a margin that is given in numbers of people.
 _PEOPLE = 2
 
-#: How near raking comes to the margins, and in how many rounds at most.
+#: Tolerance of raking, and its largest number of iterations.
 _NEAR, _ROUNDS = 1e-11, 2_000
 
 #: Least distance of margins, in standard errors. Of 600 surveys of 1 500 respondents five leave an
 #: eighth undefined, three a sixtieth, and the intervals of those that are defined cover as well.
 _APART = 3
 
-#: Smallest eigenvalue that is no rounding, against the largest; and the same of departures.
+#: Relative size below which an eigenvalue, or a departure, is rounding error.
 _ROUNDING, _AGREES = 1e-10, 1e-6
 
 
@@ -58,25 +57,25 @@ class Margin:
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """Distribution of the answers to a question, of C categories, by means of known margins.
+    """Weighted distribution of the answers to a question with C categories.
 
     Attributes
     ----------
     share : ndarray, shape (C,)
-        NaN where nothing is defined.
+        NaN if undefined.
     covariance : ndarray, shape (C, C)
     gradient : ndarray, shape (C, cells)
         Of the shares by the cells of the table, in row-major order.
     weights : ndarray or None
-        Of raking, for every combination of the margins' categories; their mean over the respondents
-        is 1.
+        Raking weights of all combinations of the categories of the margins, with mean 1 over the
+        respondents.
     design_effect : float or None
-        Of these weights: the mean of their squares, which is 1 plus their squared coefficient of
-        variation (Kish 1965).
+        Design effect due to weighting: the mean square of the weights, 1 plus their squared
+        coefficient of variation (Kish 1965).
     p_value : float or None
-        Of calibration: the chance of margins so far from the estimated ones if nobody is missing.
+        P-value of the test of calibration that the respondents have these margins.
     undefined : str or None
-        Why nothing is defined.
+        Why the distribution is undefined.
     """
 
     share: Array
@@ -91,20 +90,20 @@ class Weighted:
 def known_margins(
     schema: Schema, given: Mapping[str, Mapping[str, float]]
 ) -> tuple[list[Margin], float | None]:
-    """Margins as an analyst gives them, and how many people they count, None for shares.
+    """Parse margins from a query; also return the number of people, None for shares.
 
     Parameters
     ----------
     given : mapping
-        Of every category of some attributes the share, or the number of people. Shares whose sum
-        is off by no more than a thousandth are taken for rounded ones.
+        Share, or number of people, of every category of some attributes. A sum of shares may differ
+        from 1 by a thousandth, due to rounding.
 
     Raises
     ------
     SchemaError
         If an attribute is unknown.
     ParameterError
-        If a category is unknown or missing, or sums are not what they can be.
+        If a category is unknown or missing, or a sum is invalid.
     """
     margins: list[Margin] = []
     counted: dict[str, float] = {}
@@ -132,13 +131,13 @@ def known_margins(
 
 
 def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weighted:
-    """Weight the respondents to margins of their population.
+    """Estimate shares by raking: weight the respondents to the margins of the population.
 
     The factors of iterative proportional fitting solve Σ_h w_h π̂_h z_h = t, with w the product of
     one factor for each category in h, z the indicators of these categories and t the margins. For
-    given factors that is linear in the table, so that an unbiased table makes an unbiased equation
-    of it, and negative estimates of cells are no obstacle. They stay as they are: to cut them off
-    would be a bias of the order of their error. What remains is that of every ratio, of order 1/N.
+    given factors, the equation is linear in the table, so an unbiased table gives an unbiased
+    estimating equation. Negative estimates of cells are kept, since truncation would introduce a
+    bias of the order of their error. The remaining bias is of order 1/N, as for every ratio.
 
     The error is that of the linear approximation: answer c of cell h counts with
     w_h (1 − x_h β_c), where x_h β_c is the weighted regression of the answer on the margins
@@ -149,14 +148,14 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
     support : ndarray, shape (C, d_1, …, d_K)
         π̂, answers first, then an axis for each margin.
     covariance : ndarray, shape (cells, cells)
-        Of the supports in row-major order; NaN where the reports determine none.
+        Covariance of the cells in row-major order; NaN if not identified.
 
     Returns
     -------
     Weighted
-        Undefined where the share of a category with a margin above 0 is not `NEARLY_LINEAR`
-        standard errors above zero, where several margins depend on each other so closely
-        that their factors are not identified, and where no weights give these margins.
+        Undefined if a category with a positive margin is less than `NEARLY_LINEAR` standard errors
+        above zero, if the margins are too collinear to identify their factors, or if no weights
+        give these margins.
     """
     kept = [np.flatnonzero(margin.shares) for margin in margins]
     inside = np.ix_(np.arange(len(support)), *kept)
@@ -213,25 +212,24 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
 
 
 def calibrate(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weighted:
-    """Correct shares by what is known of the margins of the same people.
+    """Estimate shares by calibration to known margins of the target (regression estimator).
 
-    π̂ + V_πt V_tt⁻¹ (t − t̂), with variance V − V_πt V_tt⁻¹ V_tπ: the best linear correction, which
-    gives the margins themselves exactly and has no larger variance than π̂. Where people are missing
-    and others than these margins tell why, it is biased; whether the margins are such as nobody's
-    missing explains is tested by (t − t̂)ᵀ V_tt⁻¹ (t − t̂) ~ χ².
+    The estimator π̂ + V_πt V_tt⁻¹ (t − t̂) has variance V − V_πt V_tt⁻¹ V_tπ. It reproduces the
+    margins exactly, and its variance is at most that of π̂. It is biased under nonresponse; the
+    hypothesis that the respondents have these margins is tested by (t − t̂)ᵀ V_tt⁻¹ (t − t̂) ~ χ².
 
     Parameters
     ----------
     support, margins
         As for :func:`rake`.
     covariance : ndarray, shape (cells, cells)
-        For the target that the margins are of: the respondents, or the population that they are a
-        sample of.
+        Covariance for the target of the margins: the respondents, or the sampled population.
 
     Returns
     -------
     Weighted
-        Undefined where the reports determine no covariance, or know other margins without error.
+        Undefined if the covariance is not identified, or if unperturbed margins contradict the
+        given ones.
     """
     answers, groups = len(support), support[0].size
     if np.isnan(covariance).any():
@@ -242,7 +240,7 @@ def calibrate(support: Array, covariance: Array, margins: Sequence[Margin]) -> W
     with_margins = sums @ covariance
     of_margins = with_margins @ sums.T
     eigenvalues, vectors = np.linalg.eigh(of_margins)
-    # What is sent as it is, is known of the respondents without error.
+    # Unperturbed answers of the respondents are known without error.
     uncertain = eigenvalues > _ROUNDING * np.diag(covariance).max()
     eigenvalues, vectors = eigenvalues[uncertain], vectors[:, uncertain]
     gap = known - sums @ support.ravel()
@@ -283,21 +281,21 @@ def _indicators(shape: Sequence[int]) -> Array:
 
 
 def _category(sizes: Sequence[int], row: int) -> tuple[int, int]:
-    """Axis and code that a row of the indicators is of."""
+    """Return the axis and the code of a row of the indicators."""
     begins = np.cumsum([0, *sizes])
     axis = int(np.searchsorted(begins, row, side="right")) - 1
     return axis, row - int(begins[axis])
 
 
 def raking_factors(table: Array, known: Sequence[Array]) -> Array | None:
-    """Weights of iterative proportional fitting, None where it finds none."""
+    """Return the weights of iterative proportional fitting; None if it does not converge."""
     weights = np.ones_like(table)
     for _ in range(_ROUNDS):
         off = 0.0
         for axis, shares in enumerate(known):
             others = tuple(other for other in range(table.ndim) if other != axis)
             margin = (weights * table).sum(axis=others)
-            # Only a table with negative cells, or whole margins without anybody, comes to this.
+            # This happens only for tables with negative cells or empty categories.
             if not (margin > 0).all():
                 return None
             off = max(off, float(np.abs(margin - shares).max()))
@@ -310,10 +308,10 @@ def raking_factors(table: Array, known: Sequence[Array]) -> Array | None:
 def _identified(
     slopes: Array, departures: Array, weights: Array, spread: Array, known: Sequence[Array]
 ) -> bool:
-    """Return whether no combination of the margins' categories may be one of the others.
+    """Return whether the margins are not collinear, so that their factors are identified.
 
-    The combination that the others explain best, by the smallest part of its variance that is not
-    explained, has to have clearly more than none.
+    The smallest unexplained variance of a category combination, given the others, has to be
+    significantly above zero.
     """
     if len(known) == 1:
         return True

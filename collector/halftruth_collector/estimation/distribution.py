@@ -1,22 +1,21 @@
-"""Means, deviations and quantiles of answers in an order, such as the bins of numbers.
+"""Means, standard deviations and quantiles of ordered answers, such as the bins of numbers.
 
 All are functions of the shares p of the answers within a group and of their covariance C (delta
-method). With m what each answer counts as:
+method). With scores m of the answers:
 
 - The mean is m·p, with variance mᵀCm.
-- The variance of the answers is Σ m²p − (m·p)² + mᵀCm. The last term makes it unbiased: without it
-  the error of the mean would be taken from it.
-- The quantile of a share q is where the cumulative share F reaches q. Its interval has all places
-  where F does not differ significantly from q, as q is inside the interval F̂ ± z·se (Woodruff
-  1952, by inverting the test at each place instead of at the estimate alone, as Francisco & Fuller
-  1991). It needs no density, and no F̂ that grows: shares below 0 only make it wider. Where F̂
-  falls, the estimate is that of the mean of the largest F̂ up to each answer and the smallest one
-  from it on, both of which grow.
+- The variance of the answers is Σ m²p − (m·p)² + mᵀCm. The last term corrects the bias due to the
+  error of the mean.
+- The quantile of q is the point where the cumulative share F reaches q. Its interval contains all
+  points where q is inside the interval F̂ ± z·se (Woodruff 1952; the test is inverted at each point
+  instead of at the estimate alone, as in Francisco & Fuller 1991). It needs neither a density nor a
+  monotone F̂: negative shares only widen it. If F̂ decreases, it is replaced for the estimate by
+  the mean of its running maximum from below and its running minimum from above, which is monotone.
 
-Inside a bin F̂ is interpolated, as if the answers were spread evenly there; the bins that an end
-of the interval lies in are right however they are. A mean of bins is wrong by at most the distance
-of an answer from the middle of its bin, and so is a standard deviation, since that of a sum is at
-most the sum of those of its parts.
+F̂ is interpolated linearly within a bin; the bins that contain the ends of an interval are valid
+for any distribution within them. The discretization error of a mean is at most the largest distance
+of an answer from the midpoint of its bin; the same bound holds for a standard deviation, by the
+triangle inequality.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,10 +44,9 @@ class Distributions:
     Attributes
     ----------
     base : ndarray, shape (G,)
-        Share of everybody who is in the group and answered.
+        Share, among all people, of those in the group who answered.
     share : Jet, shape (G, k)
-        NaN where the group is not defined: its base is less than `NEARLY_LINEAR` standard errors
-        above zero.
+        NaN if the base of the group is less than `NEARLY_LINEAR` standard errors above zero.
     covariance : ndarray
         Of what these are functions of; NaN where the reports determine none.
     """
@@ -59,7 +57,7 @@ class Distributions:
 
     @classmethod
     def of(cls, support: Array, covariance: Array) -> "Distributions":
-        """Make them of shares of everybody, of groups by answers.
+        """Make distributions from the shares among all people, groups by answers.
 
         Parameters
         ----------
@@ -86,7 +84,7 @@ class Distributions:
 
     @classmethod
     def of_table(cls, schema: Schema, table: Table) -> "Distributions":
-        """Make them of those who answered all attributes of a table, the last one by the others."""
+        """Make distributions of the last attribute by the others, without missing values."""
         known = table.known_covariance()
         support, covariance = answered(schema, table.support, known, table.attributes)
         return cls.of(support.reshape(-1, support.shape[-1]), covariance)
@@ -96,30 +94,30 @@ class Distributions:
 
     @cached_property
     def defined(self) -> NDArray[np.bool_]:
-        """Groups whose base is large enough."""
+        """Mask of the groups whose base is large enough."""
         return np.asarray(~np.isnan(self.share.value).any(axis=1))
 
     @cached_property
     def known(self) -> bool:
-        """True where there are errors."""
+        """True if the covariance is known."""
         return bool(np.isfinite(self.covariance).all())
 
     @cached_property
     def cumulative(self) -> Jet:
-        """F̂, share of each answer and those before it; that of the last one is 1, exactly."""
+        """F̂, cumulative share of each answer; exactly 1 for the last one."""
         whole = self.share.cumsum(1)
         whole.value[:, -1], whole.gradient[:, -1] = 1.0, 0.0
         return whole
 
     def means(self, values: Array, z: float) -> Contrasts:
-        """Mean of what the answers count as, ± z standard errors."""
+        """Return the mean score of each group, ± z standard errors."""
         mean = (self.share * values).sum(1)[:, 0]
         return Contrasts.normal(mean.value, mean.standard_error(self.covariance), z)
 
     def mean_differences(self, values: Array, reference: int, z: float) -> Contrasts:
-        """Return the difference of the mean of each other group from that of one of them.
+        """Return the difference of each mean from that of the reference group.
 
-        They are NaN where one of the two groups is not defined.
+        NaN if one of the two groups is undefined.
         """
         means = (self.share * values).sum(1)[:, 0]
         others = np.delete(np.arange(len(self)), reference)
@@ -127,14 +125,14 @@ class Distributions:
         return Contrasts.normal(difference.value, difference.standard_error(self.covariance), z)
 
     def deviations(self, values: Array, z: float) -> Contrasts:
-        """Their standard deviation, whose interval is that of the variance.
+        """Return the standard deviations; their intervals are those of the variances.
 
-        All is NaN where the estimate of the variance is not positive.
+        NaN if the estimated variance is not positive.
         """
         mean = self.means(values, z)
-        # Without its error, the error of the mean is left in.
+        # Without a known covariance, the bias is not corrected.
         of_mean = np.square(mean.standard_error) if self.known else np.zeros(len(self))
-        # About the mean, so that large values do not cancel.
+        # Centre at the mean to avoid cancellation of large values.
         squares = (self.share * (values - mean.value[:, None]) ** 2).sum(1)[:, 0]
         variance = np.where(squares.value + of_mean > 0, squares.value + of_mean, np.nan)
         # To second order: between two answers given equally often, the first one is 0.
@@ -146,7 +144,7 @@ class Distributions:
     def quantile(
         self, group: int, share: float, values: Array, z: float, edges: Array | None = None
     ) -> tuple[float, float, float]:
-        """Return the quantile of a share between 0 and 1 of one group, with its interval.
+        """Return a quantile of one group, with its interval (Woodruff).
 
         Parameters
         ----------
@@ -176,7 +174,7 @@ class Distributions:
         return value, lower, self._inside(cumulative, last, share, -z, edges)
 
     def _inside(self, curve: Jet, place: int, share: float, z: float, edges: Array) -> float:
-        """Return the place in a bin where the cumulative share ± z errors reaches a share."""
+        """Return the point in a bin where F̂ ± z standard errors reaches a share."""
         before, after = (curve.value[place - 1] if place else 0.0), curve.value[place]
         covariance = np.zeros((2, 2))
         if z:
@@ -194,14 +192,14 @@ class Distributions:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """Numbers that the answers to a question count as.
+    """Scores of the answers to a question.
 
     Attributes
     ----------
     edges : ndarray or None
         Ends of the bins of a number.
     bin_error : float or None
-        How far means of such are off at most.
+        Largest discretization error of means.
     """
 
     answers: tuple[str, ...]
@@ -217,7 +215,7 @@ def scale_of(attribute: Attribute, scores: Mapping[str, str]) -> Scale:
     Parameters
     ----------
     scores : mapping of str to str
-        Of this attribute "ranks", or numbers that grow, such as "20,45,70".
+        For this attribute "ranks", or increasing numbers such as "20,45,70".
 
     Raises
     ------
@@ -256,7 +254,7 @@ def scale_of(attribute: Attribute, scores: Mapping[str, str]) -> Scale:
 
 
 def largest_distance(edges: Sequence[float], whole: bool) -> float:
-    """Distance of an answer from the middle of its bin, at most.
+    """Return the largest distance of an answer from the midpoint of its bin.
 
     >>> largest_distance([19.5, 29.5, 39.5], whole=True), largest_distance([0, 2.5, 5], whole=False)
     (4.5, 1.25)
