@@ -168,7 +168,9 @@ def score_interval(
 def table_intervals(table: Table, confidence: float = 0.95) -> tuple[Array, Array]:
     """Return the interval ends of each share of a table, not truncated to 0 to 1.
 
-    NaN if the reports do not identify the variance. Raises
+    NaN if the reports do not identify the variance.
+
+    Raises
     ------
     ParameterError
         Unless 0 < confidence < 1.
