@@ -22,8 +22,8 @@ from .delivery import (
     Submission,
     Unsent,
     check_form,
-    check_wanted,
-    given_up,
+    check_required,
+    find_refused,
     refusal_of_record,
     send,
     without_number,
@@ -40,61 +40,59 @@ _log = logging.getLogger(__name__)
 
 @cache
 def _unsettled() -> Unsettled:
-    """Return the reports that failed calls of this process left, shared by all its clients."""
+    """Return the unacknowledged reports of failed calls, shared by all clients of this process."""
     return Unsettled()
 
 
 @cache
 def _memory() -> Outbox:
-    """Return the reports of respondents that clients of this process without an outbox keep."""
+    """Return the outbox in memory, shared by all clients of this process without a file."""
     return Outbox()
 
 
 class Client:
-    """Perturbs records on this device and sends the reports to one collector.
+    """Client for respondents: perturbs records on this device, and sends reports to a collector.
 
-    Reports of a survey with a relay go to the relay, which passes them on. While it is away they
-    wait as for a collector; the collector gets none of them from here, and none of their ids.
+    Reports to a survey with a relay go to the relay only, which passes them on.
 
-    A true record is never logged, stored, sent or put into an error, and is drawn once: until the
-    collector has acknowledged a report, every further try sends the same one. Clients of one
-    process remember together.
+    A true record is never logged, stored, sent or included in an error. Its report is drawn once:
+    every retry sends the same report, with the same id, until it is acknowledged (at-least-once
+    delivery), and the collector counts it exactly once. Clients of one process share this state.
 
     Parameters
     ----------
     url : str
         Address of the collector.
     max_gamma : Fraction, int or str
-        A survey with a larger amplification is refused.
+        Largest accepted amplification; other surveys are refused.
     unprotected : collection of str
-        Attributes that may be sent unperturbed. The amplification is then that of the others, given
-        these. The caller decides whether an attribute is sensitive; the survey is not trusted
-        about it. A name does not reveal the question, so a survey with such an attribute is refused
-        unless its digest or an operator's key is pinned.
+        Attributes that may be sent unperturbed; they are excluded from the amplification. The
+        caller decides whether an attribute is sensitive, not the survey. The name of an attribute
+        does not determine its question, so a survey with such an attribute is refused unless its
+        digest or an operator's key is pinned.
     digests : collection of str
-        Digests of the surveys that may be answered, as ``halftruth survey check`` prints them; any
-        by default.
+        Digests of the accepted surveys, as ``halftruth survey check`` prints them; by default all
+        surveys are accepted.
     operator_keys : collection of str
-        Public keys of the operators that are trusted, each of 64 hexadecimal digits. With any, a
-        survey that none of them signed as it is, terms included, is refused.
+        Pinned public keys of operators, each of 64 hexadecimal digits. With pins, a survey is
+        refused unless one of the keys has signed it with its present terms.
     max_total_gamma : Fraction, int or str, optional
-        A survey is refused to a respondent whose reports would together have a larger
-        amplification, whatever surveys they are of. There is one ledger for each pinned key, and
-        one for all collectors without pins.
+        Largest accepted amplification of all reports of a respondent together, to any surveys.
+        There is one ledger for each pinned key, and one for all collectors without pins.
     outbox : str or Path, optional
-        File in which reports wait that could not be sent, and in which the reports of known
-        respondents are remembered with what they cost. Without it an error says that a report
-        could not be sent, and what is remembered ends with the process.
+        File for waiting reports, and for the reports and ledgers of known respondents. Without a
+        file, an error is raised if a report cannot be sent, and the state is lost when the process
+        ends.
     token : str, optional
-        An operator's token, for programs that send the reports of many people: the collector then
-        takes any number of them from this address.
+        An operator's token, for programs that send the reports of many people: it exempts them from
+        the rate limit of the collector.
     retries, backoff, timeout, session
         See :class:`~halftruth_client.transport.Transport`.
 
     Raises
     ------
     ParameterError
-        If the address, the outbox, a key or the largest amplification cannot be used.
+        If the address, the outbox, a key or the largest amplification is invalid.
     """
 
     def __init__(
@@ -123,29 +121,30 @@ class Client:
         #: True if waiting reports outlive the process, so that no error is raised.
         self._keeps = outbox is not None
         self._unsettled = _unsettled()
-        #: Surveys, by id and digest, whose waiting reports could not be sent after another report.
+        #: Surveys, by id and digest, that `_flush_quietly` skips after a failure, until the others
+        #: were tried.
         self._passed_over: set[tuple[str, str]] = set()
-        #: Whether it was logged that reports wait, which is said once until one is counted.
+        #: Whether it was logged that reports wait; reset when a report is counted.
         self._is_announced = False
 
     def survey(self, id: str, *, respondent: str | None = None) -> Survey:
-        """Fetch a survey, verify digest and signature and hold it against the policy.
+        """Fetch a survey, verify its digest and signature, and check it against the policy.
 
         Parameters
         ----------
         respondent : str, optional
-            Who is to be asked, so that a survey that would tell too much together with what they
-            sent before is refused before anything is asked.
+            Key of the respondent, to check the survey against their ledger before anything is
+            asked.
 
         Raises
         ------
         SurveyRefused
-            If the digest is not that of the survey or none that is pinned, no pinned operator
-            signed it, or its amplification is above `max_gamma`; or, by the respondent's ledger,
-            that of its series or of all their reports above the total.
+            If the digest is wrong or not pinned, no pinned operator signed the survey, its
+            amplification exceeds `max_gamma`, or the respondent's reports together would exceed the
+            total of the series or `max_total_gamma`.
         RequestRefused, CollectorUnavailable
         SurveyError, SchemaError, ParameterError
-            If what the collector sent is not a survey.
+            If the response is not a valid survey.
         """
         entry = self._catalog.fetch(id)
         self._policy.check(entry.survey)
@@ -155,14 +154,14 @@ class Client:
         return entry.survey
 
     def ledger(self, respondent: str) -> Ledger:
-        """Return what the reports that this respondent gave here cost, one by one and together."""
+        """Return the ledger of this respondent: the amplification of each report, and the total."""
         return self._outbox.ledger(respondent, self._catalog.operators)
 
     def forget_ledger(self, respondent: str) -> None:
-        """Forget what the reports of this respondent cost, which resets the protection.
+        """Delete the ledger of this respondent, which resets the protection.
 
-        No total bounds what was sent before together with what is sent from then on. Reports
-        themselves are not forgotten: no survey is answered twice.
+        Afterwards no total limits earlier and later reports together. The reports are kept, so no
+        survey is answered twice.
         """
         self._outbox.forget_ledger(respondent, self._catalog.operators)
 
@@ -176,29 +175,28 @@ class Client:
     ) -> Submission:
         """Perturb a record and send the report.
 
-        If the call fails, call it again with the same answers: the report that was drawn is sent
-        again, with the same id. Each call that returns is one person's. One whose status is
-        "waiting" is not to be repeated: its report will be sent by :meth:`flush` or after another.
+        If the call fails, call it again with the same answers: it retries the report that was
+        drawn, with the same id. A call that returns is complete. Do not repeat one with the status
+        "waiting": its report will be sent by :meth:`flush`, or after another report.
 
-        If people with equal answers use one process, the second call of one cannot be distinguished
-        from the first of another. Each call that returns still has a report of its own, but only
-        with `respondent` is it certain whose draw it is.
+        Without `respondent`, a retry for one person cannot be distinguished from the first call for
+        another person with the same answers in this process. Each call that returns still has a
+        different report, but the two people's draws may be swapped.
 
         Parameters
         ----------
         survey : Survey
         record : mapping of str to str, number or list of str
-            An answer for each attribute: a category or, of a number, the number; to a question with
-            several answers also the list of the options chosen, by its name. What is optional or
-            not asked of this person may be left out.
+            An answer for each attribute: a category, or a number for a numeric question. A multiple
+            response question can be answered by the list of chosen options, under its name. Answers
+            to optional questions, and to questions that were not asked, may be omitted.
         respondent : str, optional
-            A key that stays with this person. Whenever they answer again, the report they gave
-            before is sent again, whatever they answer now. It is remembered in the outbox, or
-            without one until the process ends, and the record is not. A survey of a series needs
-            it, as `max_total_gamma` does: what a person's reports cost is added up.
+            Permanent key of this person. If they answer again, their first report is sent again,
+            whatever they answer (idempotent). The report, never the record, is stored in the
+            outbox, or without a file until the process ends. Required for surveys of a series and
+            with `max_total_gamma`, which need a ledger.
         invitation : str, optional
-            This person's single-use invitation of 32 hexadecimal digits, where the survey asks
-            for one.
+            Single-use invitation of 32 hexadecimal digits, if the survey requires one.
 
         Raises
         ------
@@ -206,20 +204,20 @@ class Client:
             If the record does not fit the survey; the message names the attribute and never the
             answer.
         ParameterError
-            If the invitation is missing, is none, or is not asked for, or a respondent is needed;
+            If the invitation is missing, invalid or not required, or if `respondent` is required;
             nothing was sent.
         SurveyRefused
-            If the survey protects less than the policy asks for, together with other reports of
-            this respondent, too, or the collector's terms for it are not signed as asked.
+            If the amplification of the survey, or of all reports of this respondent, exceeds the
+            policy, or the terms are not signed by a pinned key.
         AnsweredBefore
             If this respondent answered another version of this survey or, without `respondent`, a
             report of the same answers to another version may have been sent.
         RequestRefused
             If the collector refuses the report, for instance since the survey is closed.
         CollectorUnavailable
-            If it could not be sent and there is no outbox to keep it.
+            If the report could not be sent and there is no outbox to store it.
         """
-        # Whatever goes wrong, no frame of this call holds the record then: they share this list.
+        # The record is in a list that is cleared, so that no frame of a traceback refers to it.
         records, record = [record], {}
         try:
             self._policy.check(survey)
@@ -249,7 +247,7 @@ class Client:
         respondent: str,
         invitation: str | None,
     ) -> Submission:
-        """Send the report of a respondent, which is remembered for them."""
+        """Send the stored report of a respondent; if there is none, draw and store it first."""
         if not isinstance(respondent, str) or not respondent:
             raise ParameterError("respondent: expected text that is not empty", field="respondent")
         report, operator = self._outbox.find(survey.id, respondent), ""
@@ -274,14 +272,14 @@ class Client:
         return self._submitted(kept, waits_for)
 
     def _check_ledger(self, survey: Survey, respondent: str) -> str:
-        """Check that a respondent's ledger has room for a report, and return whose ledger it is."""
+        """Check a survey against a respondent's ledger, and return the operator of the ledger."""
         operator = self._catalog.operator(survey)
         entry = LedgerEntry.of(survey, operator)
         self._outbox.ledger(respondent, [operator]).check(entry, self._policy.max_total_gamma)
         return operator
 
     def _check_uncounted(self, survey: Survey) -> None:
-        """Refuse a survey whose reports are added up for each person, where nobody says whose."""
+        """Refuse a survey that needs the ledger of a respondent, for calls without `respondent`."""
         if survey.series is not None or self._policy.max_total_gamma is not None:
             limit = "max_total_gamma" if survey.series is None else "its series"
             raise ParameterError(
@@ -291,7 +289,7 @@ class Client:
             )
 
     def _submitted(self, report: StoredReport, waits_for: str | None) -> Submission:
-        """Send one report, or say that it waits."""
+        """Send a report, or return the status "waiting"."""
         try:
             if waits_for is None:
                 receipt = self._send([report])
@@ -305,7 +303,7 @@ class Client:
         return Submission(report.id, "waiting")
 
     def _announce(self, survey: str, reports: int, waits_for: str) -> None:
-        """Log that reports wait in the outbox, and for what."""
+        """Log that reports wait in the outbox, with the reason."""
         if not self._is_announced:
             self._is_announced = True
             plural = "" if reports == 1 else "s"
@@ -320,49 +318,48 @@ class Client:
         invitations: Iterable[str] | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Delivery:
-        """Perturb many records, each by itself, and send the reports in batches.
+        """Perturb many records independently, and send the reports in batches.
 
-        Every record is read and perturbed before anything is sent, so that one that does not fit
-        stops all of them. With an outbox all reports are written down before the first is sent.
-        They are kept and sent in a random order, independent of that of the records.
+        All records are validated and perturbed before anything is sent, so that nothing is sent if
+        one is invalid. With an outbox all reports are stored before the first is sent. They are
+        stored and sent in random order.
 
-        If the call fails and there is no outbox, call it again with the same records: the same
-        reports are sent again, and those that were counted are duplicates then.
+        If the call fails and there is no outbox, call it again with the same records: it retries
+        the same reports, and those that were counted are duplicates (idempotent).
 
         Parameters
         ----------
         survey : Survey
         records : iterable of mappings
-            Of different respondents, each as :meth:`submit` takes it.
+            Records of different respondents, in the format of :meth:`submit`.
         invitations : iterable of str, optional
-            One for each record, in their order, where the survey asks for invitations.
+            An invitation for each record, in the same order, if the survey requires them.
         progress : callable, optional
-            Called with the number of reports of each batch once it is settled.
+            Called after each batch with its number of reports.
 
         Returns
         -------
         Delivery
-            With an outbox its ``waiting`` reports are not counted yet, and ``unsent`` says why;
-            without one every report is counted, or the call raises.
+            With an outbox, ``waiting`` reports are not counted yet, and ``unsent`` has the reasons;
+            without an outbox, all reports are counted, or the call raises an error.
 
         Raises
         ------
         RecordError
-            Naming the first record that does not fit, counted from 0, and its attribute.
+            If a record is invalid; names the first one, counted from 0, and the attribute.
         AnsweredBefore
-            Naming the first record of which a report to another version may have been sent.
+            If a report of a record to another version may have been sent; names the first one.
         ParameterError
-            If invitations are missing, are none, or are not asked for, or the survey is one of a
-            series, or there is a `max_total_gamma`, which :meth:`submit` adds up for each
-            respondent; nothing was sent.
+            If invitations are missing, invalid or not required; or for a survey of a series or with
+            `max_total_gamma`, which require :meth:`submit` with `respondent`. Nothing was sent.
         SurveyRefused
         RequestRefused
-            If the collector refuses a batch; ``accepted`` says how many reports were counted
-            before, and ``report`` which record it was about, if it was about one. With an outbox
-            the others wait there.
+            If the collector refuses a batch. ``accepted`` is the number of reports counted before,
+            and ``report`` the index of the refused record, if known. With an outbox the other
+            reports wait there.
         CollectorUnavailable
-            If a batch could not be sent and there is no outbox to keep it; its ``accepted`` says
-            how many reports were counted before. With an outbox all others wait there.
+            If a batch could not be sent and there is no outbox to store it. ``accepted`` is the
+            number of reports counted before.
         """
         self._policy.check(survey)
         self._check_uncounted(survey)
@@ -408,26 +405,26 @@ class Client:
                 delivery += Delivery(waiting=left, unsent=(unsent,))
             return delivery
         except BaseException:
-            # With an outbox the caller repeats at most what was refused, without one everything.
+            # With an outbox a caller retries only refused reports; without one, all of them.
             self._unsettled.restore(drawn[i] for i in order[settled if self._keeps else 0 :])
             raise
 
     def flush(self) -> Delivery:
-        """Send the reports that wait, survey by survey.
+        """Retry all waiting reports, survey by survey.
 
-        Reports that cannot be sent hold up no other survey. Reports to a closed or replaced survey,
-        invalid ones and those without a valid invitation are given up. All others keep waiting, for
-        instance if the collector has no such survey or takes no more from this address now.
+        Reports that cannot be sent do not block other surveys. After a final refusal (a closed or
+        replaced survey, an invalid report or invitation) reports are given up. All others keep
+        waiting, for instance if the survey is unknown or the rate limit is reached.
 
         Returns
         -------
         Delivery
-            Its ``unsent`` says for each survey which reports were not counted and why.
+            ``unsent`` has the number and the reason of the uncounted reports of each survey.
 
         Raises
         ------
         CollectorUnavailable
-            If no report could be tried, since the collector cannot be reached or is not available.
+            If the collector is unavailable, so that no report was tried.
         """
         unsent: Counter[tuple[str, str, bool]] = Counter()
         delivery, is_answered = Delivery(), False
@@ -435,7 +432,7 @@ class Client:
         is_away = False
         for survey, digest, count in self._outbox.count_waiting(self._transport.url):
             if silent is not None and is_away:
-                # It would not answer for the other surveys either.
+                # Do not try the other surveys, since the collector is unavailable.
                 unsent[survey, str(silent), True] += count
                 continue
             while waiting := self._outbox.waiting(self._transport.url, survey, digest, BATCH):
@@ -447,7 +444,7 @@ class Client:
                         silent = error if is_away or silent is None else silent
                     else:
                         is_answered = True
-                    lost = given_up(error, waiting)
+                    lost = find_refused(error, waiting)
                     if lost:
                         unsent[survey, without_number(str(error)), False] += len(lost)
                         count -= len(lost)
@@ -467,10 +464,10 @@ class Client:
         return delivery + Delivery(waiting=still, unsent=left_over)
 
     def _flush_quietly(self) -> None:
-        """Send some waiting reports, now that the collector answers.
+        """Retry some waiting reports after a successful request.
 
-        One request at most, and no error: the caller asked for another report, and waits. Surveys
-        whose reports could not be sent are passed over until all others had their turn.
+        This sends at most one request and raises no error, since the caller waits for another
+        report. Surveys whose reports could not be sent are skipped until all others were tried.
         """
         for survey, digest, _ in self._outbox.count_waiting(self._transport.url):
             if (survey, digest) in self._passed_over:
@@ -484,15 +481,15 @@ class Client:
         self._passed_over.clear()
 
     def _check_invitations(self, survey: Survey, invitations: Sequence[str | None]) -> str | None:
-        """Refuse invitations that the survey does not ask for, before any report is kept.
+        """Check invitations against the survey's terms, before any report is stored.
 
         Returns
         -------
         str or None
-            Why reports have to wait for the survey's terms, if the collector cannot be asked.
+            Reason why reports have to wait, if the collector is unavailable and the terms unknown.
         """
         try:
-            check_wanted(self._catalog, survey.id, survey.digest, invitations)
+            check_required(self._catalog, survey.id, survey.digest, invitations)
         except CollectorUnavailable as error:
             if not self._keeps:
                 raise
@@ -500,12 +497,12 @@ class Client:
         except RequestRefused as error:
             if error.status in FINAL_STATUSES:
                 raise
-            # Sending will be refused too, but the report may be wanted later.
+            # Sending would be refused too, but store the report for a later retry.
         return None
 
     @staticmethod
     def _delivered(receipt: Receipt, reports: Sequence[StoredReport]) -> Delivery:
-        """Return what a receipt says of reports of one survey."""
+        """Return a receipt for reports of one survey as a `Delivery`."""
         relayed = sum(report.relay_id is not None for report in reports)
         return Delivery(receipt.accepted, receipt.duplicates, relayed=relayed)
 
@@ -514,7 +511,7 @@ class Client:
         try:
             receipt = send(self._transport, self._catalog, reports)
         except RequestRefused as error:
-            self._outbox.settle(given_up(error, reports))
+            self._outbox.settle(find_refused(error, reports))
             raise
         self._outbox.settle(reports)
         self._unsettled.settle(reports)
@@ -523,5 +520,5 @@ class Client:
 
 
 def _of_one(error: HalftruthError) -> HalftruthError:
-    """Return the error of a single record, which needs no number."""
+    """Return the error of a single record without its index."""
     return type(error)(str(error).removeprefix("record 0: "), field=error.field)

@@ -1,5 +1,5 @@
-"""Delivery of reports: to a collector, plain or sealed, with invitations, by its terms; or to the
-relay of the survey, and then to nobody else.
+"""Delivery of reports to a collector, plain or sealed, with invitations if its terms require them;
+or to the relay of the survey only.
 """
 
 import re
@@ -23,13 +23,13 @@ from .errors import RequestRefused, SurveyRefused
 from .outbox import StoredReport
 from .transport import Transport, survey_path
 
-#: Reports in one request.
+#: Largest number of reports in one request.
 BATCH = 1_000
 
 #: Final refusals of a report: survey closed or replaced, invalid report.
 FINAL_STATUSES = (409, 422)
 
-#: The refusal of reports beyond the limit of an address, which some surveys do not have.
+#: Status of the rate limit, which does not apply to surveys with invitations.
 TOO_MANY = 429
 
 #: Prefix of a collector's message about one report of a batch.
@@ -45,10 +45,10 @@ class Submission:
     Attributes
     ----------
     id : UUID
-        Of the report.
+        Id of the report.
     status : {"accepted", "duplicate", "waiting"}
-        Counted now, counted before, or kept in the outbox until the collector can be reached. Where
-        the survey has a relay: held by it now, held before, or waiting for it.
+        Counted now, counted before, or waiting in the outbox until the collector is available. If
+        the survey has a relay: received by the relay now, received before, or waiting for it.
     """
 
     id: UUID
@@ -62,12 +62,12 @@ class Unsent:
     Attributes
     ----------
     survey : str
-        Its id.
+        Id of the survey.
     reports : int
     reason : str
-        What the collector answered, or what is wrong with what it answered, in one line.
+        Message of the collector, or the reason why its response is invalid, in one line.
     is_waiting : bool
-        Whether they wait for the next try; otherwise they were given up.
+        Whether they wait for a retry; otherwise they were given up.
     """
 
     survey: str
@@ -80,16 +80,16 @@ class Unsent:
 class Delivery:
     """Outcome of sending many reports.
 
-    As text it says how many reports were counted and, if not all of them, what became of the rest.
+    As text it states how many reports were counted, and the outcome of the others.
 
     Attributes
     ----------
     accepted, duplicates, waiting : int
-        Reports counted now, counted before, and waiting in the outbox.
+        Numbers of reports counted now, counted before, and waiting in the outbox.
     relayed : int
-        How many of those counted are with a relay instead, which passes them on with others.
+        Number of the accepted and duplicate reports that a relay has, to pass them on.
     unsent : tuple of Unsent
-        What was not delivered, and why: reports that wait, and those that were given up.
+        Undelivered reports with reasons: waiting ones, and those that were given up.
     """
 
     accepted: int = 0
@@ -112,11 +112,11 @@ class Delivery:
         if self.is_complete:
             return f"all {counted} reports are {where}"
         given_up = sum(each.reports for each in self.unsent if not each.is_waiting)
-        said = [f"{counted} of {counted + self.waiting + given_up} reports are {where}"]
+        parts = [f"{counted} of {counted + self.waiting + given_up} reports are {where}"]
         for each in self.unsent:
             what = "waiting" if each.is_waiting else "given up"
-            said.append(f"survey '{each.survey}', {each.reports} {what}: {each.reason}")
-        return f"incomplete: {'; '.join(said)}"
+            parts.append(f"survey '{each.survey}', {each.reports} {what}: {each.reason}")
+        return f"incomplete: {'; '.join(parts)}"
 
     def __add__(self, other: "Delivery") -> "Delivery":
         return Delivery(
@@ -134,7 +134,7 @@ def check_form(invitations: Sequence[str | None]) -> None:
     Raises
     ------
     ParameterError
-        Naming the first one by its position; it is not quoted.
+        If an invitation is malformed; names its position and does not quote it.
     """
     for i, invitation in enumerate(invitations):
         is_text = isinstance(invitation, str)
@@ -142,24 +142,26 @@ def check_form(invitations: Sequence[str | None]) -> None:
             raise _unexpected(invitations, i, "32 lower-case hexadecimal digits")
 
 
-def check_wanted(catalog: Catalog, id: str, digest: str, invitations: Sequence[str | None]) -> None:
-    """Check that invitations are given if and only if a survey asks for them.
+def check_required(
+    catalog: Catalog, id: str, digest: str, invitations: Sequence[str | None]
+) -> None:
+    """Check that invitations are given if and only if a survey requires them.
 
     Raises
     ------
     ParameterError
     SurveyRefused, RequestRefused, CollectorUnavailable
-        If the terms cannot be had.
+        If the terms cannot be fetched.
     """
-    wanted = catalog.entry(id, digest).terms.invitations
-    if any((invitation is not None) != wanted for invitation in invitations):
-        # Before the caller is blamed: the terms may have changed.
-        wanted = catalog.entry(id, digest, refresh=True).terms.invitations
+    required = catalog.entry(id, digest).terms.invitations
+    if any((invitation is not None) != required for invitation in invitations):
+        # Fetch the terms again before raising an error, since they may have changed.
+        required = catalog.entry(id, digest, refresh=True).terms.invitations
     expected = f"none, since survey '{id}' asks for no invitation"
-    if wanted:
+    if required:
         expected = f"32 hexadecimal digits, since survey '{id}' asks for an invitation"
     for i, invitation in enumerate(invitations):
-        if (invitation is not None) != wanted:
+        if (invitation is not None) != required:
             raise _unexpected(invitations, i, expected)
 
 
@@ -169,9 +171,9 @@ def _unexpected(invitations: Sequence[str | None], i: int, expected: str) -> Par
 
 
 def send(transport: Transport, catalog: Catalog, reports: Sequence[StoredReport]) -> Receipt:
-    """Send reports of one survey in one request, and again if its terms have changed.
+    """Send reports of one survey in one request, and retry once if its terms have changed.
 
-    Those of a survey with a relay go to the relay alone, whose address and keys the digest fixes.
+    Reports to a survey with a relay go to the relay only; the digest fixes its address and keys.
 
     Raises
     ------
@@ -196,7 +198,7 @@ def _post(transport: Transport, entry: Entry, reports: Sequence[StoredReport]) -
         reports = [replace(report, invitation=None) for report in reports]
     for i, report in enumerate(reports):
         if terms.invitations and report.invitation is None:
-            # As the collector would answer, which cannot inspect sealed reports.
+            # Raise the error of a collector here, which cannot look into sealed reports.
             raise RequestRefused(
                 f"report {i}: survey '{id}' asks for invitations; expected one",
                 status=403,
@@ -215,7 +217,7 @@ def _post(transport: Transport, entry: Entry, reports: Sequence[StoredReport]) -
 
 
 def _sealed_batch(entry: Entry, reports: Sequence[StoredReport]) -> SealedBatch:
-    # Imported here: most surveys are not sealed, and the library takes a while.
+    # Imported here: most surveys are not sealed, and cryptography is slow to import.
     from halftruth_shared.protocol.sealing import seal
 
     survey, key = entry.survey, entry.terms.sealing_key or ""
@@ -238,7 +240,7 @@ def _relay_batch(survey: Survey, relay: Relay, reports: Sequence[StoredReport]) 
     sealed = []
     try:
         for report in reports:
-            # Drawn with the report, as the digest says that the survey has a relay.
+            # Every report to a survey with a relay was drawn with a relay's id.
             relay_id = cast(UUID, report.relay_id)
             packed = survey.report_space.pack(report.values)
             content = seal_for_relay(relay, survey.digest, report.id, relay_id, packed)
@@ -248,8 +250,8 @@ def _relay_batch(survey: Survey, relay: Relay, reports: Sequence[StoredReport]) 
     return SealedBatch(digest=survey.digest, reports=sealed)
 
 
-def given_up(error: HalftruthError, reports: Sequence[StoredReport]) -> Sequence[StoredReport]:
-    """The reports that it is pointless to send again after this error."""
+def find_refused(error: HalftruthError, reports: Sequence[StoredReport]) -> Sequence[StoredReport]:
+    """Return the reports that an error refuses finally, so that a retry is pointless."""
     if not isinstance(error, RequestRefused):
         return []
     if error.status not in FINAL_STATUSES and (error.status, error.field) != (403, "invitation"):
@@ -260,12 +262,12 @@ def given_up(error: HalftruthError, reports: Sequence[StoredReport]) -> Sequence
 
 
 def without_number(message: str) -> str:
-    """A collector's message without the position of a report in its batch."""
+    """Return a collector's message without the position of the report in its batch."""
     return _NUMBERED.sub("", message)
 
 
 def refusal_of_record(error: RequestRefused, order: Sequence[int], accepted: int) -> RequestRefused:
-    """The refusal of one batch as one of the records, whose order in the batch is another."""
+    """Convert the refusal of a batch into one that names the record, by the random order."""
     about, message = None, str(error)
     if error.report is not None and 0 <= error.report < min(len(order), BATCH):
         about = order[error.report]

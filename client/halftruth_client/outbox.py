@@ -1,11 +1,10 @@
-"""Outbox of waiting reports and of reports of known respondents, in a file or in memory.
+"""Outbox: waiting reports, and the reports and ledgers of known respondents, in a file or memory.
 
-An outbox holds perturbed reports only, never a record, and a report's invitation for as long as
-the report waits. A report is written down before it is sent, so that a crash in between cannot
-lead to a second, fresh draw of the same answers.
+An outbox stores perturbed reports, never records, and the invitation of a report while it waits. A
+report is stored before it is sent, so that a crash in between cannot lead to a second draw for the
+same answers: a retry sends the stored report.
 
-A respondent's report is found by survey and respondent, whatever the spelling of the collector's
-address, which is only used to send it.
+A respondent's report is found by survey and respondent, independently of the collector's address.
 """
 
 import hashlib
@@ -64,7 +63,7 @@ class StoredReport:
     Attributes
     ----------
     relay_id : UUID, optional
-        By which the relay of the survey keeps it, which never sees `id`.
+        Id of the report at the relay of the survey, which never sees `id`.
     """
 
     id: UUID
@@ -81,8 +80,8 @@ class Outbox:
     Parameters
     ----------
     path : str or Path, optional
-        Created, readable by its owner alone, where it does not exist. Without it, reports are kept
-        for as long as this object.
+        File, which is created if needed and readable by its owner only. Without it, reports are
+        stored in memory.
 
     Raises
     ------
@@ -96,7 +95,7 @@ class Outbox:
         try:
             if path is None:
                 self._memory = sqlite3.connect(":memory:", check_same_thread=False)
-                # Python 3.13 and later warn of a connection that nobody closed.
+                # Python 3.13 and later warn about unclosed connections.
                 weakref.finalize(self, self._memory.close)
             else:
                 create_private(path)
@@ -122,7 +121,7 @@ class Outbox:
             return
         connection = sqlite3.connect(self._path, timeout=30)
         try:
-            # What is deleted is overwritten too: a spent invitation leaves no trace in the file.
+            # Overwrite deleted data, so that a spent invitation leaves no trace in the file.
             connection.execute("PRAGMA secure_delete = ON")
             with connection:
                 yield connection
@@ -130,15 +129,15 @@ class Outbox:
             connection.close()
 
     def _pseudonym(self, respondent: str) -> bytes:
-        """Stands for a respondent in the file, so that no name or address is stored there.
+        """Return a keyed hash of a respondent, so that no name or address is stored.
 
-        Letters with marks are one however they are composed.
+        Keys are compared in Unicode NFC.
         """
         name = unicodedata.normalize("NFC", respondent).encode(errors="surrogatepass")
         return hashlib.blake2b(name, key=self._key, digest_size=32).digest()
 
     def find(self, survey: str, respondent: str) -> StoredReport | None:
-        """The report that this respondent gave to this survey, if any."""
+        """Return the stored report of this respondent to this survey, if any."""
         with self._connect() as connection:
             rows = connection.execute(
                 "SELECT id, survey, digest, report, invitation, relay_id FROM reports"
@@ -148,7 +147,7 @@ class Outbox:
         return _stored(rows[0]) if rows else None
 
     def ledger(self, respondent: str, operators: Sequence[str]) -> Ledger:
-        """Return the ledger of this respondent's reports, of some operators."""
+        """Return the ledger of this respondent for these operators."""
         with self._connect() as connection:
             return self._ledger(connection, respondent, operators)
 
@@ -168,7 +167,7 @@ class Outbox:
         return Ledger(tuple(entries))
 
     def forget_ledger(self, respondent: str, operators: Sequence[str]) -> None:
-        """Forget what this respondent's reports cost."""
+        """Delete the ledger of this respondent for these operators."""
         of = [(self._pseudonym(respondent), operator) for operator in operators]
         with self._connect() as connection:
             connection.executemany("DELETE FROM ledger WHERE respondent = ? AND operator = ?", of)
@@ -181,14 +180,14 @@ class Outbox:
         entry: LedgerEntry,
         max_total_gamma: Fraction | None,
     ) -> StoredReport:
-        """Let a respondent's report wait, with its cost, and return it.
+        """Store a respondent's waiting report with its ledger entry in one transaction; return it.
 
-        If another thread or process has kept one of theirs in the meantime, that one stands.
+        If another thread or process has stored one meanwhile, return that one.
 
         Raises
         ------
         SurveyRefused
-            If the ledger has no room for it; nothing was kept.
+            If the report would exceed a limit of the ledger; nothing was stored.
         """
         pseudonym = self._pseudonym(respondent)
         with self._connect() as connection:
@@ -207,7 +206,7 @@ class Outbox:
         return report if kept is None else kept
 
     def add(self, collector: str, reports: Sequence[StoredReport]) -> None:
-        """Let reports wait until a collector has them; those that are kept already wait again."""
+        """Store waiting reports; mark stored ones as waiting again."""
         with self._connect() as connection:
             self._add(connection, collector, reports)
 
@@ -260,9 +259,9 @@ class Outbox:
         return [_stored(row) for row in rows]
 
     def settle(self, reports: Sequence[StoredReport]) -> None:
-        """Mark reports as delivered.
+        """Mark reports as settled, counted or refused.
 
-        Those of known respondents are kept without invitations; the others are deleted.
+        Reports of known respondents are kept without invitations; other reports are deleted.
         """
         ids = [(str(report.id),) for report in reports]
         with self._connect() as connection:

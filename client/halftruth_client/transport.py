@@ -24,10 +24,10 @@ from .errors import CollectorUnavailable, RequestRefused
 
 _RETRIED = (429, 502, 503, 504)
 
-#: Longest pause before a request is tried again; who is asked to wait longer is told so instead.
+#: Longest pause before a retry in seconds; a longer `Retry-After` raises an error instead.
 _MAX_PAUSE = 60
 
-#: The first pause of so many seconds is logged.
+#: A first pause of at least this many seconds is logged.
 _WORTH_SAYING = 2
 
 _log = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class Transport:
         return relay
 
     def get(self, path: str, answer: type[T], query: Request | None = None) -> T:
-        """Fetch a message of this type; a query becomes parameters, without those that are None.
+        """Fetch a message of this type, with the fields of a query that are not None as parameters.
 
         Raises
         ------
