@@ -1,8 +1,8 @@
-"""The relay: another party that passes sealed reports on to a collector in one shuffled batch.
+"""The relay: an independent server that passes on sealed reports in shuffled batches.
 
-It sees addresses, times and ciphertext of one length. It keeps, of each report, an id that the
-sender drew at random and the report still sealed to the collector, the latter until the collector
-has acknowledged it; no address, no time, no order of arrival.
+It sees addresses, times and ciphertext of constant length. It stores a random id of each report,
+which the sender drew, and the report sealed for the collector until the collector has acknowledged
+it (outbox). It stores no address, no time and no order of arrival.
 """
 
 from .app import create_app

@@ -32,33 +32,35 @@ RELAY = Audience("relay", "Send sealed reports that are passed on to a collector
 
 
 class RelayedSurvey(Message, frozen=True, kw_only=True):
-    """A survey that this relay takes reports for, or took."""
+    """A survey that is registered at this relay."""
 
     id: str
     digest: Digest
-    status: Annotated[Literal["open", "closed"], Meta(description="Whether new reports are taken.")]
+    status: Annotated[
+        Literal["open", "closed"], Meta(description="Whether new reports are accepted.")
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RelayService(Service):
-    """A relay, with its store and what keeps the reports of requests."""
+    """A relay, with its store and its intake."""
 
     store: RelayStore
     intake: Intake
 
 
 def create_app(config: Config | None = None) -> Flask:
-    """Make a relay.
+    """Create the WSGI application of a relay.
 
     Parameters
     ----------
     config : Config, optional
-        Read from the environment by default.
+        Settings; read from the environment by default.
 
     Raises
     ------
     ParameterError
-        If a setting is wrong.
+        If a setting is invalid.
     KeyFileError
         If the file of the relay's keys cannot be read.
     StoreUnavailable
@@ -85,7 +87,7 @@ def create_app(config: Config | None = None) -> Flask:
 
 
 def check_settings(config: Config) -> None:
-    """Check that addresses would be kept nowhere but in memory.
+    """Check that the rate limit stores addresses in memory only.
 
     Raises
     ------
@@ -121,7 +123,7 @@ def _relay() -> RelayService:
 
 @RELAY.call("GET", "/v1/surveys/<survey_id>", answer=RelayedSurvey, shared=True)
 def get_survey(survey_id: str) -> RelayedSurvey:
-    """Ask whether this relay takes reports of a survey, and under which digest."""
+    """Fetch digest and status of a registered survey."""
     survey = _relay().store.get(survey_id)
     is_open = survey.is_open(datetime.now(UTC))
     return RelayedSurvey(id=survey.id, digest=survey.digest, status="open" if is_open else "closed")
@@ -130,7 +132,7 @@ def get_survey(survey_id: str) -> RelayedSurvey:
 @RELAY.call(
     "POST",
     "/v1/surveys/<survey_id>/reports",
-    # The view reads it, once the address has been looked at.
+    # Parsed by the view, after the rate limit was checked.
     body=(SealedBatch,),
     answer=Receipt,
     status=202,
@@ -140,8 +142,8 @@ def get_survey(survey_id: str) -> RelayedSurvey:
 def add_reports(survey_id: str) -> Receipt:
     """Send reports.
 
-    Keeps all reports of the batch or none, each exactly once, and answers once they are durable.
-    Sending the same report again is safe. The reports from one address are limited.
+    Stores all reports of the batch or none, each once, and answers once they are durable. The
+    request is idempotent: sending the same report again is safe. There is a rate limit by address.
     """
     this = _relay()
     g.may_be_counted = False
@@ -158,9 +160,9 @@ RELAY.call("GET", "/readyz", answer=Health, errors=(StoreUnavailable,))(get_read
 
 
 def _receive(survey_id: str, visit: Visit) -> Envelopes:
-    """Return the reports of this request, read, charged to their address, and opened once."""
+    """Decode the reports of this request, charge the rate limit, and open the outer seal."""
     this = _relay()
-    # What is registered keeps its digest.
+    # The cached survey is sufficient, since the digest of a registered survey never changes.
     survey = this.store.last_read(survey_id) or this.store.get(survey_id)
     data = parameters.read_body()
     batch = read_batch(data, SealedBatch, survey.id, survey.digest, this.config.max_batch)

@@ -1,4 +1,4 @@
-"""An envelope's way in: opened, and kept once; 202 is answered after the commit."""
+"""Intake of a relay: open the outer seal, and store each report once, by group commit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,24 +16,24 @@ from ..store.reports import add_ids, find_ids
 from ..store.tables import relay_ids, relay_reports
 from .store import RegisteredSurvey, find
 
-#: Most reports in one transaction, and that wait, unless one request has more.
-_MOST, _MOST_WAITING = 20_000, 200_000
+#: Largest number of reports in one transaction, and in the queue, unless one request has more.
+_MAX_REPORTS, _MAX_QUEUED = 20_000, 200_000
 
-#: Seconds for which a request waits for its transaction.
-_PATIENCE = 30
+#: Seconds after which a request stops waiting for its transaction.
+_TIMEOUT = 30
 
 
 @dataclass(frozen=True)
 class Envelopes:
-    """The reports of one request, out of their envelopes and sealed to the collector.
+    """The reports of one request, without the outer seal, and still sealed for the collector.
 
     Attributes
     ----------
     survey_id : str
     ids : list of bytes
-        Of every report, in order, repeated ones included.
+        Ids of all reports in order, including duplicates.
     sealed : dict of bytes to bytes
-        Report by id; of reports with the same id, the first one.
+        Report by id; the first one of reports with the same id.
     """
 
     survey_id: str
@@ -42,12 +42,12 @@ class Envelopes:
 
 
 def open_envelopes(survey: RegisteredSurvey, batch: SealedBatch, keys: SealingKeys) -> Envelopes:
-    """Take reports out of their envelopes; what is inside stays sealed.
+    """Open the outer seal of reports; the inner seal stays closed.
 
     Raises
     ------
     ReportError
-        If an envelope cannot be opened, naming its index.
+        If a report cannot be opened; names its index.
     """
     size = survey.survey().report_space.packed_size
     sealed: dict[bytes, bytes] = {}
@@ -61,7 +61,7 @@ def open_envelopes(survey: RegisteredSurvey, batch: SealedBatch, keys: SealingKe
 
 
 class Intake:
-    """Keeps the reports of requests, several of them in one transaction.
+    """Stores reports by group commit.
 
     Parameters
     ----------
@@ -71,26 +71,26 @@ class Intake:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._commits: GroupCommit[Envelopes, Receipt] = GroupCommit(
-            self._commit, max_size=_MOST, max_queued=_MOST_WAITING, timeout=_PATIENCE
+            self._commit, max_size=_MAX_REPORTS, max_queued=_MAX_QUEUED, timeout=_TIMEOUT
         )
 
     def keep(self, envelopes: Envelopes) -> Receipt:
-        """Keep the reports of a request, all of them or none; return once that is durable.
+        """Store the reports of a request, all or none, and return once they are durable.
 
-        A report whose id was kept before is a duplicate, whatever it says.
+        A report with a known id is a duplicate, whatever its content (deduplication).
 
         Raises
         ------
         UnknownSurvey, SurveyClosed
         StoreUnavailable
-            Unless it says ``is_undone``, they may have been kept; sending them again is safe.
+            If ``is_undone`` is false, they may have been stored; sending them again is safe.
         """
         return self._commits(envelopes, len(envelopes.ids))
 
     def _commit(self, items: Sequence[Envelopes]) -> Sequence[Receipt | Exception]:
         outcomes: dict[int, Receipt | Exception] = {}
         with self._database.writing() as connection:
-            # In order, so that two transactions cannot wait for each other.
+            # Sorted, to avoid deadlocks between transactions.
             for name in sorted({item.survey_id for item in items}):
                 own = [at for at, item in enumerate(items) if item.survey_id == name]
                 kept = _keep(connection, name, [items[at] for at in own])
@@ -101,11 +101,11 @@ class Intake:
 def _keep(
     connection: Connection, survey_id: str, items: Sequence[Envelopes]
 ) -> list[Receipt | HalftruthError]:
-    """Keep the reports of several requests of one survey; the outcome of each."""
+    """Store the reports of several requests to one survey, and return the outcome of each."""
     try:
         survey = find(connection, survey_id, "shared")
     except UnknownSurvey as error:
-        # One for each, since raising an error changes it.
+        # A copy for each request, since raising an error modifies it.
         return [UnknownSurvey(str(error), field="survey") for _ in items]
     given: dict[bytes, bytes] = {}
     for item in items:
@@ -128,7 +128,7 @@ def _keep(
     receipts: list[Receipt | HalftruthError] = []
     for item in items:
         new = item.sealed.keys() & added
-        # Of two requests with the same report, the first one brought it.
+        # If two requests have the same report, it is new for the first one only.
         added -= new
         receipts.append(Receipt(accepted=len(new), duplicates=len(item.ids) - len(new)))
     return receipts

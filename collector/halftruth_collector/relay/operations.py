@@ -1,7 +1,7 @@
-"""What the operator of a relay can do, and what the relay does by itself, each action once.
+"""Actions of a relay and of its operator, one function for each.
 
-A function checks what it is asked for and does it in one transaction, which also writes the entry
-of the audit log. All raise StoreUnavailable if the database does not answer.
+A function validates its arguments and acts in one transaction, which also writes the entry of the
+audit log. All raise StoreUnavailable if the database does not answer.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .store import RegisteredSurvey, RelayStore, count_held, find
 
 _log = logging.getLogger(__name__)
 
-#: Hosts that are reached without TLS.
+#: Hosts for which http is accepted.
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
-#: Why a survey takes no more reports.
+#: Reason why a survey is closed.
 Reason = Literal["operator", "deadline", "collector"]
 
 
@@ -43,9 +43,9 @@ def register(
     digest: str | None = None,
     operator_keys: Collection[str] = (),
 ) -> RegisteredSurvey:
-    """Take reports for a survey of a collector from now on, under its digest of now alone.
+    """Register a survey of a collector, so that the relay accepts reports to its present version.
 
-    A survey that is registered keeps its digest; registering it again renews token and deadline.
+    The digest of a registered survey never changes; registering again updates token and deadline.
 
     Parameters
     ----------
@@ -53,24 +53,24 @@ def register(
     collector : str
         Address of the collector.
     id : str
-        Of the survey.
+        Id of the survey.
     token : str
-        Of the role relay, for this survey.
+        Token with the role relay for this survey.
     url : str
         Address of this relay.
     keys : collection of str
         Public keys of this relay.
     digest : str, optional
-        What somebody read and agreed to; by default what the collector publishes.
+        Expected digest; by default that of the collector.
     operator_keys : collection of str
-        Public keys, of which one has to have signed the survey; none by default.
+        Pinned public keys, one of which must have signed the survey; none by default.
 
     Raises
     ------
     ParameterError
-        If the survey is another one, or names no relay, another one, or another key.
+        If the digest differs, or the survey has no relay, another relay or another key.
     SurveyRefused, RequestRefused, CollectorUnavailable
-        If the collector's digest or signature does not hold, or it knows no such survey or token.
+        If digest or signature is invalid, or the collector does not know the survey or the token.
     """
     transport = Transport(collector, token=token)
     parts = urlsplit(transport.url)
@@ -100,7 +100,7 @@ def register(
             " HALFTRUTH_RELAY_KEYS names",
             field="relay.key",
         )
-    # Nothing is passed on by it; the collector says whether it knows the token.
+    # An empty batch, to check the token.
     empty = RelayedBatch(digest=survey.digest, relayed=[])
     transport.post(survey_path(id, "reports"), Receipt, empty)
     values = {
@@ -136,7 +136,7 @@ def register(
 
 
 def close(store: RelayStore, id: str, reason: Reason = "operator") -> None:
-    """Take no more reports of a survey. Closing a closed one changes nothing.
+    """Close a survey. Closing a closed survey changes nothing (idempotent).
 
     Raises
     ------
@@ -151,10 +151,10 @@ def close(store: RelayStore, id: str, reason: Reason = "operator") -> None:
 
 
 def release(store: RelayStore, id: str) -> None:
-    """Make the reports of a survey due where it is time and their batch is full.
+    """Release a batch of reports, so that they are passed on, if the batch is full.
 
-    Once the survey is closed, all are due, or none ever if they are too few; and before that, where
-    the survey says so, all as often as there are enough.
+    When the survey is closed, all reports are released, or withheld if they are fewer than a batch.
+    With ``release = "batches"``, reports are also released before, whenever a batch is full.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def release(store: RelayStore, id: str) -> None:
             )
             store.audit.record(connection, "relay release", id, f"{waiting} reports")
         if is_over:
-            # Reports of earlier batches may still be due: they are passed on in any case.
+            # Released reports of earlier batches are passed on in any case.
             _change(connection, survey, status="released" if is_full else "withheld")
             if not is_full:
                 detail = f"{waiting} reports, fewer than the {least} of a batch"
@@ -192,7 +192,7 @@ def release(store: RelayStore, id: str) -> None:
 def acknowledge(
     store: RelayStore, survey: RegisteredSurvey, ids: Sequence[bytes], receipt: Receipt
 ) -> None:
-    """Delete reports that the collector has acknowledged; their ids stay."""
+    """Delete reports that the collector has acknowledged; keep their ids for deduplication."""
     with store.database.writing() as connection:
         deleted = connection.execute(
             delete(relay_reports).where(
@@ -208,9 +208,9 @@ def acknowledge(
 
 
 def purge(store: RelayStore, days: int) -> list[tuple[str, int, int]]:
-    """Delete the ids of the surveys that closed so many days ago, and reports that are withheld.
+    """Delete ids and withheld reports of surveys that were closed at least `days` days ago.
 
-    A survey whose reports the collector has not acknowledged yet is left alone.
+    Surveys with reports that the collector has not yet acknowledged are skipped.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def purge(store: RelayStore, days: int) -> list[tuple[str, int, int]]:
     Raises
     ------
     ParameterError
-        If there cannot be so many days; 0 is for all surveys that have closed.
+        If the number of days is out of range; 0 selects all closed surveys.
     """
     check_days(days)
     done = []

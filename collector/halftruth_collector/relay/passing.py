@@ -1,4 +1,4 @@
-"""Reports on their way from a relay to their collectors: all of a batch, in random order."""
+"""Background task of a relay: release full batches, and pass them on in random order."""
 
 import logging
 import threading
@@ -22,37 +22,36 @@ from .store import RegisteredSurvey, RelayStore
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two looks at all surveys.
+#: Seconds between two checks of all surveys.
 _PAUSE = 1.0
 
-#: Seconds after which a collector is asked again whether a survey is open, and after which one that
-#: did not take reports is sent them again.
+#: Seconds between two requests for the status of a survey, and before a retry after a failure.
 _ASK, _RETRY = 60.0, 15.0
 
-#: Seconds that a collector has for an answer.
+#: Seconds after which a request to a collector times out.
 _TIMEOUT = 60.0
 
 
 def shuffled(ids: Sequence[bytes]) -> list[bytes]:
-    """Return ids in an order that depends on the operating system's randomness alone."""
+    """Return ids in random order, independent of their order here."""
     order = sorted(ids)
     SystemRandom().shuffle(order)
     return order
 
 
 class Passing:
-    """Closes surveys that are over, and passes their reports on.
+    """Closes surveys that have ended, and passes on their reports.
 
-    A report is deleted once the collector has acknowledged it. Where a process ends in between it
-    is sent again, and the collector counts it once.
+    A report is deleted once the collector has acknowledged it. After a crash in between it is sent
+    again, and the collector counts it once (at-least-once delivery, and deduplication).
 
     Parameters
     ----------
     store : RelayStore
     stopping : Event
-        Ends it once set.
+        Ends the task when set.
     clock : callable
-        Returns seconds since any moment.
+        Returns monotonic seconds.
     """
 
     def __init__(
@@ -64,32 +63,32 @@ class Passing:
         self._store = store
         self._stopping = stopping
         self._clock = clock
-        #: When each survey's collector is asked again, and when it is sent reports again.
+        #: Times of the next request for the status, and of the next retry, by survey.
         self._ask_at: dict[str, float] = {}
         self._retry_at: dict[str, float] = {}
-        #: What was said last of each survey, so that nothing is said twice.
-        self._said: dict[str, str] = {}
-        #: Surveys whose collector knows that nothing more will come.
+        #: Last logged message about each survey, to log it only once.
+        self._logged: dict[str, str] = {}
+        #: Surveys whose collector was told that there are no further reports.
         self._finished: set[str] = set()
-        #: What had become of each survey when the files were compacted.
+        #: State of each survey at the last compaction: closed or not, and number of passed reports.
         self._compacted: dict[str, tuple[bool, int]] = {}
 
     def run(self) -> None:
-        """Look at all surveys again and again, until it is time to stop."""
+        """Check all surveys periodically, until the relay stops."""
         ACTOR.set("relay")
         while not self._stopping.wait(_PAUSE):
             try:
                 self.look()
             except StoreUnavailable as error:
-                self._say("", logging.ERROR, f"unavailable: {error}")
+                self._log_once("", logging.ERROR, f"unavailable: {error}")
             except Exception as error:
-                # Its message may hold anything.
-                self._say("", logging.ERROR, f"unforeseen {type(error).__name__}")
+                # Log only the type, since the message can contain values.
+                self._log_once("", logging.ERROR, f"unforeseen {type(error).__name__}")
 
     def look(self) -> None:
-        """Close what is over, make full batches due, and pass on what is due."""
+        """Close surveys that have ended, release full batches, and pass on released reports."""
         for survey in self._store.all():
-            if survey.status == "open" and (reason := self._over(survey)) is not None:
+            if survey.status == "open" and (reason := self._ended_because(survey)) is not None:
                 operations.close(self._store, survey.id, reason)
                 survey = self._store.get(survey.id)
             if survey.status == "closed" or survey.relay.release == "batches":
@@ -97,14 +96,14 @@ class Passing:
             if self._clock() >= self._retry_at.get(survey.id, 0):
                 self._pass_on(survey)
                 self._finish(survey.id)
-            # Where it lies in files in which order reports came, or what has been passed on.
+            # Compact the files, which may show the order of arrival or reports that were passed on.
             changes = (survey.status != "open", self._store.get(survey.id).passed)
             if self._compacted.get(survey.id) != changes:
                 self._store.database.compact()
                 self._compacted[survey.id] = changes
 
-    def _over(self, survey: RegisteredSurvey) -> Reason | None:
-        """Why a survey takes no more reports; None where it does."""
+    def _ended_because(self, survey: RegisteredSurvey) -> Reason | None:
+        """Return the reason why a survey has ended; None if it has not."""
         if not survey.is_open(datetime.now(UTC)):
             return "deadline"
         if self._clock() < self._ask_at.get(survey.id, 0):
@@ -113,10 +112,10 @@ class Passing:
         try:
             published = self._transport(survey).get(survey_path(survey.id), PublishedSurvey)
         except (CollectorUnavailable, RequestRefused) as error:
-            self._say(survey.id, logging.WARNING, f"{survey.id} cannot be asked for: {error}")
+            self._log_once(survey.id, logging.WARNING, f"{survey.id} cannot be asked for: {error}")
             return None
         if published.digest != survey.digest:
-            self._say(
+            self._log_once(
                 survey.id,
                 logging.ERROR,
                 f"the collector of {survey.id} publishes another digest: reports are taken under"
@@ -126,7 +125,7 @@ class Passing:
         return "collector" if published.status == "closed" else None
 
     def _pass_on(self, survey: RegisteredSurvey) -> None:
-        """Pass on what is due of a survey, as far as its collector takes it."""
+        """Pass on the released reports of a survey; stop and retry later after a failure."""
         ids = shuffled(self._store.due_ids(survey))
         for start in range(0, len(ids), MOST_SEALED):
             if self._stopping.is_set():
@@ -139,12 +138,12 @@ class Passing:
                     raise
                 self._retry_at[survey.id] = self._clock() + _RETRY
                 held = len(ids) - start
-                self._say(
+                self._log_once(
                     survey.id, logging.WARNING, f"{held} reports of {survey.id} are held: {error}"
                 )
                 return
             operations.acknowledge(self._store, survey, chunk, receipt)
-            self._said.pop(survey.id, None)
+            self._logged.pop(survey.id, None)
             _log.info(
                 "passed on %d reports of %s: %d counted now, %d before, %d not to be opened;"
                 " %d are held",
@@ -157,7 +156,7 @@ class Passing:
             )
 
     def _finish(self, id: str) -> None:
-        """Tell a collector, once, that nothing more will come of a survey."""
+        """Tell a collector, once, that there are no further reports to a survey."""
         survey = self._store.get(id)
         if survey.status not in ("released", "withheld") or id in self._finished:
             return
@@ -170,13 +169,15 @@ class Passing:
             self._retry_at[id] = self._clock() + _RETRY
             return
         except RequestRefused as error:
-            self._say(id, logging.WARNING, f"the collector of {id} is not told of its end: {error}")
+            self._log_once(
+                id, logging.WARNING, f"the collector of {id} is not told of its end: {error}"
+            )
         self._finished.add(id)
 
     def _send(self, survey: RegisteredSurvey, ids: Sequence[bytes]) -> Receipt:
         relayed = self._store.sealed(survey, ids)
         if not relayed:
-            # Another process of this relay has passed them on meanwhile.
+            # Another process of this relay has passed them on.
             return Receipt(accepted=0, duplicates=0)
         batch = RelayedBatch(digest=survey.digest, relayed=relayed)
         path = survey_path(survey.id, "reports")
@@ -190,8 +191,8 @@ class Passing:
     def _transport(self, survey: RegisteredSurvey) -> Transport:
         return Transport(survey.collector, token=survey.token, retries=0, timeout=_TIMEOUT)
 
-    def _say(self, about: str, level: int, message: str) -> None:
-        """Log what has not just been said."""
-        if self._said.get(about) != message:
-            self._said[about] = message
+    def _log_once(self, about: str, level: int, message: str) -> None:
+        """Log a message about a survey, unless it repeats the last one."""
+        if self._logged.get(about) != message:
+            self._logged[about] = message
             _log.log(level, "%s", message)

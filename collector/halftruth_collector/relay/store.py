@@ -1,4 +1,4 @@
-"""What a relay keeps: registered surveys, the ids of reports, and the reports that it holds."""
+"""Storage of a relay: registered surveys, the ids of reports, and the reports that it holds."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from ..collector_store import OpenStore, check_existing
 from ..errors import UnknownSurvey
 from ..store.tables import relay_reports, relay_surveys, surveys
 
-#: What becomes of a survey's reports: it takes some, none any more, has passed them on or is about
-#: to, or has too few ever to do so; or even the ids of its reports were deleted.
+#: Status of a survey: accepts reports; closed; closed with reports released to be passed on; closed
+#: with too few reports for a batch; ids deleted.
 Status = Literal["open", "closed", "released", "withheld", "purged"]
 
 
 @dataclass(frozen=True)
 class RegisteredSurvey:
-    """A survey that a relay takes reports for.
+    """A survey that is registered at a relay.
 
     Attributes
     ----------
     number : int
-        In the rows of its reports.
+        Identifies the survey in the rows of its reports.
     id, digest, document : str
-        As the collector published it.
+        Id, digest and canonical JSON, as published by the collector.
     collector : str
         Address of the collector.
     token : str
-        What the collector knows the relay by.
+        Bearer token of the relay for the collector.
     closes_at : datetime or None
     status : str
     closed_at : datetime or None
     passed, unopened : int
-        Reports that the collector acknowledged, and those of them that it could not open.
+        Numbers of reports that the collector acknowledged, and that it could not open.
     """
 
     number: int
@@ -55,22 +55,22 @@ class RegisteredSurvey:
     unopened: int
 
     def survey(self) -> Survey:
-        """The survey itself."""
+        """Return the parsed survey."""
         return _read(self.document)
 
     @property
     def relay(self) -> Relay:
-        """What the survey says of its relay, which is this one."""
+        """The member `relay` of the survey, which describes this relay."""
         return cast(Relay, self.survey().relay)
 
     def is_open(self, now: datetime) -> bool:
-        """Return whether new reports are taken."""
+        """Return whether new reports are accepted."""
         return self.status == "open" and (self.closes_at is None or now < self.closes_at)
 
 
 @dataclass(frozen=True)
 class Held:
-    """Numbers of the reports that a relay holds of a survey: all, and those of a full batch."""
+    """Numbers of reports to a survey that a relay holds: all, and those that are released."""
 
     reports: int
     due: int
@@ -102,7 +102,7 @@ class RelayStore(OpenStore):
             raise
 
     def get(self, id: str) -> RegisteredSurvey:
-        """One survey.
+        """Return a survey.
 
         Raises
         ------
@@ -113,22 +113,22 @@ class RelayStore(OpenStore):
         return found
 
     def last_read(self, id: str) -> RegisteredSurvey | None:
-        """Return a survey as it was when it was last read here; None before. Asks no database."""
+        """Return a survey from the cache of this process, without a query; None if not cached."""
         return self._cache.get(id)
 
     def all(self) -> list[RegisteredSurvey]:
-        """Every survey, by id."""
+        """Return all surveys, sorted by id."""
         with self.database.reading() as connection:
             rows = connection.execute(select(relay_surveys).order_by(relay_surveys.c.id)).all()
         return [_registered(row) for row in rows]
 
     def held(self, survey: RegisteredSurvey) -> Held:
-        """Numbers of the reports that are held of a survey."""
+        """Return the numbers of reports to a survey that the relay holds."""
         with self.database.reading_reports() as connection:
             return Held(count_held(connection, survey), count_held(connection, survey, due=True))
 
     def due_ids(self, survey: RegisteredSurvey) -> list[bytes]:
-        """Ids of the reports that are to be passed on."""
+        """Return the ids of the released reports."""
         column = relay_reports.c.report_id
         statement = select(column).where(
             relay_reports.c.survey == survey.number, relay_reports.c.is_due
@@ -137,7 +137,7 @@ class RelayStore(OpenStore):
             return list(connection.execute(statement.order_by(column)).scalars())
 
     def sealed(self, survey: RegisteredSurvey, ids: Sequence[bytes]) -> list[bytes]:
-        """The reports with these ids that are still held, in this order."""
+        """Return the reports with these ids that the relay still holds, in this order."""
         statement = select(relay_reports.c.report_id, relay_reports.c.sealed).where(
             relay_reports.c.survey == survey.number, relay_reports.c.report_id.in_(ids)
         )
@@ -146,7 +146,7 @@ class RelayStore(OpenStore):
         return [found[id] for id in ids if id in found]
 
 
-#: Built once: that takes as long as running it.
+#: Statements are built once, since building one takes as long as running it.
 _FIND = select(relay_surveys).where(relay_surveys.c.id == bindparam("id"))
 _LOCKED = {
     "none": _FIND,
@@ -158,20 +158,21 @@ _LOCKED = {
 def find(
     connection: Connection, id: str, lock: Literal["none", "shared", "alone"] = "none"
 ) -> RegisteredSurvey:
-    """One survey inside a transaction.
+    """Return a survey within a transaction.
 
     Parameters
     ----------
     connection : Connection
     id : str
     lock : {"none", "shared", "alone"}
-        Until the transaction ends, nobody else may change it; or not even add a report.
+        Lock of the row until the transaction ends: "shared" excludes changes of the survey,
+        "alone" also new reports.
 
     Raises
     ------
     UnknownSurvey
     """
-    # PostgreSQL refuses to look for a text with this character, which no id has.
+    # PostgreSQL raises an error for a text with this character, which no id has.
     row = None if "\0" in id else connection.execute(_LOCKED[lock], {"id": id}).first()
     if row is None:
         raise UnknownSurvey(f"this relay takes no reports of '{id}'", field="survey")
@@ -179,7 +180,7 @@ def find(
 
 
 def count_held(connection: Connection, survey: RegisteredSurvey, *, due: bool | None = None) -> int:
-    """Number of reports that are held of a survey, or of those that are due or are not."""
+    """Return the number of reports held, of all or by whether they are released (`due`)."""
     chosen = [relay_reports.c.survey == survey.number]
     if due is not None:
         chosen.append(relay_reports.c.is_due if due else ~relay_reports.c.is_due)
@@ -188,7 +189,7 @@ def count_held(connection: Connection, survey: RegisteredSurvey, *, due: bool | 
 
 
 def open_existing_relay(database: str) -> RelayStore:
-    """Open the database of a relay that is there.
+    """Open the existing database of a relay.
 
     Raises
     ------
