@@ -1,8 +1,8 @@
 """Analyses: computation, tables, charts and sentences of each.
 
 One module for each, called like that of its query and result in ``halftruth_shared.analyses``, with
-an :class:`Analysis`. All that asks for analyses goes by `ANALYSES`: the HTTP interface with its
-description, the command line and the pages.
+an :class:`Analysis`. The HTTP interface with its OpenAPI description, the command line and the
+pages are generated from `ANALYSES`.
 """
 
 from importlib import import_module
@@ -31,6 +31,6 @@ ANALYSES = _analyses()
 
 
 def identified(survey: Survey) -> list[Analysis[Any, Any]]:
-    """Return the analyses whose results reports of a survey identify, however many they are."""
+    """Return the analyses that the reports of a survey identify, given enough of them."""
     most = reconstruction(survey).max_order
     return [each for each in ANALYSES.values() if each.applies(survey) and each.min_order <= most]

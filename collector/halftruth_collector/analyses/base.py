@@ -49,22 +49,22 @@ from ..estimation.design_fit import contradictions
 from ..estimation.measures import ALIASES, MEASURE_NAMES, ORDERED_NAMES
 from ..estimation.model import LoglinearModel, cached_model, described
 
-#: What of a query says where estimates come from.
+#: Fields of a query that determine the estimator, not the analysis.
 _OF_COUNTED = ("where", "missing", "merge", "interactions", "modelled", "population", "target")
 
 Q = TypeVar("Q", bound=Query[Any])
 R = TypeVar("R", bound=Result[Any])
 
-#: Parts of the results of a survey, by what is asked of them, in the order of their pages.
+#: Parts of the results of a survey, in the order of their pages.
 PlaceName = Literal["Overview", "Compare", "Relate", "Explore", "Quality", "Export"]
 PLACES: tuple[PlaceName, ...] = get_args(PlaceName)
 
 
 @dataclass(frozen=True)
 class Counted:
-    """Counts of a survey with their time, and the query to answer from them.
+    """Context of an analysis: the counts of a survey at some time, and the query.
 
-    No result is given for fewer than `min_reports` reports, of everybody or of a group. `days` are
+    There are no results for fewer than `min_reports` reports, in total or in a domain. `days` are
     the numbers of reports counted each day, earliest first. `invited` is whether people answered by
     invitation, and `waves` reads the counts of all surveys of the same series.
     """
@@ -113,7 +113,7 @@ class Counted:
 
     @cached_property
     def contradictions(self) -> list[Contradiction]:
-        """Questions of the query whose reports no shares explain; of all where it names none."""
+        """Questions of the query (all, if it names none) whose reports contradict the mechanism."""
         names = self.survey.schema.names
         if self.question is None or not self.counts.reports:
             return []
@@ -127,8 +127,8 @@ class Counted:
 
     @property
     def _few(self) -> bool:
-        """Whether the tables are few: the most likely ones of all pairs would take too long."""
-        # The tables of waves are not those of one set of counts.
+        """Whether the query needs few tables, so that maximum likelihood tables are feasible."""
+        # The tables of waves belong to several sets of counts.
         if isinstance(self.question, WavesQuery):
             return False
         return bool(self._named) or not isinstance(self.question, MiningQuery | MeasuresQuery)
@@ -141,12 +141,12 @@ class Counted:
         return [name for name in self.survey.schema.names if name in named]
 
     def judged(self, result: R) -> R:
-        """Return a result without the errors and tests of what rests on contradicted questions."""
+        """Return a result without errors and tests for questions with contradictory reports."""
         names = {name for each in self.contradictions for name in each.attributes}
         for question, options in self.survey.schema.options.items():
             if any(option.name in names for option in options):
                 names.add(question)
-        # What a query names beside the questions that it lists, each of its rows rests on.
+        # Every row depends on the questions that a query names outside its list of questions.
         said = msgspec.to_builtins(self.question)
         others = [said[field] for field in said if field not in ("attributes", "merge")]
         shared = {*_texts(others)} & names
@@ -166,7 +166,7 @@ class Counted:
         query : Query
         keys : sequence of Key
         estimates : Estimates, or sequence of these
-            Several are one after the other.
+            Several blocks are concatenated.
         **more
             Further fields of the result.
         """
@@ -179,14 +179,14 @@ class Counted:
         interactions: Sequence[Sequence[str]] = (),
         attributes: Sequence[str] | None = None,
     ) -> LoglinearModel:
-        """Return the loglinear model of everybody's true answers, fitted once for these counts.
+        """Return the loglinear model of the true answers of all people, cached for these counts.
 
         Parameters
         ----------
         interactions : sequence of sequences of str
             Attributes of further interactions, besides all pairs.
         attributes : sequence of str, optional
-            Those that the model is about; all by default.
+            Attributes of the model; all by default.
 
         Raises
         ------
@@ -236,7 +236,7 @@ class Counted:
         Returns
         -------
         people, lower, upper : ndarray
-            With the ends of their intervals, NaN where unknown. Without names, of no axis.
+            Estimates with the ends of their intervals, NaN if unknown; 0-dimensional without names.
         """
         schema = self.survey.schema
         missing = any(schema.attributes[schema.position(name)].missing for name in answering)
@@ -249,7 +249,7 @@ class Counted:
 
     @cached_property
     def _model(self) -> LoglinearModel | None:
-        """The model that the query asks for."""
+        """The model that the query requests, if any."""
         question: Any = self.question
         if not hasattr(question, "modelled"):
             return None
@@ -303,7 +303,7 @@ class Counted:
 
 
 def named_by(query: Query[Any], survey: Survey) -> set[str]:
-    """Attributes that a query names, with options of questions; none where it is about all."""
+    """Return the attributes that a query names, including options; empty if it is about all."""
     options = survey.schema.options
     said = msgspec.to_builtins(query)
     where, _ = set(said.pop("where", {})), said.pop("merge", {})
@@ -315,7 +315,7 @@ def named_by(query: Query[Any], survey: Survey) -> set[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a query, names of its own fields left out."""
+    """Yield all texts in a query, except names of its fields."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -336,7 +336,7 @@ _OF_ERRORS = ("precision", "effective reports", "open groups")
 def without_errors_of(
     result: Result[Any], names: Collection[str], *, possible: bool, whole: bool
 ) -> Result[Any]:
-    """Return a result without what rests on questions whose reports no shares explain.
+    """Remove errors and tests of rows about questions whose reports contradict the mechanism.
 
     Parameters
     ----------
@@ -344,9 +344,9 @@ def without_errors_of(
     names : collection of str
         These questions. Rows about other questions stay.
     possible : bool
-        Whether values are those of the closest possible shares; others are left out.
+        Whether values are those of the closest possible shares; otherwise they are removed.
     whole : bool
-        Whether every row rests on one of these questions, whatever it is about.
+        Whether every row depends on one of these questions.
     """
     table = result.estimates
     known, about = np.zeros((2, len(table)), dtype=bool)
@@ -354,7 +354,7 @@ def without_errors_of(
         there = key.values.ids >= 0
         known |= there & (key.kind not in ("number", "text"))
         if key.kind == "answer" and key.question is not None:
-            # The base of another question may be of those who answered this one, too.
+            # The base of another question can exclude people by this question.
             about |= key.question in names
         elif key.kind == "question":
             about |= np.array([each in names for each in key.values])
@@ -368,11 +368,11 @@ def without_errors_of(
     for name, text in (("set", None), ("reliability", "not usable")):
         texts = [text if b else old for b, old in zip(bad, table.texts(name), strict=True)]
         columns[name] = Texts.of(texts)
-    # A value that is made of errors.
+    # This value is computed from errors.
     made = bad & table.texts("quantity").equals("effective_reports")
     columns["value"] = np.where(made, np.nan, table.value)
     if not possible:
-        # A list names its supports: those that cannot be are the nearest that can.
+        # In lists of itemsets, impossible supports are replaced by the nearest possible ones.
         shares = table.texts("quantity").equals("support")
         columns["value"] = np.where(
             bad, np.where(shares, np.clip(table.value, 0, 1), np.nan), table.value
@@ -405,7 +405,7 @@ def _keys(said: str | Mapping[str, Any]) -> list[str]:
 
 @contextmanager
 def errors_naming(field: str, instead_of: str = "attributes") -> Iterator[None]:
-    """Let errors about the attributes of a table, or what else, name a field of the query."""
+    """Rename the field of errors raised inside, so that they name a field of the query."""
     try:
         yield
     except (EstimateError, ParameterError) as error:
@@ -416,7 +416,7 @@ def errors_naming(field: str, instead_of: str = "attributes") -> Iterator[None]:
 
 
 def asked(query: Query[Any]) -> dict[str, Any]:
-    """Return the parameters of a query, without its domain and model."""
+    """Return the fields of a query as arguments of an estimator, without domain and model."""
     asked = msgspec.structs.asdict(query)
     return {name: value for name, value in asked.items() if name not in _OF_COUNTED}
 
@@ -434,34 +434,33 @@ class Analysis(Generic[Q, R]):
     compute : callable
         Computes the result of a query.
     from_pilot : callable or None
-        Computes the result from the true answers of a pilot, which no collector ever sees: from the
-        survey, the query, and a function that counts these people by some attributes.
+        Computes the result from the true answers of a pilot, which are never sent to a collector;
+        takes the survey, the query, and a function that counts these people by some attributes.
     start : callable
         Initial query of a page about a survey; also the example in OpenAPI.
     layout : callable
         How the rows of a result are arranged in tables and charts.
     decide : callable
-        The tests and claims of a computed result: every decision about what its headline states.
+        Returns the tests and claims of a computed result: all decisions behind its headline.
     state : callable
-        One claim of a result as a sentence. It decides nothing, and computes no statistic.
+        Returns the sentence of one claim. It makes no decisions and computes no statistics.
     chart : callable or None
         The result as a chart.
     related : callable
-        Queries about a survey whose answers belong on the same page, by the query.
+        Returns related queries whose results are shown on the same page.
     table : callable or None
-        The attributes of the table that a query is about, without those of its domain, where the
-        query has `estimate` = auto.
+        Returns the attributes of the table of a query, without those of its domain; required for
+        queries with `estimate` = auto.
     min_order : int
-        Fewest attributes of the tables that the reports have to identify.
+        Smallest order of the tables that the reports have to identify.
     check_work : callable
-        Refuses a query about a survey that would take too long, before anything is computed; called
-        for requests over HTTP.
+        Refuses a query that would take too long, before the computation; called for HTTP requests.
     options : mapping of str to str
         Further names of options on the command line, by field.
     applies : callable
-        Whether it is about a survey at all.
+        Whether the analysis applies to a survey.
     placeholder : str
-        What a page offers that has been asked nothing, in place of an answer that takes long.
+        Text of a page without a query, if the initial query would take long.
     place : str
         Part of the results that it belongs to, of `PLACES`.
     order : int
@@ -492,12 +491,12 @@ class Analysis(Generic[Q, R]):
         compute = self.compute
 
         def checked(counted: Counted, query: Q) -> R:
-            # A domain that an analysis forgot would be a wrong number that goes unnoticed.
+            # An analysis that ignores the domain would silently return wrong numbers.
             query = self._with_estimate(counted, query)
             restricted = replace(counted, question=query)
             restricted.check()
             result = compute(restricted, query)
-            # Nothing is claimed of reports that no shares explain.
+            # Reports that contradict the mechanism support no claims.
             if result.contradictions:
                 return self.described(restricted.judged(result))
             return self.decided(result)
@@ -509,7 +508,7 @@ class Analysis(Generic[Q, R]):
             object.__setattr__(self, "from_pilot", lambda *of: self.decided(from_pilot(*of)))
 
     def _with_estimate(self, counted: Counted, query: Q) -> Q:
-        """Return a query with an estimate in the place of auto."""
+        """Return a query with `estimate` = auto replaced by the chosen estimator."""
         asked: Any = query
         if self.table is None or asked.estimate != "auto":
             return query
@@ -527,7 +526,7 @@ class Analysis(Generic[Q, R]):
                 return moment
             about = asked.modelled if named else modelled(counted.survey, names)
         except (DomainTooLarge, ParameterError, SchemaError):
-            # The analysis says what is wrong with it.
+            # The analysis raises the error.
             return moment
         by_model: Q = msgspec.structs.replace(asked, estimate="model", modelled=about)
         return by_model
@@ -590,7 +589,7 @@ class Analysis(Generic[Q, R]):
 
 
 def clearest(survey: Survey) -> list[Attribute]:
-    """Sort attributes by number of categories: those with fewest have the smallest errors."""
+    """Sort attributes by number of categories, as fewer categories have smaller errors."""
     return sorted(survey.schema.attributes, key=lambda attribute: len(attribute.categories))
 
 
@@ -601,7 +600,7 @@ def names_of_clearest(survey: Survey, count: int = 2) -> list[str]:
 
 
 def middle_answer(attribute: Attribute) -> str:
-    """Return the middle answer, of two the last; those at the ends are often rare."""
+    """Return the middle answer (the last of two); extreme answers are often rare."""
     answers = [name for name in attribute.categories if name not in attribute.missing]
     return answers[len(answers) // 2]
 

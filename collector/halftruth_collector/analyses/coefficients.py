@@ -17,19 +17,19 @@ from ..estimation.regression import Regression
 from ..estimation.reliability import NOT, grades
 from ..estimation.selection import adjusted_p_values
 
-#: How coefficients are estimated: from the unbiased table, from a model of all answers, or by the
-#: likelihood of a perturbed outcome given predictors that are not.
+#: Estimators of coefficients: moment (unbiased table), model of all answers, or maximum likelihood
+#: for a perturbed outcome with unperturbed predictors.
 Method = Literal["moment", "model", "outcome"]
 
-#: What stands for the answer to a predictor with scores.
+#: Placeholder for the answer to a predictor with scores.
 UNIT = "each unit"
 
-#: Largest logarithm of an odds ratio that is written.
+#: Largest logarithm of an odds ratio in results.
 _FARTHEST = 700.0
 
 
 def term_of(factors: Sequence[Factor]) -> dict[str, str]:
-    """Return the answers that a term is about; a unit of scores has none."""
+    """Return the answers of a term; a unit of scores has none."""
     return {factor.attribute: factor.category or UNIT for factor in factors}
 
 
@@ -65,7 +65,7 @@ def coefficient_rows(
         margins = np.exp(over) if odds_scale else over / np.ptp(model.outcome.scores)
     untested = np.isnan(fit.z) & (fit.standard_error > 0)
     grade = np.where(untested, NOT, grades(margins, ratio=odds_scale))
-    # An end may be too far for a number, and then there is no interval.
+    # If an end overflows, there is no interval.
     odds_ends = np.where(ends[1] < _FARTHEST, odds[1:], np.nan)
     undefined = fit.undefined and "there are no coefficients"
     parts, places = [], []

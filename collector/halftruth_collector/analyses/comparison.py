@@ -103,7 +103,7 @@ def compute(counted: Counted, query: ComparisonQuery) -> Result[ComparisonQuery]
 
 
 def _method(query: ComparisonQuery, effects: Contrasts) -> Iterator[Caveat]:
-    """Say how intervals and p-values of comparisons are to be read."""
+    """Yield notes on the intervals and p-values of comparisons."""
     if np.isposinf(effects.upper).any():
         yield note("open ratios")
     if len(effects.value) > 1:
@@ -112,7 +112,7 @@ def _method(query: ComparisonQuery, effects: Contrasts) -> Iterator[Caveat]:
 
 
 def _answer(schema: Schema, query: ComparisonQuery) -> tuple[str, str]:
-    """Attribute and category of the answer; of an option, that it was chosen."""
+    """Return the attribute and category of the answer; for an option, of choosing it."""
     [(name, category)] = query.answer.items()
     if name not in schema.options:
         return name, category
@@ -126,7 +126,7 @@ def _answer(schema: Schema, query: ComparisonQuery) -> tuple[str, str]:
 
 
 def _chosen(attribute: Attribute, among: Sequence[str] | None) -> list[int]:
-    """Codes of the groups, in the order of the survey."""
+    """Return the codes of the groups, in the order of the survey."""
     if among is None:
         return list(range(len(attribute.categories)))
     codes = [category_code(attribute, category, "among") for category in among]
@@ -136,7 +136,7 @@ def _chosen(attribute: Attribute, among: Sequence[str] | None) -> list[int]:
 
 
 def _reference(attribute: Attribute, chosen: Sequence[int], name: str | None) -> int | None:
-    """Place of the reference among the groups; of two it is the first."""
+    """Return the position of the reference among the groups; by default the first of two."""
     if name is None:
         return 0 if len(chosen) == 2 else None
     code = category_code(attribute, name, "reference")
@@ -190,7 +190,7 @@ def decide(result: Result[ComparisonQuery]) -> tuple[list[Test], list[Claim]]:
 
 
 def _with_shares(result: Result[ComparisonQuery], claim: Claim) -> Claim:
-    """Add the usable shares that a difference is of to what is claimed."""
+    """Add to a claim the usable shares of the two compared groups."""
     if claim.kind != "different":
         return claim
     each = result.rows[claim.rows[0]]
@@ -204,7 +204,7 @@ def _with_shares(result: Result[ComparisonQuery], claim: Claim) -> Claim:
 
 
 def state(result: Result[ComparisonQuery], claim: Claim) -> str:
-    """State a difference with the usable shares that it is of, or that none is significant."""
+    """State a significant difference with the usable shares, or that there is none."""
     what, groups = quoted_items(result.query.answer), result.query.groups
     if claim.kind == "untested":
         return f"Whether groups differ in {what} cannot be tested with these reports."
@@ -235,7 +235,7 @@ def state(result: Result[ComparisonQuery], claim: Claim) -> str:
 
 
 def related(survey: Survey, query: ComparisonQuery) -> list[Query[Any]]:
-    """All answers by the same groups, and their means where they are in an order."""
+    """Return queries for all answers by the same groups, and for means of ordered answers."""
     [name] = query.answer
     schema = survey.schema
     if query.estimate == "model":
@@ -257,7 +257,7 @@ def related(survey: Survey, query: ComparisonQuery) -> list[Query[Any]]:
 
 
 def start(survey: Survey) -> ComparisonQuery:
-    """An answer to the second clearest question, by the clearest, whose groups are large."""
+    """Return the initial query: a question with few answers, by the one with the fewest."""
     first, second = (clearest(survey) * 2)[:2]
     return ComparisonQuery(answer={second.name: middle_answer(second)}, groups=first.name)
 

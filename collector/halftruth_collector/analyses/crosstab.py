@@ -39,10 +39,10 @@ from .base import Analysis, Counted, names_of_clearest
 from .deciding import decide_rows, p_in_words, tested_by
 from .shares import precision
 
-#: Cells up to which a chart has a bar with its interval for each, and beyond which it is a grid.
+#: Largest number of cells of a bar chart; larger tables are drawn as heat maps.
 _BARS = 30
 
-#: Measures of association of two questions, and those that need presence, or an order, besides.
+#: Measures of association of two questions, and further ones that need presence or an order.
 _MEASURES = ("concentration", "uncertainty_coefficient", "mutual_information")
 _OF_PRESENCE = ("phi", "odds_ratio", "risk_difference")
 _OF_ORDER = ("goodman_kruskal_gamma", "tau_b")
@@ -54,8 +54,8 @@ _OF_TABLE = ("share", "base", "people")
 class _Crossed(NamedTuple):
     """Rows of a cross-tabulation of attributes.
 
-    `codes` are the answers of each row to each attribute, −1 where it is about any answer; `cells`
-    marks the rows that are shares. Only these have a covariance.
+    `codes` are the answers of each row to each attribute, −1 for a sum over all answers. `cells`
+    are the rows of shares; only these have a covariance.
     """
 
     codes: Codes
@@ -68,7 +68,7 @@ class _Crossed(NamedTuple):
 
 
 def compute(counted: Counted, query: CrosstabQuery) -> Result[CrosstabQuery]:
-    """Shares within groups of ``Estimator.table``, its departures from independence, its test."""
+    """Compute conditional shares, residuals, and the test of independence of a table."""
     schema = counted.estimator.schema
     answers = {name: _answers(schema, name) for name in query.attributes}
     question = _multiple_response(schema, query)
@@ -86,7 +86,7 @@ def compute(counted: Counted, query: CrosstabQuery) -> Result[CrosstabQuery]:
         adjusted = np.full(len(p_values), np.nan)
         adjusted[cells] = adjusted_p_values(p_values[cells])
         estimates = replace(estimates, adjusted_p_value=adjusted)
-    # By layers, rows and columns, each total behind what it is of.
+    # Sort by layers, rows and columns, with each total after its parts.
     last = np.where(codes < 0, codes.max(initial=0) + 1, codes)
     order = np.lexsort([last[:, axis] for axis in [*range(2, len(answers)), 0, 1]][::-1])
     codes, estimates = codes[order], estimates.take(order)
@@ -94,7 +94,7 @@ def compute(counted: Counted, query: CrosstabQuery) -> Result[CrosstabQuery]:
         np.concatenate([part.half_width for part in parts]),
         np.concatenate([part.effective for part in parts]),
     )
-    # Of those who gave any answer there is their number.
+    # The total of rows or columns is a number of people.
     keys = [
         Key(
             name=name,
@@ -116,19 +116,19 @@ def compute(counted: Counted, query: CrosstabQuery) -> Result[CrosstabQuery]:
 
 
 def _answers(schema: Schema, name: str) -> tuple[str, ...]:
-    """Categories of an attribute, or options of a question with several answers."""
+    """Return the categories of an attribute, or the options of a multiple-response question."""
     if name in schema.options:
         return tuple(str(option.option) for option in schema.options[name])
     return tuple(schema.attributes[schema.position(name)].categories)
 
 
 def _multiple_response(schema: Schema, query: CrosstabQuery) -> str | None:
-    """Return the question with several answers, if there is one.
+    """Return the multiple-response question, if there is one.
 
     Raises
     ------
     ParameterError
-        If there are two, or it makes layers.
+        If there are two, or if it forms layers.
     """
     several = [name for name in query.attributes if name in schema.options]
     if not several:
@@ -153,7 +153,7 @@ def _multiple_response(schema: Schema, query: CrosstabQuery) -> str | None:
 
 
 def _cross_options(counted: Counted, query: CrosstabQuery, question: str) -> list[_Crossed]:
-    """Cross each option of a question with several answers, and keep those who chose it."""
+    """Cross each option of a multiple-response question, and keep the row of choosing it."""
     axis, parts = query.attributes.index(question), []
     for place, option in enumerate(counted.estimator.schema.options[question]):
         names = [option.name if name == question else name for name in query.attributes]
@@ -162,7 +162,7 @@ def _cross_options(counted: Counted, query: CrosstabQuery, question: str) -> lis
         kept = codes[:, axis] == chosen
         codes[kept, axis] = place
         if query.missing == "exclude":
-            # Each option has its own base: those who answered it.
+            # Each option has its own base: the people who answered it.
             of_all = part.codes[:, axis] < 0
             codes[of_all, axis] = place
             kept |= of_all
@@ -184,14 +184,14 @@ def _cross_options(counted: Counted, query: CrosstabQuery, question: str) -> lis
 
 
 def _cross(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> _Crossed:
-    """Cross attributes: their cells in row-major order, and then the bases."""
+    """Cross-tabulate attributes: cells in row-major order, followed by the bases."""
     table = counted.estimator.table(names)
     given = _given(query)
     known = table.known_covariance()
     shares = conditional_shares(table.support, known, given)
     sets = shares.sets(normal_quantile(1 - query.confidence))
     unknown = np.isnan(shares.variance.ravel())
-    # By the delta method it is linear in the covariance, as are both parts of that.
+    # The delta method is linear in the covariance, so it applies to both error parts.
     of_these = conditional_covariance(table.support, table.alone.covariance(), given)
     parts = error_parts(shares.variance.ravel(), np.where(unknown, np.nan, np.diag(of_these)))
     departures = Departures(table)
@@ -224,7 +224,7 @@ def _cross(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> _Cro
 
 
 def _given(query: CrosstabQuery) -> list[int]:
-    """Axes of the attributes whose answers make the bases."""
+    """Return the axes of the attributes on which shares are conditional."""
     if query.percentages == "joint":
         return []
     return [("row", "column").index(query.percentages), *range(2, len(query.attributes))]
@@ -233,9 +233,9 @@ def _given(query: CrosstabQuery) -> list[int]:
 def _bases(
     counted: Counted, query: CrosstabQuery, names: Sequence[str]
 ) -> tuple[Codes, list[Estimates]]:
-    """Codes of the bases, their shares among everybody, and their respondents.
+    """Return the codes of the bases, their shares, and their numbers of respondents.
 
-    The base of joint shares is everybody, whose share needs no row.
+    Joint shares have no row for the share of their base, which is 1.
     """
     given = _given(query)
     of = [names[axis] for axis in given]
@@ -284,7 +284,7 @@ def _most_significant(tests: Sequence[IndependenceTest]) -> Test:
 def _covariance(
     parts: Sequence[_Crossed], order: Codes, estimates: Estimates
 ) -> list[list[float | None]]:
-    """Covariance of all rows, known between the shares of one part alone."""
+    """Return the covariance of all rows; it is known only within the shares of one part."""
     whole, start = np.full((len(order), len(order)), np.nan), 0
     for part in parts:
         rows = start + part.cells
@@ -299,7 +299,7 @@ def _covariance(
 def _caveats(
     query: CrosstabQuery, keys: Sequence[Key], estimates: Estimates, question: str | None
 ) -> Iterator[Caveat]:
-    """Say whom shares are of, which of them are open, and what marks mean."""
+    """Yield notes on the base of shares, unbounded sets, and the marks ▲ and ▼."""
     given = [keys[axis] for axis in _given(query)]
     unbounded = np.isnan(estimates.value)
     for kind in ("outside", "everything"):
@@ -323,7 +323,7 @@ def layout(result: Result[CrosstabQuery]) -> list[Block]:
     percentages = result.query.percentages
     row, column, *layers = (key.name for key in result.keys)
     bases = result.places("people")
-    # Options that not the same people answered have bases of their own.
+    # Options that were answered by different people have different bases.
     total = {"row": column, "column": row}.get(percentages)
     counted = total is not None and bool((result.key(total).values.ids[bases] < 0).all())
     people = Show(quantity="people", parts=["estimate"], drawn=False)
@@ -350,7 +350,7 @@ def _of_whom(result: Result[CrosstabQuery]) -> str:
 
 
 def decide(result: Result[CrosstabQuery]) -> tuple[list[Test], list[Claim]]:
-    """Decide whether the questions are associated, and in which cell most significantly."""
+    """Decide whether the questions are associated, and which cell is the most significant."""
     test, rate = result.tests[0], 1 - result.query.confidence
     if test.p_value is None:
         return [test], [Claim(kind="untested", test=0)]
@@ -360,13 +360,13 @@ def decide(result: Result[CrosstabQuery]) -> tuple[list[Test], list[Claim]]:
     tests, claims = decide_rows(
         result, "different", cells, name="score", rate=rate, candidates=len(cells)
     )
-    # The marks of the table count the cells; the headline names the most significant of all.
+    # The table marks significant cells; the headline names only the most significant one.
     named = [replace(c, test=1) for c in claims if c.kind == "different" and not c.by_rate]
     return [test, *tests], [Claim(kind="associated", test=0, rate=rate), *named]
 
 
 def state(result: Result[CrosstabQuery], claim: Claim) -> str:
-    """State an association, a cell that departs from independence, or that none is found."""
+    """State an association, a significant cell, or that there is no evidence of an association."""
     row, column, *layers = [quoted(key.title) for key in result.keys]
     test = tested_by(result, claim)
     if claim.kind == "untested":

@@ -1,4 +1,4 @@
-"""Decisions that a headline states, and how it says by which test."""
+"""Decisions behind headlines (Bonferroni, false discovery rate), and p-values in words."""
 
 from typing import Any, Literal, TypeVar
 
@@ -17,20 +17,20 @@ Direction = Literal["more", "less"]
 
 E = TypeVar("E", bound=Estimate)
 
-#: P-values below this are said to be below it: normal approximations are no more accurate.
+#: Smaller p-values are stated as below this bound, where normal approximations are inaccurate.
 _LEAST = 1e-4
 
-#: Part of a p-value that is rounding.
+#: Relative difference of p-values that is rounding error.
 _ALIKE = 1e-6
 
 
 def interval_of_selected(
     estimate: Estimate, alpha: float, many: int
 ) -> tuple[float | None, float | None] | None:
-    """Return the interval of an estimate that is one of many, whichever was selected.
+    """Return the simultaneous (Bonferroni) interval of an estimate selected among many.
 
-    Its ends are as many times further from the estimate as the normal quantile of α/m is larger
-    than that of α, on the logarithmic scale where the error is that of the logarithm.
+    The distances of its ends from the estimate are multiplied by the ratio of the normal quantiles
+    of α/m and α, on the logarithmic scale for ratios.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def interval_of_selected(
 
 
 def as_selected(estimate: E, claim: Claim) -> E:
-    """Give an estimate the interval that its claim states, if that is another."""
+    """Return an estimate with the simultaneous interval of its claim, if there is one."""
     return estimate if claim.interval is None else replace(estimate, interval=claim.interval)
 
 
@@ -69,16 +69,16 @@ def decide_rows(
     rate: float,
     candidates: int | None = None,
 ) -> tuple[list[Test], list[Claim]]:
-    """Decide which of some rows of a result differ from no effect, by their p-values.
+    """Decide which rows of a result have a significant effect, from their p-values.
 
-    The most significant one is named where it is significant among all (Bonferroni). The others are
-    counted by their false discovery rate, as a table marks them.
+    The most significant row is claimed if it is significant after Bonferroni's correction. The
+    number of significant rows is claimed by the false discovery rate, as marked in tables.
 
     Parameters
     ----------
     result : Result
     kind : str
-        What is claimed of an estimate that differs.
+        Kind of the claim about a significant estimate.
     places : array_like of int
         The rows that were tested.
     name : str
@@ -103,7 +103,7 @@ def decide_rows(
     rows, p_values = rows[tested], p_values[tested]
     many = len(rows) if candidates is None else candidates
     found = discoveries(p_values, rate, many)
-    # Both answers to a yes/no question depart alike but for rounding: the more frequent one.
+    # Both answers to a yes/no question have equal p-values up to rounding: choose the excess.
     alike = p_values <= (1 + _ALIKE) * p_values.min()
     more = alike & (table.numbers("statistic")[rows] > 0)
     best = int(np.argmax(more if more.any() else alike))
@@ -129,19 +129,19 @@ def decide_rows(
 
 
 def sign(value: float | None, none: float = 0.0) -> Direction | None:
-    """Direction in which a number differs from no effect; None where it is not known."""
+    """Return the direction of an effect; None if it is unknown or 0."""
     if value is None or value == none or value != value:
         return None
     return "more" if value > none else "less"
 
 
 def tested_by(result: Result[Any], claim: Claim) -> Test:
-    """Return the test that a claim rests on."""
+    """Return the test of a claim."""
     return Test(name="", undefined="none") if claim.test is None else result.tests[claim.test]
 
 
 def p_in_words(test: Test) -> str:
-    """P-value of a test, with the number of hypotheses that it is adjusted for.
+    """Format the p-value of a test, with the number of tests for which it is adjusted.
 
     >>> p_in_words(Test(name="Wald", p_value=0.0321))
     'p = 0.032'
@@ -154,7 +154,7 @@ def p_in_words(test: Test) -> str:
 
 
 def count_in_words(claim: Claim, what: str) -> str:
-    r"""Number of discoveries among the hypotheses, with their rate.
+    r"""Describe the number of significant hypotheses, with the false discovery rate.
 
     >>> claim = Claim(kind="different", rows=[1, 2], rate=0.05, by_rate=True, count=3)
     >>> count_in_words(claim, "differences")

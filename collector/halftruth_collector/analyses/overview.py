@@ -30,16 +30,16 @@ from . import sentences
 from .base import Analysis, Counted
 from .shares import effective_reports, share_columns
 
-#: Most answers in a chart, of the first questions.
+#: Largest number of answers in a chart.
 MAX_ANSWERS = 100
 
-#: Answer of those who chose no option of a question with several answers; a name has no blanks.
+#: Answer for choosing no option of a multiple-response question; no name contains spaces.
 NONE = "none of these"
 
-#: Most options whose mean number is estimated, from the tables of all pairs.
+#: Largest number of options for which the mean number is estimated, from tables of all pairs.
 MAX_OPTIONS = 32
 
-#: Most cells of the table of all options, from which the share of those who chose none is.
+#: Largest table of all options from which the share of choosing none is estimated.
 MAX_CELLS = 4_096
 
 
@@ -51,7 +51,7 @@ class _Part(NamedTuple):
 
 
 def compute(counted: Counted, query: OverviewQuery) -> Result[OverviewQuery]:
-    """Distributions as ``Estimator.table`` gives them, one table for each question."""
+    """Estimate the distribution of each question from its table."""
     schema = counted.estimator.schema
     names = query.attributes
     if names is None:
@@ -65,7 +65,7 @@ def compute(counted: Counted, query: OverviewQuery) -> Result[OverviewQuery]:
     for name in names:
         of = _multiple_response if name in schema.options else _question
         found, precision, *more = of(counted, query, name)
-        # Every interval says how precise it is; a best guess has none.
+        # Intervals show the precision; best guesses have none and need a note.
         caveats += [precision] if guess or precision.weight == "warning" else []
         caveats += more
         for part in found:
@@ -83,7 +83,7 @@ def compute(counted: Counted, query: OverviewQuery) -> Result[OverviewQuery]:
 
 
 def _question(counted: Counted, query: OverviewQuery, name: str) -> tuple[Any, ...]:
-    """Return the shares of each answer, those of missing ones, and how precise they are."""
+    """Return the shares of answers and of missing values, with a note on their precision."""
     attribute = counted.survey.schema.attributes[counted.survey.schema.position(name)]
     parts = []
     for quantity, source in (("share", counted.estimator), ("missing", counted.of_all)):
@@ -106,7 +106,7 @@ def _effective(known: Sequence[float | None]) -> list[_Part]:
 
 
 def _multiple_response(counted: Counted, query: OverviewQuery, name: str) -> tuple[Any, ...]:
-    """Return the shares of the options of a question with several answers."""
+    """Return the shares of the options of a multiple-response question."""
     estimator = counted.estimator
     options, every = estimator.schema.options[name], counted.survey.schema.options[name]
     shares = [share_columns(estimator, [each.name], query, question=name) for each in options]
@@ -123,7 +123,7 @@ def _multiple_response(counted: Counted, query: OverviewQuery, name: str) -> tup
     parts = [_Part(chosen, [str(option.option) for option in options])]
     caveats = [worst]
     guess = query.estimate == "likelihood"
-    # Whoever is filtered by an option chose it, or not.
+    # With a filter on an option, the share of choosing none is not meaningful.
     if len(options) == len(every):
         none = _none(counted, query, options)
         parts += none
@@ -138,7 +138,7 @@ def _multiple_response(counted: Counted, query: OverviewQuery, name: str) -> tup
 
 
 def _none(counted: Counted, query: OverviewQuery, options: Sequence[Attribute]) -> list[_Part]:
-    """Return the share of those who chose no option, where the reports identify it."""
+    """Return the share of people who chose no option, if the reports identify it."""
     names, shape = [o.name for o in options], [len(o.categories) for o in options]
     cell = np.ravel_multi_index([o.categories.index(OPTION[0]) for o in options], shape)
     try:
@@ -150,7 +150,7 @@ def _none(counted: Counted, query: OverviewQuery, options: Sequence[Attribute]) 
 
 
 def _mean_number(counted: Counted, query: OverviewQuery, options: Sequence[Attribute]) -> Estimates:
-    """Return the mean number of options that were chosen by those who answered."""
+    """Return the mean number of chosen options among people who answered."""
     of = mean_of([0, len(options)], name="mean_number")
     mean, error = mean_number(counted.of_all, _with_missing(counted, options))
     if np.isnan(mean):
@@ -176,7 +176,7 @@ def _with_missing(counted: Counted, options: Sequence[Attribute]) -> list[Attrib
 
 
 def decide(result: Result[OverviewQuery]) -> tuple[list[Test], list[Claim]]:
-    """The number of reports, and the median margin of error of the shares."""
+    """Claim the number of reports, and the median margin of error of the shares."""
     table = result.estimates
     margins = (table.numbers("upper") - table.numbers("lower")) / 2
     quantities = table.texts("quantity")

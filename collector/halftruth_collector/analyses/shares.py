@@ -1,4 +1,4 @@
-"""Shares of a table's cells with their errors, as several analyses have them."""
+"""Shares of cells with their errors and precision, for several analyses."""
 
 import math
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def share_columns(
     quantity: str = "share",
     question: str = "",
 ) -> tuple[Estimates, list[Caveat]]:
-    """Estimate the shares of a table's cells, and say how precise they are.
+    """Estimate the shares of the cells of a table, with notes on their precision.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def share_columns(
     Returns
     -------
     estimates : Estimates
-        A best guess has a typical error, and never the errors of another estimate.
+        Best guesses have no errors; a caveat has their typical error.
     caveats : list of Caveat
     """
     method = "moment" if query.estimate == "auto" else query.estimate
@@ -75,12 +75,12 @@ def share_columns(
 
 
 def precision(margins: Array, effective: Array | float = math.inf, **about: str) -> Caveat:
-    """Return how precise the median estimate of a table is.
+    """Return the note on the precision of the median share of a table.
 
     Parameters
     ----------
     margins : ndarray
-        Of every cell, NaN where undefined, infinite where there is no bound.
+        Margin of every cell: NaN if undefined, infinite if unbounded.
     effective : float or ndarray
         Effective reports behind each cell.
     **about
@@ -114,7 +114,7 @@ def _dependence(support: Array) -> float:
 
 
 def ends_at(alpha: float, estimates: Estimates, method: AutoMethod) -> tuple[Array, Array]:
-    """Return the intervals of shares at a level α, unbounded where an error is not known."""
+    """Return the intervals of shares at a level α, unbounded if the error is unknown."""
     error = estimates.numbers("standard_error")
     lower, upper = share_interval(
         estimates.value, error, normal_quantile(alpha), logit=method == "model"
