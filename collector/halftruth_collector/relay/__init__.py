@@ -2,7 +2,8 @@
 
 It sees addresses, times and ciphertext of constant length. It stores a random id of each report,
 which the sender drew, and the report sealed for the collector until the collector has acknowledged
-it (outbox). It stores no address, no time and no order of arrival.
+it (outbox). It stores neither address nor time, and compaction erases the order of arrival when a
+survey closes.
 """
 
 from .app import create_app
