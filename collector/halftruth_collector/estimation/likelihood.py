@@ -1,15 +1,14 @@
-"""Best guess of the table of all attributes: no share below 0, adding up to 1.
+"""Best guess of the table of all attributes: expectation maximization with early stopping.
 
-The moment estimate is unbiased and the source of all intervals, but can leave the simplex. The best
-guess, by expectation maximization (EM), does not, and the margins of its table are consistent: a
-superset is never more frequent than its subset. It is biased where the moment estimate is outside.
+The moment estimate is unbiased and the basis of all intervals, but can be outside the simplex. The
+best guess, by expectation maximization (EM), is inside, and the margins of its table are
+consistent: a superset is never more frequent than its subset. It is biased.
 
 One EM step is π ← π∘Aᵀ(λ̂ / Aπ), and raises the mean log-likelihood Σ_v λ̂_v ln (Aπ)_v. Its limit,
-the most likely table, fits the noise of the perturbation as well as what people answered. So EM
-starts from independence, the product of the tables of single attributes, and learns how answers
-depend on each other first where reports say so most clearly. How many steps are worth it is decided
-by reports that were held out: a share of them is predicted from the others, over and over, and the
-number of steps is the one after which they are likeliest.
+the maximum likelihood table, overfits the noise of the perturbation. So EM starts from
+independence, the product of the tables of single attributes, and its first steps fit the strongest
+associations. The number of steps is chosen by cross-validation: it maximizes the likelihood of
+held-out reports.
 """
 
 import math
@@ -33,25 +32,25 @@ from .report_model import Likelihood, likelihood
 from .table import Reconstruction
 from .tables import Tables
 
-#: Largest whole table that is estimated inside the simplex.
+#: Largest table of all attributes for which a best guess is computed.
 CONSTRAINED_CELLS = 2**18
 
-#: Most tables, and most cells of all of these, that tell how far best guesses are off.
+#: Largest number of tables, and of their cells in total, for estimating the typical error.
 TYPICAL_TABLES, _TYPICAL_CELLS = 50, 2**15
 
-#: Parts of the reports that are predicted from the others in turn.
+#: Number of folds of the cross-validation.
 PARTS = 4
 
 #: The number of steps grows by this factor from one comparison to the next.
 _GROWTH = 1.25
 
-#: The search ends after so many times the best number of steps, or the least that are always tried.
+#: The search ends at this multiple of the best number of steps; and the number always tried.
 _PATIENCE, _LEAST = 2, 20
 
-#: Log-likelihood of all held-out reports together that makes a number of steps better than another.
+#: Smallest relevant gain of the log-likelihood of all held-out reports.
 _WORTH = 0.01
 
-#: Chance that held-out reports tell a guess from independence where there is nothing else.
+#: Level of the test of the best guess against independence.
 _LEVEL = 0.05
 
 #: Cells times steps after which the search ends; about a minute for large tables.
@@ -60,7 +59,7 @@ _MOST_WORK = 2**31
 
 @dataclass(frozen=True, eq=False)
 class BestGuess:
-    """An estimate of a table by EM that was stopped early.
+    """Estimate of a table by EM with early stopping.
 
     Attributes
     ----------
@@ -69,7 +68,7 @@ class BestGuess:
     steps : int
         EM steps from independence.
     learned : bool
-        Whether held-out reports tell it from independence, at a level of 5 %.
+        Whether held-out reports favour it significantly over independence, at a level of 5 %.
     """
 
     table: Array
@@ -78,7 +77,7 @@ class BestGuess:
 
 
 class WholeTable:
-    """Estimates inside the simplex of the table of all attributes, and margins of these.
+    """Best guess of the table of all attributes, and its margins.
 
     Parameters
     ----------
@@ -107,14 +106,15 @@ class WholeTable:
         return self._tables.domain.slice(self._best_guess.table)
 
     def table(self, attributes: Sequence[str]) -> Array:
-        """The table of some attributes, one axis for each in the order given."""
+        """Return the margin of some attributes, one axis for each in the order given."""
         return _part_of(self.estimate, self._tables, attributes)
 
     def typical_error(self, attributes: Sequence[str]) -> TypicalError:
-        """Root mean square error of the best guess in tables like that of these attributes.
+        """Estimate the root mean square error of best guesses in tables of as many attributes.
 
-        By held-out reports: the mean of (guess from the others − their unbiased estimate)², less
-        the variance of that. It is too large by up to √(4/3): the others are three quarters.
+        Cross-validation: the mean of (guess from the other folds − unbiased estimate from the
+        fold)², minus the variance of the latter. It is too large by up to √(4/3), because the other
+        folds are three quarters of the reports.
         """
         estimated, subsets, squares = None, self._like(attributes), []
         with suppress(EstimateError, NoReports):
@@ -174,7 +174,7 @@ class WholeTable:
 
 
 def _part_of(whole: Array, tables: Tables, attributes: Sequence[str]) -> Array:
-    """Table of some attributes within the table of all; without missing answers if so asked."""
+    """Return the margin of some attributes, without missing answers if these are excluded."""
     tables.check(attributes)
     table = margin(whole, tables.schema.positions(attributes))
     if not tables.domain.leaves_out(attributes):
@@ -184,7 +184,7 @@ def _part_of(whole: Array, tables: Tables, attributes: Sequence[str]) -> Array:
 
 
 def best_guess(unbiased: Reconstruction, counts: Counts) -> BestGuess:
-    """The table of all attributes that predicts reports best.
+    """Compute the best guess of the table of all attributes.
 
     Parameters
     ----------
@@ -194,7 +194,8 @@ def best_guess(unbiased: Reconstruction, counts: Counts) -> BestGuess:
     Returns
     -------
     BestGuess
-        Biased towards independence, the more so the less the reports tell; it has no error bounds.
+        Shrunk towards independence, the more so the less informative the reports are; without error
+        bounds.
     """
     start, model = independence(unbiased, counts), likelihood(unbiased.perturbation, counts)
     steps, learned = _steps_by_held_out_reports(model, counts, start)
@@ -202,17 +203,18 @@ def best_guess(unbiased: Reconstruction, counts: Counts) -> BestGuess:
 
 
 def typical_error(squares: Array) -> tuple[float, bool] | None:
-    """Root mean square error of a best guess by estimates of its square, one for each part.
+    """Return the root mean square error of a best guess from one estimate of its square per fold.
 
-    Each is the mean over cells of the squared difference of the guess from the other parts and the
-    unbiased estimate from the part, less the variance of that: as they are independent, nothing but
-    the error of the guess is left on average.
+    Each estimate is the mean over cells of (guess from the other folds − unbiased estimate from the
+    fold)², minus the variance of the latter. Its expectation is the mean square error of the guess,
+    because folds are independent.
 
     Returns
     -------
     error : float
     bound : bool
-        Whether it is no estimate but an upper bound (95 %), as the parts do not tell it from 0.
+        Whether it is an upper bound (95 %) instead of an estimate, because it is not significantly
+        above 0.
     """
     if len(squares) < PARTS or np.isnan(squares).any():
         return None
@@ -223,9 +225,9 @@ def typical_error(squares: Array) -> tuple[float, bool] | None:
 
 
 def independence(unbiased: Reconstruction, counts: Counts) -> Array:
-    """The product of the tables of single attributes, each inside the simplex.
+    """Return the product of the marginal tables, each projected onto the simplex.
 
-    No category has less than one of N reports would be: EM never leaves a share of 0.
+    Shares are at least 1/N, because EM cannot change a share of 0.
     """
     schema = unbiased.schema
     table = np.ones(())
@@ -239,7 +241,7 @@ def independence(unbiased: Reconstruction, counts: Counts) -> Array:
 def held_out_guesses(
     unbiased: Reconstruction, counts: Counts, steps: int
 ) -> Iterator[tuple[Counts, Array]]:
-    """Parts of the reports, each with the guess of so many steps from all others alone."""
+    """Return the folds, each with the best guess from the other folds."""
     model = likelihood(unbiased.perturbation, counts)
     for rest, part in _divided(counts):
         if rest.reports and part.reports:
@@ -247,9 +249,9 @@ def held_out_guesses(
 
 
 def _steps_by_held_out_reports(model: Likelihood, counts: Counts, start: Array) -> tuple[int, bool]:
-    """The number of EM steps after which held-out reports are likeliest, in the mean.
+    """Choose the number of EM steps by the mean likelihood of held-out reports.
 
-    With it goes whether they are clearly likelier than by independence.
+    Also return whether it is significantly larger than that of independence.
     """
     divided = [(rest, part) for rest, part in _divided(counts) if rest.reports and part.reports]
     if not divided:
@@ -266,7 +268,7 @@ def _steps_by_held_out_reports(model: Likelihood, counts: Counts, start: Array) 
             for _ in range(steps - done):
                 tables[number] = _step(model, learned[number], images[number], tables[number])
                 images[number] = model.expected(tables[number])
-            # As if one more report had spoken for independence: nothing is thought impossible.
+            # Add one pseudo-report of independence, so that no probability is 0.
             predicted = (rest.reports * images[number] + before) / (rest.reports + 1)
             seen = held_out[number] > 0
             gains = np.log(predicted[seen] / before[seen])
@@ -281,8 +283,8 @@ def _steps_by_held_out_reports(model: Likelihood, counts: Counts, start: Array) 
 
 
 def _divided(counts: Counts) -> list[tuple[Counts, Counts]]:
-    """For each part of the reports, all others and the part; the division is by chance."""
-    # The same reports always lead to the same estimate, and others to another division.
+    """Return for each fold the counts of the other folds and its own; the division is random."""
+    # The seed depends on the counts, so the same reports give the same estimate.
     rng = np.random.default_rng(zlib.crc32(counts.counts.tobytes()))
     left, pairs = counts.counts, []
     for number in range(PARTS):
@@ -293,7 +295,7 @@ def _divided(counts: Counts) -> list[tuple[Counts, Counts]]:
 
 
 def _guess(model: Likelihood, counts: Counts, start: Array, steps: int) -> Array:
-    """The table after so many EM steps."""
+    """Return the table after a number of EM steps."""
     observed, table = model.observed(counts), start
     for _ in range(steps):
         table = _step(model, observed, model.expected(table), table)
@@ -301,14 +303,14 @@ def _guess(model: Likelihood, counts: Counts, start: Array, steps: int) -> Array
 
 
 def _step(model: Likelihood, observed: Array, image: Array, table: Array) -> Array:
-    """One EM step; the image is Aπ."""
-    # Where nothing was reported, the image may be 0.
+    """Return the table after one more EM step; `image` is Aπ."""
+    # Aπ can be 0 for reports without counts.
     ratio = np.divide(observed, image, out=np.zeros_like(image), where=observed > 0)
     return table * model.adjoint(ratio)
 
 
 def project_to_simplex(values: Array) -> Array:
-    """The point of the simplex nearest to some values, by Euclidean distance.
+    """Project values onto the simplex (Euclidean distance).
 
     It is max(x − t, 0) with the t for which this adds up to 1.
     """
@@ -319,7 +321,7 @@ def project_to_simplex(values: Array) -> Array:
 
 
 def margin(table: Array, positions: Sequence[int]) -> Array:
-    """Sums of a table over all axes but some, which come in the order given."""
+    """Return a margin of a table with its axes in the order given."""
     others = tuple(axis for axis in range(table.ndim) if axis not in positions)
     order = sorted(positions)
     summed: Array = table.sum(axis=others)
@@ -327,7 +329,7 @@ def margin(table: Array, positions: Sequence[int]) -> Array:
 
 
 def supports_within(table: Array, codes: NDArray[np.int64]) -> Array:
-    """Supports of itemsets in one whole table, which has an axis for each attribute.
+    """Return the supports of itemsets from a table of all attributes.
 
     Parameters
     ----------

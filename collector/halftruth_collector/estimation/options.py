@@ -1,4 +1,4 @@
-"""Sums over the options of a question with several answers, with the errors of these sums.
+"""Multiple response: means over the options of a question, with standard errors.
 
 The mean number of options that a person chooses is the sum of their shares r = a/x of those who
 answered, and so is linear in the tables of single options to first order. The covariance of two of
@@ -20,12 +20,12 @@ from .estimator import Estimator
 
 
 def chosen_code(option: Attribute) -> int:
-    """Code of the category that means that an option is chosen."""
+    """Return the code of the category for choosing an option."""
     return option.categories.index(OPTION[-1])
 
 
 def mean_number(estimator: Estimator, options: Sequence[Attribute]) -> tuple[float, float]:
-    """Estimate the mean number of options chosen, of those who answered.
+    """Estimate the mean number of chosen options among people who answered.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ def mean_number(estimator: Estimator, options: Sequence[Attribute]) -> tuple[flo
 def mean_share(
     estimator: Estimator, options: Sequence[Attribute], category: str
 ) -> tuple[float, float]:
-    """Estimate the share of a category that options have in common, as the mean over options.
+    """Estimate the share of a category that all options have, as the mean over the options.
 
     Returns
     -------
     share, standard_error : float
-        The error is as of :func:`mean_number`.
+        See :func:`mean_number` for the error.
     """
     gradients = {
         option.name: (np.array(option.categories) == category) / len(options) for option in options
@@ -72,7 +72,7 @@ def mean_share(
 
 
 def _error_of_sum(estimator: Estimator, gradients: Mapping[str, Array]) -> float:
-    """Standard error of a sum of linear forms, one of the table of each attribute."""
+    """Return the standard error of a sum of linear forms of the tables of single attributes."""
     if len(gradients) > 1 and estimator.max_order < 2:
         return np.nan
 

@@ -1,11 +1,11 @@
 """Ratios of estimates, with their covariance, Fieller's sets and logarithmic intervals.
 
 A ratio a/x of two estimates has the covariance of its linear approximation (delta method).
-Fieller's set is right wherever x is, and unbounded where x is not significantly above zero. Ratios
-of shares, such as odds ratios and lift, have intervals on the logarithmic scale: where a numerator
-is not significantly above zero the interval begins at 0; where a denominator is not, it has no
-upper end. To refuse these ratios instead would leave those surveys in which a rare answer came out
-frequent, and fewer than half of their intervals may hold the truth.
+Fieller's confidence set is valid for every x, and unbounded if x is not significantly above zero.
+Ratios of shares, such as odds ratios and lift, have intervals on the logarithmic scale: the
+interval begins at 0 if a numerator is not significantly above zero, and has no upper end if a
+denominator is not. Refusing such ratios would select surveys in which a rare answer is frequent by
+chance, and the coverage of the remaining intervals could be below one half.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from .intervals import (
 )
 from .variances import ratio_covariance
 
-#: Against the largest variance of a cell, one of a base that is nothing but rounding.
+#: A variance of a base below this fraction of the largest variance of a cell is rounding error.
 _ROUNDING = 1e-12
 
 
@@ -51,14 +51,14 @@ class Quotients:
 
     @cached_property
     def value(self) -> Array:
-        """a/x; NaN where x is not above 0."""
+        """a/x; NaN if x is not positive."""
         return np.asarray(self.numerator / np.where(self.denominator > 0, self.denominator, np.nan))
 
     @cached_property
     def variance(self) -> Array:
-        """By the delta method; NaN where x is not significantly above zero, and where unknown."""
+        """Variance by the delta method; NaN if unknown or if x is not significantly above zero."""
         left, of_left = self.denominator, self.var_denominator
-        # A variance of 0 says that all reports weigh the same, and nothing of its true size.
+        # A variance of 0 means that all reports have the same weight; the true one is unknown.
         clear = significantly_positive(left, np.sqrt(np.maximum(of_left, 0.0))) & (of_left >= 0)
         variance = self._spread(self.value) / np.where(left > 0, left, np.nan) ** 2
         return np.where(clear & (self.var_numerator > 0) & (variance >= 0), variance, np.nan)
@@ -68,13 +68,13 @@ class Quotients:
         return ratio_covariance(self.var_numerator, ratio, ratio, cov, cov, of_left)
 
     def sets(self, quantile: float, *, logit: bool = False) -> ConfidenceSets:
-        """Return confidence sets of so many standard errors, in row-major order.
+        """Return confidence sets for a normal quantile, in row-major order.
 
         Parameters
         ----------
         logit : bool
-            Whether they are intervals on the logit scale (delta method), of ratios that never leave
-            0 to 1; else they are Fieller's.
+            Whether to use intervals on the logit scale (delta method), for ratios within 0 to 1,
+            instead of Fieller's sets.
         """
         if not logit:
             return self._fieller(quantile)
@@ -86,7 +86,7 @@ class Quotients:
         )
 
     def _fieller(self, quantile: float) -> ConfidenceSets:
-        """Every ratio c for which a − c·x is within z standard errors of 0.
+        """Return Fieller's sets: all ratios c for which a − c·x is within z standard errors of 0.
 
         That is (a − c·x)² ≤ z²(v_a − 2c·cov + c²·v_x), a quadratic inequality in c. Where x is not
         significantly above 0 its solutions are unbounded: all but a gap, or everything.
@@ -100,7 +100,7 @@ class Quotients:
         with np.errstate(divide="ignore", invalid="ignore"):
             root = np.sqrt(np.maximum(discriminant, 0.0))
             ends = np.stack([(middle - root) / leading, (middle + root) / leading])
-        # Where the discriminant is not positive, no c is left out (or, at a/x, rounding says so).
+        # If the discriminant is not positive, the set is unbounded without a gap.
         kind = np.where(leading > 0, INTERVAL, np.where(discriminant > 0, OUTSIDE, EVERYTHING))
         kind = np.where(leading == 0, EVERYTHING, kind)
         known = np.isfinite(discriminant) & (of_above > 0) & (of_left >= 0)
@@ -122,8 +122,8 @@ def conditional_shares(support: Array, covariance: Array, given: Sequence[int]) 
         Of the supports in row-major order, as ``Table.known_covariance`` gives it: NaN where the
         reports determine none.
     given : sequence of int
-        Axes of the attributes whose categories make the groups. Without any everybody is one
-        group, and shares and sets are the supports with their normal intervals.
+        Axes of the attributes whose categories form the groups. Without any, all people are one
+        group, and shares and sets are the table with its normal intervals.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def conditional_shares(support: Array, covariance: Array, given: Sequence[int]) 
     """
     base, with_base, of_bases = _bases(support, covariance, given)
     variance, of_base = np.diag(covariance), np.diag(of_bases)
-    # A base that is known exactly, such as that of everybody, is so but for rounding.
+    # A base without error, such as that of all people, is exact up to rounding.
     of_base = np.where(np.abs(of_base) <= _ROUNDING * variance.max(), 0.0, of_base)
     columns = (support, base, variance, of_base, np.diag(with_base))
     return Quotients(*(column.reshape(support.shape) for column in columns))
@@ -146,9 +146,9 @@ def conditional_shares(support: Array, covariance: Array, given: Sequence[int]) 
 def conditional_covariance(support: Array, covariance: Array, given: Sequence[int]) -> Array:
     """Covariance of all shares within groups by the delta method, shape (cells, cells).
 
-    What compares groups, such as a difference of shares, has its error from it. Its diagonal is
-    the variance of :func:`conditional_shares`, but for bases that are not significantly above zero:
-    there it is no error, so look at that variance first. Parameters are as there.
+    Use it for contrasts of groups, such as a difference of shares. Its diagonal is the variance of
+    :func:`conditional_shares`, except for bases that are not significantly above zero, where it is
+    invalid; check that variance first. Parameters are the same.
     """
     base, with_base, of_bases = _bases(support, covariance, given)
     share = support.ravel() / np.where(base > 0, base, np.nan)
@@ -171,7 +171,7 @@ def _bases(support: Array, covariance: Array, given: Sequence[int]) -> tuple[Arr
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """Estimates that are nearly linear over the error of their table, as columns.
+    """Estimates with errors by the delta method, as columns.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class Linear:
         return self.jet.standard_error(self.covariance)
 
     def interval(self, quantile: float) -> tuple[Array, Array]:
-        """So many standard errors in both directions; NaN where undefined."""
+        """Return normal intervals; NaN if undefined."""
         half_width = quantile * self.standard_error
         return self.jet.value - half_width, self.jet.value + half_width
 
@@ -217,7 +217,7 @@ class Ratios(Linear):
     def of(
         cls, numerators: Sequence[Jet], denominators: Sequence[Jet], covariance: Array
     ) -> "Ratios":
-        """Products of some functions of tables, divided by products of others."""
+        """Make ratios of products of functions of tables."""
         with np.errstate(divide="ignore", invalid="ignore"):
             over, under = (
                 reduce(add, [jet.positive().log() for jet in side])
@@ -231,13 +231,13 @@ class Ratios(Linear):
             return np.asarray(np.exp(self.jet.value))
 
     def on_log_scale(self, quantile: float) -> tuple[Array, Array]:
-        """So many standard errors of the logarithm around it."""
+        """Return normal intervals of the logarithm, back-transformed."""
         with np.errstate(over="ignore"):
             lower, upper = map(np.exp, super().interval(quantile))
         return lower, upper
 
     def interval(self, quantile: float) -> tuple[Array, Array]:
-        """The same, open where a factor may be 0."""
+        """Return these intervals, unbounded if a factor is not significantly above zero."""
         lower, upper = self.on_log_scale(quantile)
         small, large = (
             np.all([jet.clear(self.covariance, quantile) for jet in side], axis=0)

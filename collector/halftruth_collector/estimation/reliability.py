@@ -15,10 +15,10 @@ ratio, and measure that grows with N, as a factor         up to 1.5  up to 2
 
 The margin of a lift is that of the joint share, against the share of independent answers.
 
-More is not usable, nor is what has no interval. Nothing else counts: not the estimate itself (the
-noisier it is, the larger it can come out), nor whether it is significant (an effect that is shown
-only where it is significant is too large, and often has the wrong sign), not the number of cells,
-no threshold of support.
+Wider intervals, and estimates without an interval, are not usable. The grade depends on nothing
+else: not on the estimate (noisy estimates can be large), not on significance (effects that are
+shown only if they are significant are too large on average, and often have the wrong sign), not on
+the number of cells or a threshold of support.
 """
 
 from dataclasses import dataclass
@@ -38,10 +38,10 @@ USABLE, BARELY, NOT = range(3)
 #: Largest margin of what is usable, and of what is barely usable.
 POINTS, FACTOR = (0.05, 0.1), (1.5, 2.0)
 
-#: Effective reports for a cell below which the normal intervals are noticeably wrong.
+#: Effective reports for a cell below which normal intervals are inaccurate.
 WELL_FILLED = 20
 
-#: A share that is known no better than this may be anything.
+#: A margin of a share from which the share can have any value.
 UNDETERMINED = 0.5
 
 Grades = NDArray[np.int64]
@@ -109,13 +109,13 @@ class LengthPrecision:
 
 
 def median(values: Array) -> float:
-    """Median; NumPy's own takes as long as all the rest of mining."""
+    """Return the median; that of NumPy would dominate the time of mining."""
     middle = [(values.size - 1) // 2, values.size // 2]
     return float(np.partition(values, middle)[middle].mean())
 
 
 def typical(margins: Array) -> float | None:
-    """Median of those that are known; None where most are not."""
+    """Return the median of the finite margins; None if most margins are not finite."""
     known = margins[~np.isnan(margins)]
     return None if 2 * known.size <= margins.size else median(known)
 
@@ -124,5 +124,5 @@ def guess_reliability(guess: TypicalError) -> Reliability:
     """Return the reliability of best guesses of tables, by their typical error."""
     if guess.error is None or (guess.length > 1 and not guess.learned):
         return RELIABILITIES[NOT]
-    # A bound is large for its own uncertainty already.
+    # An upper bound already includes its uncertainty.
     return reliability(guess.error * (1 if guess.bound else normal_quantile(0.05)))

@@ -1,16 +1,15 @@
 """Changes and trends over waves: contrasts of estimates of the same numbers at several times.
 
-Reports of different waves are drawn independently, given what people would answer. So for exactly
-these respondents the variance of Σ c_w θ̂_w is Σ c_w² var(θ̂_w), whether or not the same people
-answered. For a population that they are a sample of it has 2 Σ_{v<w} c_v c_w cov(x_v, x_w)/n
-besides, x_w being 1 for whoever gives the answer in wave w, as far as the same n people took part.
-Unlinked reports do not tell this covariance. It is positive where answers last, so that the sum of
-the variances is too large for a change, and intervals are wider than they need to be.
+Given the true answers, reports of different waves are independent. So for exactly these
+respondents, the variance of Σ c_w θ̂_w is Σ c_w² var(θ̂_w), whether or not the same people
+answered. For the sampled population, if the same n people took part, it has the additional term 2
+Σ_{v<w} c_v c_w cov(x_v, x_w)/n, where x_w indicates the answer in wave w. This covariance is not
+identified by unlinked reports. It is positive if answers are stable, so the sum of the variances is
+conservative for a change.
 
-Whether shares of some waves are equal is tested with the errors that they have if they are: those
-of people of whom the pooled share of these waves gives each answer. With the errors behind the
-intervals a wave of few reports, in which a rare answer did not come out at all, would seem to know
-it exactly.
+The equality of shares is tested by a score test, with variances evaluated at the pooled shares of
+these waves. In a Wald test, a wave with few reports and no report of a rare answer would have a
+standard error near 0.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
