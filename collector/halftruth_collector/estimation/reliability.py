@@ -115,7 +115,7 @@ def median(values: Array) -> float:
 
 
 def typical(margins: Array) -> float | None:
-    """Return the median of the finite margins; None if most margins are not finite."""
+    """Return the median of the known margins; None unless more than half are known."""
     known = margins[~np.isnan(margins)]
     return None if 2 * known.size <= margins.size else median(known)
 

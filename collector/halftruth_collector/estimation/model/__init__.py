@@ -1,9 +1,9 @@
-"""One model of all answers: a loglinear model of the true table, fitted to perturbed reports.
+"""Loglinear model of the true table, fitted to perturbed reports by penalized likelihood.
 
-``design`` says which interactions it has, ``information`` what reports tell of them, ``fit``
-estimates them, ``tables`` reads shares of any number of attributes from it, in the place of
-unbiased ones; ``adequacy`` tests what it leaves out. ``perturbed_outcome`` is for regressions in a
-survey that perturbs one answer alone.
+``design`` defines the interactions, ``information`` computes score and Fisher information, ``fit``
+maximizes the likelihood, ``tables`` provides model-based tables in place of unbiased ones, and
+``adequacy`` tests omitted interactions. ``perturbed_outcome`` fits regressions in which only the
+outcome is perturbed, and ``records`` makes weighted records with replicate weights.
 """
 
 from .adequacy import LackOfFit, adequacy

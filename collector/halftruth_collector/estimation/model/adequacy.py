@@ -3,9 +3,10 @@
 With U the score of the parameters of an interaction at 0, where all others are at their estimates,
 and V its information less what these take of it, I_ss − I_sθ (I_θθ + R)⁻¹ I_θs, the statistic
 U' V⁻¹ U has about a χ² distribution with as many degrees of freedom as there are parameters. It
-needs no larger fit. Where reports are few for their kinds that is far off, so that its distribution
-is that of simulated reports of the model: of their efficient scores at the estimates, which are
-linear in the counts. All interactions are tested by the same simulations.
+needs no fit of a larger model. With sparse counts the χ² approximation is inaccurate, so the
+distribution is simulated (parametric bootstrap): from the efficient scores of simulated reports at
+the estimates, which are linear in the counts. All interactions are tested with the same
+simulations.
 """
 
 import math
@@ -24,7 +25,7 @@ from .design import MAX_PARAMETERS, Design
 from .fit import LoglinearModel, is_told
 from .information import Fitted, blocks
 
-#: Smallest share of the largest eigenvalue of V that is not nothing.
+#: Eigenvalues of V below this fraction of the largest one are treated as 0.
 _ROUNDING = 1e-9
 
 #: Simulated counts that are held at once.
@@ -33,7 +34,7 @@ _AT_ONCE = 2**22
 
 @dataclass(frozen=True)
 class LackOfFit:
-    """Test of an interaction that a model leaves out.
+    """Score test of an interaction that a model omits.
 
     Attributes
     ----------
@@ -41,10 +42,9 @@ class LackOfFit:
     statistic : float
     degrees_of_freedom : int
     p_value : float
-        Chance of a statistic this large if the model holds, by simulation.
+        Simulated probability of a statistic at least this large under the model.
     adjusted_p_value : float
-        Chance that any tested interaction comes out this clearly if the model holds, by the same
-        simulations.
+        The same for the most significant of all tested interactions (familywise error rate).
     """
 
     term: tuple[str, ...]
@@ -62,17 +62,17 @@ def adequacy(
     simulations: int = 199,
     seed: int = 0,
 ) -> list[LackOfFit]:
-    """Test interactions that a model leaves out, the clearest one first.
+    """Test omitted interactions by score tests, the most significant one first.
 
     Parameters
     ----------
     survey : Survey
     counts : Counts
-        Those that the model was fitted to.
+        The counts to which the model was fitted.
     model : LoglinearModel
     terms : sequence of collections of str, optional
-        Interactions all of whose parts are in the model; by default every such one that some
-        reports tell of. Where reports are of pairs alone there is none.
+        Interactions whose lower-order parts are in the model; by default all that the reports
+        identify. Reports about pairs identify none.
     simulations : int
         At least 1; the smallest p-value is 1/(simulations + 1).
     seed : int
@@ -80,9 +80,9 @@ def adequacy(
     Raises
     ------
     SchemaError, ParameterError
-        For an interaction that is in the model, or has parts that are not.
+        For an interaction that is in the model, or that has lower-order parts outside it.
     DomainTooLarge
-        If the reports have too many kinds.
+        If there are too many distinct reports.
     """
     if simulations < 1:
         raise ParameterError("simulations: expected 1 or more", field="simulations")
@@ -102,7 +102,7 @@ def adequacy(
     statistics: list[tuple[tuple[int, ...], int, Array]] = []
     for several in _grouped(model.design, candidates):
         statistics += _Tests(model, parts, several).statistics(simulations, seed)
-    # Of all tests together, by the least p-value that χ² distributions give a simulation.
+    # Adjusted for all tests: smallest χ² p-value of each simulation.
     levels = np.array([scipy.stats.chi2.logsf(values, rank) for _, rank, values in statistics])
     least = levels.min(axis=0, initial=0.0)
     results = [
@@ -119,7 +119,7 @@ def adequacy(
 
 
 def work(survey: Survey, counts: Counts, model: LoglinearModel) -> int:
-    """Return the numbers that the tests of all interactions look at: kinds of reports by terms."""
+    """Return the size of the tests: the number of distinct reports times that of parameters."""
     parts = report_parts(survey.perturbation, counts, model.schema.names)
     terms = [term for term in _next_terms(model.design) if is_told(term, parts)]
     columns = model.design.parameters + sum(_columns(model.design, term) for term in terms)
@@ -131,7 +131,7 @@ def _columns(design: Design, term: tuple[int, ...]) -> int:
 
 
 def _grouped(design: Design, terms: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
-    """Interactions that a design has room for together."""
+    """Group interactions that fit into one design."""
     several: list[tuple[int, ...]] = []
     columns = design.parameters
     for term in terms:
@@ -145,7 +145,7 @@ def _grouped(design: Design, terms: Sequence[tuple[int, ...]]) -> Iterator[list[
 
 
 def _next_terms(design: Design) -> list[tuple[int, ...]]:
-    """Interactions that are not in the model while everything that they contain is."""
+    """Return the omitted interactions whose lower-order parts are all included."""
     axes, longest = range(len(design.shape)), max(map(len, design.terms))
     return [
         term
@@ -160,7 +160,7 @@ def _parts_known(term: tuple[int, ...], design: Design) -> bool:
 
 
 class _Tests:
-    """Efficient scores of interactions.
+    """Efficient scores and tests of omitted interactions.
 
     Parameters
     ----------
@@ -194,7 +194,8 @@ class _Tests:
             values, vectors = np.linalg.eigh(spread)
             kept = values > _ROUNDING * max(float(values[-1]), 0.0)
             root = vectors[:, kept] / np.sqrt(values[kept])
-            # At the maximum all other scores are what the penalty takes from them.
+            # At the maximum, the scores of the included parameters equal the gradient of the
+            # penalty.
             self._observed.append(score[own] @ root)
             efficient = np.zeros((design.parameters, root.shape[1]))
             efficient[own], efficient[others] = root, -taken.T @ root
@@ -215,7 +216,7 @@ class _Tests:
         """Return rank and statistics of each test, the observed one and those of simulations."""
         totals = np.zeros((simulations, self._weights.shape[1]))
         for number, part in enumerate(self._parts):
-            # The same reports for the tests of every group of interactions.
+            # Use the same simulated reports for every group of interactions.
             rng = np.random.default_rng([seed, number])
             every = self._scores(part)
             probabilities = np.concatenate([chances for _, chances, _ in every])

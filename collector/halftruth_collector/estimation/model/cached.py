@@ -1,4 +1,4 @@
-"""Models of the last counts, which several questions about them have in common."""
+"""Cache of models fitted to recent counts, shared by several queries."""
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
@@ -11,10 +11,10 @@ from ..counts import Counts, Snapshot
 from .adequacy import LackOfFit, adequacy, work
 from .fit import LoglinearModel, fit_model
 
-#: Models that are kept; the largest takes about twenty megabytes.
+#: Number of cached models; the largest takes about twenty megabytes.
 _KEPT = 8
 
-#: Most numbers that the tests of one model look at, some seconds of work.
+#: Largest size of the tests of one model (see `work`): some seconds of computation.
 MOST_TESTED = 2**25
 
 _Term = tuple[str, ...]
@@ -27,7 +27,7 @@ def cached_model(
     interactions: Sequence[Collection[str]] = (),
     attributes: Sequence[str] | None = None,
 ) -> LoglinearModel:
-    """Return the model of all pairs and further interactions, fitted once for equal counts.
+    """Return the model of all pairs and further interactions, cached by counts.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def cached_model(
     interactions : sequence of collections of str
         By attributes.
     attributes : sequence of str, optional
-        Those that the model is about; all by default.
+        Attributes of the model; all by default.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def described(
     interactions: Sequence[Collection[str]] = (),
     attributes: Sequence[str] | None = None,
 ) -> ModelFit:
-    """Return what the model of `cached_model` assumes, and whether reports contradict it.
+    """Return the assumptions of the model of `cached_model`, with the tests of these.
 
     Parameters are as there.
     """
@@ -92,7 +92,7 @@ def _described(source: Snapshot, interactions: _Terms, attributes: _Term | None)
                 attributes=list(term), p_value=_needed(source, term, interactions, attributes)
             )
             for term in interactions
-            # All pairs are in the model anyway.
+            # All pairwise interactions are in every model.
             if len(term) > 2
         ],
         converged=model.converged,
@@ -107,7 +107,7 @@ def _described(source: Snapshot, interactions: _Terms, attributes: _Term | None)
 def _needed(
     source: Snapshot, term: _Term, interactions: _Terms, attributes: _Term | None
 ) -> float | None:
-    """p-value of the model with what an interaction consists of in its place."""
+    """Return the p-value of the test against the model without an interaction."""
     others = tuple(each for each in interactions if each != term)
     smaller = (*others, *combinations(term, len(term) - 1))
     model = _fitted(source, smaller, attributes)

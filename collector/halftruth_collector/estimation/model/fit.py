@@ -3,9 +3,9 @@
 The true table is π(u) = exp(D_u θ − ψ(θ)), reports have the probabilities λ = Aπ, and θ maximizes
 Σ n_y ln λ_y, whatever the mechanism (van den Hout & van der Heijden 2004; Agresti 2013, ch. 9).
 
-A weak ridge penalty, which is a normal prior of θ, keeps a parameter finite where hardly anybody
-gives an answer. θ is in orthogonal contrasts of mean square 1, so that neither the order of
-categories nor a reference matters to it.
+A weak ridge penalty, equivalent to a normal prior of θ, keeps parameters of rare answers finite. θ
+uses orthogonal contrasts of mean square 1, so the penalty does not depend on the order of
+categories or on a reference category.
 """
 
 import math
@@ -27,12 +27,12 @@ from ..report_model import ReportPart, report_parts
 from .design import Design
 from .information import Derivatives, Fitted, derivatives, log_likelihood
 
-#: Largest table that is modelled.
+#: Largest table of a model.
 MODEL_CELLS = 2**18
 
 
 def check_told(schema: Schema, design: Design, parts: Sequence[ReportPart]) -> None:
-    """Refuse an interaction of attributes that no report tells of together.
+    """Refuse interactions that the reports do not identify.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def check_told(schema: Schema, design: Design, parts: Sequence[ReportPart]) -> N
 
 
 def is_told(term: Collection[int], parts: Sequence[ReportPart]) -> bool:
-    """Return whether some reports tell of all attributes of an interaction together."""
+    """Return whether the reports identify an interaction."""
     return any({*part.unperturbed, *part.axes}.issuperset(term) for part in parts)
 
 
@@ -58,7 +58,7 @@ def _listing(schema: Schema, term: Sequence[int]) -> str:
 
 
 def schema_of(whole: Schema, attributes: Sequence[str] | None) -> Schema:
-    """Return the attributes that the model is about, in their order in the survey."""
+    """Return the attributes of the model, in their order in the survey."""
     if attributes is None:
         positions: Sequence[int] = range(len(whole.names))
     else:
@@ -81,18 +81,18 @@ def axes_of(schema: Schema, terms: Sequence[Collection[str]] | None) -> list[tup
 
 
 def independence(survey: Survey, counts: Counts, schema: Schema, design: Design) -> Array:
-    """Return parameters in corner coding of independent answers, from the single tables."""
+    """Return the parameters under independence (corner coding), from the marginal tables."""
     tables = (reconstruction(survey).table(counts, [name]) for name in schema.names)
     return of_independent(design, [off_the_edge(each.support, counts.reports) for each in tables])
 
 
 def of_independent(design: Design, single: Sequence[Array]) -> Array:
-    """Return parameters in corner coding of independent answers, from shares that are all above 0.
+    """Return the parameters under independence (corner coding), from positive marginal shares.
 
     Parameters
     ----------
     single : sequence of ndarray
-        Shares of each question by itself.
+        Marginal shares of each question.
     """
     corner = np.zeros(design.parameters)
     for axis, shares in enumerate(single):
@@ -102,16 +102,16 @@ def of_independent(design: Design, single: Sequence[Array]) -> Array:
 
 
 def off_the_edge(shares: Array, reports: int) -> Array:
-    """Return the nearest possible shares, all above 0: what is estimated to be 0 is seldom that."""
+    """Project shares onto the simplex and keep them positive: an estimate of 0 is rarely true."""
     possible = project_to_simplex(shares)
     above = np.maximum(possible, np.sqrt(1 / reports) / possible.size)
     return np.asarray(above / above.sum())
 
 
 def feasible(schema: Schema) -> NDArray[np.bool_] | None:
-    """Return the records that can be: who is asked a question answers it, others do not.
+    """Return the records that are consistent with the routing (`ask_if`) of the questionnaire.
 
-    Conditions on attributes that are not in the schema say nothing. None where all can be.
+    Conditions on attributes outside the schema are ignored. None if all records are feasible.
     """
     if not schema.conditional:
         return None
@@ -128,23 +128,24 @@ def feasible(schema: Schema) -> NDArray[np.bool_] | None:
     return every
 
 
-#: Most steps of scoring, and most halvings of each.
+#: Largest number of scoring steps, and of halvings of each step.
 _STEPS, _HALVINGS = 100, 30
 
-#: Scoring ends where a step would move no linear function of θ by more of its standard error.
+#: Convergence: no linear function of θ changes by more than this part of its standard error.
 _PRECISION = 1e-5
 
-#: A step of scoring is short below so many standard errors.
+#: Length of a short step, in standard errors.
 _FAR = 1.0
 
 #: Smallest curvature that a step is divided by, as a share of the expected information, and
 #: smallest slope in standard errors in a direction in which the likelihood is convex.
 _LEAST_CURVATURE, _LEAST_SLOPE = 0.05, 0.01
 
-#: Of a log-likelihood, what is nothing but rounding.
+#: Relative rounding error of a log-likelihood.
 _ROUNDING = 1e-12
 
-#: Smallest share of a parameter's information that it shares with no other, without a penalty.
+#: Smallest part of the information about a parameter that is not shared with others, if there is no
+#: penalty (identification).
 _SINGULAR = 1e-9
 
 
@@ -270,7 +271,7 @@ def _indefinite_step(here: Derivatives) -> Array:
 
 
 def _check_identified(problem: Problem, information: Array) -> None:
-    """Refuse what only a penalty would determine, where there is none.
+    """Refuse parameters that are not identified without a penalty.
 
     Raises
     ------
@@ -296,9 +297,9 @@ def _check_identified(problem: Problem, information: Array) -> None:
 class Penalty:
     """Prior variances of the parameters, in contrasts of mean square 1.
 
-    They are fixed. A variance of interactions that is estimated from the same reports makes
-    intervals half as long where answers depend on each other weakly, but then a single strong
-    interaction is held by as few as 22 % of its intervals of 95 % (simulated).
+    They are fixed. In simulations, an estimated variance of the interactions (empirical Bayes)
+    halved the intervals for weak associations, but the coverage of 95 % intervals for a single
+    strong interaction was as low as 22 %.
 
     Attributes
     ----------
@@ -331,18 +332,18 @@ class LoglinearModel:
     coefficients : ndarray, shape (p,)
         θ̂ in sum-to-zero coding.
     covariance : ndarray, shape (p, p)
-        (I + R)⁻¹, with the observed information I of the reports and the penalty's R. Where that
-        is no maximum, because the fit did not converge, I is the expected information.
+        (I + R)⁻¹, with the observed information I and the penalty R. I is the expected information
+        if the fit did not converge to a maximum.
     penalty : ndarray, shape (p,)
         Diagonal of R: 1 / prior variance of each parameter; 0 without a penalty.
     reports : int
         Number of reports in the likelihood.
     log_likelihood : float
-        Of these reports, given how many there are of each view.
+        Log-likelihood of these reports, given the number of reports of each view.
     steps : int
         Steps of scoring.
     converged : bool
-        Whether a further step would move nothing by a noticeable part of its standard error.
+        Whether a further step would change no parameter by a relevant part of its standard error.
     """
 
     schema: Schema
@@ -432,10 +433,9 @@ def fit_model(
 
 
 def at_independence(survey: Survey, counts: Counts, model: LoglinearModel) -> LoglinearModel:
-    """Return the model as it would be of independent answers with the shares of single questions.
+    """Return the expected model for independent answers with the estimated marginal shares.
 
-    Its covariance is the expected one: how precise these reports can be, whatever associations are
-    estimated from them.
+    Its covariance is the expected one, independent of the estimated associations.
     """
     schema, design = model.schema, model.design
     parts = report_parts(survey.perturbation, counts, schema.names)
@@ -450,16 +450,15 @@ def at_independent_answers(
     attributes: Sequence[str],
     single: Sequence[Array] | None = None,
 ) -> LoglinearModel | None:
-    """Return the model of all pairs as it would be of independent answers, without a penalty.
+    """Return the expected model of all pairs for independent answers, without a penalty.
 
-    Its covariance says how precise these reports can be, whatever is estimated from them. None
-    where they do not determine it.
+    Its covariance is the expected one, independent of all estimates. None if it is not identified.
 
     Parameters
     ----------
     attributes : sequence of str
     single : sequence of ndarray, optional
-        Shares of each question by itself, all above 0, in the order of the survey; even by default.
+        Positive marginal shares of each question, in the order of the survey; even by default.
     """
     schema = schema_of(survey.schema, attributes)
     design = Design(schema.shape, axes_of(schema, None))

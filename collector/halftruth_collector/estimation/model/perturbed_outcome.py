@@ -1,10 +1,10 @@
-"""Regression where the outcome alone is perturbed, by maximum likelihood.
+"""Regression with a perturbed outcome and unperturbed predictors, by maximum likelihood.
 
-Reports tell the predictors as they are. So only combinations of them that occur matter, however
-many there might be, and a report v of the outcome has the probability λ_v = Σ_u P(v|u) m_u(x; β).
-Its likelihood is maximized by Newton's method. With q the probability of each true answer given the
-report, the score is that of true answers weighted by q, and the observed information is theirs less
-what q leaves open of it, the variance of their scores (Louis 1982).
+Only the observed combinations of predictors matter. A report v of the outcome has the probability
+λ_v = Σ_u P(v|u) m_u(x; β), and the likelihood is maximized by Newton's method. With q the posterior
+probability of each true answer given the report, the score is that of the true answers weighted by
+q. The observed information is the weighted complete-data information minus the variance of the
+complete-data scores given the report (Louis 1982).
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _PRECISION = 1e-8
 
 
 def channel_of_outcome(survey: Survey, outcome: str, others: Sequence[str]) -> Array | None:
-    """P(report | answer) of the outcome where reports tell it and others, these unperturbed.
+    """Return P(report | answer) of the outcome, if reports state the predictors unperturbed.
 
     None where they do not, or do not tell whether the outcome is missing. Where it is, there is
     neither report nor answer.
@@ -75,7 +75,7 @@ class Reported:
         predictors: Sequence[str],
         where: Answers | None = None,
     ) -> "Reported":
-        """Count the reports of those who answered all questions, and as `where` says."""
+        """Count the reports without missing answers, within the domain `where`."""
         schema = survey.schema
         attributes = [schema.attributes[schema.position(name)] for name in predictors]
         kept = np.ones(len(counts.cells), dtype=bool)
@@ -101,7 +101,7 @@ class Reported:
 def perturbed_outcome_regression(
     numbers: Array, channel: Array, predictors: Predictors, outcome: Outcome
 ) -> Regression:
-    """Return the regression of a perturbed answer on others that are not.
+    """Fit the regression of a perturbed outcome on unperturbed predictors.
 
     Parameters
     ----------
@@ -110,12 +110,12 @@ def perturbed_outcome_regression(
     channel : ndarray, shape (reports, answers)
     predictors : Predictors
     outcome : Outcome
-        Whose log-likelihood has the probability of every answer.
+        Outcome with a likelihood: not a linear model.
 
     Raises
     ------
     ParameterError
-        For an outcome that has not.
+        For an outcome without a likelihood.
     """
     if not outcome.is_distribution:
         raise ParameterError("outcome: expected a question of two answers", field="outcome")

@@ -1,4 +1,4 @@
-"""Weighted records of a fitted model, with replicate weights that carry its errors.
+"""Weighted records of a fitted model, with replicate weights for variance estimation.
 
 A row is a combination of answers u with the weight N π(u). With V = LL' the covariance of θ̂, and
 ln π(u) of the derivatives g(u)' by θ, there are two replicate weights for each column of L,
@@ -6,8 +6,9 @@ N π(u) exp(±h g(u)'L_j), scaled to the same sum. For every smooth statistic f 
 
     Σ_j [(f_j⁺ − f)² + (f_j⁻ − f)²] / 2h²
 
-is its variance by the delta method ∇f' V ∇f, but for terms of the order of h². It is how survey
-programs compute errors, and needs no chance (Wolter 2007, ch. 6, for such weights in general).
+equals its delta method variance ∇f' V ∇f up to terms of order h². Survey software computes
+variances in this way from replicate weights (Wolter 2007, ch. 6); the replicates here are
+deterministic.
 """
 
 from collections.abc import Sequence
@@ -22,10 +23,10 @@ from ..calibration import Margin, raking_factors
 from .fit import LoglinearModel
 from .tables import shares
 
-#: h, in standard errors: with 1 a parameter of which little is known would leave the straight line.
+#: h, in standard errors; with h = 1, imprecise parameters would leave the linear range.
 STEP = 0.1
 
-#: Most replicate weights in all.
+#: Largest number of replicate weights, rows times replicates.
 MAX_NUMBERS = 2**23
 
 #: Newton's steps that fit the weights of drawn rows, and how near.
@@ -42,9 +43,10 @@ class WeightedRecords:
     weights : ndarray, shape (rows,)
     replicates : ndarray, shape (rows, replicates)
     scale : float
-        By which the sum of squared differences of the replicates' statistics is a variance.
+        Factor of the sum of squared differences between replicates and the statistic in the
+        variance.
     drawn : bool
-        Whether these are not all combinations.
+        Whether the rows are a sample of all combinations.
     """
 
     codes: NDArray[np.int64]
@@ -76,7 +78,7 @@ def weighted_records(
     Raises
     ------
     DomainTooLarge
-        If the rows are too few to stand for all.
+        If `most` is too small for a sample of all combinations.
     """
     sizes = [model.schema.shape[axis] for axis in model.schema.positions(attributes)]
     drawn = np.prod(sizes, dtype=float) > most
@@ -120,7 +122,7 @@ def raked(
     Raises
     ------
     EstimateError
-        If no weights have these margins.
+        If no weights give these margins.
     """
     known = [margin.shares for margin in margins]
     sizes = [len(of_margin) for of_margin in known]

@@ -2,8 +2,8 @@
 
 Each share is a smooth function of the parameters θ and has the variance ∇f' V ∇f (delta method).
 The logarithm of the share of an event E among a domain W has the gradient E[D | E] − E[D | W], the
-difference of two means of the design. All is said of the population that the respondents are a
-sample of. Intervals are on the logit scale.
+difference of two means of the design. The target is the sampled population. Intervals are on the
+logit scale.
 """
 
 from collections.abc import Iterable, Sequence
@@ -63,11 +63,11 @@ class ModelTable(Table):
 
     @property
     def effective_reports(self) -> Array:
-        # By a model every report tells of every cell.
+        # Under a model every report informs about every cell.
         return np.full(self.support.shape, float(self.reports))
 
     def or_nan(self, variance: Array, target: Target) -> Array:
-        """Variances for a population; a model says nothing of exactly these respondents."""
+        """Return variances for a population; NaN for exactly these respondents."""
         return variance if target == "population" else np.full_like(variance, np.nan)
 
     def samples(self, shares: Array) -> Iterable[Sample]:
@@ -102,7 +102,7 @@ class ModelTable(Table):
 
 
 def shares(model: LoglinearModel, attributes: Sequence[str]) -> ModelTable:
-    """Return the table of some attributes by a model, of any length.
+    """Return the model-based table of any number of attributes.
 
     Raises
     ------
@@ -123,7 +123,7 @@ _MARGINS = 2**24
 
 
 class ModelTables(TableSource):
-    """Tables of the true answers by a model that was fitted to the same counts.
+    """Source of model-based tables, from a model fitted to the same counts.
 
     Parameters
     ----------
