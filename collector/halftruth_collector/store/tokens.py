@@ -96,5 +96,5 @@ def _stored(row: Row[*tuple[Any, ...]]) -> StoredToken:
 
 
 def hash_token(token: str) -> bytes:
-    """Return the hash of a token, as it is stored."""
+    """Return the SHA-256 of a token, which is stored instead of the token."""
     return hashlib.sha256(token.encode()).digest()

@@ -34,7 +34,7 @@ from ..limits import Visit
 def list_surveys() -> SurveyList:
     """List the surveys.
 
-    Those that are unlisted are not among them, though anyone can fetch and answer them.
+    Unlisted surveys are omitted, though anyone who knows their id can fetch and answer them.
     """
     surveys = collector().store.surveys
     return SurveyList(
@@ -54,8 +54,8 @@ def list_surveys() -> SurveyList:
 def get_survey(survey_id: str) -> PublishedSurvey:
     """Fetch a survey.
 
-    A client computes the digest from the survey itself, and refuses one that protects less than its
-    caller asked for.
+    A client computes the digest from the survey itself, and refuses a survey whose amplification
+    exceeds its caller's limit.
     """
     return get_published(survey_id)
 
@@ -83,12 +83,13 @@ def add_reports(survey_id: str) -> Receipt:
     """Send reports.
 
     Counts all reports of the batch or none, each exactly once, and answers once the counts are
-    durable. Sending the same report again is safe. A survey with a sealing key takes sealed reports
-    only, and any other takes plain ones only. Where no invitation is asked for, the reports from
-    one address are limited, except with an operator's token.
+    durable. The call is idempotent: sending the same report again is safe. A survey with a sealing
+    key accepts sealed reports only, and any other survey plain reports only. Without invitations
+    there is a rate limit by address, except with an operator's token.
 
-    A survey with a relay takes reports from the relay alone, by its token, until they are purged.
-    Those that cannot be opened or do not fit are counted as refused, and the others are taken.
+    A survey with a relay accepts reports only from the relay, by its token, until it is purged.
+    Reports that cannot be opened or do not fit the survey are counted as refused, and the others
+    are accepted.
     """
     this = collector()
     reports, bearer = this.store.reports, None
@@ -118,11 +119,11 @@ def add_reports(survey_id: str) -> Receipt:
     errors=(TooManyReports,),
 )
 def check_invitation(asked: InvitationCheck, survey_id: str) -> InvitationState:
-    """Ask whether an invitation is good.
+    """Check whether an invitation is unused.
 
-    So that nobody answers a survey in vain. The invitation is not spent, and nothing of the
-    question is kept; it is asked by the SHA-256 of the invitation, with which nobody could send a
-    report. Those from one address that are not known are limited.
+    A form checks the invitation before the first question. The check neither spends the invitation
+    nor is recorded. It takes the SHA-256 of the invitation, which cannot be used to send a report.
+    There is a rate limit by address for unknown invitations.
     """
     check_hexadecimal("hash", asked.hash)
     this = collector()
@@ -133,7 +134,10 @@ def check_invitation(asked: InvitationCheck, survey_id: str) -> InvitationState:
 
 
 def _receive(survey_id: str, visit: Visit, bearer: StoredToken | None) -> Batch:
-    """Return the reports of this request, read, charged to their address, opened and checked."""
+    """Run the steps of the intake before the commit: read, charge the rate limit, open, check.
+
+    The survey is taken from a cache; before a request is refused, it is read again.
+    """
     surveys = collector().store.surveys
     known = surveys.last_read(survey_id) or surveys.get(survey_id)
     data = parameters.read_body()
@@ -142,7 +146,7 @@ def _receive(survey_id: str, visit: Visit, bearer: StoredToken | None) -> Batch:
     except MalformedRequest:
         raise
     except HalftruthError:
-        # Before a refusal is believed, the survey is read again: it may have changed.
+        # The cached survey may be out of date: read it again before refusing the request.
         current = surveys.get(survey_id)
         if current == known:
             raise
@@ -165,7 +169,7 @@ def _prepare(stored: StoredSurvey, data: bytes, visit: Visit, bearer: StoredToke
 
 
 def _check_sender(stored: StoredSurvey, bearer: StoredToken | None) -> None:
-    """Let a relay send reports of its own survey alone, and nobody else those."""
+    """Check that reports to a survey with a relay come from the relay, and no others do."""
     relay, role = stored.survey().relay, None if bearer is None else bearer.role
     if relay is not None and role != "relay":
         raise Forbidden(
@@ -183,5 +187,6 @@ def _are_limited_by_invitations(stored: StoredSurvey, batch: ReportBatch | Seale
     # Without an invitation inside, a sealed report cannot be opened on these terms.
     if isinstance(batch, SealedBatch) or all(report.invitation for report in batch.reports):
         return True
-    # The survey may ask for none any more: then these reports would be counted, without any limit.
+    # The cached terms may be out of date. If invitations are no longer required, these reports
+    # would be counted without any limit.
     return collector().store.surveys.get(stored.id).terms.invitations

@@ -1,9 +1,9 @@
 /**
  * Checks a survey file while it is typed.
  *
- * The page works without this: each button posts the text and gets the page again. Here the text is
- * posted after a pause, and the results take the place of those that are shown. One check runs at a
- * time, since the collector finishes each that it began.
+ * The page also works without this script: each button posts the text and reloads the page. The script
+ * posts the text after a pause (debounce), and replaces the results on the page. One check runs at a
+ * time, since the collector does not cancel a check that has begun.
  */
 
 const PAUSE = 500;
@@ -15,7 +15,7 @@ let timer = 0;
 let isChecking = false;
 let isWaiting = false;
 
-/** Check the text once the check before has ended. */
+/** Check the text after the previous check has ended. */
 async function check() {
   clearTimeout(timer);
   isWaiting = isChecking;
@@ -37,7 +37,7 @@ async function check() {
 function show(page) {
   const found = page.getElementById("said");
   if (!found) {
-    // Another page: of a text that is too large, or of somebody who is signed out.
+    // The response is another page: the text is too large, or the session has ended.
     report(page.querySelector("main [role=alert], main p")?.textContent ?? "The text was not checked.");
     return;
   }
@@ -59,14 +59,14 @@ function show(page) {
   document.getElementById("preview").replaceWith(page.getElementById("preview"));
 }
 
-/** Say what is wrong, in the place of the check. */
+/** Show an error in place of the check. */
 function report(problem) {
   const line = Object.assign(document.createElement("p"), { className: "notice alarm", textContent: problem });
   said.replaceChildren(line);
   setStale(true);
 }
 
-/** Say whether the results that are shown are of an earlier text. */
+/** Mark the results as those of an earlier text, or not. */
 function setStale(isStale) {
   const hasResults = document.querySelector("halftruth-preview") !== null;
   document.getElementById("stale").hidden = !(isStale && hasResults);
@@ -86,7 +86,7 @@ form.addEventListener("submit", (event) => {
   check();
 });
 
-// Browsers keep what was typed when the page is loaded again.
+// Browsers keep the typed text after reloading.
 addEventListener("pageshow", () => {
   if (text.value !== text.defaultValue) check();
 });

@@ -1,8 +1,8 @@
 /**
- * Follows the form to another language, and takes an invitation out of the address, where everyone sees it, and gives it to the form.
+ * Hosted form: moves an invitation from the address bar to the form, and follows its language.
  *
- * It comes behind the #, which browsers send to nobody, and stays with this entry of the history,
- * so that the page can be loaded again before the report is sent.
+ * The invitation is in the fragment of the address, which browsers do not send. It is stored in the
+ * history entry, so that the page can be reloaded before the report is sent.
  */
 
 const name = "invitation";
@@ -15,17 +15,17 @@ if (brought !== null) {
 }
 if (invitation) document.querySelector("halftruth-form")?.setAttribute(name, invitation);
 
-// Kept with the report from here on, as long as it is needed.
+// From here on the client stores the invitation with the report.
 addEventListener("submitted", () => {
   if (!history.state?.[name]) return;
   const { [name]: spent, ...others } = history.state;
   history.replaceState(Object.keys(others).length > 0 ? others : null, "");
 });
 
-// Another invitation was opened in this place.
+// Another invitation was opened in this tab.
 addEventListener("hashchange", () => location.reload());
 
-// The page around the form is in the language that was chosen there, also when it is loaded again.
+// Use the language of the form for the page around it, also after reloading.
 addEventListener("language", ({ detail: { language, direction, title, description } }) => {
   const root = document.documentElement;
   [root.lang, root.dir] = [language, direction];

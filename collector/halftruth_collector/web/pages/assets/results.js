@@ -1,24 +1,24 @@
-/** Sorts and searches a table that is shown, by the numbers that stand beside its texts. */
+/** Sorts and searches a table by the numeric values in its data attributes. */
 
 const table = document.querySelector("#table table");
 const bar = document.querySelector("#table .bar");
 
-/** Rows that are found without searching. */
+/** Tables with at most this number of rows have no search field. */
 const FEW = 10;
 
-/** A text with usual spaces and minus signs, as people type it. */
+/** Normalize spaces and minus signs of a text to those of a keyboard. */
 const plain = (text) => text.replaceAll("\u202f", " ").replaceAll("\u2212", "-").toLowerCase();
 
 const number = ({ dataset }) => ("value" in dataset ? Number(dataset.value) : NaN);
 
-/** Rows as they came; an empty first cell stands for the one above it, wherever its row goes. */
+/** Rows in the original order; an empty first cell repeats the cell above it. */
 function read(row) {
   const cells = [...row.cells];
   const texts = cells.map((cell) => cell.dataset.above ?? cell.textContent);
   return { row, texts, first: cells[0].textContent, values: cells.map(number) };
 }
 
-/** Numbers, then words, then nothing; only the first two are turned round. */
+/** Compare numbers, then words, then empty cells; descending order does not move empty cells. */
 function comparison(column, sign) {
   const rank = ({ texts, values }) => (Number.isNaN(values[column]) ? (texts[column] ? 1 : 2) : 0);
   return (a, b) =>
