@@ -121,7 +121,7 @@ _SCALES: dict[str, tuple[float | None, tuple[str, ...]]] = {
         0,
         ("mutual_information", "uncertainty_coefficient", "concentration", "j_measure"),
     ),
-    "Estimates of association that grow with the number of reports, and are no tests": (
+    "Measures that grow with the number of reports (not tests)": (
         None,
         ("chi_squared", "g_squared"),
     ),

@@ -1,13 +1,13 @@
 """Goodness of fit: whether any shares of answers explain the reports under the design.
 
-Where fewer people say yes than dice tell to say it, no share from 0 to 1 explains that, and the
-unbiased estimate of a share is below 0 by more than chance. Then instructions were not followed, or
-reports are not genuine, and no estimate from these reports means anything.
+If fewer people say yes than the dice force to say yes, no share from 0 to 1 explains the reports,
+and the unbiased estimate is significantly below 0. Then instructions were not followed, or reports
+are not genuine, and estimates from these reports are meaningless.
 
-A table fits if some π ≥ 0 does: with the most likely such π̃ and λ̃ = Aπ̃, G² = 2 Σ n ln(λ̂/λ̃) is
-not larger than chance makes it. On the edge of what is possible G² is no χ² variable, so that its
-distribution is that of reports simulated at λ̃. That is computed only where an unbiased estimate
-is outside of 0 to 1 with its whole interval.
+The test statistic is G² = 2 Σ n ln(λ̂/λ̃) with λ̃ = Aπ̃ and the maximum likelihood shares π̃ ≥ 0.
+At the boundary of the parameter space, G² is not χ² distributed, so its distribution is simulated
+at λ̃ (parametric bootstrap). The test is computed only if an unbiased estimate and its whole
+interval are outside 0 to 1.
 """
 
 import math
@@ -29,13 +29,13 @@ from .reconstruction import reconstruction
 from .report_model import ReportPart, report_parts
 from .table import DerivedTable, Sample, Table, TableSource
 
-#: Level at which reports contradict the design, over all tables that a result looks at.
+#: Familywise level of the test, over all tables of a result.
 LEVEL = 0.01
 
-#: Sets of reports that are simulated at a time, and at most, for one table, with that counted.
+#: Number of simulated sets of reports per batch, and in total, including the observed one.
 _AT_A_TIME, _MOST = 200, 4_000
 
-#: Where the random numbers of the simulation begin.
+#: Seed of the simulation.
 _SEED = 20
 
 #: Largest table of several questions that is tested.
@@ -47,7 +47,7 @@ _STEPS, _GAIN = 500, 1e-6
 #: A long step leaves of each share at least this part of what two short ones do.
 _SMALLER = 1e-3
 
-#: Values of G² that are equal but for the optimization.
+#: Tolerance of G² due to the optimization.
 _EQUAL = 0.01
 
 
@@ -102,7 +102,7 @@ class _Part:
 
 
 def likeliest_shares(parts: Sequence[_Part], counts: Sequence[Array]) -> tuple[Array, Array]:
-    """Most likely shares, none below 0, and G².
+    """Return nonnegative maximum likelihood shares, and G².
 
     By expectation maximization, two steps of which are followed by a longer one in their direction
     (Varadhan & Roland 2008), unless it is less likely.
@@ -176,14 +176,14 @@ def _log_likelihood(chances: Sequence[Array], counts: Sequence[Array]) -> Array:
 
 @dataclass(frozen=True)
 class Fit:
-    """Test that some shares explain the reports about a table.
+    """Result of the test that some shares explain the reports about a table.
 
     Attributes
     ----------
     p_value : float
-        Probability of so large a G² if λ̃ is true; 1 where it needs no simulation.
+        Probability of a G² at least this large under λ̃; 1 if no simulation is needed.
     simulated : int
-        Sets of reports that it is from.
+        Number of sets of reports on which it is based.
     """
 
     p_value: float
@@ -193,13 +193,13 @@ class Fit:
 def fit_of(parts: Sequence[_Part], level: float) -> Fit:
     """Test at a level whether some shares explain the reports.
 
-    The simulation ends as soon as it is clear that the test does not reject.
+    The simulation ends early if the test cannot reject any more.
     """
     counts = [part.part.counts[None] for part in parts]
     shares, statistic = likeliest_shares(parts, counts)
     rng = np.random.default_rng(_SEED)
     chances = [part.expected(shares)[0] for part in parts]
-    # The set of reports that was counted is one of all.
+    # The observed reports count as one of the simulated sets.
     larger = every = 1
     wanted = min(max(2 / level, _AT_A_TIME), _MOST)
     while every < wanted and larger <= level * _MOST:
@@ -217,7 +217,7 @@ def fit_of(parts: Sequence[_Part], level: float) -> Fit:
 def contradictions(
     survey: Survey, counts: Counts, names: Sequence[str], together: bool
 ) -> list[Contradiction]:
-    """Return the tables of some questions that no shares explain.
+    """Return the tables of some questions whose reports contradict the design.
 
     Parameters
     ----------
@@ -269,9 +269,9 @@ def parts_of(survey: Survey, counts: Counts, names: Sequence[str]) -> list[_Part
 
 
 def most_likely_table(survey: Survey, counts: Counts, unbiased: Table) -> Table:
-    """Return the table of most likely shares, none below 0, of reports that contradict the design.
+    """Return the nonnegative maximum likelihood table, for reports that contradict the design.
 
-    Its errors are those of the unbiased table, and mean nothing.
+    Its errors are those of the unbiased table, and are meaningless.
     """
     names = [name for name in survey.schema.names if name in unbiased.attributes]
     parts = parts_of(survey, counts, names)
@@ -284,7 +284,7 @@ def most_likely_table(survey: Survey, counts: Counts, unbiased: Table) -> Table:
 
 @dataclass(eq=False)
 class _MostLikely(DerivedTable):
-    """Table of most likely shares, with the errors of the unbiased one."""
+    """Maximum likelihood table with the errors of the unbiased table."""
 
     shares: Array
 

@@ -1,20 +1,19 @@
 """Linear regression from second moments of pairs of answers.
 
-Least squares needs no more of a population than M = E z zᵀ, with z the columns of the predictors
-and then the outcome. Each number of M is a linear form of the table of two predictors, or of one
-and the outcome. So any number of predictors can be regressed on, whether reports tell of pairs
-alone or all answers together have too many combinations.
+Least squares depends only on the second moments M = E z zᵀ, with z the columns of the predictors
+and then the outcome. Each entry of M is a linear form of the table of two predictors, or of one and
+the outcome. So a regression can have any number of predictors, even if reports identify only pairs,
+or if all answers have too many combinations.
 
-A coefficient is the ratio of two linear forms of M: with r the row that leaves of column j what
-the other predictors do not explain, (r M e)/(r M r), where e leaves the same of the outcome. Its
-interval is Fieller's set of this ratio, the values that a score test (Rao 1948; Boos 1992) does not
-reject, and its p-value is of that test of 0. The estimate over its standard error would reject too
-often where an answer is rare.
+A coefficient is a ratio of two linear forms of M, (r M e)/(r M r), where r and e partial the other
+predictors out of column j and out of the outcome (Frisch-Waugh-Lovell). Its interval is Fieller's
+set of this ratio, the values that a score test (Rao 1948; Boos 1992) does not reject, and its
+p-value is that of the score test of 0. A Wald test would reject too often for rare answers.
 
-The moments of the other predictors have to be inverted for r and e. Errors of the two multiply
-(Chernozhukov et al. 2018), so that they need not be exact: in a direction in which the second
-moment is less than `SIGNIFICANT` standard errors, it is taken to be as large as these. Otherwise
-one rare answer would hide what all other predictors do.
+r and e require the inverse of the moments of the other predictors. Their errors enter only as a
+product (Neyman orthogonality; Chernozhukov et al. 2018), so they can be regularized: an eigenvalue
+of the second moments below `SIGNIFICANT` standard errors is raised to this value. Otherwise one
+rare answer would make the effects of all other predictors imprecise.
 """
 
 import math
@@ -36,7 +35,7 @@ from .regression import Regression, without_numbers
 from .table import Table
 from .tables import Tables
 
-#: Smallest second moment that is not rounding, of a column whose largest value is 1.
+#: Rounding error of a second moment, for columns with largest value 1.
 _ROUNDING = 1e-10
 
 
@@ -48,9 +47,8 @@ class Part:
     ----------
     table : Table
     kept : ndarray of bool, shape (cells,)
-        The cells that the equation is about.
-    places : ndarray of int, shape (n,)
-        Columns of the equation that depend on its attributes alone.
+        The cells that the equation uses. places : ndarray of int, shape (n,) Columns of the
+        equation that depend on its attributes alone.
     columns : ndarray, shape (cells, n)
         Their values.
     used : ndarray of bool, shape (n, n)
@@ -179,7 +177,7 @@ def _parts(tables: Tables, model: Equation) -> Iterator[Part]:
 
 
 def _checked(tables: Tables, names: Sequence[str]) -> list[str]:
-    """Names of a table, with those that it is restricted by, of which reports have to tell."""
+    """Return the names of a table and its domain, after checking that reports identify it."""
     tables.check(names)
     return [*names, *tables.domain.where]
 

@@ -20,7 +20,7 @@ _LONGEST, _NAMED = 60, 3
 
 @dataclass(frozen=True)
 class Merging:
-    """Categories of some questions that count as one.
+    """Merged categories of some questions.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Merging:
         return Schema(tuple(_with_condition(each, names) for each in merged))
 
     def among(self, schema: Schema) -> "Merging":
-        """Return the same of some of the attributes, with the groups of these alone."""
+        """Restrict the merging to the attributes of a schema."""
         if schema is self.whole:
             return self
         return Merging(schema, {n: each for n, each in self.merge.items() if n in schema.names})
@@ -170,10 +170,10 @@ class MergedTable(DerivedTable):
 
 
 def rare_merged(attribute: Attribute, table: Table) -> list[list[str]]:
-    """Group answers that are too rare for what rests on each answer of a question by itself.
+    """Group the rare answers to a question, for measures that need every share above zero.
 
-    Each group, and each answer left, has a share that would be significantly above 0 in 97.5 % of
-    surveys. Rare answers of an order join the rarer one of their neighbours, others each other.
+    Each group and each remaining answer has a share that would be significantly above zero in 97.5
+    % of surveys. Rare ordered answers are merged with the rarer neighbour, others with each other.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def rare_merged(attribute: Attribute, table: Table) -> list[list[str]]:
     Returns
     -------
     list of list of str
-        No group where none is rare, or where nothing would be left to tell apart.
+        Empty if no answer is rare, or if a single category would remain.
     """
     design = table.unit_variance()
     if design is None:

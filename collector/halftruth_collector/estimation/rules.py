@@ -43,14 +43,14 @@ from .selection import listed_alpha
 from .table import Table
 from .tables import Tables
 
-#: Rules examined before mining asks for fewer.
+#: Largest number of rules that are examined.
 MAX_RULES = 250_000
 
 #: Ways to split the attributes of all tables that are examined where a query names no longest
 #: length; each has a covariance of its own.
 _FEW_SPLITS = 5_000
 
-#: What rules can be sorted by, besides the measures.
+#: Sort orders of rules, besides the measures.
 ORDERS = ("confidence", "support")
 
 Codes = NDArray[np.int64]
@@ -69,7 +69,7 @@ def check_order(query: RulesQuery) -> None:
 
 @dataclass(frozen=True, eq=False)
 class RuleSupports:
-    """Estimates that a batch of rules consists of.
+    """Supports of a batch of rules, with their covariance.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def _cells(support: Array) -> Cells:
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """Rules as columns, the most usable first, then those with bounds, then in the order asked for.
+    """Rules as columns, sorted by reliability, then bounded ones first, then as requested.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Rules:
     judged_at : float
         Confidence that was asked for, which the reliability follows from.
     left_out : int
-        Rules whose support is not significantly above zero, which were not asked for.
+        Number of rules that are not listed because their support is not significantly above zero.
     candidates, listed : int
         Numbers of possible rules of the lengths that were examined, and of those that fulfil the
         query.
@@ -287,7 +287,7 @@ class RuleMargins:
         return np.stack([self.support[tuple(place.T)] for place in places])
 
     def estimable(self, codes: Codes, in_antecedent: Sides, quantile: float) -> NDArray[np.bool_]:
-        """Rules whose support of X and Y together is significantly above zero."""
+        """Return a mask of the rules whose support is significantly above zero."""
         both = tuple(self._places(codes, in_antecedent)[0].T)
         return significantly_positive(self.support[both], np.sqrt(self.variance[both]), quantile)
 
@@ -304,11 +304,11 @@ class RuleMargins:
 
 
 def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
-    """Every rule X ⇒ Y with X and Y together one of the itemsets.
+    """Return all rules X ⇒ Y for which X and Y together are one of the itemsets.
 
-    Rules whose antecedent has no positive estimated support are left out, since they have no
-    confidence. The least usable, and those without bounds, come last: the largest ratios are those
-    of antecedents that are hardly there.
+    Rules whose antecedent has no positive estimated support are left out, because their confidence
+    is undefined. Rules that are not usable or have no bounds come last, because the largest ratios
+    occur for antecedents with the smallest supports.
 
     Raises
     ------
@@ -432,7 +432,7 @@ def arrange(
         alpha = listed_alpha(query.confidence, listed, candidates)
     half_width = quantile * np.sqrt(supports.covariance[0, 0])
     sets = supports.sets(quantile)
-    # The wider of the margins of its two shares.
+    # The reliability follows from the wider margin of support and confidence.
     margins = np.maximum(half_width, sets.half_width)
     if query.sort == "confidence":
         by = supports.confidence.value

@@ -181,8 +181,8 @@ def _guess(
     questions = f"{length} question{'s' if length > 1 else ''}"
     text = f"the error of best guesses for {questions} is unknown"
     if error is not None:
-        below = "below " * bound
-        text = f"the typical error of best guesses for {questions} is {below}{half_width(error)}"
+        at_most = "at most " * bound
+        text = f"the typical error of best guesses for {questions} is {at_most}{half_width(error)}"
     if length > 1 and not learned:
         text += "; held-out reports show no association, so answers are treated as independent"
     if question:
