@@ -14,7 +14,7 @@ from .charts import Chart
 from .layout import Arranged, Grid, chart, confidence, grid
 from .long_table import LongTable
 from .quantities import quantity
-from .showing import basis, contradicted, name_of_result, of_reports
+from .showing import NO_INTERACTIONS, basis, contradicted, name_of_result, of_reports
 
 #: Largest number of rows of a table in a notebook.
 MOST_ROWS = 60
@@ -143,11 +143,23 @@ def present(result: LongTable[Any], title: str = "", headline: str | None = None
     return Presentation(
         " · ".join(filter(None, [title or name_of_result(result), result.survey, *about])),
         finding,
-        [sentence for sentence in basis(result) if sentence != finding],
+        list(_basis(result, finding)),
         [*warnings, *below],
         [part for part in parts if part.grid.rows or part is parts[0]],
         notes,
     )
+
+
+def _basis(result: LongTable[Any], finding: str) -> Iterator[str]:
+    """Describe population and assumptions, without what the headline says."""
+    for sentence in basis(result):
+        if sentence == finding:
+            continue
+        if finding.startswith("Assuming no interaction"):
+            rest = sentence.removeprefix(f"{NO_INTERACTIONS}; ")
+            yield rest[0].upper() + rest[1:]
+        else:
+            yield sentence
 
 
 def _part(result: LongTable[Any], block: Block, warnings: Sequence[str]) -> Part:

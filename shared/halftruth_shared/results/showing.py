@@ -31,6 +31,10 @@ def of_reports(result: Any) -> str:
     return f"{reports}, {result.as_of.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
+#: Assumption of the loglinear model, if no interaction was added.
+NO_INTERACTIONS = "The model has no interaction of three or more questions"
+
+
 def basis(result: Any) -> list[str]:
     """Describe the population and the assumptions of a result."""
     return [*_of_group(result), *assumptions(result)]
@@ -57,7 +61,7 @@ def assumptions(result: Any) -> list[str]:
     if model is None:
         return design
     besides = ", ".join(_combined(each.attributes) for each in model.interactions)
-    line = "The model has no interaction of three or more questions"
+    line = NO_INTERACTIONS
     line += f" besides {besides}" if model.interactions else ""
     clearest = model.clearest
     if model.p_value is None:
