@@ -58,8 +58,8 @@ def likeliest() -> tuple[np.ndarray, np.ndarray]:
 
 def fit(survey: Survey, records: np.ndarray, target: str) -> Regression:
     """The regression of some reports."""
-    table = Estimator(survey, Counts.from_reports(survey, records)).table(NAMES)
-    return fit_table(table, MODEL, target)
+    counts = Counts.from_reports(survey, records)
+    return fit_table(Estimator(survey, counts, target=target).table(NAMES), MODEL)
 
 
 def unperturbed() -> Regression:
