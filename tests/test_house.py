@@ -91,7 +91,7 @@ def test_the_page_of_stable_names_lists_what_a_package_exports(package):
 
 def test_every_term_of_the_glossary_is_found_in_its_page_and_its_module():
     text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (.+?) \| .+ \| \[.+?\]\((.+?)\) \| `(.+?)` \|$", text, re.M)
+    rows = re.findall(r"^- \*\*(.+?)\*\*: .+ \[.+?\]\((.+?)\) · `(.+?)`$", text, re.M)
     assert len(rows) >= 40
     for term, page, module in rows:
         word = re.sub(r" \(.*", "", term).casefold()
