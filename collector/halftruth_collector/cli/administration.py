@@ -11,7 +11,6 @@ import msgspec
 from .. import operations
 from ..collector_store import Store, open_existing_store
 from ..store.database import Database
-from ..store.retention import KEEP_DAYS
 from ..store.tokens import Role
 from . import options
 from .output import print_table, progress_bar, secrets_to
@@ -45,15 +44,7 @@ def compact(database: str) -> None:
 
 
 @click.command()
-@click.option(
-    "--closed-for",
-    "days",
-    type=int,
-    default=KEEP_DAYS,
-    show_default=True,
-    metavar="DAYS",
-    help="Only surveys that ended at least this many days ago; 0 for all ended surveys.",
-)
+@options.closed_for("Only surveys that ended at least this many days ago; 0 for all ended surveys.")
 @options.database
 def purge(days: int, database: str) -> None:
     """Delete ids of reports and unused invitations of ended surveys; counts stay.

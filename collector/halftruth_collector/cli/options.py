@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from ..executors import Map, open_executor
 from ..ops.settings import DEFAULT_DATABASE
+from ..store.retention import KEEP_DAYS
 from .margins import margin_texts
 
 C = TypeVar("C", bound=Callable[..., Any] | click.Command)
@@ -33,6 +34,19 @@ secrets_file = click.option(
     metavar="FILE",
     help="Write to a new FILE that only you can read, not to the terminal.",
 )
+
+
+def closed_for(text: str) -> Callable[[C], C]:
+    """Return the option for the number of days after which data are purged."""
+    return click.option(
+        "--closed-for",
+        "days",
+        type=int,
+        default=KEEP_DAYS,
+        show_default=True,
+        metavar="DAYS",
+        help=text,
+    )
 
 
 def survey_file(text: str) -> Callable[[C], C]:

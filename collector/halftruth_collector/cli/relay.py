@@ -3,7 +3,7 @@
 import click
 
 from ..ops.settings import Config
-from ..store.retention import KEEP_DAYS
+from . import options
 from .administration import create_sealing, list_sealing
 from .output import print_table
 from .serve import listening, run_server
@@ -150,15 +150,7 @@ def close(survey: str, database: str) -> None:
 
 
 @relay.command()
-@click.option(
-    "--closed-for",
-    "days",
-    type=int,
-    default=KEEP_DAYS,
-    show_default=True,
-    metavar="DAYS",
-    help="Surveys that closed so many days ago; 0 for all that have closed.",
-)
+@options.closed_for("Surveys that closed so many days ago; 0 for all that have closed.")
 @_database
 def purge(days: int, database: str) -> None:
     """Delete the ids of reports that were passed on, and reports that never will be.

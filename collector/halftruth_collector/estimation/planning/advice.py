@@ -218,8 +218,8 @@ def _share(design: Expectation | None, positions: Sequence[int]) -> float:
 
 def _pairs(chosen: Chosen) -> list[tuple[int, int]]:
     """Positions of some groups and questions."""
-    positions = chosen.survey.schema.positions
-    return [positions(pair)[:2] for pair in some_of(chosen.pairs)]  # type: ignore[misc]
+    position = chosen.survey.schema.position
+    return [(position(group), position(question)) for group, question, *_ in some_of(chosen.pairs)]
 
 
 def _about_lengths(chosen: Chosen, designs: Designs, max_length: int) -> Iterator[str]:

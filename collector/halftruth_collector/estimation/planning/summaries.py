@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -14,7 +14,7 @@ from ..bounds import optional
 from ..distribution import scale_of
 from .margins import Expectation
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Sized)
 
 #: Most questions, and most pairs of them, that are looked at; of more, always the same ones.
 MAX_QUESTIONS, MAX_PAIRS = 100, 30
@@ -214,8 +214,8 @@ class Margins:
 
 
 def some_of(everything: Sequence[T]) -> list[T]:
-    """Return all, or so many as are looked at: the same ones every time."""
-    most = MAX_QUESTIONS if everything and len(everything[0]) == 1 else MAX_PAIRS  # type: ignore[arg-type]
+    """Return all questions or pairs, or a fixed sample of them if they are many."""
+    most = MAX_QUESTIONS if everything and len(everything[0]) == 1 else MAX_PAIRS
     if len(everything) <= most:
         return list(everything)
     simulated = random.Random(0)  # noqa: S311 - a choice of examples, no perturbation
