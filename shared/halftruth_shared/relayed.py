@@ -1,4 +1,4 @@
-"""What a relay hides and from whom, for every place that speaks of it."""
+"""Statements about a relay: what it hides, from whom, and under which assumptions."""
 
 import math
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Relayed:
     ----------
     relay : Relay
     gamma : Fraction
-        Amplification of one report, which holds whoever works together.
+        Amplification of one report, which bounds relay and asker together.
     losses : Shuffled
         Of the smallest batch, all of whose reports are honest.
     apart : int
@@ -76,7 +76,7 @@ class Relayed:
 
     @property
     def hides(self) -> bool:
-        """True if a batch promises more than each report by itself."""
+        """True if the bound of a batch is smaller than that of a single report."""
         return self.apart < self.together
 
     def sentences(self) -> list[str]:
@@ -95,7 +95,7 @@ class Relayed:
         ]
 
     def sees(self) -> list[str]:
-        """Return for each party what it sees, and what it must not keep."""
+        """Return what each party sees, and what it must not store."""
         return [
             "The relay sees addresses, when each report comes, and ciphertext of one length; it"
             " sees no report, no id inside and no result. It must not keep addresses, times, the"
@@ -106,7 +106,7 @@ class Relayed:
         ]
 
     def rests_on(self, *, waves: bool = False, timed: bool = False) -> list[str]:
-        """Return what the promise rests on, and what it does not cover.
+        """Return the assumptions of the promise, and what it does not cover.
 
         Parameters
         ----------

@@ -90,14 +90,14 @@ class Merging:
 
 @dataclass(eq=False)
 class MergedTable(DerivedTable):
-    """Table whose cells are sums of those of a finer one.
+    """Table whose cells are sums of cells of a finer table.
 
     Attributes
     ----------
     joint : Table
-        The finer one.
+        The finer table.
     places : tuple of ndarray of int
-        Where each place along an axis of it is along that of this.
+        For each axis of the finer table, the merged category of each category.
     """
 
     places: tuple[NDArray[np.int64], ...]
@@ -111,7 +111,7 @@ class MergedTable(DerivedTable):
         return self._sums(self.joint.effective_reports)
 
     def samples(self, shares: Array) -> Iterable[Sample]:
-        # Those of a cell are as those of its parts are estimated to be.
+        # A merged cell divides among its parts in proportion to their estimates.
         parts = np.maximum(self.joint.support.ravel(), SOMEBODY)
         of_cell = np.bincount(self._cell, parts, self.support.size)
         finer = (parts * (shares.ravel() / of_cell)[self._cell]).reshape(self.joint.support.shape)

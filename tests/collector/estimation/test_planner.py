@@ -369,7 +369,7 @@ def test_groups_that_so_few_people_do_not_show_have_no_margin():
     result = plan(survey, PlanQuery(respondents=20, alone=True))
     assert of(result, "share_within").median is None
     assert of(result, "detectable_difference").worst is None
-    assert headline(result).endswith("so few reports tell nothing of groups.")
+    assert headline(result).endswith("too few respondents for shares within groups.")
 
 
 def test_a_named_regression_is_planned_and_refused_in_one_line():

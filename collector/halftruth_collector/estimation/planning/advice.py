@@ -39,7 +39,7 @@ def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
     if min(widths) == np.inf:
         about, widths = "shares", _widths(plans, "share")
     narrowest = min(widths)
-    # Among equals the first: the survey's own, then the simpler one.
+    # Of equally precise mechanisms, take the survey's mechanism, then the simpler one.
     place = next(k for k, width in enumerate(widths) if width <= _EQUAL * narrowest)
     best, width = plans[place], widths[place]
     said = f"{best.kind}: {about} {_points(width)}"
@@ -56,7 +56,7 @@ def recommend(plans: Sequence[MechanismPlan]) -> tuple[MechanismPlan, str]:
 
 
 def _widths(plans: Sequence[MechanismPlan], quantity: Planned) -> list[float]:
-    """Return typical margins of a quantity; infinite where not as many pairs are told of."""
+    """Return typical margins of a quantity; infinite if some pairs are not identified."""
     found = [{each.quantity: each for each in plan.margins}.get(quantity) for plan in plans]
     most = max((each.examined for each in found if each is not None), default=0)
     return [
@@ -128,7 +128,7 @@ class Designs:
     Attributes
     ----------
     expected : Expectation
-        Of the survey as it is.
+        Expected tables of the unchanged survey.
     sizes, public : tuple
         Number of answers to each question, and whether it is sent unperturbed.
     """
@@ -146,13 +146,13 @@ class Designs:
         public: Sequence[bool] | None = None,
         kept: Sequence[int] | None = None,
     ) -> Expectation | None:
-        """Return what a survey is expected to tell; None where this kind does not serve it.
+        """Return the expected tables of a changed survey; None if the mechanism cannot serve it.
 
         Parameters
         ----------
         max_length : int
         sizes : sequence of int, optional
-            Numbers of answers, of which a smaller one merges two and two that are neighbours.
+            Numbers of answers; a smaller number merges neighbouring answers in pairs.
         public : sequence of bool, optional
         kept : sequence of int, optional
             Positions of the questions that are asked.
@@ -181,8 +181,8 @@ class Designs:
         return replace(self.expected, schema=schema, mechanism=mechanism, people=people)
 
     def _people(self, sizes: Sequence[int]) -> People:
-        """Count the people by questions of which some have merged answers."""
-        assert self.expected.people is not None  # noqa: S101 - asked for where there are some
+        """Count the people by combination of answers, with merged answers."""
+        assert self.expected.people is not None  # noqa: S101 - only called with a pilot
         of_survey, names = self.expected.people, self.expected.schema.names
 
         def people(asked: Sequence[str]) -> Array:

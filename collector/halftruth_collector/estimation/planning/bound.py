@@ -124,7 +124,7 @@ def _allocate(price: Array, dimensions: Array, information: float) -> Array:
     """
     wanted = np.sqrt(price / dimensions)
     order = np.argsort(-wanted)
-    # With the first k components at 1, what is left for the others, by k.
+    # Information left for the other components if the first k have 1, by k.
     left = information - np.concatenate([[0.0], np.cumsum(dimensions[order])[:-1]])
     others = np.cumsum((wanted * dimensions)[order][::-1])[::-1]
     fits = left * wanted[order] <= others

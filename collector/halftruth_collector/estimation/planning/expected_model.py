@@ -31,7 +31,8 @@ def expected_model(
     attributes : sequence of str, optional
         All by default.
     single : sequence of ndarray, optional
-        Shares of each question by itself, all above 0, in the order of the survey; even by default.
+        Shares of the answers to each question, all above 0, in the order of the survey; even by
+        default.
 
     Raises
     ------

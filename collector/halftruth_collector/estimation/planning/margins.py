@@ -1,11 +1,10 @@
-"""Margins of what will be estimated, from the table that is expected of each question or pair.
+"""Planned margins of error and power, from the expected table of each question or pair.
 
-No report is needed. A table is taken to come out as it is assumed, with the errors that so many
-reports would give it, and what is estimated of tables is then computed by the same functions as
-from the reports of a survey. So planned margins are those that a survey of these people shows, but
-for chance.
+Planning needs no reports. The expected table has the assumed shares and the covariance that the
+planned number of reports would give it. The functions that estimate from the reports of a survey
+then estimate from this table, so that planned and obtained margins differ only by chance.
 
-The margin of a question, or of a pair, is the median over those of its cells that hold anybody.
+The margin of a question, or of a pair, is the median over its cells with a share above 0.
 """
 
 import math
@@ -38,7 +37,7 @@ from ..regression import carries, fit_table
 from ..table import COVARIANCE_CELLS, Reconstruction, Table
 from .expected_model import expected_model
 
-#: Power of a test at which what it is about is called detectable, and the level of the test.
+#: Power and level of the test for which a difference or an association is called detectable.
 POWER, LEVEL = 0.8, 0.05
 
 #: Steps in which a detectable difference is approached, and its last change that does not matter.
@@ -58,13 +57,13 @@ class Expectation:
     mechanism : Mechanism
     respondents : int
     confidence : float
-        Of the intervals whose half-widths margins are.
+        Level of the intervals; a margin is the half-width of one.
     people : callable, optional
-        Counts of those who are assumed to answer; by default every combination of answers that can
-        be is as frequent.
+        Counts of the people who are assumed to answer; by default all feasible combinations of
+        answers are equally frequent.
     target : {"population", "respondents"}
 
-    Every margin is infinite where so many reports do not show it: where a group is not
+    A margin is infinite if this number of reports cannot determine it: if a group is not
     significantly above zero, or no difference is detectable.
     """
 
@@ -106,9 +105,10 @@ class Expectation:
         return math.prod(self.schema.shape[j] for j in self.schema.positions(names))
 
     def likeness(self, names: Sequence[str]) -> tuple[object, ...]:
-        """Return what is the same for tables with the same margins of everything.
+        """Return a key that is equal for tables with equal margins of error.
 
-        Under even answers those are tables of questions of as many answers that are reported alike.
+        For even answers, tables of questions with equal numbers of answers and equal reporting
+        have the same key.
         """
         attributes = [self.schema.attributes[j] for j in self.schema.positions(names)]
         uneven = self.people is not None or any(each.ask_if for each in attributes)
@@ -166,9 +166,9 @@ class Expectation:
     def detectable_difference(self, group: str, name: str) -> float:
         """Difference of an answer's shares in two groups that is significant with `POWER`.
 
-        The answer has its assumed share in one group, and more in the other. It is where the
-        difference is as many standard errors large as level and power take: those of the test,
-        under equality, and those of the difference.
+        The answer has its assumed share in one group and a larger share in the other. The
+        detectable difference is the sum of two terms: the quantile of the level times the standard
+        error under equality, and the quantile of the power times that of the difference.
         """
         shares = self.shares([group, name])
         (first, _), answer = self._compared(shares, group, name)
@@ -199,7 +199,7 @@ class Expectation:
         return compare_groups(groups, 1, "difference", self.confidence)
 
     def _compared(self, shares: Array, group: str, name: str) -> tuple[tuple[int, int], int]:
-        """Return the two groups and the answer that are compared: those of middle size."""
+        """Return the two groups of median size, and the answer of median size, for a comparison."""
         attributes = (self.schema.attributes[j] for j in self.schema.positions([group, name]))
         groups, answers = (
             sorted(answer_codes(attribute), key=lambda code: -sizes[code])
@@ -236,10 +236,10 @@ class Expectation:
     def odds_ratio(self, outcome: str, predictors: Sequence[str]) -> float:
         """Margin of an odds ratio in the regression of a question on others, as a factor.
 
-        It is by the estimate that is taken by default: the table of these answers where reports are
-        expected to carry it, and else the model of all answers, if they are independent. A
-        predictor with numbers counts in units of two standard deviations, which is what a yes/no
-        answer is (Gelman 2008), so that its margin has no unit of its own.
+        The estimate is the default one: from the table of these answers if the reports are
+        expected to suffice, otherwise from the loglinear model at independent answers. A numeric
+        predictor is in units of two standard deviations, which makes it comparable with a yes/no
+        predictor (Gelman 2008).
         """
         sizes = self.shares([outcome])
         attribute = self.schema.attributes[self.schema.position(outcome)]
@@ -268,14 +268,14 @@ class Expectation:
             return _finite(float(np.exp(np.median(widths))))
 
     def _carries(self, model: Equation, kept: NDArray[np.bool_]) -> bool:
-        """Return whether the table of its answers is what a regression is fitted to by default."""
+        """Return whether a regression is fitted to the table of its answers by default."""
         if not self.tells(model.names) or model.cells > COVARIANCE_CELLS:
             return False
         single = [off_the_edge(self.shares([name]), self.respondents) for name in model.names]
         return carries(self.table(model.names), model, single, kept)
 
     def _model(self, names: Sequence[str]) -> LoglinearModel | None:
-        """Return the model that these answers are estimated by; None where there is none."""
+        """Return the expected loglinear model of these answers; None if it cannot be fitted."""
         about = modelled(Survey("plan", "Plan", self.schema, self.mechanism), names)
         single = None
         if self.people is not None:
@@ -284,7 +284,7 @@ class Expectation:
         return expected_model(self.schema, self.mechanism, self.respondents, about, single)
 
     def tells(self, names: Sequence[str]) -> bool:
-        """Return whether reports tell of the table of some attributes."""
+        """Return whether the reports identify the table of these attributes."""
         try:
             self._unbiased.check(names)
         except ParameterError:

@@ -35,7 +35,7 @@ from .margins import Expectation, People
 from .sets import even_variance, perturbed_of, sets_of, unit_variances
 from .summaries import Chosen
 
-#: What is planned of the survey itself, and what mechanisms are compared by.
+#: Quantities that are planned for the survey, and for the comparison of mechanisms.
 _ALL: tuple[Planned, ...] = (
     "share",
     "detectable_share",
@@ -156,7 +156,7 @@ def _relayed(chosen: Chosen, people: People | None) -> RelayedPlan | None:
 
 
 def _expected(chosen: Chosen, mechanism: Mechanism, people: People | None) -> Expectation:
-    """Return what a mechanism is expected to tell of the survey."""
+    """Return the expected tables of the survey under a mechanism."""
     query = chosen.query
     return Expectation(
         chosen.survey.schema,
@@ -169,14 +169,14 @@ def _expected(chosen: Chosen, mechanism: Mechanism, people: People | None) -> Ex
 
 
 def _max_length(survey: Survey, mechanism: Mechanism) -> int:
-    """Questions in the largest tables that all those have which are perturbed; at least 1."""
+    """Number of questions in the largest tables of perturbed questions, at least 1."""
     most = of_perturbation(mechanism.bind(survey.schema)).max_order
     perturbed = len(perturbed_of(survey.schema, survey.perturbation.unperturbed))
     return max(1, min(most, perturbed))
 
 
 def _amplification(survey: Survey, public: frozenset[str]) -> Fraction | None:
-    """γ over the attributes that are perturbed; None where there is none."""
+    """γ over the perturbed attributes; None if none is perturbed or γ is infinite."""
     gamma = survey.perturbation.amplification(public=public)
     return gamma if isinstance(gamma, Fraction) and gamma > 1 else None
 

@@ -22,7 +22,7 @@ MAX_SETS, SAMPLED = 1_000, 300
 MAX_CELLS = 2**18
 _ALL_CELLS = 2**22
 
-#: Lengths that matter where nobody says which.
+#: Largest length of tables by default.
 USUAL_LENGTHS = 3
 
 
@@ -38,7 +38,7 @@ def unit_variances(
 
 
 def largest_table(schema: Schema, positions: Sequence[int], length: int) -> int:
-    """Cells of the largest table of so many of some attributes."""
+    """Number of cells of the largest table of `length` of these attributes."""
     return math.prod(sorted(schema.shape[j] for j in positions)[-length:])
 
 
@@ -48,7 +48,7 @@ def perturbed_of(schema: Schema, public: frozenset[str]) -> list[int]:
 
 
 def sets_of(schema: Schema, positions: Sequence[int], length: int) -> list[tuple[int, ...]]:
-    """Sets of so many of some attributes: all, or the same ones of all every time.
+    """Return sets of `length` of these attributes: all, or a fixed sample of them.
 
     Raises
     ------

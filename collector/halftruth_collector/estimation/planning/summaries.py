@@ -25,7 +25,7 @@ _CELLS = 1_024
 #: Respondents among whom every margin is a small number.
 _MANY = 10**12
 
-#: Quantities whose margin can be wanted, and is half as wide with four times the respondents.
+#: Quantities with a target half-width; four times the respondents halve their margin.
 _OF_SHARES = ("share", "share_within", "difference", "detectable_difference")
 
 #: Names of a question, of a group and a question, or of predictors and their outcome.
@@ -71,7 +71,7 @@ class Chosen:
 
     @cached_property
     def with_numbers(self) -> list[Names]:
-        """Those of them whose answers are numbers."""
+        """The questions whose answers are numbers."""
         attributes = self.survey.schema.attributes
         about = [attributes[self.survey.schema.position(name)] for (name,) in self.questions]
         return [
@@ -126,7 +126,7 @@ class Chosen:
         )
 
     def _of(self, quantity: Planned) -> tuple[list[Names], Callable[..., float]]:
-        """What a quantity is about, and how its margin is planned."""
+        """Return the questions or pairs of a quantity, and the function that plans its margin."""
         if quantity in ("share", "detectable_share"):
             return self.questions, getattr(Expectation, quantity)
         if quantity == "mean":
@@ -145,7 +145,7 @@ class Chosen:
         margins: "Margins",
         margin: Callable[..., float],
     ) -> int | None:
-        """Respondents for the half-width wanted, from a survey in which nothing is unclear."""
+        """Respondents for the target half-width, from the margin of a very large survey."""
         wanted = self.query.half_width
         if wanted is None or quantity not in _OF_SHARES:
             return None
@@ -169,12 +169,12 @@ class Margins:
         *,
         strict: bool = False,
     ) -> "Margins":
-        """Plan each of which reports tell, and whose table is not too large.
+        """Plan each quantity whose table the reports identify and which is not too large.
 
         Parameters
         ----------
         strict : bool
-            Whether to raise what keeps a margin from being planned, instead of leaving it out.
+            Whether a margin that cannot be planned raises an error instead of being left out.
 
         Raises
         ------

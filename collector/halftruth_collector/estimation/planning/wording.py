@@ -130,7 +130,7 @@ def _needed(margin: PlannedMargin) -> str:
 
 
 def headline(result: PlanResult) -> str:
-    """Return what a survey will tell, in one sentence.
+    """State the typical margins and the detectable difference in one sentence.
 
     Examples
     --------
@@ -140,28 +140,28 @@ def headline(result: PlanResult) -> str:
     >>> schema = Schema([Attribute(name, ["no", "yes"]) for name in ("smoker", "coughs")])
     >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
     >>> headline(plan(survey, PlanQuery(respondents=5000)))
-    'Typical margins: ±1.7 points of the share of an answer, ±2.4 points within a group; two \
-groups are told apart where they differ by 4.8 points or more.'
+    'Typical margins: ±1.7 points of the share of an answer, ±2.4 points within a group; a \
+difference of 4.8 points between two groups is detectable.'
     """
     said = {each.quantity: _formatted(each, each.median) for each in result.margins}
     if said.get("share", _UNKNOWN) == _UNKNOWN:
-        return "So few reports tell nothing of single answers."
+        return "Too few respondents for a share of a single answer."
     typical = f"Typical margins: {said['share']} of the share of an answer"
     if "share_within" not in said:
         return f"{typical}."
     if said["share_within"] == _UNKNOWN:
-        return f"{typical}; so few reports tell nothing of groups."
+        return f"{typical}; too few respondents for shares within groups."
     typical += f", {said['share_within']} within a group"
     least = said.get("detectable_difference")
     if least is None:
         return f"{typical}."
     if least == "none":
-        return f"{typical}; no difference of two groups is told apart in 80 % of surveys."
-    return f"{typical}; two groups are told apart where they differ by {least} or more."
+        return f"{typical}; no difference between two groups is detectable."
+    return f"{typical}; a difference of {least} between two groups is detectable."
 
 
 def footnotes(result: PlanResult, pilot: bool = False) -> Iterator[str]:
-    """Yield what the table rests on."""
+    """Yield the definitions and assumptions of the table."""
     answers = "the answers of the pilot" if pilot else "evenly spread answers"
     yield (
         f"Margins: half-widths of {percent(result.query.confidence)} intervals for {answers};"
@@ -176,8 +176,8 @@ def footnotes(result: PlanResult, pilot: bool = False) -> Iterator[str]:
         yield (
             f"Behind a relay: the same kind of mechanism with γ = {number(relayed.gamma)}, the"
             f" largest that the bound allows in a batch of {number(relayed.batch)} honest reports."
-            " What was thought true of 5 in 100 people can become likely of at most"
-            f" {relayed.apart} if the relay and the asker do not work together, and of at most"
+            " If 5 of 100 people are believed to have a secret, a report can raise that to at most"
+            f" {relayed.apart} if the relay and the asker do not work together, and to at most"
             f" {relayed.together} if they do."
         )
     for each in result.margins:
@@ -186,4 +186,4 @@ def footnotes(result: PlanResult, pilot: bool = False) -> Iterator[str]:
             if each.possible > MAX_PAIRS:
                 yield f"{which} were looked at."
             else:
-                yield f"Reports tell of {which} together, as far as tables are not too large."
+                yield f"The reports identify {which}, without tables that are too large."
