@@ -101,6 +101,20 @@ test("two sealings of one report differ in key and ciphertext", async () => {
   assert.notDeepEqual(one.subarray(32), other.subarray(32));
 });
 
+test("a key pair that a browser cannot compute with is drawn anew, and not for ever", async ({ mock }) => {
+  const { publicHex, privateHex } = newKey();
+  const id = "6f0d3c9e-0d3c-4b8e-9d55-1f5a3c0e7a11";
+  const fail = async () => {
+    throw new DOMException("The operation failed", "OperationError");
+  };
+  mock.method(crypto.subtle, "deriveBits", fail, { times: 3 });
+  const sealed = await seal(publicHex, "00".repeat(32), { id, packed: Uint8Array.of(7) });
+  assert.equal(hex(openReport(sealed, privateHex, "00".repeat(32), id)), "07");
+  const { mock: always } = mock.method(crypto.subtle, "deriveBits", fail);
+  await assert.rejects(seal(publicHex, "00".repeat(32), { id, packed: Uint8Array.of(7) }));
+  assert.equal(always.callCount(), 8);
+});
+
 test("a key that cannot be sealed to is refused before anyone is asked", async () => {
   await checkSealing(newKey().publicHex);
   // Points of small order: a secret made with one is zero, whoever makes it.
