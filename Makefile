@@ -56,7 +56,6 @@ bench: .venv/.benched
 # Every fault in all its rounds, how often results are wrong, and the nightly tests with more requests.
 soak: .venv/.benched client/node_modules/.installed
 	$(BIN)/python tests/soak/run.py
-	$(BIN)/python tests/soak/campaign.py
 	$(BIN)/python tests/bench/honesty.py
 	HALFTRUTH_TEST_REQUESTS=100000 $(BIN)/python -m pytest -n 4 --dist worksteal -m nightly
 

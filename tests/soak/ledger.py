@@ -1,22 +1,41 @@
 """What clients know of their reports: sent, acknowledged, in flight, or never to be counted."""
 
+import base64
 import hashlib
 import json
 import threading
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
 import requests
 from halftruth_shared import Survey
-from reading import Entry
-from sealed import open_report
+from halftruth_shared.protocol.sealing import SealingKeys, seal
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
 #: Seconds that a client waits for an answer: longer than any fault lasts.
 TIMEOUT = 60.0
+
+#: The key that every collector of this suite opens sealed reports with.
+KEYS = SealingKeys.create()
+
+#: Bytes of an invitation, which ends what is sealed.
+_INVITATION = 16
+
+
+class Entry(NamedTuple):
+    """One report, as its client knows it: its survey, its id, and its packed values."""
+
+    survey: str
+    id: bytes
+    cell: bytes
+
+    @property
+    def key(self) -> tuple[str, bytes]:
+        """What the database knows it by."""
+        return self.survey, self.id
 
 
 class Ledger:
@@ -25,7 +44,7 @@ class Ledger:
     Attributes
     ----------
     certificate : Path or None
-        What clients trust, where they send by TLS.
+        What clients trust, if they send by TLS.
     sent : set of Entry
         Reports that a client tried to send at least once and that should be counted.
     acknowledged : set of Entry
@@ -37,7 +56,7 @@ class Ledger:
     issued : set of bytes
         Hashes of all invitations that there ever were.
     invitations : dict of Entry to str
-        What each report was sent with that needs an invitation.
+        The invitation of each report that needs one.
     at_first : int
         Reports acknowledged at their first attempt.
     accepted : int
@@ -58,10 +77,7 @@ class Ledger:
         self.forged: set[Entry] = set()
         self.issued: set[bytes] = set()
         self.invitations: dict[Entry, str] = {}
-        self.at_first = 0
-        self.accepted = 0
-        self.unavailable = 0
-        self.unanswered = 0
+        self.at_first = self.accepted = self.unavailable = self.unanswered = 0
         self.complaints: list[str] = []
         self._lock = threading.Lock()
 
@@ -81,16 +97,6 @@ class Ledger:
         with self._lock:
             self.forged.update(entries)
 
-    def issue(self, invitations: Collection[str]) -> None:
-        """There are more invitations now."""
-        with self._lock:
-            self.issued.update(map(hash_invitation, invitations))
-
-    def invite(self, entry: Entry, invitation: str) -> None:
-        """A report is about to go out with this invitation."""
-        with self._lock:
-            self.invitations[entry] = invitation
-
     def attempt(self, entries: Collection[Entry]) -> int:
         """A request with these reports goes out; how many of them go for the first time."""
         with self._lock:
@@ -105,8 +111,9 @@ class Ledger:
         with self._lock:
             self._lost(entries)
 
-    def answered(self, entries: Collection[Entry], first: int, status: int, body: bytes) -> None:
+    def answered(self, entries: Collection[Entry], first: int, response: requests.Response) -> None:
         """The collector answered a request, `first` of whose reports went for the first time."""
+        status = response.status_code
         with self._lock:
             if status == 503:
                 self.unavailable += 1
@@ -115,14 +122,14 @@ class Ledger:
                 if status not in (403, 409, 422):
                     self.complaints.append(f"a request to be refused was answered {status}")
             elif status == 202:
-                receipt = json.loads(body)
+                receipt = response.json()
                 if receipt["accepted"] + receipt["duplicates"] != len(entries):
                     self.complaints.append(f"the receipt of {len(entries)} reports was {receipt}")
                 self.acknowledged.update(entries)
                 self.accepted += receipt["accepted"]
                 self.at_first += first
             else:
-                self.complaints.append(f"a report was answered {status}: {body[:300]!r}")
+                self.complaints.append(f"a report was answered {status}: {response.text[:300]}")
 
     def _lost(self, entries: Collection[Entry]) -> None:
         if not self._is_forged(entries):
@@ -157,7 +164,7 @@ class Courier(requests.Session):
             if not _never_connected(error):
                 self._ledger.lost(entries)
             raise
-        self._ledger.answered(entries, first, response.status_code, response.content)
+        self._ledger.answered(entries, first, response)
         return response
 
     def _entries(self, url: str, body: bytes) -> list[Entry]:
@@ -174,13 +181,19 @@ class Courier(requests.Session):
         id_ = UUID(report["id"])
         if "values" in report:
             return Entry(survey.id, id_.bytes, pack(report["values"], cell_width(survey)))
-        opened = open_report(survey.digest, id_, report["sealed"])
+        # What it is bound to is written here once more, from the protocol and not by the program.
+        info = b"halftruth sealed report 1\n" + bytes.fromhex(survey.digest) + id_.bytes
+        opened = KEYS.decrypt(base64.b64decode(report["sealed"]), info)
         if opened is None:
             return None
-        cell, invitation = opened
-        entry = Entry(survey.id, id_.bytes, cell)
-        self._ledger.invite(entry, invitation)
+        entry = Entry(survey.id, id_.bytes, opened[:-_INVITATION])
+        self._ledger.invitations[entry] = opened[-_INVITATION:].hex()
         return entry
+
+
+def seal_report(digest: str, id_: UUID, cell: bytes, invitation: str | None) -> str:
+    """A packed report with its invitation, as it is sent."""
+    return base64.b64encode(seal(KEYS.public[0], digest, id_, cell, invitation)).decode()
 
 
 def hash_invitation(invitation: str) -> bytes:

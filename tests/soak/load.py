@@ -10,17 +10,24 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import requests
 from halftruth_client import Client
 from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
-from ledger import TIMEOUT, Courier, Ledger, cell_width, pack, unpack
-from processes import Broken, until
-from promise import check_answers
-from reading import Entry
-from sealed import seal_report
+from ledger import (
+    TIMEOUT,
+    Courier,
+    Entry,
+    Ledger,
+    cell_width,
+    hash_invitation,
+    pack,
+    seal_report,
+    unpack,
+)
+from promise import Broken
 
 #: Surveys whose requests share transactions: few popular cells, values of two bytes, and one that
 #: asks the questions of the first and takes sealed reports with invitations only.
@@ -101,22 +108,15 @@ class Batch:
     @property
     def body(self) -> bytes:
         """The request's JSON."""
-        write = self._sealed if self.survey is INVITED else _plain
-        reports = [write(report) for report in self.reports]
+        reports = [self._write(report) for report in self.reports]
         return json.dumps({"digest": self.digest, "reports": reports}).encode()
 
-    def _sealed(self, report: Report) -> dict[str, Any]:
+    def _write(self, report: Report) -> dict[str, Any]:
+        if self.survey is not INVITED:
+            return {"id": str(report.id), "values": report.values}
         digest, id_ = report.sealed_for or (self.survey.digest, report.id)
         cell = pack(report.values, cell_width(self.survey))
         return {"id": str(report.id), "sealed": seal_report(digest, id_, cell, report.invitation)}
-
-
-def _plain(report: Report) -> dict[str, Any]:
-    return {"id": str(report.id), "values": report.values}
-
-
-class _Sender(Protocol):
-    def run(self, stop: threading.Event) -> None: ...
 
 
 class PlainClient:
@@ -343,7 +343,7 @@ class Load:
             missing = _PURSE - len(client.purse)
             if missing:
                 issued = issue(missing)
-                self._ledger.issue(issued)
+                self._ledger.issued.update(map(hash_invitation, issued))
                 client.purse.extend(issued)
 
     @contextmanager
@@ -356,16 +356,6 @@ class Load:
             client.goal = len(self._ledger.acknowledged) + enough
         with sending([*self._plain, *self._real]):
             yield
-
-    def wait_for(self, reports: int) -> None:
-        """Wait until so many more reports have been acknowledged."""
-        ledger = self._ledger
-        goal = len(ledger.acknowledged) + reports
-        until(
-            lambda: len(ledger.acknowledged) >= goal or bool(ledger.complaints),
-            "reports to be acknowledged",
-        )
-        check_answers(ledger)
 
     def retry(self, entries: Collection[Entry]) -> None:
         """Send these reports, and what waits in outboxes, until all is acknowledged."""
@@ -388,7 +378,7 @@ class Load:
 
 
 @contextmanager
-def sending(clients: Sequence[_Sender]) -> Iterator[None]:
+def sending(clients: Sequence[Any]) -> Iterator[None]:
     """Run clients in threads until the block is left."""
     stop = threading.Event()
     with ThreadPoolExecutor(len(clients)) as pool:

@@ -1,40 +1,107 @@
-"""The promise: every acknowledged report is counted exactly once, nothing refused is counted."""
+"""The promise: every acknowledged report is counted exactly once, nothing refused is counted.
+
+Databases are read by plain SQL and not by the program under test.
+"""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
 
-from ledger import Ledger, hash_invitation
-from processes import Broken
-from reading import Entry, Reading
+from ledger import Entry, Ledger, hash_invitation
+
+_IDS = """
+SELECT surveys.id, report_ids.report_id
+FROM report_ids JOIN surveys ON surveys.number = report_ids.survey
+"""
+_COUNTS = """
+SELECT surveys.id, cells.cell, cells.count
+FROM cells JOIN surveys ON surveys.number = cells.survey
+"""
+_DAYS = """
+SELECT surveys.id, daily_outcomes.day, daily_outcomes.count
+FROM daily_outcomes JOIN surveys ON surveys.number = daily_outcomes.survey
+WHERE daily_outcomes.outcome = 'counted'
+"""
+_INVITATIONS = "SELECT hash FROM invitations"
+
+#: Answers one statement with its rows; all statements see the same moment.
+Query = Callable[[str], Iterable[Sequence[Any]]]
+
+
+class Broken(Exception):
+    """The promise, or something that the suite needs, does not hold."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A database at one moment.
+
+    Attributes
+    ----------
+    ids : list of tuple
+        Survey and id of each report.
+    counts : Counter
+        By survey and cell.
+    days : Counter
+        Reports counted, by survey and day.
+    invitations : set of bytes
+        Hashes of those that are left.
+    """
+
+    ids: list[tuple[str, bytes]]
+    counts: Counter[tuple[str, bytes]]
+    days: Counter[tuple[str, date]]
+    invitations: set[bytes]
+
+    def counted(self, entries: Collection[Entry]) -> set[Entry]:
+        """Those of some reports whose ids are stored."""
+        ids = set(self.ids)
+        # A copy: clients go on while this looks.
+        return {entry for entry in list(entries) if entry.key in ids}
+
+
+def read(query: Query) -> Reading:
+    """Read everything that reports leave behind."""
+    counts: Counter[tuple[str, bytes]] = Counter()
+    for survey, cell, count in query(_COUNTS):
+        counts[survey, bytes(cell)] += count
+    days: Counter[tuple[str, date]] = Counter()
+    for survey, day, count in query(_DAYS):
+        days[survey, day if isinstance(day, date) else date.fromisoformat(day)] += count
+    ids = [(survey, bytes(id_)) for survey, id_ in query(_IDS)]
+    invitations = {bytes(hash_) for (hash_,) in query(_INVITATIONS)}
+    return Reading(ids, counts, days, invitations)
 
 
 def check_agreement(reading: Reading) -> None:
-    """Hold counts, ids and days of one moment against each other."""
-    _expect(len(set(reading.ids)) == len(reading.ids), "an id is stored more than once")
+    """Compare counts, ids and days of one moment."""
+    expect(len(set(reading.ids)) == len(reading.ids), "an id is stored more than once")
     ids = Counter(survey for survey, _ in reading.ids)
     for what, counts in (("cells", reading.counts), ("days", reading.days)):
         counted: Counter[str] = Counter()
         for (survey, _), count in counts.items():
             counted[survey] += count
-        _expect(ids == +counted, f"the {what} have {dict(counted)} reports, the ids {dict(ids)}")
+        expect(ids == +counted, f"the {what} have {dict(counted)} reports, the ids {dict(ids)}")
 
 
 def check_acknowledged(reading: Reading, acknowledged: Collection[Entry]) -> None:
-    """Make sure that these reports are counted."""
+    """Check that these reports are counted."""
     missing = len(acknowledged) - len(reading.counted(acknowledged))
-    _expect(not missing, f"{missing} acknowledged reports are not counted")
+    expect(not missing, f"{missing} acknowledged reports are not counted")
 
 
 def check_invitations(reading: Reading, ledger: Ledger) -> None:
-    """Make sure that every report counted spent its own invitation, and nothing else spent any."""
+    """Check that every report counted spent its own invitation, and nothing else spent any."""
     invited = reading.counted(ledger.invitations)
     spent = {hash_invitation(ledger.invitations[entry]) for entry in invited}
     kept = len(spent & reading.invitations)
-    _expect(not kept, f"{kept} invitations are left whose reports are counted")
+    expect(not kept, f"{kept} invitations are left whose reports are counted")
     gone = len(ledger.issued - spent - reading.invitations)
-    _expect(not gone, f"{gone} invitations are gone that let no report in")
+    expect(not gone, f"{gone} invitations are gone that let no report in")
     issued, left = len(ledger.issued), len(reading.invitations)
-    _expect(
+    expect(
         issued - left == len(invited),
         f"of {issued} invitations {left} are left, but {len(invited)} reports came with one",
     )
@@ -42,56 +109,50 @@ def check_invitations(reading: Reading, ledger: Ledger) -> None:
 
 def check_after_fault(reading: Reading, ledger: Ledger) -> None:
     """What is counted was acknowledged or in flight, and all that was acknowledged is counted."""
-    check_agreement(reading)
     check_acknowledged(reading, ledger.acknowledged)
     forged = reading.counted(ledger.forged)
-    _expect(not forged, f"{len(forged)} reports of refused requests are counted")
+    expect(not forged, f"{len(forged)} reports of refused requests are counted")
     reached = reading.counted(ledger.acknowledged | ledger.in_flight)
     strange = len(reading.ids) - len(reached)
-    _expect(not strange, f"{strange} reports are counted that never reached the collector")
-    _check_cells(reading, reached)
-    check_invitations(reading, ledger)
-    _check_receipts(reading, ledger)
+    expect(not strange, f"{strange} reports are counted that never reached the collector")
+    _check_counts(reading, reached, ledger)
 
 
 def check_after_retries(reading: Reading, ledger: Ledger) -> None:
     """Exactly what was sent is counted."""
-    check_agreement(reading)
     counted = reading.counted(ledger.sent)
     missing, strange = len(ledger.sent) - len(counted), len(reading.ids) - len(counted)
-    _expect(
+    expect(
         missing == strange == 0,
         f"after all retries {missing} reports sent are not counted, and {strange} are counted that"
         " were not sent",
     )
-    _check_cells(reading, ledger.sent)
-    check_invitations(reading, ledger)
-    _check_receipts(reading, ledger)
+    _check_counts(reading, ledger.sent, ledger)
 
 
 def check_answers(ledger: Ledger) -> None:
-    """Make sure that no client got an answer that it should not get."""
-    _expect(not ledger.complaints, "; ".join(sorted(set(ledger.complaints))))
+    """Check that no client got an answer that it should not get."""
+    expect(not ledger.complaints, "; ".join(sorted(set(ledger.complaints))))
 
 
-def _check_cells(reading: Reading, counted: Collection[Entry]) -> None:
-    """The counts are those of exactly these reports, each with its own values."""
+def _check_counts(reading: Reading, counted: Collection[Entry], ledger: Ledger) -> None:
+    """The counts are those of exactly these reports, and receipts accept every one of them once."""
+    check_agreement(reading)
     cells = Counter((entry.survey, entry.cell) for entry in counted)
     differing = len((+reading.counts - cells) + (cells - reading.counts))
-    _expect(not differing, f"the counts of {differing} cells are not those of the reports")
-
-
-def _check_receipts(reading: Reading, ledger: Ledger) -> None:
-    """Receipts accept every report counted once, but for those whose receipts were lost."""
+    expect(not differing, f"the counts of {differing} cells are not those of the reports")
+    check_invitations(reading, ledger)
     check_answers(ledger)
+    # The receipt of a report in flight may have been lost.
     unreceipted = len(reading.ids) - ledger.accepted
-    _expect(
+    expect(
         0 <= unreceipted <= len(ledger.in_flight),
         f"{len(reading.ids)} reports are counted, receipts accept {ledger.accepted}, and"
         f" {len(ledger.in_flight)} were in flight",
     )
 
 
-def _expect(holds: bool, otherwise: str) -> None:
+def expect(holds: bool, otherwise: str) -> None:
+    """Raise Broken if something does not hold."""
     if not holds:
         raise Broken(otherwise)

@@ -17,8 +17,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from halftruth_collector.cli.output import print_table
-from processes import Broken, NotRun
-from scenarios import SCENARIOS, Kind, Scenario, Setting
+from programs import NotRun
+from promise import Broken
+from scenarios import SCENARIOS, Kind, Scenario, Stage
 
 HEADER = [
     *["scenario", "database", "rounds", "reports sent", "acknowledged at first"],
@@ -75,7 +76,9 @@ def _run(scenario: Scenario, kind: Kind, asked: argparse.Namespace) -> Result:
     print(f"{scenario.title}, {kind} …", end=" ", flush=True, file=sys.stderr)
     with _folder() as folder:
         try:
-            figures = scenario.run(Setting(kind, rng, folder, asked.quick, not asked.unsynced))
+            figures = scenario.run(
+                Stage(kind, rng, folder, quick=asked.quick, synced=not asked.unsynced)
+            )
         except NotRun as reason:
             result = Result(_row(scenario, kind, "NOT RUN"), (f"NOT RUN: {reason}",), NOT_RUN)
         except Exception as error:

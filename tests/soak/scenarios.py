@@ -2,37 +2,34 @@
 
 import os
 import random
+import shutil
+import signal
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Literal
 
-from clock import Clock
-from collectors import Collector
-from disk import SmallDisk
+from faults import Clock, CuttableDisk, SmallDisk
 from halftruth_shared.protocol.key_files import create_key_file
-from ledger import Ledger
+from ledger import KEYS, Ledger
 from load import PlainClient, sending
-from postgres import Cluster
-from power import CuttableDisk
-from processes import Broken, resident, until
-from promise import check_acknowledged, check_after_retries
-from relayed import RelayTrial
-from rolling import Proxy
-from sealed import KEYS
-from sqlite import SqliteFile
-from trial import Figures, Trial, publish
+from programs import Collector, Nginx, Postgres, Sqlite, until
+from promise import Broken, check_acknowledged, check_after_retries, expect
+from trial import CollectorTrial, Database, Figures, RelayTrial, publish
 
-Kind = Literal["SQLite", "PostgreSQL"]
+Kind = Literal["SQLite", "PostgreSQL", "files"]
+Fault = Callable[[], None]
 
 _HERE = Path(__file__).parent
 
 #: Bytes of a small disk: enough for an empty database and some reports.
-_SQLITE_DISK, _POSTGRES_DISK = 12_000_000, 96_000_000
+_SMALL = {"SQLite": 12_000_000, "PostgreSQL": 96_000_000}
 
 #: Most space left on a disk when it is filled up; the load takes it.
 _LEFT = 300_000
@@ -49,36 +46,42 @@ _BETWEEN = 300
 #: By how much memory may grow while the second half of the reports arrives: either is enough.
 _GROWTH, _GROWN_BYTES = 0.10, 10_000_000
 
+#: Reports in files, seconds between two kills of workers that count them, most of these, and
+#: seconds after which a scheduler has work and has not done it.
+_IN_FILES, _PAUSES, _KILLS, _AT_WORK = 3_000_000, (0.3, 2.0), 3, (0.9, 1.3)
 
-@dataclass(frozen=True)
-class Setting:
+
+class Stage:
     """What one run of a scenario gets.
 
     `quick` asks for few rounds; `folder` is empty and its own. Databases that are not `synced`
     acknowledge a commit before it is on the disk, so that a power cut has to break the promise.
     """
 
-    kind: Kind
-    rng: random.Random
-    folder: Path
-    quick: bool
-    synced: bool = True
+    trial: CollectorTrial | RelayTrial
+    #: Lines to print below the table.
+    notes: tuple[str, ...] = ()
 
-    def bare(self, folder: Path) -> AbstractContextManager[SqliteFile | Cluster]:
+    def __init__(
+        self, kind: Kind, rng: random.Random, folder: Path, *, quick: bool, synced: bool
+    ) -> None:
+        self.kind, self.rng, self.folder = kind, rng, folder
+        self.quick, self.synced = quick, synced
+
+    def bare(self, folder: Path) -> AbstractContextManager[Database]:
         """A database without anything in it."""
         if self.kind == "SQLite":
-            return nullcontext(SqliteFile(folder / "soak.db"))
-        return Cluster(folder, self.folder / f"{folder.name}-postgres.log", synced=self.synced)
+            return nullcontext(Sqlite(folder / "soak.db"))
+        return Postgres(folder, self.folder / f"{folder.name}-postgres.log", synced=self.synced)
 
     @contextmanager
-    def database(self, folder: Path | None = None) -> Iterator[SqliteFile | Cluster]:
+    def database(self, folder: Path | None = None) -> Iterator[Database]:
         """A database with the surveys published, in a folder of its own unless one is named."""
-        where = folder or self.subfolder("database")
-        with self.bare(where) as made:
+        with self.bare(folder or self.subfolder("database")) as made:
             publish(made)
             yield made
 
-    def collector(self, database: SqliteFile | Cluster, clock: Clock | None = None) -> Collector:
+    def collector(self, database: Database, clock: Clock | None = None) -> Collector:
         """A collector on a database, not started yet."""
         keys = self.folder / "sealing.keys"
         if not keys.exists():
@@ -88,17 +91,337 @@ class Setting:
             environment["PYTHONPATH"] = os.pathsep.join(map(str, _UNSYNCED))
         return Collector(database.url, self.folder, environment)
 
-    def trial(self, database: SqliteFile | Cluster, *collectors: Collector | Proxy) -> Trial:
-        """Clients of these collectors, or of the proxy in front."""
-        urls = [collector.url for collector in collectors]
-        [trusted] = [each.certificate for each in collectors if isinstance(each, Proxy)] or [None]
-        return Trial(database, urls, self.rng, self.folder, quick=self.quick, certificate=trusted)
+    @contextmanager
+    def collected(
+        self, folder: Path | None = None, *, clock: Clock | None = None, collectors: int = 1
+    ) -> Iterator[tuple[Database, list[Collector]]]:
+        """A database with collectors, to which clients of a new trial send."""
+        with ExitStack() as stack:
+            database = stack.enter_context(self.database(folder))
+            made = [stack.enter_context(self.collector(database, clock)) for _ in range(collectors)]
+            self.begin(database, [collector.url for collector in made])
+            yield database, made
+
+    def begin(self, database: Database, urls: Sequence[str], certificate: Path | None = None):
+        """Clients send to these addresses from the next round on."""
+        self.trial = CollectorTrial(
+            database, urls, self.rng, self.folder, quick=self.quick, certificate=certificate
+        )
 
     def subfolder(self, name: str) -> Path:
         """A folder that others than its owner may pass through."""
         made = self.folder / name
         made.mkdir(mode=0o755)
         return made
+
+
+@contextmanager
+def kill_collector(stage: Stage) -> Iterator[list[Fault]]:
+    """Kill all of the collector, one of its workers, or the process that started them."""
+    with stage.collected() as (_, [collector]):
+
+        def kill_first() -> None:
+            collector.kill_first()
+            collector.start()
+
+        yield [collector.restart, lambda: collector.kill_worker(stage.rng), kill_first]
+
+
+@contextmanager
+def kill_postgres(stage: Stage) -> Iterator[list[Fault]]:
+    """Kill every process of PostgreSQL; the collector keeps running."""
+    with stage.collected() as (database, _):
+        yield [database.restart]
+
+
+@contextmanager
+def kill_one_of_two(stage: Stage) -> Iterator[list[Fault]]:
+    """Kill either of two collectors on one database while clients send to both at once."""
+    with stage.collected(collectors=2) as (_, collectors):
+        yield [lambda: stage.rng.choice(collectors).restart()]
+
+
+@contextmanager
+def cut_power(stage: Stage) -> Iterator[list[Fault]]:
+    """Cut the power: all processes end, and with them what the disk was not asked to sync."""
+    disk = CuttableDisk(stage.folder / "disk.img", stage.subfolder("disk"))
+    with disk, stage.collected(disk.folder) as (database, [collector]):
+        # What was set up for the trial is not in question.
+        disk.sync()
+        programs = [collector, *([database] if isinstance(database, Postgres) else [])]
+
+        def cut() -> None:
+            # A sync that ext4's end overtakes may say that all is written: nobody is to be told.
+            for program in programs:
+                program.halt()
+            disk.cut(stage.rng)
+            for program in programs:
+                program.kill()
+            disk.restore()
+            for program in programs[1:]:
+                program.start()
+            acknowledged = stage.trial.ledger.acknowledged_now()
+            collector.start()
+            check_acknowledged(database.read(), acknowledged)
+
+        yield [cut]
+
+
+def fill_until(stage: Stage, disk: SmallDisk, answers: int) -> None:
+    """Keep a disk full until so many requests were answered with 503."""
+    goal = stage.trial.ledger.unavailable + answers
+
+    def noticed() -> bool:
+        # What the database gave up meanwhile is taken too.
+        disk.fill()
+        return stage.trial.ledger.unavailable >= goal
+
+    until(noticed, "the disk to be full")
+
+
+@contextmanager
+def fill_disk(stage: Stage) -> Iterator[list[Fault]]:
+    """Fill the disk of the database; in every other round kill the collector while it is full."""
+    disk = SmallDisk(stage.subfolder("disk"), _SMALL[stage.kind])
+    with disk, stage.collected(disk.folder) as (database, [collector]):
+
+        def fill(*, killing: bool) -> None:
+            try:
+                disk.fill(stage.rng.randrange(_LEFT))
+                time.sleep(0.2)
+                fill_until(stage, disk, _NOTICED)
+                if killing:
+                    collector.kill()
+            finally:
+                disk.free()
+            if isinstance(database, Postgres):
+                database.recover()
+            if killing:
+                collector.start()
+
+        yield [lambda: fill(killing=False), lambda: fill(killing=True)]
+
+
+@contextmanager
+def leave_and_return(stage: Stage) -> Iterator[list[Fault]]:
+    """Take the database away for some seconds, in each way it can go."""
+    with stage.collected() as (database, _):
+        ledger = stage.trial.ledger
+
+        def wait_for_refusals(count: int) -> None:
+            goal = ledger.unavailable + count
+            until(lambda: ledger.unavailable >= goal, "requests answered with 503")
+
+        def stop() -> None:
+            database.stop(signal.SIGINT)
+            wait_for_refusals(_NOTICED)
+            database.start()
+
+        def lock() -> None:
+            with database.held():
+                wait_for_refusals(1)
+
+        def lock_briefly() -> None:
+            with database.held():
+                time.sleep(stage.rng.uniform(1, 4))
+
+        if isinstance(database, Postgres):
+            yield [stop, lambda: database.pause(stage.rng.uniform(1, 4))]
+        else:
+            yield [lock, lock_briefly]
+
+
+@contextmanager
+def jump_in_time(stage: Stage) -> Iterator[list[Fault]]:
+    """Set the collector's clock to just before the end of a day, a month and a year, and back."""
+    clock = Clock(stage.folder / "clock")
+    days: set[date] = set()
+    with stage.collected(clock=clock) as (database, _):
+
+        def cross(day: date) -> None:
+            midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
+            clock.set(midnight - timedelta(seconds=0.7))
+            stage.trial.wait_for(20)
+            clock.wait_until(midnight)
+            days.add(day)
+
+        def reset() -> None:
+            clock.set(datetime.now(UTC))
+            days.add(clock.now.date())
+
+        today = clock.now.date()
+        yield [
+            lambda: cross(date(today.year + 1, 1, 1)),
+            lambda: cross(date(today.year - 1, 3, 1)),
+            lambda: cross(today + timedelta(days=3)),
+            lambda: cross(date(2028, 2, 29)),
+            reset,
+        ]
+        missing = sorted(days - {day for _, day in database.read().days})
+        expect(not missing, f"nothing was counted on {missing}: the clock did not jump")
+
+
+@contextmanager
+def restart_in_turn(stage: Stage) -> Iterator[list[Fault]]:
+    """Restart two collectors behind a proxy, one after the other."""
+    with (
+        stage.collected(collectors=2) as (database, collectors),
+        Nginx(stage.folder, [collector.url for collector in collectors]) as proxy,
+    ):
+        stage.begin(database, [proxy.url], proxy.certificate)
+
+        def restart() -> None:
+            for collector in collectors:
+                collector.stop()
+                stage.trial.wait_for(_BETWEEN)
+                collector.start()
+                stage.trial.wait_for(_BETWEEN)
+
+        yield [restart]
+        ledger = stage.trial.ledger
+        refused = ledger.unavailable + ledger.unanswered + len(proxy.failed())
+        expect(not refused, f"{refused} requests were refused: {proxy.failed()[-10:]}")
+        stage.notes = (
+            f"restart-in-turn: none of {len(ledger.sent)} reports was refused; nginx asked the"
+            f" other collector for {proxy.passed_on()} requests",
+        )
+
+
+@contextmanager
+def kill_relay(stage: Stage) -> Iterator[list[Fault]]:
+    """Kill a relay and its collector in turn, and fill the relay's disk if it is SQLite's."""
+    with ExitStack() as stack:
+        disk = SmallDisk(stage.subfolder("relay"), _SMALL["SQLite"])
+        if stage.kind == "SQLite":
+            stack.enter_context(disk)
+        database = stack.enter_context(stage.bare(stage.subfolder("collector")))
+        held = stack.enter_context(stage.bare(disk.folder))
+        trial = RelayTrial(database, held, stage.rng, stage.folder)
+        stage.trial = stack.enter_context(trial)
+
+        def take_collector_away() -> None:
+            trial.collector.kill()
+            until(trial.says_held, "the relay to say that it holds reports")
+            trial.collector.start()
+
+        def fill() -> None:
+            try:
+                fill_until(stage, disk, 1)
+            finally:
+                disk.free()
+
+        filled = [fill] if stage.kind == "SQLite" else []
+        yield [trial.relay.restart, trial.collector.restart, *filled, take_collector_away]
+
+
+def rounds_of(
+    faults: Callable[[Stage], AbstractContextManager[Sequence[Fault]]],
+    quick: int,
+    rounds: int,
+    *,
+    must_hit: bool = False,
+) -> Callable[[Stage], Figures]:
+    """Take faults in turn for so many rounds; some must hit a report on its way."""
+
+    def run(stage: Stage) -> Figures:
+        with faults(stage) as listed:
+            for fault in islice(cycle(listed), quick if stage.quick else rounds):
+                stage.trial.round(fault)
+            if must_hit:
+                expect(bool(stage.trial.ledger.in_flight), "no report was in flight at any fault")
+            figures = stage.trial.finish()
+        return replace(figures, notes=stage.notes)
+
+    return run
+
+
+def grow(stage: Stage) -> Figures:
+    """Count many reports in batches of a thousand while watching the collector's memory."""
+    total = 20_000 if stage.quick else 1_000_000
+    ledger = Ledger()
+    with stage.database() as database, stage.collector(database) as collector:
+        seeds = stage.rng.sample(range(2**32), 4)
+        clients = [
+            PlainClient([collector.url], ledger, seed, sizes=(1_000,), forged=0) for seed in seeds
+        ]
+        held: dict[int, int] = {}
+        with sending(clients):
+            for percent in range(5, 101, 5):
+                goal = total * percent // 100
+                until(lambda goal=goal: len(ledger.acknowledged) >= goal, f"{goal} reports")
+                held[percent] = sum(each.memory_info().rss for each in collector.family)
+        database.settle()
+        reading = database.read()
+        check_after_retries(reading, ledger)
+    megabytes = {percent: held[percent] / 1e6 for percent in (10, 50, 100)}
+    shown = ", ".join(f"{mb:.1f} MB at {percent} %" for percent, mb in megabytes.items())
+    grown = held[100] - held[50]
+    expect(grown <= max(_GROWN_BYTES, _GROWTH * held[50]), f"memory is not flat: {shown}")
+    return Figures(
+        rounds=1,
+        sent=len(ledger.sent),
+        at_first=ledger.at_first,
+        in_flight=len(ledger.in_flight),
+        duplicates=0,
+        counted=len(reading.ids),
+        notes=(f"memory of the collector on {stage.kind}: {shown}",),
+    )
+
+
+def kill_workers(stage: Stage) -> Figures:
+    """Kill workers that count files; in every tenth round kill their scheduler instead.
+
+    Then there is one line of error, and nothing is left.
+    """
+    sys.path.insert(0, str(_HERE.parent / "bench"))
+    from clusters import started
+    from counting import command, counted, make
+    from distributed import Client
+
+    rounds, exact, killed, expected = 2 if stage.quick else 20, 0, 0, make(stage.folder, _IN_FILES)
+
+    def kill_some(scheduler: str, counting: subprocess.Popen[str]) -> None:
+        nonlocal killed
+        with Client(scheduler, set_as_default=False) as client:
+            for _ in range(_KILLS):
+                try:
+                    counting.wait(stage.rng.uniform(*_PAUSES))
+                    return
+                except subprocess.TimeoutExpired:
+                    found = client.run(os.getpid, on_error="ignore").values()
+                    pids = [pid for pid in found if isinstance(pid, int)]
+                    if pids:
+                        os.kill(stage.rng.choice(pids), 9)
+                        killed += 1
+
+    for number in range(rounds):
+        to = stage.folder / f"counts-{number}"
+        with started(stage.subfolder(f"cluster-{number}"), workers=2) as cluster:
+            words = command(stage.folder, to, "--scheduler", cluster.scheduler)
+            counting = subprocess.Popen(words, stdout=-1, stderr=-1, text=True)
+            if number % 10 == 9:
+                time.sleep(stage.rng.uniform(*_AT_WORK))
+                cluster.end_scheduler()
+            else:
+                kill_some(cluster.scheduler, counting)
+            _, complaint = counting.communicate(timeout=300)
+        if counting.returncode == 0 and counted(to) == expected:
+            exact += 1
+        else:
+            left = [each.name for each in stage.folder.iterdir() if "counts-" in each.name]
+            is_refusal = counting.returncode == 2 and complaint.count("\n") == 1 and not left
+            if number % 10 != 9 or not is_refusal:
+                raise Broken(f"round {number + 1}: {counting.returncode}, {complaint}, {left}")
+        shutil.rmtree(to, ignore_errors=True)
+    return Figures(
+        rounds=rounds,
+        sent=rounds * _IN_FILES,
+        at_first=0,
+        in_flight=0,
+        duplicates=0,
+        counted=exact * _IN_FILES,
+        notes=(f"files: {exact} of {rounds} counts exact, {killed} workers killed",),
+    )
 
 
 @dataclass(frozen=True)
@@ -108,321 +431,37 @@ class Scenario:
     name: str
     title: str
     kinds: tuple[Kind, ...]
-    run: Callable[[Setting], Figures]
-
-
-def kill_collector(setting: Setting) -> Figures:
-    """Kill all of the collector, one of its workers, or the process that started them."""
-    with setting.database() as database, setting.collector(database) as collector:
-        trial = setting.trial(database, collector)
-
-        def kill_all() -> None:
-            collector.kill()
-            collector.start()
-
-        def kill_one() -> None:
-            collector.kill_worker(setting.rng)
-
-        def kill_first() -> None:
-            collector.kill_first()
-            collector.start()
-
-        faults = [kill_all, kill_one, kill_first, kill_all]
-        for fault in islice(cycle(faults), 3 if setting.quick else 20):
-            trial.round(fault)
-        return _with_reports_in_flight(trial)
-
-
-def kill_postgres(setting: Setting) -> Figures:
-    """Kill every process of PostgreSQL; the collector keeps running."""
-    with setting.database() as database, setting.collector(database) as collector:
-        assert isinstance(database, Cluster)
-        trial = setting.trial(database, collector)
-
-        def kill() -> None:
-            database.kill()
-            database.start()
-
-        for _ in range(2 if setting.quick else 20):
-            trial.round(kill)
-        return _with_reports_in_flight(trial)
-
-
-def cut_power(setting: Setting) -> Figures:
-    """Cut the power: all processes end, and with them what the disk was not asked to sync."""
-    with (
-        CuttableDisk(setting.folder / "disk.img", setting.subfolder("disk")) as disk,
-        setting.database(disk.folder) as database,
-        setting.collector(database) as collector,
-    ):
-        # What was set up for the trial is not in question.
-        disk.sync()
-        trial = setting.trial(database, collector)
-
-        def cut() -> None:
-            # A sync that ext4's end overtakes may say that all is written: nobody is to be told.
-            collector.halt()
-            if isinstance(database, Cluster):
-                database.halt()
-            disk.cut(setting.rng)
-            collector.kill()
-            if isinstance(database, Cluster):
-                database.kill()
-            disk.restore()
-            if isinstance(database, Cluster):
-                database.start()
-            acknowledged = trial.ledger.acknowledged_now()
-            collector.start()
-            check_acknowledged(database.read(), acknowledged)
-
-        for _ in range(2 if setting.quick else 50):
-            trial.round(cut)
-        return _with_reports_in_flight(trial)
-
-
-def fill_disk(setting: Setting) -> Figures:
-    """Fill the disk of the database; in every other round kill the collector while it is full."""
-    size = _SQLITE_DISK if setting.kind == "SQLite" else _POSTGRES_DISK
-    with (
-        SmallDisk(setting.subfolder("disk"), size) as disk,
-        setting.database(disk.folder) as database,
-        setting.collector(database) as collector,
-    ):
-        trial = setting.trial(database, collector)
-
-        def fill(*, killing: bool) -> None:
-            goal = trial.ledger.unavailable + _NOTICED
-            try:
-                disk.fill(setting.rng.randrange(_LEFT))
-                time.sleep(0.2)
-
-                def noticed() -> bool:
-                    # What the database gave up meanwhile is taken too.
-                    disk.fill(0)
-                    return trial.ledger.unavailable >= goal
-
-                until(noticed, "the disk to be full")
-                if killing:
-                    collector.kill()
-            finally:
-                disk.free()
-            if isinstance(database, Cluster):
-                database.recover()
-            if killing:
-                collector.start()
-
-        for number in range(2 if setting.quick else 8):
-            trial.round(lambda number=number: fill(killing=number % 2 == 1))
-        return trial.figures()
-
-
-def leave_and_return(setting: Setting) -> Figures:
-    """Take the database away for some seconds, in each way it can go."""
-    with setting.database() as database, setting.collector(database) as collector:
-        trial = setting.trial(database, collector)
-        faults: list[Callable[[], None]]
-        if isinstance(database, Cluster):
-
-            def stop() -> None:
-                goal = trial.ledger.unavailable + _NOTICED
-                database.stop()
-                until(lambda: trial.ledger.unavailable >= goal, "requests answered with 503")
-                database.start()
-
-            faults = [stop, lambda: database.pause(setting.rng.uniform(1, 4))]
-        else:
-
-            def lock() -> None:
-                before = trial.ledger.unavailable
-                with database.held():
-                    until(lambda: trial.ledger.unavailable > before, "a request answered with 503")
-
-            def lock_briefly() -> None:
-                with database.held():
-                    time.sleep(setting.rng.uniform(1, 4))
-
-            faults = [lock, lock_briefly]
-        for fault in islice(cycle(faults), 2 if setting.quick else 6):
-            trial.round(fault)
-        return trial.figures()
-
-
-def jump_in_time(setting: Setting) -> Figures:
-    """Set the collector's clock to just before the end of a day, a month and a year, and back."""
-    clock = Clock(setting.folder / "clock")
-    days: set[date] = set()
-    with setting.database() as database, setting.collector(database, clock) as collector:
-        trial = setting.trial(database, collector)
-
-        def cross(day: date) -> None:
-            midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
-            clock.set(midnight - timedelta(seconds=0.7))
-            trial.wait_for(20)
-            clock.wait_until(midnight)
-            days.add(day)
-
-        def reset() -> None:
-            clock.set(datetime.now(UTC))
-            days.add(clock.now.date())
-
-        today = clock.now.date()
-        jumps: list[Callable[[], None]] = [
-            lambda: cross(date(today.year + 1, 1, 1)),
-            lambda: cross(date(today.year - 1, 3, 1)),
-            lambda: cross(today + timedelta(days=3)),
-            lambda: cross(date(2028, 2, 29)),
-            reset,
-        ]
-        for jump in islice(cycle(jumps), 2 if setting.quick else 10):
-            trial.round(jump)
-        counted = {day for _, day in database.read().days}
-        if not days <= counted:
-            raise Broken(f"nothing was counted on {sorted(days - counted)}: the clock did not jump")
-        return trial.figures()
-
-
-def kill_one_of_two(setting: Setting) -> Figures:
-    """Kill either of two collectors on one database while clients send to both at once."""
-    with (
-        setting.database() as database,
-        setting.collector(database) as one,
-        setting.collector(database) as other,
-    ):
-        trial = setting.trial(database, one, other)
-
-        def kill() -> None:
-            killed = setting.rng.choice((one, other))
-            killed.kill()
-            killed.start()
-
-        for _ in range(2 if setting.quick else 8):
-            trial.round(kill)
-        return _with_reports_in_flight(trial)
-
-
-def restart_in_turn(setting: Setting) -> Figures:
-    """Restart two collectors behind a proxy, one after the other."""
-    with (
-        setting.database() as database,
-        setting.collector(database) as one,
-        setting.collector(database) as other,
-        Proxy(setting.folder, [one.url, other.url]) as proxy,
-    ):
-        trial = setting.trial(database, proxy)
-
-        def restart() -> None:
-            for collector in (one, other):
-                collector.stop()
-                trial.wait_for(_BETWEEN)
-                collector.start()
-                trial.wait_for(_BETWEEN)
-
-        for _ in range(1 if setting.quick else 4):
-            trial.round(restart)
-        ledger = trial.ledger
-        if refused := ledger.unavailable + ledger.unanswered + len(proxy.failed()):
-            raise Broken(f"{refused} requests were refused: {proxy.failed()[-10:]}")
-        return trial.figures(
-            f"restart-in-turn: none of {len(ledger.sent)} reports was refused; nginx asked the"
-            f" other collector for {proxy.passed_on()} requests"
-        )
-
-
-def grow(setting: Setting) -> Figures:
-    """Count many reports in batches of a thousand while watching the collector's memory."""
-    total = 20_000 if setting.quick else 1_000_000
-    ledger = Ledger()
-    with setting.database() as database, setting.collector(database) as collector:
-        seeds = setting.rng.sample(range(2**32), 4)
-        clients = [
-            PlainClient([collector.url], ledger, seed, sizes=(1_000,), forged=0) for seed in seeds
-        ]
-        held: dict[int, int] = {}
-        with sending(clients):
-            for percent in range(5, 101, 5):
-                goal = total * percent // 100
-                until(lambda goal=goal: len(ledger.acknowledged) >= goal, f"{goal} reports")
-                held[percent] = resident([collector.pid, *collector.workers])
-        database.settle()
-        reading = database.read()
-        check_after_retries(reading, ledger)
-    grown = held[100] - held[50]
-    megabytes = {percent: held[percent] / 1e6 for percent in (10, 50, 100)}
-    shown = ", ".join(f"{mb:.1f} MB at {percent} %" for percent, mb in megabytes.items())
-    if grown > max(_GROWN_BYTES, _GROWTH * held[50]):
-        raise Broken(f"memory is not flat: {shown}")
-    return Figures(
-        rounds=1,
-        sent=len(ledger.sent),
-        at_first=ledger.at_first,
-        in_flight=len(ledger.in_flight),
-        duplicates=0,
-        counted=len(reading.ids),
-        notes=(f"memory of the collector on {setting.kind}: {shown}",),
-    )
-
-
-def _with_reports_in_flight(trial: Trial) -> Figures:
-    """Figures of a trial whose faults have to hit somebody."""
-    if not trial.ledger.in_flight:
-        raise Broken("no report was in flight at any fault")
-    return trial.figures()
-
-
-def kill_relay(setting: Setting) -> Figures:
-    """Kill a relay and its collector in turn, and fill the relay's disk where it is SQLite's."""
-    folder = setting.subfolder("relay")
-    with ExitStack() as stack:
-        disk = None
-        if setting.kind == "SQLite":
-            disk = stack.enter_context(SmallDisk(folder, _SQLITE_DISK))
-        database = stack.enter_context(setting.bare(setting.subfolder("collector")))
-        held = stack.enter_context(setting.bare(folder))
-        trial = stack.enter_context(RelayTrial(database, held, setting.rng, setting.folder))
-
-        def collector_away() -> None:
-            trial.collector.kill()
-            until(trial.says_held, "the relay to say that it holds reports")
-            trial.collector.start()
-
-        def fill() -> None:
-            assert disk is not None
-            goal = trial.unavailable + 1
-            try:
-                disk.fill(0)
-                until(lambda: trial.unavailable >= goal, "the disk to be full")
-            finally:
-                disk.free()
-
-        faults = [
-            lambda: kill(trial.relay),
-            lambda: kill(trial.collector),
-            *([fill] if disk is not None else []),
-            lambda: kill(trial.relay),
-            collector_away,
-        ]
-
-        def kill(party: Collector) -> None:
-            party.kill()
-            party.start()
-
-        for fault in islice(cycle(faults), len(faults) if setting.quick else 20):
-            trial.round(fault)
-        return trial.finish()
+    run: Callable[[Stage], Figures]
 
 
 _BOTH: tuple[Kind, ...] = ("SQLite", "PostgreSQL")
 _POSTGRESQL: tuple[Kind, ...] = ("PostgreSQL",)
 
 SCENARIOS = (
-    Scenario("kill-collector", "kill -9 of the collector", _BOTH, kill_collector),
-    Scenario("kill-postgres", "kill -9 of PostgreSQL", _POSTGRESQL, kill_postgres),
-    Scenario("power-cut", "power cut", _BOTH, cut_power),
-    Scenario("full-disk", "disk full", _BOTH, fill_disk),
-    Scenario("outage", "database away and back", _BOTH, leave_and_return),
-    Scenario("clock", "clock jumps", _BOTH, jump_in_time),
-    Scenario("two-collectors", "two collectors, one killed", _POSTGRESQL, kill_one_of_two),
-    Scenario("restart-in-turn", "two collectors restarted", _POSTGRESQL, restart_in_turn),
-    Scenario("relay", "kill -9 of relay and collector", _BOTH, kill_relay),
+    Scenario(
+        *("kill-collector", "kill -9 of the collector", _BOTH),
+        rounds_of(kill_collector, 3, 20, must_hit=True),
+    ),
+    Scenario(
+        *("kill-postgres", "kill -9 of PostgreSQL", _POSTGRESQL),
+        rounds_of(kill_postgres, 2, 20, must_hit=True),
+    ),
+    Scenario("power-cut", "power cut", _BOTH, rounds_of(cut_power, 2, 50, must_hit=True)),
+    Scenario("full-disk", "disk full", _BOTH, rounds_of(fill_disk, 2, 8)),
+    Scenario("outage", "database away and back", _BOTH, rounds_of(leave_and_return, 2, 6)),
+    Scenario("clock", "clock jumps", _BOTH, rounds_of(jump_in_time, 2, 10)),
+    Scenario(
+        *("two-collectors", "two collectors, one killed", _POSTGRESQL),
+        rounds_of(kill_one_of_two, 2, 8, must_hit=True),
+    ),
+    Scenario(
+        *("restart-in-turn", "two collectors restarted", _POSTGRESQL),
+        rounds_of(restart_in_turn, 1, 4),
+    ),
+    Scenario(
+        *("relay", "kill -9 of relay and collector", _BOTH),
+        rounds_of(kill_relay, 4, 20, must_hit=True),
+    ),
     Scenario("memory", "memory over many reports", _BOTH, grow),
+    Scenario("cluster", "kill -9 of workers that count files", ("files",), kill_workers),
 )
