@@ -146,7 +146,7 @@ def _repeated(
             table = anatomized(people, limit, rng)
             anatomy.append(uncertainty_coefficient(table, *axes))
             by_anatomy.append(relative_error(sums, cube(table)))
-            table = randomized(people, keep, rng).table(names).support
+            table = randomized(people, keep, rng).table(names).value
             moment.append(uncertainty_coefficient(table, *axes))
             by_sum.append(relative_error(sums, np.maximum(cube(table), 0)))
             table = np.maximum(table, 0)

@@ -80,7 +80,7 @@ def best_guess() -> Iterator[Comparison]:
         ours, solves = by_turns(
             partial(likelihood.best_guess, reconstruction, counts),
             lambda solve=reconstruction.table, counts=counts: [
-                solve(counts, SCHEMA.names).support for _ in range(SOLVES)
+                solve(counts, SCHEMA.names).value for _ in range(SOLVES)
             ],
         )
         yield Comparison(

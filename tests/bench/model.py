@@ -50,10 +50,10 @@ def one_survey(max_length, reports, seed):
     estimator = Estimator(survey, counts)
     for names, truth in TRUTH.items():
         of_model = shares(model, names)
-        yield "model", names, truth, of_model.support, table_intervals(of_model), seconds
+        yield "model", names, truth, of_model.value, table_intervals(of_model), seconds
         if len(names) <= max_length:
             table = estimator.table(names)
-            yield "unbiased", names, truth, table.support, table_intervals(table), seconds
+            yield "unbiased", names, truth, table.value, table_intervals(table), seconds
 
 
 def main(surveys):

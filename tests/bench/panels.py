@@ -40,7 +40,7 @@ def half_widths(gamma, send, panels):
         rng = np.random.default_rng(seed)
         sent = send(sender, lives(rng), rng)
         found = [Estimator(survey, Counts.from_reports(survey, each)) for each in sent]
-        shares = [[each.table([name]).support for name in SCHEMA.names] for each in found]
+        shares = [[each.table([name]).value for name in SCHEMA.names] for each in found]
         errors.append(np.array([np.concatenate(each) for each in shares]) - truth)
     level = np.array(errors)
     slope = np.einsum("t,ptc->pc", TIME, level) / (TIME**2).sum()

@@ -16,7 +16,7 @@ from itertools import combinations
 
 import numpy as np
 import statsmodels.api as sm
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES, AnalysisContext
 from halftruth_collector.cli.output import print_table
 from halftruth_collector.demo.census import SCHEMA, census_codes
 from halftruth_collector.estimation import Counts, Estimator
@@ -193,7 +193,7 @@ def print_setting(number: int, world: str, surveys: int) -> None:
         counts = np.bincount(people, minlength=shares.size).reshape(shares.shape)
         found["plain"].append([*plain(sizes, counts), np.zeros(len(truth))])
         sent = survey.perturbation.reports(cells[people], rng)
-        counted = Counted(
+        counted = AnalysisContext(
             survey, Counts.from_reports(survey, sent), datetime.now(UTC), min_reports=1
         )
         for estimate in ("model", *(["moment"] if number >= 8 else [])):

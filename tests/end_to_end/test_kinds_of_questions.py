@@ -35,7 +35,7 @@ def test_shares_of_every_kind_of_question_are_estimated(mechanism):
     deviations = []
     for name in every_kind.CATEGORIES:
         table = estimator.table([name])
-        error = table.support - true_shares(people, [name])
+        error = table.value - true_shares(people, [name])
         deviations.extend(error / table.standard_error())
     # The largest of 27 exceeds 4 in one of 600 trials, of which this one is fixed.
     assert np.abs(deviations).max() < 4

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import numpy as np
-from halftruth_collector.analyses import Counted
+from halftruth_collector.analyses import AnalysisContext
 from halftruth_collector.estimation import Counts, Estimator
 
 NOW = datetime(2026, 5, 9, tzinfo=UTC)
@@ -28,7 +28,7 @@ def estimator_of(survey, rows, rng=None):
 def source_of(survey, rows, rng=None, *, min_reports=1, **more):
     """What an analysis is asked about: counts, or rows as for `counts_of`."""
     counts = rows if isinstance(rows, Counts) else counts_of(survey, rows, rng)
-    return Counted(survey, counts, NOW, min_reports=min_reports, **more)
+    return AnalysisContext(survey, counts, NOW, min_reports=min_reports, **more)
 
 
 def aimed(estimator, target):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-from halftruth_collector.analyses import ANALYSES, Counted, identified
+from halftruth_collector.analyses import ANALYSES, AnalysisContext, identified
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.measures import MEASURE_NAMES
@@ -160,7 +160,7 @@ class World:
         """Counts of respondents drawn from the population, for each wave."""
         return [rng.multinomial(self.reports, table.ravel()) for table in self.shares]
 
-    def reported(self, people: Sequence[np.ndarray], rng: np.random.Generator) -> Counted:
+    def reported(self, people: Sequence[np.ndarray], rng: np.random.Generator) -> AnalysisContext:
         """Counts of the perturbed reports of these people."""
         found = []
         for survey, drawn in zip(self.surveys, people, strict=True):
@@ -169,7 +169,7 @@ class World:
             found.append((survey, Counts.from_reports(survey, reports)))
         return _counted(found)
 
-    def answered(self, people: Sequence[np.ndarray]) -> Counted:
+    def answered(self, people: Sequence[np.ndarray]) -> AnalysisContext:
         """Counts of the true answers of these people."""
         pairs = zip(self._open, people, strict=True)
         return _counted(
@@ -177,7 +177,7 @@ class World:
         )
 
     @cached_property
-    def population(self) -> Counted:
+    def population(self) -> AnalysisContext:
         """Counts of a population of a thousand millions that answered without perturbation."""
         return self.answered(
             [np.rint(table.ravel() * _MANY).astype(np.int64) for table in self.shares]
@@ -198,8 +198,8 @@ def _on(axes: Sequence[int], shape: Sequence[int]) -> list[int]:
     return [n if k in axes else 1 for k, n in enumerate(shape)]
 
 
-def _counted(found: Sequence[tuple[Survey, Counts]]) -> Counted:
-    each = [Counted(survey, counts, NOW, min_reports=1) for survey, counts in found]
+def _counted(found: Sequence[tuple[Survey, Counts]]) -> AnalysisContext:
+    each = [AnalysisContext(survey, counts, NOW, min_reports=1) for survey, counts in found]
     return replace(each[0], waves=lambda: each)
 
 
@@ -334,7 +334,7 @@ class Asked:
         return hasattr(self.query, "min_support") and not getattr(self.query, "names_rule", False)
 
 
-def compute(counted: Counted, query: Query[Any]) -> Any:
+def compute(counted: AnalysisContext, query: Query[Any]) -> Any:
     """Return the result of a query, or None where it is refused."""
     analysis = next(each for each in ANALYSES.values() if each.query is type(query))
     try:

@@ -12,9 +12,9 @@ from typing import Any
 from halftruth_shared import Survey
 
 from ..estimation.reconstruction import reconstruction
-from .base import Analysis, Counted, Grid, choices
+from .base import Analysis, AnalysisContext, Grid, choices
 
-__all__ = ["ANALYSES", "Analysis", "Counted", "Grid", "choices", "identified"]
+__all__ = ["ANALYSES", "Analysis", "AnalysisContext", "Grid", "choices", "identified"]
 
 
 def _analyses() -> dict[str, Analysis[Any, Any]]:

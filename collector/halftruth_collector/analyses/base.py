@@ -61,7 +61,7 @@ PLACES: tuple[PlaceName, ...] = get_args(PlaceName)
 
 
 @dataclass(frozen=True)
-class Counted:
+class AnalysisContext:
     """Context of an analysis: the counts of a survey at some time, and the query.
 
     There are no results for fewer than `min_reports` reports, in total or in a domain. `days` are
@@ -76,7 +76,7 @@ class Counted:
     min_reports: int = field(kw_only=True)
     days: Mapping[date, int] = field(default_factory=dict, kw_only=True)
     invited: bool = field(default=False, kw_only=True)
-    waves: Callable[[], "Sequence[Counted]"] = field(default=tuple, kw_only=True)
+    waves: Callable[[], "Sequence[AnalysisContext]"] = field(default=tuple, kw_only=True)
 
     @cached_property
     def estimator(self) -> Estimator:
@@ -469,7 +469,7 @@ class Analysis(Generic[Q, R]):
 
     query: type[Q]
     title: str
-    compute: Callable[[Counted, Q], R]
+    compute: Callable[[AnalysisContext, Q], R]
     start: Callable[[Survey], Q]
     layout: Callable[[R], list[Block]]
     from_pilot: Callable[[Survey, Q, Callable[[Sequence[str]], Array]], R] | None = None
@@ -490,7 +490,7 @@ class Analysis(Generic[Q, R]):
     def __post_init__(self) -> None:
         compute = self.compute
 
-        def checked(counted: Counted, query: Q) -> R:
+        def checked(counted: AnalysisContext, query: Q) -> R:
             # An analysis that ignores the domain would silently return wrong numbers.
             query = self._with_estimate(counted, query)
             restricted = replace(counted, question=query)
@@ -507,7 +507,7 @@ class Analysis(Generic[Q, R]):
         if (from_pilot := self.from_pilot) is not None:
             object.__setattr__(self, "from_pilot", lambda *of: self.decided(from_pilot(*of)))
 
-    def _with_estimate(self, counted: Counted, query: Q) -> Q:
+    def _with_estimate(self, counted: AnalysisContext, query: Q) -> Q:
         """Return a query with `estimate` = auto replaced by the chosen estimator."""
         asked: Any = query
         if self.table is None or asked.estimate != "auto":

@@ -39,11 +39,11 @@ from ..estimation.estimates import columns, covariance_of
 from ..estimation.intervals import SHARE
 from ..estimation.selection import adjusted_p_values
 from . import sentences
-from .base import Analysis, Counted, clearest, middle_answer
+from .base import Analysis, AnalysisContext, clearest, middle_answer
 from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
 
 
-def compute(counted: Counted, query: ComparisonQuery) -> Result[ComparisonQuery]:
+def compute(counted: AnalysisContext, query: ComparisonQuery) -> Result[ComparisonQuery]:
     """Compare groups from the table of the groups and the answer alone."""
     schema = counted.estimator.schema
     name, category = _answer(schema, query)

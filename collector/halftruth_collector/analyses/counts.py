@@ -8,10 +8,10 @@ from halftruth_shared.results.wording import number
 
 from ..estimation.estimates import columns
 from . import sentences
-from .base import Analysis, Counted
+from .base import Analysis, AnalysisContext
 
 
-def compute(counted: Counted, query: CountsQuery) -> Result[CountsQuery]:
+def compute(counted: AnalysisContext, query: CountsQuery) -> Result[CountsQuery]:
     """Return each distinct perturbed report with its frequency; an empty result is valid."""
     counts, keys = counted.counts, []
     for name, column in zip(counts.names, counts.cells.T, strict=True):

@@ -35,7 +35,7 @@ from ..estimation.intervals import SHARE, table_intervals
 from ..estimation.ratios import conditional_covariance, conditional_shares
 from ..estimation.selection import adjusted_p_values
 from ..estimation.variances import error_parts
-from .base import Analysis, Counted, names_of_clearest
+from .base import Analysis, AnalysisContext, names_of_clearest
 from .deciding import decide_rows, p_in_words, tested_by
 from .shares import precision
 
@@ -67,7 +67,7 @@ class _Crossed(NamedTuple):
     test: IndependenceTest
 
 
-def compute(counted: Counted, query: CrosstabQuery) -> Result[CrosstabQuery]:
+def compute(counted: AnalysisContext, query: CrosstabQuery) -> Result[CrosstabQuery]:
     """Compute conditional shares, residuals, and the test of independence of a table."""
     schema = counted.estimator.schema
     answers = {name: _answers(schema, name) for name in query.attributes}
@@ -152,7 +152,7 @@ def _multiple_response(schema: Schema, query: CrosstabQuery) -> str | None:
     return question
 
 
-def _cross_options(counted: Counted, query: CrosstabQuery, question: str) -> list[_Crossed]:
+def _cross_options(counted: AnalysisContext, query: CrosstabQuery, question: str) -> list[_Crossed]:
     """Cross each option of a multiple-response question, and keep the row of choosing it."""
     axis, parts = query.attributes.index(question), []
     for place, option in enumerate(counted.estimator.schema.options[question]):
@@ -183,16 +183,16 @@ def _cross_options(counted: Counted, query: CrosstabQuery, question: str) -> lis
     return parts
 
 
-def _cross(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> _Crossed:
+def _cross(counted: AnalysisContext, query: CrosstabQuery, names: Sequence[str]) -> _Crossed:
     """Cross-tabulate attributes: cells in row-major order, followed by the bases."""
     table = counted.estimator.table(names)
     given = _given(query)
-    known = table.known_covariance()
-    shares = conditional_shares(table.support, known, given)
+    known = table.identified_covariance()
+    shares = conditional_shares(table.value, known, given)
     sets = shares.sets(normal_quantile(1 - query.confidence))
     unknown = np.isnan(shares.variance.ravel())
     # The delta method is linear in the covariance, so it applies to both error parts.
-    of_these = conditional_covariance(table.support, table.alone.covariance(), given)
+    of_these = conditional_covariance(table.value, table.alone.covariance(), given)
     parts = error_parts(shares.variance.ravel(), np.where(unknown, np.nan, np.diag(of_these)))
     departures = Departures(table)
     p_values = 2 * scipy.special.ndtr(-np.abs(departures.scores.ravel()))
@@ -208,9 +208,9 @@ def _cross(counted: Counted, query: CrosstabQuery, names: Sequence[str]) -> _Cro
         adjusted=adjusted_p_values(p_values),
         undefined=[reason if none else None for none in np.isnan(shares.value.ravel())],
     )
-    covariance = conditional_covariance(table.support, known, given)
+    covariance = conditional_covariance(table.value, known, given)
     covariance[unknown], covariance[:, unknown] = np.nan, np.nan
-    codes = np.indices(table.support.shape).reshape(len(names), -1).T
+    codes = np.indices(table.value.shape).reshape(len(names), -1).T
     of_bases, bases = _bases(counted, query, names)
     return _Crossed(
         np.vstack([codes, of_bases]),
@@ -231,7 +231,7 @@ def _given(query: CrosstabQuery) -> list[int]:
 
 
 def _bases(
-    counted: Counted, query: CrosstabQuery, names: Sequence[str]
+    counted: AnalysisContext, query: CrosstabQuery, names: Sequence[str]
 ) -> tuple[Codes, list[Estimates]]:
     """Return the codes of the bases, their shares, and their numbers of respondents.
 
@@ -248,13 +248,13 @@ def _bases(
         table = counted.estimator.table(of, answering=others)
         error = np.sqrt(table.variance())
         sets = table_intervals(table, query.confidence)
-        parts.insert(0, columns(QUANTITIES["base"], table.support, error, sets))
+        parts.insert(0, columns(QUANTITIES["base"], table.value, error, sets))
     codes = np.full((people.size, len(names)), -1)
     codes[:, given] = np.indices(people.shape).reshape(len(given), people.size).T
     return np.tile(codes, (len(parts), 1)), parts
 
 
-def _measures(counted: Counted, query: CrosstabQuery) -> list[Estimates]:
+def _measures(counted: AnalysisContext, query: CrosstabQuery) -> list[Estimates]:
     """Measures of association of two questions."""
     schema, names = counted.estimator.schema, query.attributes
     present = present_items(schema, names, {})

@@ -36,7 +36,7 @@ from ..estimation.estimates import columns
 from ..estimation.intervals import SHARE, deviation_of, mean_of
 from ..estimation.selection import adjusted_p_values
 from . import sentences
-from .base import Analysis, Counted, errors_naming
+from .base import Analysis, AnalysisContext, errors_naming
 from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
 
 #: Answers up to which a chart has their cumulative shares, too.
@@ -46,7 +46,7 @@ _NO_VARIANCE = "the estimate of the variance is not above 0"
 _TOO_SMALL = "the share of the group is less than five standard errors above zero"
 
 
-def compute(counted: Counted, query: DistributionQuery) -> Result[DistributionQuery]:
+def compute(counted: AnalysisContext, query: DistributionQuery) -> Result[DistributionQuery]:
     """Estimate the distribution of everybody and of each requested group."""
     _check_percentiles(query.percentiles)
     schema = counted.estimator.schema
@@ -197,7 +197,7 @@ class _Rows:
             )
 
 
-def _distributions(counted: Counted, names: list[str]) -> Distributions:
+def _distributions(counted: AnalysisContext, names: list[str]) -> Distributions:
     """Return the distributions in a table; errors about both attributes name the groups."""
     with errors_naming("attribute" if len(names) == 1 else "groups"):
         table = counted.estimator.table(names)

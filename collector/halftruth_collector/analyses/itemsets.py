@@ -16,7 +16,7 @@ from ..estimation.itemsets import Itemsets, Mask, Unexamined
 from ..estimation.reliability import WELL_FILLED, LengthPrecision
 from ..estimation.selection import listed_alpha
 from . import sentences
-from .base import Analysis, Counted, asked
+from .base import Analysis, AnalysisContext, asked
 from .shares import ends_at
 from .work import check_lengths
 
@@ -27,7 +27,7 @@ MAX_ITEMSETS = 40
 _SHOWN = ("length", "attribute", "decision")
 
 
-def compute(counted: Counted, query: ItemsetsQuery) -> Result[ItemsetsQuery]:
+def compute(counted: AnalysisContext, query: ItemsetsQuery) -> Result[ItemsetsQuery]:
     """Itemsets as ``Estimator.itemsets`` gives them, or some of them."""
     parameters = {name: value for name, value in asked(query).items() if name not in _SHOWN}
     schema = counted.estimator.schema

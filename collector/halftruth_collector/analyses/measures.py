@@ -16,11 +16,11 @@ from halftruth_shared.results.wording import number, percent
 from ..estimation.answers import present_items
 from ..estimation.measures import ALIASES
 from . import sentences
-from .base import Analysis, Counted, asked
+from .base import Analysis, AnalysisContext, asked
 from .deciding import count_in_words, decide_rows, p_in_words, tested_by
 
 
-def compute(counted: Counted, query: MeasuresQuery) -> Result[MeasuresQuery]:
+def compute(counted: AnalysisContext, query: MeasuresQuery) -> Result[MeasuresQuery]:
     """Measures by ``Estimator.measures``, or the map by ``Estimator.associations``."""
     estimator, names = counted.estimator, query.attributes
     if query.maps_pairs:

@@ -19,7 +19,7 @@ from ..estimation.calibration import known_margins
 from ..estimation.estimates import columns
 from ..estimation.model.records import raked, weighted_records
 from ..estimation.reliability import USABLE
-from .base import Analysis, Counted
+from .base import Analysis, AnalysisContext
 from .work import check_model
 
 #: Names that Python or R do not take for a variable, or that records have already.
@@ -27,7 +27,7 @@ _RESERVED = {word.lower() for word in keyword.kwlist} | {"record", "weight"}
 _RESERVED |= {"function", "inf", "na", "nan", "next", "null", "repeat"}
 
 
-def compute(counted: Counted, query: MicrodataQuery) -> MicrodataResult:
+def compute(counted: AnalysisContext, query: MicrodataQuery) -> MicrodataResult:
     """Combinations of answers by a model of all of them, weighted to known margins if there are.
 
     Raises

@@ -27,7 +27,7 @@ from ..estimation.intervals import mean_of
 from ..estimation.options import chosen_code, mean_number, mean_share
 from ..estimation.reliability import RELIABILITIES
 from . import sentences
-from .base import Analysis, Counted
+from .base import Analysis, AnalysisContext
 from .shares import effective_reports, share_columns
 
 #: Largest number of answers in a chart.
@@ -50,7 +50,7 @@ class _Part(NamedTuple):
     answers: Sequence[str | None] = (None,)
 
 
-def compute(counted: Counted, query: OverviewQuery) -> Result[OverviewQuery]:
+def compute(counted: AnalysisContext, query: OverviewQuery) -> Result[OverviewQuery]:
     """Estimate the distribution of each question from its table."""
     schema = counted.estimator.schema
     names = query.attributes
@@ -82,7 +82,7 @@ def compute(counted: Counted, query: OverviewQuery) -> Result[OverviewQuery]:
     return counted.result(query, keys, parts, caveats=caveats)
 
 
-def _question(counted: Counted, query: OverviewQuery, name: str) -> tuple[Any, ...]:
+def _question(counted: AnalysisContext, query: OverviewQuery, name: str) -> tuple[Any, ...]:
     """Return the shares of answers and of missing values, with a note on their precision."""
     attribute = counted.survey.schema.attributes[counted.survey.schema.position(name)]
     parts = []
@@ -105,7 +105,9 @@ def _effective(known: Sequence[float | None]) -> list[_Part]:
     return [] if least is None else [_Part(columns(QUANTITIES["effective_reports"], [least]))]
 
 
-def _multiple_response(counted: Counted, query: OverviewQuery, name: str) -> tuple[Any, ...]:
+def _multiple_response(
+    counted: AnalysisContext, query: OverviewQuery, name: str
+) -> tuple[Any, ...]:
     """Return the shares of the options of a multiple-response question."""
     estimator = counted.estimator
     options, every = estimator.schema.options[name], counted.survey.schema.options[name]
@@ -137,7 +139,9 @@ def _multiple_response(counted: Counted, query: OverviewQuery, name: str) -> tup
     return parts, *caveats
 
 
-def _none(counted: Counted, query: OverviewQuery, options: Sequence[Attribute]) -> list[_Part]:
+def _none(
+    counted: AnalysisContext, query: OverviewQuery, options: Sequence[Attribute]
+) -> list[_Part]:
     """Return the share of people who chose no option, if the reports identify it."""
     names, shape = [o.name for o in options], [len(o.categories) for o in options]
     cell = np.ravel_multi_index([o.categories.index(OPTION[0]) for o in options], shape)
@@ -149,7 +153,9 @@ def _none(counted: Counted, query: OverviewQuery, options: Sequence[Attribute]) 
     return [_Part(shares.take([int(cell)]), [NONE])]
 
 
-def _mean_number(counted: Counted, query: OverviewQuery, options: Sequence[Attribute]) -> Estimates:
+def _mean_number(
+    counted: AnalysisContext, query: OverviewQuery, options: Sequence[Attribute]
+) -> Estimates:
     """Return the mean number of chosen options among people who answered."""
     of = mean_of([0, len(options)], name="mean_number")
     mean, error = mean_number(counted.of_all, _with_missing(counted, options))
@@ -160,7 +166,7 @@ def _mean_number(counted: Counted, query: OverviewQuery, options: Sequence[Attri
 
 
 def _missing(
-    counted: Counted, query: OverviewQuery, options: Sequence[Attribute]
+    counted: AnalysisContext, query: OverviewQuery, options: Sequence[Attribute]
 ) -> Iterator[_Part]:
     """Yield the share of each missing category, which all options have in common."""
     every, quantile = _with_missing(counted, options), normal_quantile(1 - query.confidence)
@@ -170,7 +176,7 @@ def _missing(
         yield _Part(columns(QUANTITIES["missing"], [share], error, ends), [category])
 
 
-def _with_missing(counted: Counted, options: Sequence[Attribute]) -> list[Attribute]:
+def _with_missing(counted: AnalysisContext, options: Sequence[Attribute]) -> list[Attribute]:
     schema = counted.of_all.schema
     return [schema.attributes[schema.position(option.name)] for option in options]
 

@@ -35,7 +35,7 @@ from ..estimation.regression import Regression, carries, fit_table
 from ..estimation.reliability import WELL_FILLED
 from ..estimation.table import COVARIANCE_CELLS, Table
 from . import sentences
-from .base import Analysis, Counted, clearest, errors_naming, middle_answer
+from .base import Analysis, AnalysisContext, clearest, errors_naming, middle_answer
 from .coefficients import UNIT, Method, coefficient_rows, term_of
 from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
 
@@ -59,7 +59,7 @@ class _NotCarried(Exception):
     """Reports like these cannot be expected to determine the regression from its table."""
 
 
-def compute(counted: Counted, query: RegressionQuery) -> Result[RegressionQuery]:
+def compute(counted: AnalysisContext, query: RegressionQuery) -> Result[RegressionQuery]:
     """Return the regression, with intervals, odds ratios and marginal effects."""
     schema = counted.estimator.schema
     model = equation(schema, query)
@@ -102,7 +102,7 @@ def _scores(model: Equation, answers: Mapping[str, Sequence[str]]) -> Iterator[C
         yield note("scores", question=name, kind="score", scores=scores)
 
 
-def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> Fitted:
+def _fitted(counted: AnalysisContext, query: RegressionQuery, model: Equation) -> Fitted:
     """The regression from the table, or from pairs or a model if there is none."""
     if query.model == "linear" and query.estimate == "model":
         raise ParameterError(
@@ -143,7 +143,7 @@ def _fitted(counted: Counted, query: RegressionQuery, model: Equation) -> Fitted
 
 
 def _from_outcome(
-    counted: Counted, query: RegressionQuery, model: Equation, channel: Array
+    counted: AnalysisContext, query: RegressionQuery, model: Equation, channel: Array
 ) -> Fitted:
     """The regression by the likelihood of the outcome, given predictors that are not perturbed."""
     survey = counted.survey
@@ -157,7 +157,7 @@ def _from_outcome(
 
 
 def _from_table(
-    counted: Counted, query: RegressionQuery, model: Equation, *, carried: bool
+    counted: AnalysisContext, query: RegressionQuery, model: Equation, *, carried: bool
 ) -> Fitted:
     """The regression from the unbiased table of all its answers.
 
@@ -185,7 +185,7 @@ def _from_table(
     kept = nothing_missing(counted.estimator.schema, model.names)
     if carried:
         of_one = [counted.estimator.table([name]) for name in model.names]
-        single = [off_the_edge(each.support, each.reports) for each in of_one]
+        single = [off_the_edge(each.value, each.reports) for each in of_one]
         if not carries(table, model, single, kept):
             raise _NotCarried
     fit = (fit_linear_table if query.model == "linear" else fit_table)(table, model, kept)
@@ -193,13 +193,13 @@ def _from_table(
     return Fitted(fit, "moment", few)
 
 
-def _from_pairs(counted: Counted, model: Equation) -> Fitted:
+def _from_pairs(counted: AnalysisContext, model: Equation) -> Fitted:
     """The linear regression from the unbiased tables of all pairs of its answers."""
     with errors_naming("predictors"):
         return Fitted(fit_linear_pairs(counted.estimator, model), "moment")
 
 
-def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> Fitted:
+def _from_model(counted: AnalysisContext, query: RegressionQuery, model: Equation) -> Fitted:
     """The regression from the model of all answers, or of these where all are too many."""
     crossed = [
         [*(query.predictors[number] for number in numbers), query.outcome]
@@ -228,7 +228,7 @@ def _from_model(counted: Counted, query: RegressionQuery, model: Equation) -> Fi
 
 
 def _fit_model(
-    counted: Counted, answers: LoglinearModel, query: RegressionQuery, model: Equation
+    counted: AnalysisContext, answers: LoglinearModel, query: RegressionQuery, model: Equation
 ) -> Regression:
     """Fit the equation to the table of a model of all answers."""
     merging = counted.estimator.merging.among(answers.schema)

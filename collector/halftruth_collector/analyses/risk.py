@@ -28,7 +28,7 @@ from ..estimation.intervals import table_intervals
 from ..estimation.likelihood import project_to_simplex
 from ..estimation.reconstruction import reconstruction
 from ..estimation.reliability import USABLE
-from .base import Analysis, Counted
+from .base import Analysis, AnalysisContext
 
 #: Most cells in a chart.
 _DRAWN = 20
@@ -49,7 +49,7 @@ _QUANTILES = {"median_risk": 0.5, "risk_p90": 0.9, "risk_p99": 0.99}
 _SUMMARY = ("above_limit", *_QUANTILES, "largest_risk")
 
 
-def compute(counted: Counted, query: RiskQuery) -> Result[RiskQuery]:
+def compute(counted: AnalysisContext, query: RiskQuery) -> Result[RiskQuery]:
     """Risk of the people of an estimate from the reports that has no negative share.
 
     Raises
@@ -61,7 +61,7 @@ def compute(counted: Counted, query: RiskQuery) -> Result[RiskQuery]:
     shape_of(survey, query.quasi, query.sensitive)
     estimate = counted.estimator.table(names)
     lower, _ = table_intervals(estimate, _CONFIDENCE)
-    table = project_to_simplex(estimate.support)
+    table = project_to_simplex(estimate.value)
     table = np.where(table * counted.counts.reports < _NOBODY, 0.0, table)
     if not table.any():
         raise EstimateError(

@@ -12,7 +12,7 @@ from halftruth_shared.results.wording import number, quoted_items
 
 from ..estimation.rules import Rules
 from . import sentences
-from .base import Analysis, Counted, asked
+from .base import Analysis, AnalysisContext, asked
 from .itemsets import unexamined
 from .measures import by_scale
 from .work import check_lengths
@@ -21,7 +21,7 @@ from .work import check_lengths
 MAX_RULES = 40
 
 
-def compute(counted: Counted, query: RulesQuery) -> Result[RulesQuery]:
+def compute(counted: AnalysisContext, query: RulesQuery) -> Result[RulesQuery]:
     """Rules as ``Estimator.rules`` gives them, or one rule by ``Estimator.rule``."""
     parameters = asked(query)
     if query.names_rule:

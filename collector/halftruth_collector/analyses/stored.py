@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ..store.reports import CountStore
 from ..store.surveys import SurveyStore
-from .base import Counted
+from .base import AnalysisContext
 
 
 def counted_in(
@@ -13,7 +13,7 @@ def counted_in(
     survey_id: str,
     min_reports: int,
     check: Callable[[], None] = lambda: None,
-) -> Counted:
+) -> AnalysisContext:
     """Read the counts of a survey; those of its series are read when an analysis asks for them.
 
     Parameters
@@ -28,7 +28,7 @@ def counted_in(
     stored, counts, as_of, days = reports.snapshot(survey_id)
     survey = stored.survey()
 
-    def waves() -> list[Counted]:
+    def waves() -> list[AnalysisContext]:
         if survey.series is None:
             return []
         check()
@@ -37,7 +37,7 @@ def counted_in(
             for wave in surveys.of_series(survey.series.id)
         ]
 
-    return Counted(
+    return AnalysisContext(
         survey,
         counts,
         as_of,

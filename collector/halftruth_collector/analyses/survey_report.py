@@ -27,7 +27,7 @@ from ..estimation.reliability import reliability, typical
 from ..estimation.selection import listed_alpha
 from ..estimation.table import Table
 from . import overview
-from .base import Counted, Grid
+from .base import AnalysisContext, Grid
 from .labels import Labels, labelled
 from .sentences import listed, of_reports
 
@@ -72,12 +72,12 @@ class SurveyReport:
     not_usable: tuple[str, ...]
 
 
-def survey_report(counted: Counted) -> SurveyReport:
+def survey_report(counted: AnalysisContext) -> SurveyReport:
     """The report on a survey.
 
     Parameters
     ----------
-    counted : Counted
+    counted : AnalysisContext
 
     Raises
     ------
@@ -170,7 +170,7 @@ class _Pairs:
     departures: tuple[_Departure, ...]
 
     @classmethod
-    def of(cls, counted: Counted, impossible: Collection[str]) -> "_Pairs":
+    def of(cls, counted: AnalysisContext, impossible: Collection[str]) -> "_Pairs":
         """Test all pairs but those of questions whose reports nothing explains."""
         estimator = counted.estimator
         names = tuple(combinations([n for n in estimator.schema.names if n not in impossible], 2))
@@ -187,7 +187,7 @@ class _Pairs:
         return cls(names, usable, test, tuple(departures))
 
 
-def _departure(counted: Counted, departures: Departures, alpha: float) -> _Departure:
+def _departure(counted: AnalysisContext, departures: Departures, alpha: float) -> _Departure:
     table, scores = departures.table, departures.scores
     cell = np.unravel_index(np.nanargmax(np.abs(scores)), scores.shape)
     schema = counted.survey.schema
@@ -195,9 +195,9 @@ def _departure(counted: Counted, departures: Departures, alpha: float) -> _Depar
     return _Departure(
         {
             name: schema.attributes[schema.position(name)].categories[code]
-            for name, code in zip(table.attributes, cell, strict=True)
+            for name, code in zip(table.axes, cell, strict=True)
         },
-        float(table.support[cell]),
+        float(table.value[cell]),
         (float(lower[cell]), float(upper[cell])),
         float(departures.expected[cell]),
         float(departures.residuals[cell]),
@@ -207,14 +207,14 @@ def _departure(counted: Counted, departures: Departures, alpha: float) -> _Depar
 def _judged(table: Table) -> Reliability:
     """Judge the differences between the shares within two groups, of either question."""
     quantile = normal_quantile(1 - _CONFIDENCE)
-    known = table.known_covariance()
+    known = table.identified_covariance()
     worst = 0.0
     for axis in (0, 1):
-        groups = conditional_shares(table.support, known, [axis])
-        spread = conditional_covariance(table.support, known, [axis])
+        groups = conditional_shares(table.value, known, [axis])
+        spread = conditional_covariance(table.value, known, [axis])
         # NaN where the base of a group is not significantly above zero.
         spread[np.isnan(groups.variance.ravel())] = np.nan
-        cells = np.moveaxis(np.arange(table.support.size).reshape(table.support.shape), axis, 0)
+        cells = np.moveaxis(np.arange(table.value.size).reshape(table.value.shape), axis, 0)
         one, other = np.triu_indices(len(cells), 1)
         first, second = cells[one].ravel(), cells[other].ravel()
         variance = spread[first, first] + spread[second, second] - 2 * spread[first, second]
@@ -284,7 +284,7 @@ _CHANGED = {
 }
 
 
-def _methods(counted: Counted) -> list[tuple[str, str]]:
+def _methods(counted: AnalysisContext) -> list[tuple[str, str]]:
     survey = counted.survey
     rows = [
         (

@@ -16,13 +16,13 @@ from halftruth_shared.results.wording import number, quoted_items
 from ..estimation.estimates import covariance_of
 from ..estimation.selection import listed_alpha
 from . import sentences
-from .base import Analysis, Counted, names_of_clearest
+from .base import Analysis, AnalysisContext, names_of_clearest
 from .deciding import as_selected
 from .shares import ends_at, share_columns
 from .work import check_cells
 
 
-def compute(counted: Counted, query: TableQuery) -> Result[TableQuery]:
+def compute(counted: AnalysisContext, query: TableQuery) -> Result[TableQuery]:
     """Return a table as ``Estimator.table`` gives it, cells in row-major order."""
     estimator, names = counted.estimator, query.attributes
     columns, caveats = share_columns(estimator, names, query, quantity="support")

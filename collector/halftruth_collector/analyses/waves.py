@@ -40,7 +40,7 @@ from ..estimation.contrasts import Contrasts
 from ..estimation.selection import adjusted_p_values
 from ..estimation.waves import Rows, contrast, levels_of, slope_weights, stacked
 from . import sentences
-from .base import Analysis, Counted, clearest
+from .base import Analysis, AnalysisContext, clearest
 from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
 
 _NOBODY = "who it is of cannot be told from nobody"
@@ -54,7 +54,7 @@ _TRENDS = ("share_trend", "mean_trend")
 _REWORDED = "asked in other words"
 
 
-def compute(counted: Counted, query: WavesQuery) -> Result[WavesQuery]:
+def compute(counted: AnalysisContext, query: WavesQuery) -> Result[WavesQuery]:
     """Levels as each wave's tables give them, and contrasts of these."""
     schema = counted.estimator.schema
     waves, caveats = _waves(counted)
@@ -96,9 +96,9 @@ def compute(counted: Counted, query: WavesQuery) -> Result[WavesQuery]:
     return _adjusted(result)
 
 
-def _waves(counted: Counted) -> tuple[list[tuple[int, Counted]], list[Caveat]]:
+def _waves(counted: AnalysisContext) -> tuple[list[tuple[int, AnalysisContext]], list[Caveat]]:
     """Return the waves to compare, by number, and why others are left out."""
-    taken: list[tuple[int, Counted]] = []
+    taken: list[tuple[int, AnalysisContext]] = []
     left: list[tuple[int, str, str]] = []
     others = [replace(wave, question=counted.question) for wave in counted.waves()]
     for wave in [counted, *(wave for wave in others if wave.survey.id != counted.survey.id)]:
@@ -121,7 +121,9 @@ def _waves(counted: Counted) -> tuple[list[tuple[int, Counted]], list[Caveat]]:
     return sorted(taken, key=lambda pair: pair[0]), caveats
 
 
-def _difference(schema: Schema, wave: Counted, name: str, groups: str | None) -> tuple[str, str]:
+def _difference(
+    schema: Schema, wave: AnalysisContext, name: str, groups: str | None
+) -> tuple[str, str]:
     """Return the question of a wave that is another one, and why; empty without any."""
     asked = wave.estimator.schema
     for about in filter(None, (name, groups)):
@@ -141,7 +143,11 @@ def _difference(schema: Schema, wave: Counted, name: str, groups: str | None) ->
 
 
 def _method(
-    counted: Counted, query: WavesQuery, waves: Sequence[tuple[int, Counted]], *, trends: bool
+    counted: AnalysisContext,
+    query: WavesQuery,
+    waves: Sequence[tuple[int, AnalysisContext]],
+    *,
+    trends: bool,
 ) -> Iterator[Caveat]:
     """Say what is compared, and how changes and trends are to be read."""
     compared = [
@@ -161,7 +167,7 @@ def _method(
         yield note("trends")
 
 
-def _reference(counted: Counted, query: WavesQuery) -> str | None:
+def _reference(counted: AnalysisContext, query: WavesQuery) -> str | None:
     if query.groups is None:
         if query.reference is not None:
             raise ParameterError("reference: expected none without groups", field="reference")
@@ -178,7 +184,7 @@ def _reference(counted: Counted, query: WavesQuery) -> str | None:
 
 
 def _estimate(
-    wave: Counted, query: WavesQuery, name: str, reference: str | None
+    wave: AnalysisContext, query: WavesQuery, name: str, reference: str | None
 ) -> dict[Rows, Contrasts]:
     """Return the levels in one wave."""
     return levels_of(

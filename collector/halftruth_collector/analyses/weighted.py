@@ -29,7 +29,7 @@ from ..estimation.calibration import Margin, Weighted, calibrate, known_margins,
 from ..estimation.estimates import columns, covariance_of
 from ..estimation.intervals import SHARE, table_intervals
 from ..estimation.variances import error_parts
-from .base import Analysis, Counted, clearest
+from .base import Analysis, AnalysisContext, clearest
 from .deciding import as_selected, interval_of_selected
 from .shares import precision
 
@@ -49,7 +49,7 @@ class _Question(NamedTuple):
     people: float
 
 
-def compute(counted: Counted, query: WeightedQuery) -> Result[WeightedQuery]:
+def compute(counted: AnalysisContext, query: WeightedQuery) -> Result[WeightedQuery]:
     """Distributions by ``estimation.calibration``, from one table for each question.
 
     Raises
@@ -97,7 +97,7 @@ def compute(counted: Counted, query: WeightedQuery) -> Result[WeightedQuery]:
 
 
 def _weighted(
-    counted: Counted,
+    counted: AnalysisContext,
     query: WeightedQuery,
     margins: Sequence[Margin],
     people: float | None,
@@ -109,7 +109,7 @@ def _weighted(
     others = [margin.attribute.name for margin in margins]
     table = counted.estimator.table([name, *others])
     method = {"raking": rake, "calibration": calibrate}[query.method]
-    estimate = method(table.support, table.known_covariance(), margins)
+    estimate = method(table.value, table.identified_covariance(), margins)
     by_itself = counted.estimator.table([name], answering=others)
     before = by_itself.variance()
     variance = np.diag(estimate.covariance)
@@ -130,7 +130,7 @@ def _weighted(
         ),
         columns(
             QUANTITIES["unweighted"],
-            by_itself.support,
+            by_itself.value,
             np.sqrt(before),
             table_intervals(by_itself, query.confidence),
         ),

@@ -5,14 +5,14 @@ from contextlib import contextmanager
 
 from halftruth_shared import ParameterError
 
-from ..analyses import Analysis, Counted, stored
+from ..analyses import Analysis, AnalysisContext, stored
 from ..analyses.base import Q, R
 from ..collector_store import open_existing_store
 from ..ops.settings import Config
 
 
 @contextmanager
-def counted_in(database: str, survey: str) -> Iterator[Counted]:
+def counted_in(database: str, survey: str) -> Iterator[AnalysisContext]:
     """Open a database and yield the counts of a survey and of its waves."""
     # The limit protects from unreliable conclusions; who has the database can read all counts.
     least = Config.from_environment(only=["min_reports"]).min_reports

@@ -249,28 +249,28 @@ def measure_columns(
     DomainTooLarge
         If the table is too large for its covariance.
     """
-    if len(table.attributes) < 2:
+    if len(table.axes) < 2:
         raise ParameterError("attributes: expected two or more", field="attributes")
-    codes = presence(schema, table.attributes, present)
+    codes = presence(schema, table.axes, present)
     check_measures(names or ())
     chosen = {name: find_measure(name) for name in (ALL if names is None else names)}
-    about = [schema.attributes[schema.position(name)] for name in table.attributes]
+    about = [schema.attributes[schema.position(name)] for name in table.axes]
     lacking = {name: _lack(measure, about, codes) for name, measure in chosen.items()}
     if names is None:
         chosen = {name: measure for name, measure in chosen.items() if lacking[name] is None}
     elif first := next(filter(None, lacking.values()), None):
         raise ParameterError(f"measures: {first}", field="measures")
-    covariance = table.known_covariance()
-    tables = {"categories": Batch.single(table.support, covariance, table.reports)}
+    covariance = table.identified_covariance()
+    tables = {"categories": Batch.single(table.value, covariance, table.reports)}
     if None not in codes:
         sides = (
-            np.arange(size) == code for size, code in zip(table.support.shape, codes, strict=True)
+            np.arange(size) == code for size, code in zip(table.value.shape, codes, strict=True)
         )
         two = MergedTable(table, tuple(side.astype(np.int64) for side in sides))
-        binary = Batch.single(two.support, two.known_covariance(), table.reports)
+        binary = Batch.single(two.value, two.identified_covariance(), table.reports)
         tables |= {"pair": binary, "itemset": binary}
     if any(measure.scope == "ordered" for measure in chosen.values()):
-        cells, covariance = answered(schema, table.support, covariance, table.attributes)
+        cells, covariance = answered(schema, table.value, covariance, table.axes)
         tables["ordered"] = Batch.single(cells, covariance, table.reports)
     return [evaluate(measure, tables[measure.scope], name) for name, measure in chosen.items()]
 
@@ -299,7 +299,7 @@ def estimate_associations(
     for place, (one, other) in enumerate(places):
         back = (one, other) not in tables
         table = tables[other, one] if back else tables[one, other]
-        shape = table.support.shape
+        shape = table.value.shape
         batches[shape[::-1] if back else shape].append((place, table, back))
     order, parts = [], []
     for shape, every in batches.items():
@@ -308,8 +308,8 @@ def estimate_associations(
         step = max(1, _AT_ONCE // size**2)
         for start in range(0, len(every), step):
             members = every[start : start + step]
-            support = [table.support.T if back else table.support for _, table, back in members]
-            covariance = [table.known_covariance() for _, table, _ in members]
+            support = [table.value.T if back else table.value for _, table, back in members]
+            covariance = [table.identified_covariance() for _, table, _ in members]
             covariance = [
                 each[np.ix_(back_again, back_again)] if back else each
                 for each, (_, _, back) in zip(covariance, members, strict=True)

@@ -12,7 +12,7 @@ from halftruth_shared.channels import MarginMoments
 from halftruth_shared.channels.axes import Array, Places, joint_cell
 
 from .counts import Counts
-from .table import Reconstruction, Sample, Table, check_cells
+from .table import Reconstruction, ReportDistribution, Table, check_cells
 from .variances import UnitVariance, covariance, effective_reports, variance
 
 #: Reports whose contributions are computed at once.
@@ -33,14 +33,14 @@ class ChannelTable(Table):
         N, at least 1.
     """
 
-    attributes: tuple[str, ...]
+    axes: tuple[str, ...]
     channel: Channel
     observed: Array
     reports: int
     fraction: float = 0.0
 
     @cached_property
-    def support(self) -> Array:
+    def value(self) -> Array:
         return self.channel.solve(self.observed)
 
     @property
@@ -48,11 +48,11 @@ class ChannelTable(Table):
         """Effective reports, as if only the reports of a cell informed about it."""
         return effective_reports(self.reports, self.observed)
 
-    def samples(self, shares: Array) -> list[Sample]:
+    def report_distributions(self, shares: Array) -> list[ReportDistribution]:
         chances = self.channel.forward(shares)
         each = np.eye(chances.size).reshape(-1, *chances.shape)
         weights = self.channel.solve(each).reshape(chances.size, -1) / self.reports
-        return [Sample(self.reports, chances.ravel(), weights)]
+        return [ReportDistribution(self.reports, chances.ravel(), weights)]
 
     @cached_property
     def _second_moment(self) -> Array:
@@ -60,19 +60,19 @@ class ChannelTable(Table):
         return self.channel.solve_squared(self.observed)
 
     def _variance(self, target: Target) -> Array:
-        return variance(self._second_moment, self.support, self.reports, target)
+        return variance(self._second_moment, self.value, self.reports, target)
 
     def _unit_variance(self, target: Target) -> UnitVariance:
         return unit_variance(self.channel, target)
 
     def _covariance(self, target: Target) -> Array:
         """[A⁻¹D(λ̂)A⁻ᵀ − π̂π̂ᵀ]/(N−1); for *respondents* with D(π̂) in place of π̂π̂ᵀ."""
-        cells = self.support.size
+        cells = self.value.size
         # Two structured solves: down the columns of D(λ̂), then along the rows.
         spread = np.diag(self.observed.ravel()).reshape(-1, *self.observed.shape)
         half = self.channel.solve(spread).reshape(-1, cells).T
         products = self.channel.solve(half.reshape(cells, *self.observed.shape))
-        flat = self.support.ravel()
+        flat = self.value.ravel()
         subtracted = np.outer(flat, flat) if target == "population" else np.diag(flat)
         return (products.reshape(cells, cells) - subtracted) / (self.reports - 1)
 

@@ -155,12 +155,12 @@ class Groups:
         DomainTooLarge
             If the table is too large for its covariance.
         """
-        rows, columns = table.support.shape
+        rows, columns = table.value.shape
         is_answer = np.arange(columns) == answer
         merge = np.kron(np.eye(rows)[list(chosen)], np.stack([~is_answer, is_answer]))
 
         def null_covariance(alike: Mask, share: float) -> Array:
-            shares, own = np.maximum(table.support, SOMEBODY), np.asarray(chosen)[alike]
+            shares, own = np.maximum(table.value, SOMEBODY), np.asarray(chosen)[alike]
             others = np.where(is_answer, 0.0, shares[own].sum(axis=0))
             answers = np.where(is_answer, share, (1 - share) * others / others.sum())
             shares[own] = shares[own].sum(axis=1, keepdims=True) * answers
@@ -168,8 +168,8 @@ class Groups:
 
         return cls(
             tuple(names),
-            (merge @ table.support.ravel()).reshape(-1, 2),
-            merge @ table.known_covariance() @ merge.T,
+            (merge @ table.value.ravel()).reshape(-1, 2),
+            merge @ table.identified_covariance() @ merge.T,
             table.reports,
             None if table.logit else null_covariance,
             table.logit,

@@ -85,8 +85,8 @@ class Distributions:
     @classmethod
     def of_table(cls, schema: Schema, table: Table) -> "Distributions":
         """Make distributions of the last attribute by the others, without missing values."""
-        known = table.known_covariance()
-        support, covariance = answered(schema, table.support, known, table.attributes)
+        known = table.identified_covariance()
+        support, covariance = answered(schema, table.value, known, table.axes)
         return cls.of(support.reshape(-1, support.shape[-1]), covariance)
 
     def __len__(self) -> int:

@@ -86,7 +86,7 @@ class Estimator(Tables):
     >>> survey = Survey("health", "Health", schema, mechanism)
     >>> cells = [[0, 0], [0, 1], [1, 0], [1, 1]]
     >>> estimator = Estimator(survey, Counts.from_cells(survey, cells, [500, 100, 150, 250]))
-    >>> estimator.table(["smoker"]).support.round(3).tolist()
+    >>> estimator.table(["smoker"]).value.round(3).tolist()
     [0.625, 0.375]
     >>> rule = estimator.rule({"smoker": "yes"}, {"coughs": "yes"}).rows[0]
     >>> round(rule.value, 2), rule.set
@@ -95,7 +95,7 @@ class Estimator(Tables):
     >>> phi.value.round(3).tolist(), phi.standard_error.round(3).tolist()
     ([0.766], [0.046])
     >>> smokers = estimator.where({"smoker": "yes"})
-    >>> smokers.table(["coughs"]).support.round(3).tolist(), round(smokers.group().share, 3)
+    >>> smokers.table(["coughs"]).value.round(3).tolist(), round(smokers.group().share, 3)
     ([0.229, 0.771], 0.375)
     """
 
@@ -165,7 +165,7 @@ class Estimator(Tables):
         """
         check_field(ItemsetsQuery, "estimate", estimate)
         if estimate in ("moment", "model"):
-            return self.table(attributes).support
+            return self.table(attributes).value
         if self.merging.merge:
             raise ParameterError(
                 "merge: best guesses are of all categories; expected estimate = moment or model",

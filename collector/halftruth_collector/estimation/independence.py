@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from .bounds import Array, normal_quantile, significantly_positive
 from .selection import adjusted_p_values
-from .table import Sample, Table
+from .table import ReportDistribution, Table
 
 #: Smallest expected count of a cell under independence (Cochran's rule for single cells).
 _LEAST_EXPECTED = 1.0
@@ -88,13 +88,13 @@ class Departures:
     table: Table
 
     def __post_init__(self) -> None:
-        if len(self.table.attributes) < 2:
+        if len(self.table.axes) < 2:
             raise ParameterError("attributes: expected two attributes", field="attributes")
 
     @cached_property
     def _cells(self) -> Array:
         """π̂ with all layers as one axis."""
-        support = self.table.support
+        support = self.table.value
         return support.reshape(*support.shape[:2], -1)
 
     @cached_property
@@ -102,15 +102,17 @@ class Departures:
         """Expected shares under independence with the estimated margins, shape of the table."""
         rows, columns, layers = _margins(self._cells)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return (rows * columns / layers).reshape(self.table.support.shape)
+            return (rows * columns / layers).reshape(self.table.value.shape)
 
     @cached_property
-    def _samples(self) -> list[Sample]:
+    def _samples(self) -> list[ReportDistribution]:
         """Reports under independence, with their centred contributions to the departures."""
         rows, columns, layers = (np.maximum(margin, 0.0) for margin in _margins(self._cells))
         shares = rows * columns / np.where(layers > 0, layers, np.inf)
         samples = []
-        for each in self.table.samples((shares / shares.sum()).reshape(self.table.support.shape)):
+        for each in self.table.report_distributions(
+            (shares / shares.sum()).reshape(self.table.value.shape)
+        ):
             added = self._through(each.weights.T).T
             samples.append(replace(each, weights=added - each.chances @ added))
         return samples
@@ -134,7 +136,7 @@ class Departures:
         """Diagonal of `covariance`, shape of the table."""
         parts = [each.reports * each.chances @ each.weights**2 for each in self._samples]
         variance = np.asarray(sum(parts) * self.table.reports / (self.table.reports - 1))
-        return variance.reshape(self.table.support.shape)
+        return variance.reshape(self.table.value.shape)
 
     def _through(self, matrix: Array) -> Array:
         """H times a matrix, margin by margin."""
@@ -169,7 +171,7 @@ class Departures:
         count under independence is below one.
         """
         if self.table.reports < 2:
-            return np.zeros(self.table.support.shape, dtype=np.bool_)
+            return np.zeros(self.table.value.shape, dtype=np.bool_)
         rows, columns = self.clear
         enough = self.table.reports * self.expected >= _LEAST_EXPECTED
         return np.asarray(enough & (rows[:, None] & columns[None]).reshape(enough.shape))
@@ -178,8 +180,8 @@ class Departures:
     def largest(self) -> float:
         """Largest absolute departure in standard errors, by the estimated covariance (Wald)."""
         around = self._through(self._through(self.table.sampled(0.0).covariance()).T)
-        variance = np.diag(around).reshape(self.table.support.shape)[self.examined]
-        departures = np.abs(self.table.support - self.expected)[self.examined]
+        variance = np.diag(around).reshape(self.table.value.shape)[self.examined]
+        departures = np.abs(self.table.value - self.expected)[self.examined]
         # A departure without a variance cannot be ruled out.
         with np.errstate(divide="ignore", invalid="ignore"):
             error = np.sqrt(variance)
@@ -192,10 +194,10 @@ class Departures:
         Approximately standard normal under independence; NaN for cells that are not examined.
         """
         if not self.examined.any():
-            return np.full(self.table.support.shape, np.nan)
+            return np.full(self.table.value.shape, np.nan)
         enough = self.examined & (self.variance > _ROUNDING * self.expected / self.table.reports)
         error = np.sqrt(np.where(enough, self.variance, np.nan))
-        return np.asarray((self.table.support - self.expected) / error)
+        return np.asarray((self.table.value - self.expected) / error)
 
     @cached_property
     def scores(self) -> Array:
@@ -226,15 +228,15 @@ class Departures:
 
         if reports < 2:
             return untested("one report shows no error")
-        for name, clear in zip(table.attributes[:2], self.clear, strict=True):
+        for name, clear in zip(table.axes[:2], self.clear, strict=True):
             if not clear.all():
                 where = " in some layer" if layers > 1 else ""
                 return untested(f"a category of '{name}' is not significantly above zero{where}")
         if reports * self.expected.min() < _LEAST_EXPECTED:
             return untested("independent answers would leave a cell with less than one person")
-        departures = (table.support - self.expected)[:-1, :-1].ravel()
+        departures = (table.value - self.expected)[:-1, :-1].ravel()
         # Rows and columns of departures add up to 0, so the last ones are redundant.
-        free = np.arange(table.support.size).reshape(table.support.shape)[:-1, :-1].ravel()
+        free = np.arange(table.value.size).reshape(table.value.shape)[:-1, :-1].ravel()
         spread = self.covariance[np.ix_(free, free)]
         eigenvalues = np.linalg.eigvalsh(spread)
         if not eigenvalues[0] > _ROUNDING * eigenvalues[-1]:

@@ -181,7 +181,7 @@ def table_intervals(table: Table, confidence: float = 0.95) -> tuple[Array, Arra
 
 def intervals_at(table: Table, quantile: float) -> tuple[Array, Array]:
     """Return the interval ends for a given normal quantile."""
-    share, variance = table.support, table.variance()
+    share, variance = table.value, table.variance()
     design = table.unit_variance()
     if design is None or table.reports < 2:
         return share_interval(share, np.sqrt(variance), quantile, logit=table.logit)

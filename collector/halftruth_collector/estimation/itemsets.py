@@ -414,7 +414,7 @@ def examine_levels(
         check_end(level, max_length, examined_subsets, MAX_SUBSETS)
         possible = {}
         for (positions, candidates), table in zip(level.items(), subsets(level), strict=True):
-            support, variance = table.support, table.variance()
+            support, variance = table.value, table.variance()
             known[positions], error = (support, variance), np.sqrt(variance)
             left = candidates & ~_ruled_out(support, error, query, max_length, table.logit)
             if left.any():

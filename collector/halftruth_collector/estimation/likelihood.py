@@ -168,7 +168,7 @@ class WholeTable:
         for positions in subsets:
             names = tables.names(positions)
             table = tables.table(names)
-            off = (_part_of(guess, tables, names) - table.support) ** 2 - table.variance()
+            off = (_part_of(guess, tables, names) - table.value) ** 2 - table.variance()
             squares.append(off.ravel())
         return float(np.concatenate(squares).mean())
 
@@ -232,7 +232,7 @@ def independence(unbiased: Reconstruction, counts: Counts) -> Array:
     schema = unbiased.schema
     table = np.ones(())
     for name in schema.names:
-        estimate = project_to_simplex(unbiased.table(counts, [name]).support)
+        estimate = project_to_simplex(unbiased.table(counts, [name]).value)
         shares = np.maximum(estimate, 1 / counts.reports)
         table = np.multiply.outer(table, shares / shares.sum())
     return table

@@ -64,7 +64,7 @@ class Part:
     @property
     def moments(self) -> Array:
         """The moments, 0 where they are of another table."""
-        shares = np.where(self.kept, self.table.support.ravel(), 0.0)
+        shares = np.where(self.kept, self.table.value.ravel(), 0.0)
         return np.asarray(self.used * (self.columns.T @ (shares[:, None] * self.columns)))
 
     def forms(self, left: Array, right: Array) -> Array:
@@ -85,7 +85,7 @@ def fit_linear_table(table: Table, model: Equation, kept: NDArray[np.bool_]) -> 
     if table.reports < 2:
         return without_numbers(len(model.predictors.terms), "one report shows no error")
     sizes = [*(len(each.values) for each in model.predictors.each), len(model.outcome.scores)]
-    columns = np.zeros((table.support.size, len(model.predictors.terms) + 1))
+    columns = np.zeros((table.value.size, len(model.predictors.terms) + 1))
     cells = np.indices(sizes).reshape(len(sizes), -1)
     columns[kept.ravel()] = np.column_stack(
         [model.predictors.at(cells[:-1].T).columns, model.outcome.scores[cells[-1]]]
@@ -125,7 +125,7 @@ def fit_linear_pairs(tables: Tables, model: Equation) -> Regression:
 
     def covariance_of(left: Array, right: Array) -> Array:
         forms = {
-            part.table.attributes: part.forms(left, right).reshape(*part.table.support.shape, -1)
+            part.table.axes: part.forms(left, right).reshape(*part.table.value.shape, -1)
             for part in parts
         }
         products = sum(
@@ -161,8 +161,8 @@ def _parts(tables: Tables, model: Equation) -> Iterator[Part]:
         pairs[tuple(name for name in model.names if name in either)].append(pair)
     for names, of_table in pairs.items():
         table = tables.reconstruction.table(tables.counts, _checked(tables, names))
-        cells = np.indices(table.support.shape).reshape(table.support.ndim, -1)
-        kept = np.ones(table.support.size, dtype=bool)
+        cells = np.indices(table.value.shape).reshape(table.value.ndim, -1)
+        kept = np.ones(table.value.size, dtype=bool)
         for answers, codes in zip(cells[len(names) :], domain.codes, strict=True):
             kept &= np.isin(answers, codes)
         inside = sorted({number for pair in of_table for number in pair})

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .answers import category_codes
 from .bounds import SIGNIFICANT, Array
-from .table import SOMEBODY, DerivedTable, Sample, Table
+from .table import SOMEBODY, DerivedTable, ReportDistribution, Table
 from .variances import UnitVariance
 
 #: Longest label that names all of three merged categories or more.
@@ -79,11 +79,11 @@ class Merging:
 
     def table(self, table: Table) -> Table:
         """Return a table with merged categories along its axes."""
-        if not any(name in self.places for name in table.attributes):
+        if not any(name in self.places for name in table.axes):
             return table
         places = tuple(
             self.places.get(name, np.arange(size))
-            for name, size in zip(table.attributes, table.support.shape, strict=True)
+            for name, size in zip(table.axes, table.value.shape, strict=True)
         )
         return MergedTable(table, places)
 
@@ -103,19 +103,19 @@ class MergedTable(DerivedTable):
     places: tuple[NDArray[np.int64], ...]
 
     @cached_property
-    def support(self) -> Array:
-        return self._sums(self.joint.support)
+    def value(self) -> Array:
+        return self._sums(self.joint.value)
 
     @property
     def effective_reports(self) -> Array:
         return self._sums(self.joint.effective_reports)
 
-    def samples(self, shares: Array) -> Iterable[Sample]:
+    def report_distributions(self, shares: Array) -> Iterable[ReportDistribution]:
         # A merged cell divides among its parts in proportion to their estimates.
-        parts = np.maximum(self.joint.support.ravel(), SOMEBODY)
-        of_cell = np.bincount(self._cell, parts, self.support.size)
-        finer = (parts * (shares.ravel() / of_cell)[self._cell]).reshape(self.joint.support.shape)
-        for each in self.joint.samples(finer):
+        parts = np.maximum(self.joint.value.ravel(), SOMEBODY)
+        of_cell = np.bincount(self._cell, parts, self.value.size)
+        finer = (parts * (shares.ravel() / of_cell)[self._cell]).reshape(self.joint.value.shape)
+        for each in self.joint.report_distributions(finer):
             yield replace(each, weights=each.weights @ self._map.T)
 
     def covariance_of(self, forms: Array) -> Array:
@@ -126,26 +126,26 @@ class MergedTable(DerivedTable):
         parts = self.joint.unit_variance()
         if parts is None:
             return None
-        number = np.bincount(self._cell, minlength=self.support.size)
+        number = np.bincount(self._cell, minlength=self.value.size)
         constant, linear, quadratic, worst = (
             (np.bincount(self._cell, column.ravel(), number.size) / number).reshape(
-                self.support.shape
+                self.value.shape
             )
             for column in parts
         )
         estimated = self.reports * self.variance()
-        met = estimated - (linear + quadratic * self.support) * self.support
-        merged = (number > 1).reshape(self.support.shape)
+        met = estimated - (linear + quadratic * self.value) * self.value
+        merged = (number > 1).reshape(self.value.shape)
         return UnitVariance(
             np.where(merged, np.maximum(met, 0.0), constant), linear, quadratic, worst
         )
 
     def _variance(self, target: Target) -> Array:
         if self.reports < 2:
-            return np.full(self.support.shape, np.nan)
-        known = self._map @ self.joint.known_covariance() @ self._map.T
-        spread = np.maximum(np.diag(known), 0.0).reshape(self.support.shape)
-        alone = self._sums(np.ones(self.joint.support.shape)) == 1
+            return np.full(self.value.shape, np.nan)
+        known = self._map @ self.joint.identified_covariance() @ self._map.T
+        spread = np.maximum(np.diag(known), 0.0).reshape(self.value.shape)
+        alone = self._sums(np.ones(self.joint.value.shape)) == 1
         return np.where(alone, self._sums(self.joint.variance()), spread)
 
     def _covariance(self, target: Target) -> Array:
@@ -160,7 +160,7 @@ class MergedTable(DerivedTable):
 
     @cached_property
     def _map(self) -> Array:
-        return np.asarray(np.eye(self.support.size)[:, self._cell])
+        return np.asarray(np.eye(self.value.size)[:, self._cell])
 
     def _sums(self, finer: Array) -> Array:
         for axis, places in enumerate(self.places):
@@ -190,7 +190,7 @@ def rare_merged(attribute: Attribute, table: Table) -> list[list[str]]:
     if design is None:
         return []
     least = design.smallest_share((2 * SIGNIFICANT) ** 2 / table.reports)
-    share = table.support
+    share = table.value
     groups = [[code] for code in range(share.size) if not attribute.missing_mask[code]]
 
     def is_rare(group: list[int]) -> bool:

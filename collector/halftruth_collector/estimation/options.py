@@ -42,7 +42,7 @@ def mean_number(estimator: Estimator, options: Sequence[Attribute]) -> tuple[flo
     gradients: dict[str, Array] = {}
     mean = 0.0
     for option in options:
-        support = estimator.table([option.name]).support
+        support = estimator.table([option.name]).value
         answered = ~option.missing_mask
         chosen = np.arange(len(support)) == chosen_code(option)
         base = float(support @ answered)
@@ -67,7 +67,7 @@ def mean_share(
     gradients = {
         option.name: (np.array(option.categories) == category) / len(options) for option in options
     }
-    share = sum(float(estimator.table([name]).support @ g) for name, g in gradients.items())
+    share = sum(float(estimator.table([name]).value @ g) for name, g in gradients.items())
     return share, _error_of_sum(estimator, gradients)
 
 
@@ -77,7 +77,7 @@ def _error_of_sum(estimator: Estimator, gradients: Mapping[str, Array]) -> float
         return np.nan
 
     def covariance(*names: str) -> Array:
-        return estimator.table(names).known_covariance()
+        return estimator.table(names).identified_covariance()
 
     variance = sum(float(g @ covariance(name) @ g) for name, g in gradients.items())
     for one, other in combinations(gradients, 2):

@@ -117,10 +117,9 @@ def conditional_shares(support: Array, covariance: Array, given: Sequence[int]) 
     Parameters
     ----------
     support : ndarray
-        π̂, an axis for each attribute: ``Table.support``, or what was made of it linearly.
+        π̂, an axis for each attribute: ``Table.value``, or what was made of it linearly.
     covariance : ndarray, shape (cells, cells)
-        Of the supports in row-major order, as ``Table.known_covariance`` gives it: NaN where the
-        reports determine none.
+        Of the shares in row-major order: ``Table.identified_covariance``.
     given : sequence of int
         Axes of the attributes whose categories form the groups. Without any, all people are one
         group, and shares and sets are the table with its normal intervals.

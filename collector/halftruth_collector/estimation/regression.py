@@ -82,7 +82,7 @@ class Joint:
     @cached_property
     def support(self) -> Array:
         """Shares, shape (combinations, answers)."""
-        return np.asarray(self.table.support.ravel()[self.cells].reshape(-1, self.answers))
+        return np.asarray(self.table.value.ravel()[self.cells].reshape(-1, self.answers))
 
     @property
     def modelled(self) -> bool:
@@ -91,7 +91,7 @@ class Joint:
 
     def covariance_of(self, influence: Array) -> Array:
         """Covariance of functions of the shares, from their derivatives in rows."""
-        forms = np.zeros((len(influence), self.table.support.size))
+        forms = np.zeros((len(influence), self.table.value.size))
         forms[:, self.cells] = influence
         return self.table.covariance_of(forms)
 
@@ -161,7 +161,7 @@ def fit_table(
         if not np.isfinite(table.covariance()).all():
             reason = "the reports do not determine the errors of these answers together"
             return without_numbers(coefficients, reason)
-    cells = np.arange(table.support.size) if kept is None else np.flatnonzero(kept)
+    cells = np.arange(table.value.size) if kept is None else np.flatnonzero(kept)
     joint = Joint(table, cells, len(model.outcome.scores))
     return fit_regression(joint, model.predictors.everywhere(), model.outcome)
 
@@ -192,7 +192,7 @@ def carries(
     if table.reports < 2:
         return False
     independent = reduce(np.multiply.outer, single)
-    cells = np.arange(table.support.size) if kept is None else np.flatnonzero(kept)
+    cells = np.arange(table.value.size) if kept is None else np.flatnonzero(kept)
     support = independent.ravel()[cells].reshape(-1, len(model.outcome.scores))
     columns = model.predictors.everywhere().columns
     try:
@@ -206,7 +206,7 @@ def carries(
         _influence_on_information(columns, support, model.outcome, solved, direction)
         for direction in every
     ]
-    forms = np.zeros((len(every) + len(columns.T), table.support.size))
+    forms = np.zeros((len(every) + len(columns.T), table.value.size))
     forms[:, cells] = np.concatenate([influence, solved.by_shares])
     error = _errors(table.null_covariance(independent, forms))
     carried = known > 2 * SIGNIFICANT * error[: len(every)]

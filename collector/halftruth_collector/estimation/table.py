@@ -34,7 +34,7 @@ Kept = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class ReportDistribution:
     """Identically distributed reports, with their weights in an estimated table.
 
     Attributes
@@ -73,7 +73,7 @@ class Table(ABC):
         Sampling fraction: 0 for a large population, 1 for exactly these respondents.
     """
 
-    attributes: tuple[str, ...]
+    axes: tuple[str, ...]
     reports: int
     fraction: float = 0.0
 
@@ -84,7 +84,7 @@ class Table(ABC):
         _ = self._covariances  # create the cache that both tables share
         table = copy(self)
         table.fraction = fraction
-        for name in ("_known_covariance", "alone"):
+        for name in ("_fixed_covariance", "alone"):
             table.__dict__.pop(name, None)
         return table
 
@@ -105,13 +105,13 @@ class Table(ABC):
 
     @property
     @abstractmethod
-    def support(self) -> Array:
+    def value(self) -> Array:
         """Estimated share of each cell; they add up to 1."""
 
     @property
     @abstractmethod
     def effective_reports(self) -> Array:
-        """Effective sample size of each share, shape as `support`.
+        """Effective sample size of each share, shape as `value`.
 
         It is N·(E φ²)²/E φ⁴, where φ is the centred contribution (influence) of a report: the
         number of evenly split yes/no answers whose sum has the same excess kurtosis. If each report
@@ -119,14 +119,14 @@ class Table(ABC):
         """
 
     @abstractmethod
-    def samples(self, shares: Array) -> Iterable[Sample]:
+    def report_distributions(self, shares: Array) -> Iterable[ReportDistribution]:
         """Return the distribution of the reports if the true table had the given shares.
 
         Constants that all reports contribute may be omitted.
 
         Parameters
         ----------
-        shares : ndarray, shape as `support`
+        shares : ndarray, shape as `value`
         """
 
     def null_covariance(self, shares: Array, forms: Array) -> Array:
@@ -137,7 +137,7 @@ class Table(ABC):
 
         Parameters
         ----------
-        shares : ndarray, shape as `support`
+        shares : ndarray, shape as `value`
         forms : ndarray, shape (K, cells)
 
         Returns
@@ -149,7 +149,7 @@ class Table(ABC):
         if self.reports < 2:
             return np.full((len(forms), len(forms)), np.nan)
         covariance = np.zeros((len(forms), len(forms)))
-        for each in self.samples(shares):
+        for each in self.report_distributions(shares):
             added = each.weights @ forms.T
             added -= each.chances @ added
             covariance += each.reports * (added.T * each.chances) @ added
@@ -191,7 +191,7 @@ class Table(ABC):
         Parameters
         ----------
         axes : int
-            Number of axes of the domain table: the first axes of this table.
+            Number of axes of the domain table: the first ones of this table.
         kept : tuple of tuple of int
             Codes of the selected answers, for each axis of this table.
         """
@@ -208,13 +208,13 @@ class Table(ABC):
         DomainTooLarge
             For more than `COVARIANCE_CELLS` cells.
         """
-        cells = self.support.size
+        cells = self.value.size
         check_cells("covariance", cells)
         if self.reports < 2:
             return np.full((cells, cells), np.nan)
-        return self._known_covariance
+        return self._fixed_covariance
 
-    def known_covariance(self) -> Array:
+    def identified_covariance(self) -> Array:
         """Return `covariance`, or NaN if the reports do not identify any variance.
 
         If all reports have the same weight, the estimated variance is 0, but the true one need not
@@ -234,7 +234,7 @@ class Table(ABC):
         return np.asarray(forms @ self.covariance() @ forms.T)
 
     @cached_property
-    def _known_covariance(self) -> Array:
+    def _fixed_covariance(self) -> Array:
         covariance = self._mixed(self._kept_covariance)
         covariance.flags.writeable = False
         return covariance
@@ -251,7 +251,7 @@ class Table(ABC):
     @cached_property
     def margins(self) -> Array:
         """Support of the cells of all margins, shape (d_1 + 1, …, d_k + 1)."""
-        return with_sums(self.support)
+        return with_sums(self.value)
 
     def margin_variance(self) -> Array:
         """Return the variance of each of `margins`; NaN where not identified."""
@@ -311,7 +311,7 @@ class Table(ABC):
     def _weights(self, places: Places) -> Array:
         """Return the indicator of the cells that are summed into each cell of a margin."""
         weights = np.ones((len(places), 1))
-        for axis, size in enumerate(self.support.shape):
+        for axis, size in enumerate(self.value.shape):
             own = np.vstack([np.eye(size), np.ones(size)])[places[:, axis]]
             weights = (weights[:, :, None] * own[:, None, :]).reshape(len(places), -1)
         return weights
@@ -324,8 +324,8 @@ class DerivedTable(Table):
     joint: Table
 
     @property
-    def attributes(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.joint.attributes
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.joint.axes
 
     @property
     def reports(self) -> int:  # type: ignore[override]
@@ -366,7 +366,7 @@ class DomainTable(DerivedTable):
 
     Attributes
     ----------
-    axes : int
+    dimensions : int
         Number of axes of the table: the first axes of `joint`. The other axes are summed over.
     kept : tuple of tuple of int
         Codes of the selected answers, for each axis of `joint`.
@@ -376,14 +376,14 @@ class DomainTable(DerivedTable):
         Unit variance of the table of `attributes` for all people, as a function of `fraction`.
     """
 
-    axes: int
+    dimensions: int
     kept: Kept
     reports: int = 1
     design: Callable[[float], UnitVariance] | None = None
 
     @property
-    def attributes(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.joint.attributes[: self.axes]
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.joint.axes[: self.dimensions]
 
     @cached_property
     def is_slice(self) -> bool:
@@ -392,13 +392,16 @@ class DomainTable(DerivedTable):
         Its covariance then follows from the margins of `joint`, without the covariance of all
         cells.
         """
-        sizes = (*self.joint.support.shape[: self.axes], *[1] * (len(self.kept) - self.axes))
+        sizes = (
+            *self.joint.value.shape[: self.dimensions],
+            *[1] * (len(self.kept) - self.dimensions),
+        )
         return all(len(codes) == size for codes, size in zip(self.kept, sizes, strict=True))
 
     @cached_property
     def cells(self) -> Array:
         """s, the share of each cell among all people."""
-        return self.summed(self.joint.support)
+        return self.summed(self.joint.value)
 
     @cached_property
     def base(self) -> float:
@@ -406,7 +409,7 @@ class DomainTable(DerivedTable):
         return float(self.cells.sum())
 
     @cached_property
-    def support(self) -> Array:
+    def value(self) -> Array:
         return np.asarray(self.cells / self.base)
 
     @property
@@ -415,38 +418,38 @@ class DomainTable(DerivedTable):
 
     def summed(self, joint: Array) -> Array:
         """Sum an array of the shape of `joint` over the cells that make up each cell."""
-        summed = tuple(range(self.axes, len(self.kept)))
+        summed = tuple(range(self.dimensions, len(self.kept)))
         return np.asarray(joint[np.ix_(*self.kept)].sum(axis=summed))
 
     @property
     def _chosen(self) -> NDArray[np.int64]:
         """Indices of the cells of `joint` that make up each cell."""
-        whole = np.arange(self.joint.support.size).reshape(self.joint.support.shape)
+        whole = np.arange(self.joint.value.size).reshape(self.joint.value.shape)
         return np.asarray(whole[np.ix_(*self.kept)].reshape(self.cells.size, -1))
 
-    def samples(self, shares: Array) -> Iterator[Sample]:
+    def report_distributions(self, shares: Array) -> Iterator[ReportDistribution]:
         """Yield all reports with their linearized contributions to the shares (delta method)."""
         shares, chosen = shares.ravel(), self._chosen
-        everybody = np.maximum(self.joint.support.ravel(), SOMEBODY)
+        everybody = np.maximum(self.joint.value.ravel(), SOMEBODY)
         inside = everybody[chosen]
         inside *= (shares * inside.sum() / inside.sum(axis=1))[:, None]
         everybody[chosen] = inside
         base = inside.sum() / everybody.sum()
-        whole = (everybody / everybody.sum()).reshape(self.joint.support.shape)
-        for each in self.joint.samples(whole):
+        whole = (everybody / everybody.sum()).reshape(self.joint.value.shape)
+        for each in self.joint.report_distributions(whole):
             added = each.weights[:, chosen].sum(axis=2)
             added = (added - added.sum(axis=1, keepdims=True) * shares) / base
-            yield Sample(each.reports, each.chances, added)
+            yield ReportDistribution(each.reports, each.chances, added)
 
     def unit_variance(self) -> UnitVariance | None:
         if self.design is None:
             return None
-        return self.design(self.fraction).take(np.ix_(*self.kept[: self.axes]))
+        return self.design(self.fraction).take(np.ix_(*self.kept[: self.dimensions]))
 
     @property
     def cells_are_single(self) -> bool:
         """True if each cell is a single cell of `joint`."""
-        return all(len(codes) == 1 for codes in self.kept[self.axes :])
+        return all(len(codes) == 1 for codes in self.kept[self.dimensions :])
 
     def cells_covariance(self) -> Array:
         """Covariance of `cells` in row-major order."""
@@ -456,8 +459,8 @@ class DomainTable(DerivedTable):
         return np.asarray(covariance.reshape(size, each, size, each).sum(axis=(1, 3)))
 
     def covariance_of(self, forms: Array) -> Array:
-        slopes = (forms - (forms @ self.support.ravel())[:, None]) / self.base
-        of_joint = np.zeros((len(forms), self.joint.support.size))
+        slopes = (forms - (forms @ self.value.ravel())[:, None]) / self.base
+        of_joint = np.zeros((len(forms), self.joint.value.size))
         of_joint[:, self._chosen] = slopes[:, :, None]
         return self.joint.covariance_of(of_joint)
 
@@ -472,7 +475,7 @@ class DomainTable(DerivedTable):
         """Standard error of `base`: NaN if unknown, 0 if reports state it unperturbed."""
 
         def variance(table: DomainTable) -> float:
-            if not table.axes:
+            if not table.dimensions:
                 return float(table.cells_variance())
             return float(table._determined(table.cells_covariance().sum(), table._largest))
 
@@ -495,10 +498,10 @@ class DomainTable(DerivedTable):
             return math.nan
         # If all reports have the same weight, the computed variance is rounding error.
         variance = np.diag(self.joint.sampled(0.0).covariance()).max()
-        return float(max(variance, np.square(self.joint.support).max() / self.joint.reports))
+        return float(max(variance, np.square(self.joint.value).max() / self.joint.reports))
 
     def _covariance(self, target: Target) -> Array:
-        share, cells = self.support.ravel(), self.cells_covariance()
+        share, cells = self.value.ravel(), self.cells_covariance()
         with_base = cells.sum(axis=0)
         spread = ratio_covariance(
             cells, share[:, None], share, with_base, with_base[:, None], cells.sum()
@@ -516,7 +519,7 @@ class DomainTable(DerivedTable):
     @property
     def _slice(self) -> tuple[Any, ...]:
         """Index of the domain along the last axes of `joint`."""
-        return (..., *(code for [code] in self.kept[self.axes :]))
+        return (..., *(code for [code] in self.kept[self.dimensions :]))
 
     def _margin_variance(self, target: Target) -> Array:
         if not self.is_slice:
@@ -532,7 +535,7 @@ class DomainTable(DerivedTable):
 
     @property
     def _slice_base(self) -> float:
-        return float(self.joint.margins[self._slice][(-1,) * self.axes])
+        return float(self.joint.margins[self._slice][(-1,) * self.dimensions])
 
     def _slice_variance(self, of_joint: Array) -> Array:
         """Variances of the ratios, from the variances of the shares among all people."""

@@ -128,7 +128,7 @@ class Tables:
         table = self.table(attributes, answering)
         if isinstance(table, DomainTable):
             return table.cells, *_interval_of_cells(table.sampled(1.0), quantile)
-        return table.support, *intervals_at(table.alone, quantile)
+        return table.value, *intervals_at(table.alone, quantile)
 
     def subsets(self, positions: Iterable[tuple[int, ...]]) -> Iterator[Table]:
         """Yield the table of each group of attributes, given by their positions."""
@@ -241,7 +241,7 @@ class Tables:
         """Refuse a table whose questions were all answered by too few people."""
         if not table.base > NEARLY_LINEAR * self._error_of_base(table):
             raise EstimateError(
-                f"missing: those who answered {', '.join(table.joint.attributes)} are"
+                f"missing: those who answered {', '.join(table.joint.axes)} are"
                 f" {percent(table.base, 1)} of everybody, {TOO_SMALL}; expected keep, or more"
                 " reports",
                 field="missing",

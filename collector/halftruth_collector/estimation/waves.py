@@ -107,7 +107,7 @@ def _of_everybody(
     yield (
         rows,
         Contrasts(
-            table.support,
+            table.value,
             np.sqrt(table.variance()),
             *table_intervals(table, confidence),
             parts=table.error_parts(),

@@ -12,7 +12,7 @@ from flask import Request, Response, current_app, g, request
 from halftruth_shared.protocol.base import Message, encode
 from halftruth_shared.protocol.surveys import PublishedSurvey
 
-from ..analyses import Counted
+from ..analyses import AnalysisContext
 from ..analyses.stored import counted_in
 from ..collector_store import OpenStore, Store
 from ..errors import Forbidden, Unauthorized
@@ -163,7 +163,7 @@ def answer(message: Message, status: int = 200) -> Response:
     return response
 
 
-def get_counts(survey_id: str) -> Counted:
+def get_counts(survey_id: str) -> AnalysisContext:
     """Return the counts of a survey for analyses.
 
     Raises

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from halftruth_client import Analyst
 from halftruth_collector import operations
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES, AnalysisContext
 from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
 from halftruth_collector.ops.settings import Config
@@ -69,7 +69,7 @@ def command(path, survey, asked):
 
 def counted_of(store, survey):
     _, counts, as_of, days = store.reports.snapshot(survey.id)
-    return Counted(survey, counts, as_of, min_reports=1, days=days)
+    return AnalysisContext(survey, counts, as_of, min_reports=1, days=days)
 
 
 @pytest.fixture(scope="session")

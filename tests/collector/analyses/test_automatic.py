@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES, AnalysisContext
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_shared import (
     Attribute,
@@ -29,7 +29,7 @@ def counted(mechanism, size, people, rare=0.5, seed=0):
     rng = np.random.default_rng(seed)
     records = (rng.random((people, size)) < rare).astype(np.int64)
     counts = Counts.from_reports(survey, survey.perturbation.reports(records, rng))
-    return Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    return AnalysisContext(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
 
 
 def split(longest):
@@ -73,7 +73,7 @@ def test_tables_take_the_model_where_moment_margins_are_more_than_twice_as_wide(
             supports = [
                 Estimator(s.survey, s.counts, model=s.model() if method == "model" else None)
                 .table(names)
-                .support
+                .value
                 for s in surveys
             ]
         except ValueError:

@@ -316,7 +316,7 @@ def test_errors_of_differences_are_those_of_the_delta_method(kind):
         female, male = shares @ [1.0, 2.0, 3.0] / shares.sum(axis=1)
         return male - female
 
-    support = table.support.ravel()
+    support = table.value.ravel()
     slopes = approx_fprime(support, statistic, 1e-7)
     error = np.sqrt(slopes @ table.covariance() @ slopes)
     assert difference.value == pytest.approx(statistic(support))

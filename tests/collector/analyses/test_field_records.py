@@ -61,7 +61,7 @@ def test_forced_response_in_the_field(nigeria, predictors, expected):
 def test_a_prevalence_in_the_field(nigeria):
     answers = np.array([[int(answer == "yes")] for answer in nigeria["armed"]])
     table = estimator_of(forced_response(), answers).table(["armed"])
-    assert table.support[1] == pytest.approx(0.26135, abs=5.1e-6)
+    assert table.value[1] == pytest.approx(0.26135, abs=5.1e-6)
     assert table.standard_error()[1] == pytest.approx(0.014445, abs=5.1e-6)
 
 

@@ -155,7 +155,7 @@ def test_one_of_several_answers_is_asked_for_in_the_same_way_everywhere(study, g
     answer = study.http.get(f"/v1/surveys/study/table?{address}", headers=headers).get_json()
     assert answer["query"]["where"] == answer["group"]["items"] == either
     estimator = study.counted["study"].estimator.where(either)
-    supports = estimator.table(["vote"]).support
+    supports = estimator.table(["vote"]).value
     assert answer["estimates"]["value"] == pytest.approx(supports)
     q = study.analyst.survey("study").questions
     chosen = [q.age.young, q.age.old, q.smoker.yes]

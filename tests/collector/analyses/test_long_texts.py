@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 import msgspec
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES, AnalysisContext
 from halftruth_collector.analyses.labels import Labels, labelled
 from halftruth_collector.analyses.survey_report import survey_report
 from halftruth_collector.estimation import Counts
@@ -123,7 +123,9 @@ def counted(survey, seed):
     reports = survey.perturbation.reports(records, rng)
     days = {date(2026, 1, 1): 2_000, date(2026, 1, 2): 4_000}
     now = datetime(2026, 1, 3, tzinfo=UTC)
-    return Counted(survey, Counts.from_reports(survey, reports), now, min_reports=1, days=days)
+    return AnalysisContext(
+        survey, Counts.from_reports(survey, reports), now, min_reports=1, days=days
+    )
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES, AnalysisContext
 from halftruth_collector.analyses.labels import labelled
 from halftruth_collector.demo.census import SCHEMA as CENSUS
 from halftruth_collector.demo.census import census_codes, census_survey
@@ -67,7 +67,7 @@ def counted(mechanism="split", people=20_000, seed=0):
     rng = np.random.default_rng(seed)
     reports = survey.perturbation.reports(drawn(people, rng).astype(np.int64), rng)
     counts = Counts.from_reports(survey, reports)
-    return Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    return AnalysisContext(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
 
 
 @pytest.mark.parametrize("modelled", [False, True])
@@ -87,7 +87,7 @@ def test_a_merged_table_has_the_sums_of_a_finer_one_and_their_covariance(
     fine = Estimator(of.survey, of.counts, **asked).table(names)
     merged = Estimator(of.survey, of.counts, merge=MERGE, **asked).table(names)
     sums = np.kron(SUMS["income"], SUMS["region"])
-    np.testing.assert_allclose(merged.support.ravel(), sums @ fine.support.ravel(), atol=1e-12)
+    np.testing.assert_allclose(merged.value.ravel(), sums @ fine.value.ravel(), atol=1e-12)
     expected = sums @ fine.covariance() @ sums.T
     np.testing.assert_allclose(merged.covariance(), expected, atol=1e-15)
     np.testing.assert_allclose(merged.variance().ravel(), np.diag(expected), atol=1e-15)
@@ -101,7 +101,7 @@ def test_a_merged_table_has_the_sums_of_a_finer_one_and_their_covariance(
     )
     within = Estimator(of.survey, of.counts, {"income": HIGH}, merge=MERGE, **asked).table(["sex"])
     several = Estimator(of.survey, of.counts, {"income": ["4", "5"]}, **asked).table(["sex"])
-    np.testing.assert_allclose(within.support, several.support, atol=1e-12)
+    np.testing.assert_allclose(within.value, several.value, atol=1e-12)
     np.testing.assert_allclose(within.covariance(), several.covariance(), atol=1e-15)
 
 
@@ -184,7 +184,7 @@ def test_the_map_of_census_has_all_strengths_by_merging_rare_answers(longest, un
     survey = census_survey("census", mechanism)
     rng = np.random.default_rng(3)
     counts = Counts.from_reports(survey, survey.perturbation.reports(census_codes(), rng))
-    of = Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    of = AnalysisContext(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
     measures = ANALYSES["measures"]
     result = measures.compute(of, MeasuresQuery())
     assert result.estimates.value.shape == (30,)

@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES, AnalysisContext
 from halftruth_collector.estimation import Counts
 from halftruth_shared import (
     Attribute,
@@ -42,7 +42,7 @@ def counted(reports=5_000, survey=SURVEY, seed=7):
     vote = np.where(rng.random(reports) < 0.4, age, rng.integers(0, 3, reports))
     records = np.stack([smoker, age, vote], axis=1).astype(int)
     sent = survey.perturbation.reports(records, rng)
-    return Counted(
+    return AnalysisContext(
         survey, Counts.from_reports(survey, sent), datetime(2026, 5, 9, tzinfo=UTC), min_reports=1
     )
 
@@ -196,7 +196,9 @@ def test_predictors_that_no_report_tells_of_together_are_refused():
     mechanism = SplitQuestionnaire.for_amplification(schema, 19, max_length=2)
     survey = Survey("split", "Split", schema, mechanism)
     reports = survey.perturbation.reports(np.zeros((500, 4), dtype=int), np.random.default_rng(1))
-    few = Counted(survey, Counts.from_reports(survey, reports), datetime.now(UTC), min_reports=1)
+    few = AnalysisContext(
+        survey, Counts.from_reports(survey, reports), datetime.now(UTC), min_reports=1
+    )
     query = RegressionQuery(outcome="q0", predictors=["q1", "q2", "q3"], estimate="moment")
     with pytest.raises(ParameterError, match=r"^predictors: no report tells of ") as caught:
         ANALYSIS.compute(few, query)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES, AnalysisContext
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.model import cached
 from halftruth_collector.estimation.model.information import Fitted
@@ -50,7 +50,7 @@ def counted(survey, count, seed=0):
     d = rng.random(count) < expit(0.2 + 0.5 * b - 0.5 * a)
     records = np.stack([a, b, c, d], axis=1).astype(int)
     counts = Counts.from_reports(survey, survey.perturbation.reports(records, rng))
-    return Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    return AnalysisContext(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
 
 
 def regression(counted, **asked):
@@ -197,7 +197,9 @@ def test_no_p_value_claims_a_predictor_of_no_effect_among_many_cells(monkeypatch
     for _ in range(12):
         people = rng.integers(0, survey.schema.shape, (20_000, 4))
         sent = survey.perturbation.reports(people, rng)
-        there = Counted(survey, Counts.from_reports(survey, sent), datetime.now(UTC), min_reports=1)
+        there = AnalysisContext(
+            survey, Counts.from_reports(survey, sent), datetime.now(UTC), min_reports=1
+        )
         result = regression(there, outcome="d", predictors=["a", "b", "c"])
         p_values = [c.p_value for c in coefficients(result)[1:] if c.p_value is not None]
         tested += len(p_values)
@@ -213,7 +215,9 @@ def test_an_error_that_comes_out_small_is_no_reason_to_test(monkeypatch):
         rng = np.random.default_rng(seed)
         people = (rng.random((20_000, 5)) < 1 / 17).astype(int)
         sent = survey.perturbation.reports(people, rng)
-        there = Counted(survey, Counts.from_reports(survey, sent), datetime.now(UTC), min_reports=1)
+        there = AnalysisContext(
+            survey, Counts.from_reports(survey, sent), datetime.now(UTC), min_reports=1
+        )
         result = regression(there, outcome="e", predictors=list("abcd"))
         assert all(each.p_value is None for each in coefficients(result)[1:])
         assert {each.reliability for each in coefficients(result)[1:]} == {"not usable"}
@@ -258,7 +262,7 @@ def test_regression_on_five_answers_holds_coefficients_as_often_as_it_says():
         records = u.reshape(6, -1).T[rng.choice(64, 5_000, p=truth)]
         survey = Survey("w", "W", schema, split)
         counts = Counts.from_reports(survey, split.bind(schema).reports(records, rng))
-        some = Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+        some = AnalysisContext(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
         result = regression(some, outcome="a", predictors=list("bcdef"))
         ends = np.array([each.interval for each in coefficients(result)]).T
         hits += (ends[0] <= betas) & (betas <= ends[1])
@@ -351,7 +355,7 @@ def test_predictors_that_are_determined_by_others_have_no_coefficients():
     )
     survey = Survey("t", "T", twins, RandomizedResponse({"x": "0.8", "u": "1", "v": "1"}))
     same = Counts.from_cells(survey, [[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]], [40, 30, 20, 60])
-    reports = Counted(survey, same, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+    reports = AnalysisContext(survey, same, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
     result = regression(reports, outcome="x", predictors=["u", "v"])
     assert "reports do not determine its coefficients" in result.caveats[0].sentence
     assert all(each.value is None for each in coefficients(result))

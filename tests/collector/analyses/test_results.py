@@ -23,7 +23,7 @@ def test_a_table_holds_what_is_estimated_in_the_order_asked_for(http, filled, an
     lower, upper = table_intervals(table.alone, 0.95)
     perturbation, sampling = table.alone.error_parts()
     for name, expected in (
-        ("value", table.support),
+        ("value", table.value),
         ("standard_error", np.sqrt(table.alone.variance())),
         ("perturbation_error", perturbation),
         ("sampling_error", sampling),

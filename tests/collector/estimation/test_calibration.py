@@ -111,7 +111,7 @@ def simulate(make_survey, oracle):
         for estimator in estimators(survey, tables):
             for names, found in rows.items():
                 table = estimator.table(list(names))
-                found.append((table.support.ravel(), aim(table, target).variance().ravel()))
+                found.append((table.value.ravel(), aim(table, target).variance().ravel()))
         return [
             Simulation(margin(truth, names), *map(np.array, zip(*found, strict=True)))
             for names, found in rows.items()
@@ -174,7 +174,7 @@ def test_the_covariance_is_as_predicted(survey, oracle, target):
     supports, predicted = [], []
     for k, estimator in enumerate(estimators(survey, tables)):
         table = estimator.table(["a", "b", "c"])
-        supports.append(directions @ table.support.ravel())
+        supports.append(directions @ table.value.ravel())
         if k < 200:
             predicted.append(np.diag(directions @ aim(table, target).covariance() @ directions.T))
     spread = np.std(supports, axis=0, ddof=1)
@@ -203,7 +203,7 @@ def test_an_itemset_at_the_threshold_is_rarely_lost_to_its_subsets(make_survey, 
     lost = 0
     for estimator in estimators(survey, tables):
         mined = aimed(estimator, target).itemsets(threshold, max_length=3)
-        support = estimator.table(["a", "b", "c"]).support[1, 2, 1]
+        support = estimator.table(["a", "b", "c"]).value[1, 2, 1]
         there = (mined.codes == (1, 2, 1)).all(axis=1).any()
         lost += bool(support >= threshold and not there)
     # 2.5 % and 3 standard deviations: a false alarm in at most one run of 700.

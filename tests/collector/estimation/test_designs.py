@@ -74,7 +74,7 @@ def test_estimate_and_error_are_the_published_ones(name, yes, reports):
     share = Fraction(yes, reports)
     estimate, factor = published(share)
     table = estimator(survey_of(design), yes, reports).table(["a0"])
-    assert table.support[1] == pytest.approx(float(estimate), rel=1e-12, abs=1e-12)
+    assert table.value[1] == pytest.approx(float(estimate), rel=1e-12, abs=1e-12)
     variance = share * (1 - share) / ((reports - 1) * factor)
     assert table.standard_error()[1] == pytest.approx(float(variance) ** 0.5, rel=1e-9, abs=1e-12)
 
@@ -87,7 +87,7 @@ def test_the_naive_crosswise_estimate_of_cwise_to_its_digits():
     """
     survey = survey_of({"design": "crosswise", "prevalence": "0.15"})
     naive = estimator(survey, 1427, 2000).table(["a0"])
-    share, error = naive.support[1], naive.standard_error()[1]
+    share, error = naive.value[1], naive.standard_error()[1]
     found = [share, error, share - 1.959964 * error, share + 1.959964 * error]
     assert np.round(found, 4).tolist() == [0.1950, 0.0144, 0.1667, 0.2233]
 
@@ -99,7 +99,7 @@ def test_warners_method_of_three_quarters_yes():
     three quarters of all answers "yes", one person in eight has the trait.
     """
     table = estimator(survey_of({"design": "warner", "p": "1/6"}), 300, 400).table(["a0"])
-    assert table.support[1] == pytest.approx(1 / 8, rel=1e-12)
+    assert table.value[1] == pytest.approx(1 / 8, rel=1e-12)
 
 
 @pytest.mark.nightly
@@ -121,7 +121,7 @@ def test_over_many_surveys_the_estimate_is_right_on_average_and_its_interval_cov
     survey = survey_of(design)
     for yes in drawn:
         table = estimator(survey, int(yes), people).table(["a0"])
-        estimate, error = table.support[1], table.standard_error()[1]
+        estimate, error = table.value[1], table.standard_error()[1]
         found.append(estimate)
         covered += abs(estimate - trait) <= norm.ppf(0.975) * error
     assert abs(np.mean(found) - trait) < 4 * np.std(found) / surveys**0.5
@@ -136,7 +136,7 @@ def test_tables_of_questions_with_different_designs():
     rng = np.random.default_rng(1965)
     cells = np.stack(np.unravel_index(rng.choice(8, size=60_000, p=shares.ravel()), (2, 2, 2)), 1)
     table = estimator_of(survey, cells, rng).table(["a0", "a1", "a2"])
-    away = np.abs(table.support - shares) / table.standard_error()
+    away = np.abs(table.value - shares) / table.standard_error()
     assert away.max() < 4.5
 
 

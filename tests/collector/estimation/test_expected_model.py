@@ -56,7 +56,7 @@ def simulated(survey, respondents, surveys):
         for length in (1, 2, 3):
             tables = [shares(model, names) for names in combinations(schema.names, length)]
             variances.append(np.mean(np.concatenate([t.variance().ravel() for t in tables])))
-            off = [(t.support - 1 / t.support.size).ravel() for t in tables]
+            off = [(t.value - 1 / t.value.size).ravel() for t in tables]
             squares.append(np.mean(np.concatenate(off) ** 2))
         said.append(variances)
         real.append(squares)

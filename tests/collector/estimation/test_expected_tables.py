@@ -46,8 +46,8 @@ def test_an_expected_table_is_that_of_counts_that_are_as_expected(survey, names)
     counted = reconstruction(survey).table(counts, names)
     table = reconstruction(survey).expected_table(names, shares, 1000)
     scale = MANY / 1000
-    np.testing.assert_allclose(table.support, shares, atol=1e-12)
-    np.testing.assert_allclose(counted.support, shares, atol=1e-9)
+    np.testing.assert_allclose(table.value, shares, atol=1e-12)
+    np.testing.assert_allclose(counted.value, shares, atol=1e-9)
     for target in (0.0, 1.0):
         one, other = table.sampled(target), counted.sampled(target)
         # Corrections for the error of a product of estimates are of the order of 1/N.

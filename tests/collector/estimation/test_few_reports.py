@@ -115,10 +115,10 @@ def test_samples_are_of_the_estimate_that_they_are_behind(survey, names):
         pytest.skip("no report is about all three")
     rng = np.random.default_rng(9)
     estimate = estimator_of(survey, even_people(survey, 4_000, rng), rng).table(names)
-    shares = np.maximum(estimate.support, 0.001)
+    shares = np.maximum(estimate.value, 0.001)
     shares /= shares.sum()
     total, covariance = np.zeros(shares.size), 0.0
-    for sample in estimate.samples(shares):
+    for sample in estimate.report_distributions(shares):
         assert sample.chances.sum() == pytest.approx(1)
         mean = sample.chances @ sample.weights
         total += sample.reports * mean

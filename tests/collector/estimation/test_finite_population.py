@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES, AnalysisContext
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.intervals import table_intervals
 from halftruth_shared import Attribute, ParameterError, RandomizedResponse, Schema, Survey
@@ -108,7 +108,9 @@ def test_its_intervals_hold_the_truth_as_often_as_they_say():
 def asked(name, counts, survey=SURVEY, **fields):
     analysis = ANALYSES[name]
     query = analysis.query(**fields)
-    return analysis.compute(Counted(survey, counts, datetime.now(UTC), query, min_reports=1), query)
+    return analysis.compute(
+        AnalysisContext(survey, counts, datetime.now(UTC), query, min_reports=1), query
+    )
 
 
 def regressed(counts, survey=SURVEY, **fields):

@@ -64,8 +64,8 @@ def test_a_table_is_the_slice_of_the_larger_one_with_the_error_of_its_base(
     group = Estimator(survey, Counts.from_reports(survey, found)).where(where)
     names = [name for name in NAMES if name not in where]
     table = group.table(names)
-    assert table.attributes == tuple(names)
-    np.testing.assert_allclose(table.support.ravel(), within(whole, where), atol=1e-9)
+    assert table.axes == tuple(names)
+    np.testing.assert_allclose(table.value.ravel(), within(whole, where), atol=1e-9)
     np.testing.assert_allclose(
         aim(table, target).covariance(), expected, atol=1e-8 * expected.max()
     )
@@ -83,7 +83,7 @@ def test_a_table_is_the_slice_of_the_larger_one_with_the_error_of_its_base(
     if all(isinstance(said, str) or len(said) == 1 for said in where.values()):
         # One cell of a table has a score interval, a sum of several a normal one.
         everybody = Estimator(survey, Counts.from_reports(survey, found)).table(list(where))
-        cell = np.unravel_index(np.argmin(abs(everybody.support - share)), everybody.support.shape)
+        cell = np.unravel_index(np.argmin(abs(everybody.value - share)), everybody.value.shape)
         interval = [end[cell] for end in table_intervals(aim(everybody, target), 0.95)]
     assert described.interval == pytest.approx(interval)
     assert described.people == pytest.approx(30_000 * share)
@@ -130,7 +130,7 @@ def test_of_answers_that_are_sent_as_they_are_a_group_is_those_people_alone(publ
     members = records[records[:, 1] == 1]
     p = np.bincount(members[:, 0], minlength=2) / len(members)
     table = group.table(["a"])
-    np.testing.assert_allclose(table.support, p)
+    np.testing.assert_allclose(table.value, p)
     np.testing.assert_allclose(table.variance(), p * (1 - p) / len(members) * 600 / 599)
     np.testing.assert_allclose(table.alone.variance(), 0, atol=1e-18)
     described = aimed(group, "respondents").group()
@@ -266,7 +266,7 @@ def test_too_many_cells_are_one_line(public_survey):
     survey = public_survey((2,) * 15)
     everybody = Estimator(survey, Counts.from_reports(survey, np.eye(15, dtype=int).repeat(50, 0)))
     names = survey.schema.names
-    assert everybody.table(names).support.size == 2**15
+    assert everybody.table(names).value.size == 2**15
     with pytest.raises(DomainTooLarge, match=f"{3**15} cells of all margins") as caught:
         everybody.where({"a": "c0"}).table(names[1:])
     assert "\n" not in str(caught.value)

@@ -61,7 +61,7 @@ def coverage(survey, shares, reports):
             survey.schema.names
         )
         nothing = np.full(shares.size, np.nan)
-        found = rows_of(columns(SHARE, table.support, nothing, table_intervals(table)))
+        found = rows_of(columns(SHARE, table.value, nothing, table_intervals(table)))
         for cell, each in enumerate(found):
             lower, upper = each.interval or (np.inf, -np.inf)
             held[cell] += chance * (lower <= shares[cell] + 1e-12 and shares[cell] <= upper + 1e-12)

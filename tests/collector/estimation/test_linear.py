@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES, AnalysisContext
 from halftruth_collector.analyses.regression import compute
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.bounds import normal_quantile
@@ -76,7 +76,7 @@ def fitted(survey, counts, pairs=True, **asked):
     if pairs:
         return fit_linear_pairs(estimator, model)
     table = estimator.table(model.names)
-    kept = np.ones(table.support.shape, dtype=bool)
+    kept = np.ones(table.value.shape, dtype=bool)
     return fit_linear_table(table, model, kept)
 
 
@@ -224,7 +224,7 @@ def test_no_headline_names_a_predictor_of_no_effect(sizes):
     for seed in range(200):
         rng = np.random.default_rng(seed)
         counts = counted(survey, world(sizes, 0.0, rng), rng)
-        there = Counted(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
+        there = AnalysisContext(survey, counts, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
         result = compute(there, RegressionQuery(**asked, model="linear"))
         _, claims = analysis.decide(result)
         false += any(claim.kind == "effect" and not claim.by_rate for claim in claims)

@@ -49,17 +49,17 @@ def ends_of(interval):
 
 def assert_formulas(measures, formulas, table, target="population", factors=None):
     """Every measure is its formula of the table, its error that of first or second order."""
-    expected, covariance = formulas(table.support), aim(table, target).covariance()
-    ratios = set() if factors is None else set(factors(table.support))
+    expected, covariance = formulas(table.value), aim(table, target).covariance()
+    ratios = set() if factors is None else set(factors(table.value))
     assert set(measures) == set(expected)
     for name, measure in measures.items():
         if name in FROM_ZERO:
-            found = from_zero(lambda t, name=name: formulas(t)[name], table.support, covariance)
+            found = from_zero(lambda t, name=name: formulas(t)[name], table.value, covariance)
         elif name in ratios:
-            found = ratio_of(lambda t, name=name: factors(t)[name], table.support, covariance)
+            found = ratio_of(lambda t, name=name: factors(t)[name], table.value, covariance)
         else:
             error = first_order_error(
-                lambda t, name=name: formulas(t)[name], table.support, covariance
+                lambda t, name=name: formulas(t)[name], table.value, covariance
             )
             value = expected[name]
             found = value, error, (value - Z * error, value + Z * error)
@@ -175,7 +175,7 @@ def test_associations_are_the_concentration_of_every_ordered_pair():
         table = estimator.table(list(pair))
         value, *_ = from_zero(
             lambda t: of_categories(t)["concentration"],
-            table.support,
+            table.value,
             table.covariance(),
         )
         assert estimate.value == pytest.approx(value)

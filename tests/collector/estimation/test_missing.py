@@ -54,7 +54,7 @@ def test_a_table_is_of_those_who_answered_all_of_it(reports, oracle, where, targ
     estimator = Estimator(survey, Counts.from_reports(survey, found), where, "exclude")
     names = [name for name in NAMES if name not in where]
     table = estimator.table(names)
-    np.testing.assert_allclose(table.support.ravel(), answered(whole, where), atol=1e-9)
+    np.testing.assert_allclose(table.value.ravel(), answered(whole, where), atol=1e-9)
     np.testing.assert_allclose(
         aim(table, target).covariance(), expected, atol=1e-8 * expected.max()
     )
@@ -65,10 +65,10 @@ def test_a_table_is_of_those_who_answered_all_of_it(reports, oracle, where, targ
     # Of a question alone those count who answered it, and of its bases those who answered others.
     of_b = whole.reshape(SHAPE)[1 if where else slice(None)]
     of_b = of_b.sum(axis=tuple(axis for axis in range(of_b.ndim) if axis != of_b.ndim - 2))
-    np.testing.assert_allclose(estimator.table(["b"]).support, of_b[:2] / of_b[:2].sum())
-    margin = table.support.sum(axis=(*range(table.support.ndim - 2), -1))
+    np.testing.assert_allclose(estimator.table(["b"]).value, of_b[:2] / of_b[:2].sum())
+    margin = table.value.sum(axis=(*range(table.value.ndim - 2), -1))
     others = [name for name in names if name != "b"]
-    np.testing.assert_allclose(estimator.table(["b"], answering=others).support, margin)
+    np.testing.assert_allclose(estimator.table(["b"], answering=others).value, margin)
     share, lower, upper = estimator.people(["b"], others, quantile=2.0)
     np.testing.assert_allclose(share, margin * base.sum())
     kept = np.zeros((2, *SHAPE))
@@ -84,7 +84,7 @@ def test_without_missing_answers_nothing_changes(reports):
     survey, found = reports
     counts = Counts.from_reports(survey, found)
     kept, excluded = (Estimator(survey, counts, None, m).table(NAMES) for m in ("keep", "exclude"))
-    np.testing.assert_array_equal(kept.support, excluded.support)
+    np.testing.assert_array_equal(kept.value, excluded.value)
     np.testing.assert_array_equal(kept.variance(), excluded.variance())
 
 
@@ -149,7 +149,7 @@ def few_of(count, reports=400, categories=("c0", "c1", "-")):
 
 def test_answers_sent_as_they_are_have_the_errors_of_those_who_answered():
     table = few_of(100).table(["a"])
-    np.testing.assert_allclose(table.support, 0.5)
+    np.testing.assert_allclose(table.value, 0.5)
     np.testing.assert_allclose(table.variance(), 0.25 / 100 * 400 / 399)
     np.testing.assert_allclose(table.alone.variance(), 0, atol=1e-15)
 

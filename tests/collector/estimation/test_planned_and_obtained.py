@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from halftruth_collector.analyses import ANALYSES, Counted
+from halftruth_collector.analyses import ANALYSES, AnalysisContext
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.planning.margins import Expectation
 from halftruth_shared import (
@@ -67,7 +67,7 @@ class Asked(NamedTuple):
         records = np.indices(people.shape).reshape(people.ndim, -1).T
         reports = self.survey.perturbation.reports(np.repeat(records, drawn, axis=0), rng)
         counts = Counts.from_reports(self.survey, reports)
-        return Counted(self.survey, counts, NOW, min_reports=1)
+        return AnalysisContext(self.survey, counts, NOW, min_reports=1)
 
 
 def even(size):

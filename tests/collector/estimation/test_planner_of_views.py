@@ -40,7 +40,7 @@ def test_ten_questions_scatter_as_forecast(respondents):
         people = rng.integers(0, 2, size=(respondents, 10))
         estimator = estimator_of(survey, people, rng)
         for pair in zip(TEN.names[::2], TEN.names[1::2], strict=True):
-            table = estimator.table(pair).support
+            table = estimator.table(pair).value
             squares[2].append(np.mean((table - 0.25) ** 2))
             squares[1] += [np.mean((table.sum(axis=axis) - 0.5) ** 2) for axis in (0, 1)]
     for length, found in squares.items():

@@ -40,7 +40,7 @@ def tables():
 
 def test_the_rounded_shares_give_what_is_printed_to_one_percent(tables):
     table, _ = tables
-    np.testing.assert_allclose(table.support.ravel(), PRINTED_SUPPORT, atol=1.1e-3)
+    np.testing.assert_allclose(table.value.ravel(), PRINTED_SUPPORT, atol=1.1e-3)
     np.testing.assert_allclose(table.covariance() * 1e5, PRINTED_COVARIANCE, rtol=0.01)
     variance = table.variance().ravel() * 1e5
     np.testing.assert_allclose(variance, np.diag(PRINTED_COVARIANCE), rtol=0.01)
@@ -52,7 +52,7 @@ def test_whole_counts_give_every_printed_digit(tables):
     _, table = tables
     assert np.sum(COIL_COUNTS) == COIL_REPORTS
     np.testing.assert_array_equal(np.round(table.covariance() * 1e5, 3), PRINTED_COVARIANCE)
-    np.testing.assert_allclose(table.support.ravel(), PRINTED_SUPPORT, atol=6e-4)
+    np.testing.assert_allclose(table.value.ravel(), PRINTED_SUPPORT, atol=6e-4)
     lower, upper = table_intervals(table)
     assert (round(lower[1, 1], 3), round(upper[1, 1], 3)) == (0.346, 0.378)
 
@@ -67,7 +67,7 @@ def test_the_printed_estimate_lies_where_the_published_shares_of_the_items_allow
     np.testing.assert_array_equal(np.round(shares, 3).ravel(), [0.415, 0.043, 0.183, 0.359])
     # Chi-square of the estimate around the true table, three degrees of freedom: below 16.3 in
     # all but one of 1 000 releases. Respondents are fixed here, so only randomization counts.
-    deviation = (tables[1].support - shares).ravel()[1:]
+    deviation = (tables[1].value - shares).ravel()[1:]
     covariance = tables[1].alone.covariance()[1:, 1:]
     assert deviation @ np.linalg.solve(covariance, deviation) < 16.3
 
@@ -83,7 +83,7 @@ def test_two_categories_give_warners_variance(keep, yes):
     p, share = float(keep), yes / reports
     estimate = (p - 1) / (2 * p - 1) + share / (2 * p - 1)
     variance = (1 / (16 * (p - 0.5) ** 2) - (estimate - 0.5) ** 2) / (reports - 1)
-    assert table.support[1] == pytest.approx(estimate)
+    assert table.value[1] == pytest.approx(estimate)
     assert table.variance()[1] == pytest.approx(variance)
     # What randomization alone adds does not depend on the share.
     randomization = p * (1 - p) / (2 * p - 1) ** 2 / (reports - 1)
@@ -189,7 +189,7 @@ def test_the_order_of_gini_gains_is_that_of_the_reconstructed_table_and_not_of_t
     counts = Counts.from_cells(
         survey, np.argwhere(answers), np.rint(1_000 * seen.ravel()).astype(int)
     )
-    assert gains(Estimator(survey, counts).table(names).support) == pytest.approx(
+    assert gains(Estimator(survey, counts).table(names).value) == pytest.approx(
         [0.3188, 0.2133], abs=6e-5
     )
     assert gains(seen / seen.sum()) == pytest.approx([0.1146, 0.2133], abs=6e-5)
@@ -219,7 +219,7 @@ def test_naive_bayes_of_reconstructed_pairs_predicts_and_that_of_the_reports_doe
     estimator = Estimator(
         survey, Counts.from_cells(survey, cells, np.rint(1_000 * seen.ravel()).astype(int))
     )
-    reconstructed = [estimator.table([name, "d"]).support for name in "abc"]
+    reconstructed = [estimator.table([name, "d"]).value for name in "abc"]
     of_reports = [seen.sum(axis=tuple({0, 1, 2} - {axis})) / seen.sum() for axis in range(3)]
     assert accuracy_of_naive_bayes(reconstructed, answers) == pytest.approx(0.948, abs=0.005)
     assert accuracy_of_naive_bayes(of_reports, answers) == pytest.approx(0.538, abs=0.005)

@@ -59,9 +59,9 @@ def test_shares_are_those_of_answers_and_of_nonresponse():
     assert (expected == np.einsum("vu,tu->tv", CHANNEL * 12, truth * 100)).all()
     reports = np.repeat(np.argwhere(expected >= 0), expected.ravel(), axis=0)
     estimator = Estimator(survey_of(), Counts.from_reports(survey_of(), reports))
-    np.testing.assert_allclose(estimator.table(["town", "armed"]).support, truth / 12, atol=1e-12)
+    np.testing.assert_allclose(estimator.table(["town", "armed"]).value, truth / 12, atol=1e-12)
     alone = estimator.table(["armed"])
-    np.testing.assert_allclose(alone.support, [4 / 12, 6 / 12, 2 / 12], atol=1e-12)
+    np.testing.assert_allclose(alone.value, [4 / 12, 6 / 12, 2 / 12], atol=1e-12)
     # Nothing but sampling is uncertain of what is reported as it is.
     assert alone.standard_error()[2] == pytest.approx(math.sqrt(1 / 6 * 5 / 6 / 14_399))
 

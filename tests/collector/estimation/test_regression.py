@@ -163,7 +163,7 @@ def test_one_predictor_gives_the_odds_ratio_of_the_reconstructed_table():
     counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 0], [1, 1]], [400, 200, 150, 250])
     found = fit(survey, counts)
     table = Estimator(survey, counts).table(["a0", "a1"])
-    (a, b), (c, d) = table.support
+    (a, b), (c, d) = table.value
     assert found.coefficients == pytest.approx([np.log(b / a), np.log(a * d / (b * c))], abs=1e-9)
     slopes = np.array([1 / a, -1 / b, -1 / c, 1 / d])
     assert found.standard_error[1] == pytest.approx(

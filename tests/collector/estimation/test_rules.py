@@ -122,8 +122,8 @@ def test_a_rule_whose_antecedent_has_no_positive_support_is_left_out(make_survey
     cells = [[0, 0], [1, 0], [1, 1]]
     positive = Estimator(survey, Counts.from_cells(survey, cells, [20, 90, 90]))
     negative = Estimator(survey, Counts.from_cells(survey, cells, [17, 91, 92]))
-    assert positive.table(["a"]).support[0] == pytest.approx(1 / 90)
-    assert negative.table(["a"]).support[0] < 0 < negative.table(["a", "b"]).support[0, 0]
+    assert positive.table(["a"]).value[0] == pytest.approx(1 / 90)
+    assert negative.table(["a"]).value[0] < 0 < negative.table(["a", "b"]).value[0, 0]
 
     def antecedents(estimator):
         rules = estimator.rules(0.02, 0, max_length=2, include_uncertain=True)

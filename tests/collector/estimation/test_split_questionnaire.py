@@ -51,7 +51,7 @@ def test_every_table_of_expected_counts_is_the_truth(case):
     assert len(found) > 5
     for positions in found:
         table = estimator.table(names_of(survey, positions))
-        np.testing.assert_allclose(table.support, margin(truth, positions), atol=1e-12)
+        np.testing.assert_allclose(table.value, margin(truth, positions), atol=1e-12)
 
 
 def test_estimates_are_what_the_reports_weigh(case):
@@ -69,8 +69,8 @@ def test_estimates_are_what_the_reports_weigh(case):
         weights = definition.weights(positions, numbers)
         expected = (weights * observed * of_each).sum(axis=(-2, -1))
         table = estimator.table(names_of(survey, positions))
-        np.testing.assert_allclose(table.support, expected, atol=1e-10)
-        assert table.support.sum() == pytest.approx(1)
+        np.testing.assert_allclose(table.value, expected, atol=1e-10)
+        assert table.value.sum() == pytest.approx(1)
 
 
 def test_variances_are_those_of_the_weights(case):
@@ -133,7 +133,7 @@ def test_margins_are_the_tables(few, target):
         for axes in combinations(range(len(positions)), length):
             place = tuple(slice(-1) if axis in axes else -1 for axis in range(len(positions)))
             table = few.table([names[axis] for axis in axes])
-            np.testing.assert_allclose(whole.margins[place], table.support, atol=1e-12)
+            np.testing.assert_allclose(whole.margins[place], table.value, atol=1e-12)
             np.testing.assert_allclose(variance[place], aim(table, target).variance(), atol=1e-12)
 
 
@@ -163,11 +163,11 @@ def test_tables_are_the_same_where_little_fits_into_memory(few, monkeypatch):
     """Symbols are compared with cells one by one, and public cells decoded a few at a time."""
     survey = few.survey
     sets = [names_of(survey, positions) for positions in tables(survey)]
-    expected = [few.table(names).support for names in sets]
+    expected = [few.table(names).value for names in sets]
     monkeypatch.setattr(decoding, "_MOST_NUMBERS", 30)
     again = Estimator(survey, few.counts)
     for names, support in zip(sets, expected, strict=True):
-        np.testing.assert_allclose(again.table(names).support, support, atol=1e-12)
+        np.testing.assert_allclose(again.table(names).value, support, atol=1e-12)
 
 
 def test_probabilities_of_reports_are_those_of_the_definition(case):
@@ -261,7 +261,7 @@ def test_what_no_report_tells_of_yet_is_named():
     survey = survey_of(PAIRS)
     [first] = [v.first for v in survey.perturbation.views if v.positions == (0, 1)]
     estimator = Estimator(survey, some_reports(survey, [first, first]))
-    assert estimator.table(["a", "b"]).support.sum() == pytest.approx(1)
+    assert estimator.table(["a", "b"]).value.sum() == pytest.approx(1)
     with pytest.raises(EstimateError, match=r"^attributes: no report tells of 'c' yet; expected"):
         estimator.table(["c", "b"])
     [other] = [v.first for v in survey.perturbation.views if v.positions == (2, 3)]
@@ -285,7 +285,7 @@ def test_public_attributes_come_on_top():
     assert reconstruction(survey).max_order == 2
     table = estimator.table(["a", "d", "b"])
     shares = np.bincount(records[:, 3]) / 500
-    np.testing.assert_allclose(table.support.sum(axis=(0, 2)), shares)
+    np.testing.assert_allclose(table.value.sum(axis=(0, 2)), shares)
     known = estimator.table(["d"])
     np.testing.assert_allclose(known.variance(), shares * (1 - shares) / 499)
     np.testing.assert_allclose(known.alone.variance(), 0, atol=1e-18)

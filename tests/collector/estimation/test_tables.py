@@ -47,10 +47,10 @@ def single_attribute(size):
 @pytest.mark.parametrize("names", SUBSETS)
 def test_support_is_the_mean_weight_of_the_reports(estimator, oracle, survey, reports, names):
     table = estimator.table(list(names))
-    assert table.attributes == tuple(names)
-    assert table.support.shape == tuple(SHAPE["abc".index(name)] for name in names)
+    assert table.axes == tuple(names)
+    assert table.value.shape == tuple(SHAPE["abc".index(name)] for name in names)
     np.testing.assert_allclose(
-        table.support.ravel(), oracle.support(survey, reports, names), atol=1e-12
+        table.value.ravel(), oracle.support(survey, reports, names), atol=1e-12
     )
 
 
@@ -100,7 +100,7 @@ def test_one_report_has_an_estimate_and_no_variance(survey, oracle, make_reports
     report = make_reports(survey, 1, seed=12)
     table = Estimator(survey, Counts.from_reports(survey, report)).table(["b", "a"])
     np.testing.assert_allclose(
-        table.support.ravel(), oracle.support(survey, report, "ba"), atol=1e-12
+        table.value.ravel(), oracle.support(survey, report, "ba"), atol=1e-12
     )
     for target in TARGETS:
         assert np.isnan(aim(table, target).variance()).all()
@@ -116,8 +116,8 @@ def test_equal_reports_leave_the_variance_undefined_and_have_an_interval(survey,
         table = Estimator(survey, counts).table(list(names))
         assert np.isnan(table.variance()).all()
         lower, upper = table_intervals(table)
-        assert (lower <= table.support).all()
-        assert (table.support <= upper).all()
+        assert (lower <= table.value).all()
+        assert (table.value <= upper).all()
         assert (upper - lower > 0).all()
 
 
@@ -141,7 +141,7 @@ def test_public_answers_are_known_exactly_of_the_respondents_and_binomially_of_o
     survey = public_survey((2, 3))
     counts = Counts.from_cells(survey, [[0, 0], [0, 1], [1, 1]], [20, 30, 50])
     table = Estimator(survey, counts).table(["a", "b"])
-    np.testing.assert_allclose(table.support, [[0.2, 0.3, 0], [0, 0.5, 0]], atol=1e-15)
+    np.testing.assert_allclose(table.value, [[0.2, 0.3, 0], [0, 0.5, 0]], atol=1e-15)
     np.testing.assert_allclose(table.alone.variance(), 0, atol=1e-18)
     expected = [[0.16 / 99, 0.21 / 99, np.nan], [np.nan, 0.25 / 99, np.nan]]
     np.testing.assert_allclose(table.variance(), expected, rtol=1e-12)
@@ -166,7 +166,7 @@ def test_a_table_of_too_many_cells_is_refused():
     mechanism = RandomizedResponse(dict.fromkeys(schema.names, "0.5"))
     survey = Survey("large", "Large", schema, mechanism)
     estimator = Estimator(survey, Counts.from_cells(survey, [[0, 1, 2]], [5]))
-    assert estimator.table(["q0", "q2"]).support.shape == (250, 250)
+    assert estimator.table(["q0", "q2"]).value.shape == (250, 250)
     with pytest.raises(DomainTooLarge, match="15625000") as error:
         estimator.table(["q0", "q1", "q2"])
     assert error.value.field == "attributes"

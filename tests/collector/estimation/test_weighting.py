@@ -82,7 +82,7 @@ def test_shares_are_those_of_weighted_records_where_nothing_is_perturbed():
         expected = weight.groupby(asked["vote"], observed=True).sum() / weight.sum()
         margins, population = known_margins(survey.schema, {name: known[name] for name in names})
         table = estimator.table(["vote", *names])
-        weighted = rake(table.support, table.covariance(), margins)
+        weighted = rake(table.value, table.covariance(), margins)
         assert weighted.share == pytest.approx(expected[VOTES].to_numpy(), abs=1e-9)
         effect = len(weight) * (weight**2).sum() / weight.sum() ** 2
         assert weighted.design_effect == pytest.approx(effect, rel=1e-9)
@@ -149,7 +149,7 @@ def test_calibration_gives_the_margins_themselves_and_no_larger_variance(target)
     ]
     table = estimator.table(["vote", "sex", "town"])
     covariance = aim(table, target).covariance()
-    weighted = calibrate(table.support, covariance, known)
+    weighted = calibrate(table.value, covariance, known)
     before = covariance.reshape(3, 4, 3, 4).sum(axis=(1, 3))
     assert (np.diag(weighted.covariance) <= np.diag(before)).all()
     assert (np.linalg.eigvalsh(before - weighted.covariance) > -1e-15).all()
@@ -158,7 +158,7 @@ def test_calibration_gives_the_margins_themselves_and_no_larger_variance(target)
     for axis, margin_of in enumerate(known):
         same = np.indices((2, 2))[axis].ravel() == np.arange(2)[:, None]
         copied = (same[:, :, None] * np.eye(4)).reshape(8, 4)
-        support = (copied @ pair.support.ravel()).reshape(2, 2, 2)
+        support = (copied @ pair.value.ravel()).reshape(2, 2, 2)
         itself = calibrate(support, copied @ aim(pair, target).covariance() @ copied.T, known)
         assert itself.share == pytest.approx(margin_of.shares, abs=1e-12)
         assert np.abs(itself.covariance).max() < 1e-12
@@ -196,13 +196,13 @@ def test_intervals_cover_what_pandas_counts_among_all_people(kind):
     raked, unweighted, calibrated, rejected = [], [], [], []
     for estimator in estimators(SURVEYS[kind], reached):
         table = estimator.table(["vote", "sex", "town"])
-        covariance = table.known_covariance()
-        weighted = rake(table.support, covariance, both)
+        covariance = table.identified_covariance()
+        weighted = rake(table.value, covariance, both)
         raked.append(covered(weighted.share, weighted.covariance, truth))
         of_votes = covariance.reshape(3, 4, 3, 4).sum(axis=(1, 3))
-        unweighted.append(covered(table.support.sum(axis=(1, 2)), of_votes, truth))
+        unweighted.append(covered(table.value.sum(axis=(1, 2)), of_votes, truth))
         # Each survey is a simple random sample of those who are reached.
-        weighted = calibrate(table.support, covariance, theirs)
+        weighted = calibrate(table.value, covariance, theirs)
         calibrated.append(covered(weighted.share, weighted.covariance, of_reached))
         rejected.append(weighted.p_value < 0.05)
     assert 0.93 <= np.mean(raked) <= 0.97
@@ -256,15 +256,15 @@ def test_margins_that_the_reports_tell_otherwise_without_error_cannot_be_calibra
     estimator = estimator_of(survey, codes_of(asked), np.random.default_rng(9))
     table = estimator.table(["vote", "sex", "town"])
     covariance = table.alone.covariance()
-    weighted = calibrate(table.support, covariance, margins_of(asked, "sex", "town"))
+    weighted = calibrate(table.value, covariance, margins_of(asked, "sex", "town"))
     alone = estimator.table(["vote", "town"])
-    expected = calibrate(alone.support, alone.alone.covariance(), margins_of(asked, "town"))
+    expected = calibrate(alone.value, alone.alone.covariance(), margins_of(asked, "town"))
     assert weighted.undefined is None
     assert weighted.share == pytest.approx(expected.share)
     assert weighted.covariance == pytest.approx(expected.covariance)
     others = [Margin(SCHEMA.attributes[0], np.array([0.5, 0.5]))]
     two = estimator.table(["vote", "sex"])
-    weighted = calibrate(two.support, two.alone.covariance(), others)
+    weighted = calibrate(two.value, two.alone.covariance(), others)
     assert "tell margins without error, and others" in weighted.undefined
 
 
@@ -315,7 +315,7 @@ def test_a_margin_of_one_question_post_stratifies():
     )
     table = Estimator(survey, counts).table(["armed", "region"])
     margins, _ = known_margins(schema, {"region": {"north": 0.7, "south": 0.3}})
-    weighted = rake(table.support, table.known_covariance(), margins)
+    weighted = rake(table.value, table.identified_covariance(), margins)
     reported = yes / reports
     assert weighted.share[1] == pytest.approx(known @ (reported - 0.3) / 0.4)
     variance = known**2 @ (reported * (1 - reported) / reports) / 0.4**2

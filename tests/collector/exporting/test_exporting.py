@@ -126,13 +126,13 @@ def test_svyglm_has_the_coefficients_and_errors_of_the_model(r, counted):
 
 def test_svymean_has_the_shares_of_the_model(r, model):
     table = shares(model, ["team"])
-    same(r["mean"], table.support, table.standard_error())
+    same(r["mean"], table.value, table.standard_error())
 
 
 def test_svymean_has_the_mean_of_a_number(r, model):
     table, middles = shares(model, ["age"]), SCHEMA.attributes[4].number.midpoints
     middles = np.array([float(middle) for middle in middles])
-    same(r["number"], middles @ table.support, np.sqrt(middles @ table.covariance() @ middles))
+    same(r["number"], middles @ table.value, np.sqrt(middles @ table.covariance() @ middles))
 
 
 def test_svyby_has_the_shares_of_groups(r, model):
@@ -140,7 +140,7 @@ def test_svyby_has_the_shares_of_groups(r, model):
         Domain(model.schema, {"change": group}).table(partial(shares, model), ["leaving.soon"])
         for group in ("-1", "+1")
     ]
-    support = np.stack([group.support for group in groups], axis=-1)
+    support = np.stack([group.value for group in groups], axis=-1)
     errors = np.stack([group.standard_error() for group in groups], axis=-1)
     same(r["by"], support[:2].ravel(), errors[:2].ravel())
 
@@ -148,14 +148,14 @@ def test_svyby_has_the_shares_of_groups(r, model):
 def test_svytable_has_the_numbers_of_people(r, model, result):
     table = shares(model, ["team", "leaving.soon"])
     np.testing.assert_allclose(
-        r["table"], table.support.ravel() * result.estimates.value.sum(), rtol=1e-3
+        r["table"], table.value.ravel() * result.estimates.value.sum(), rtol=1e-3
     )
 
 
 def test_a_subset_of_the_design_is_those_who_answered(r, model):
     answered = Domain(model.schema, {}, answered=True)
     table = answered.table(partial(shares, model), ["next"])
-    same(r["answered"], table.support, table.standard_error())
+    same(r["answered"], table.value, table.standard_error())
 
 
 def test_the_script_of_python_has_the_coefficients_of_the_model(

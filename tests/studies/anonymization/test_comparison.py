@@ -82,7 +82,7 @@ def test_what_is_published_of_randomized_releases_is_the_clipped_estimate(
     found = []
     for seed in range(REPETITIONS):
         estimator = randomized(people, keep, np.random.default_rng(seed))
-        clipped = np.maximum(estimator.table(people.schema.names).support, 0)
+        clipped = np.maximum(estimator.table(people.schema.names).value, 0)
         found.append(100 * uncertainty_coefficient(clipped / clipped.sum(), SALARY, OCCUPATION))
     assert abs(np.mean(found) - published) < 3 * np.std(found) + 0.005
     # Away from the original by more than chance: clipping loses association.
@@ -99,8 +99,8 @@ def test_randomized_release_sends_the_sensitive_attribute_as_it_is():
     people = small_people()
     estimator = randomized(people, {"a": Fraction(4, 5), "b": 1}, np.random.default_rng(3))
     kept = people.shares.sum(axis=0)
-    np.testing.assert_allclose(estimator.table(["b", "s"]).support, kept, atol=1e-12)
-    assert np.abs(estimator.table(["a"]).support - people.shares.sum(axis=(1, 2))).max() > 1e-3
+    np.testing.assert_allclose(estimator.table(["b", "s"]).value, kept, atol=1e-12)
+    assert np.abs(estimator.table(["a"]).value - people.shares.sum(axis=(1, 2))).max() > 1e-3
 
 
 def test_clipped_and_likelihood_are_tables():

@@ -83,7 +83,7 @@ def axes_of(schema: Schema, terms: Sequence[Collection[str]] | None) -> list[tup
 def independence(survey: Survey, counts: Counts, schema: Schema, design: Design) -> Array:
     """Return the parameters under independence (corner coding), from the marginal tables."""
     tables = (reconstruction(survey).table(counts, [name]) for name in schema.names)
-    return of_independent(design, [off_the_edge(each.support, counts.reports) for each in tables])
+    return of_independent(design, [off_the_edge(each.value, counts.reports) for each in tables])
 
 
 def of_independent(design: Design, single: Sequence[Array]) -> Array:

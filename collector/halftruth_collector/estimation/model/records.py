@@ -84,9 +84,9 @@ def weighted_records(
     drawn = np.prod(sizes, dtype=float) > most
     if not drawn:
         table = shares(model, attributes)
-        inside = np.flatnonzero(table.support)
+        inside = np.flatnonzero(table.value)
         codes = np.stack(np.unravel_index(inside, sizes), axis=1)
-        weights = table.support.ravel()[inside]
+        weights = table.value.ravel()[inside]
         moves = _moves(weights, table.gradient[inside] @ _root(model.covariance))
         drawn = 2 * moves.size > MAX_NUMBERS
     if drawn:

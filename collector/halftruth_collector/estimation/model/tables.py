@@ -15,7 +15,7 @@ from halftruth_shared.channels.axes import Places
 
 from ..bounds import Array
 from ..counts import Counts
-from ..table import Sample, Table, TableSource, with_sums
+from ..table import ReportDistribution, Table, TableSource, with_sums
 from ..variances import UnitVariance
 from .fit import LoglinearModel
 
@@ -44,12 +44,12 @@ class ModelTable(Table):
         parameters: Array,
         reports: int,
     ) -> None:
-        self.attributes, self.reports = attributes, reports
+        self.axes, self.reports = attributes, reports
         self.gradient, self.parameters = gradient, parameters
         self._support = support
 
     @property
-    def support(self) -> Array:
+    def value(self) -> Array:
         return self._support
 
     @property
@@ -59,23 +59,23 @@ class ModelTable(Table):
     @property
     def slopes(self) -> Array:
         """Derivatives of each share by θ, shape (cells, p)."""
-        return np.asarray(self.gradient * self.support.reshape(-1, 1))
+        return np.asarray(self.gradient * self.value.reshape(-1, 1))
 
     @property
     def effective_reports(self) -> Array:
         # Under a model every report informs about every cell.
-        return np.full(self.support.shape, float(self.reports))
+        return np.full(self.value.shape, float(self.reports))
 
     def or_nan(self, variance: Array, target: Target) -> Array:
         """Return variances for a population; NaN for exactly these respondents."""
         return variance if target == "population" else np.full_like(variance, np.nan)
 
-    def samples(self, shares: Array) -> Iterable[Sample]:
+    def report_distributions(self, shares: Array) -> Iterable[ReportDistribution]:
         raise NotImplementedError("the reports behind a model have no weights")
 
     def _variance(self, target: Target) -> Array:
         squares = np.einsum("cp,cp->c", self.slopes @ self.parameters, self.slopes)
-        return self.or_nan(np.maximum(squares, 0.0).reshape(self.support.shape), target)
+        return self.or_nan(np.maximum(squares, 0.0).reshape(self.value.shape), target)
 
     def covariance_of(self, forms: Array) -> Array:
         through = forms @ self.slopes
@@ -86,11 +86,11 @@ class ModelTable(Table):
 
     @cached_property
     def margins(self) -> Array:
-        return np.minimum(with_sums(self.support), 1.0)
+        return np.minimum(with_sums(self.value), 1.0)
 
     @cached_property
     def _margin_slopes(self) -> Array:
-        return with_sums(self.slopes.reshape(*self.support.shape, -1), self.support.ndim)
+        return with_sums(self.slopes.reshape(*self.value.shape, -1), self.value.ndim)
 
     def _margin_variance(self, target: Target) -> Array:
         spread = self._margin_slopes @ self.parameters

@@ -131,7 +131,7 @@ class Expectation:
         """Margin of the share of an answer to a question."""
         table = self.table([name])
         lower, upper = table_intervals(table, self.confidence)
-        return _median((upper - lower) / 2, table.support)
+        return _median((upper - lower) / 2, table.value)
 
     def detectable_share(self, name: str) -> float:
         """Smallest share of an answer to a question that is found to be above 0 with `POWER`."""
@@ -141,7 +141,7 @@ class Expectation:
             return math.inf
         errors = normal_quantile(LEVEL) + scipy.special.ndtri(POWER)
         smallest = design.smallest_share(errors**2 / self.respondents)
-        return _median(np.where(smallest < 1, smallest, np.inf), table.support)
+        return _median(np.where(smallest < 1, smallest, np.inf), table.value)
 
     def mean(self, name: str) -> float:
         """Margin of the mean of a question, as a part of the range of its numbers."""
@@ -153,9 +153,9 @@ class Expectation:
     def share_within(self, group: str, name: str) -> float:
         """Margin of the share of an answer to a question in a group of another."""
         table = self.table([group, name])
-        shares = conditional_shares(table.support, table.known_covariance(), [0])
+        shares = conditional_shares(table.value, table.identified_covariance(), [0])
         sets = shares.sets(normal_quantile(1 - self.confidence))
-        return _median(sets.half_width.reshape(table.support.shape), table.support)
+        return _median(sets.half_width.reshape(table.value.shape), table.value)
 
     def difference(self, group: str, name: str) -> float:
         """Margin of the difference of the shares of an answer in two groups."""

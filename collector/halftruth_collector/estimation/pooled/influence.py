@@ -11,7 +11,7 @@ from halftruth_shared.channels.axes import Array
 from halftruth_shared.mechanisms import View
 
 from ..report_model import response_of
-from ..table import Sample, check_cells
+from ..table import ReportDistribution, check_cells
 from ..variances import effective_reports
 from .overlaps import Overlaps, Views
 
@@ -76,7 +76,7 @@ class ReportInfluence:
                 total += effective_reports(count, np.minimum(among * mark, 1.0))
         return total
 
-    def samples(self, table: Array) -> Iterator[Sample]:
+    def report_distributions(self, table: Array) -> Iterator[ReportDistribution]:
         """Reports of each kind, where this is the true table and other answers are even.
 
         Parameters
@@ -107,10 +107,10 @@ class ReportInfluence:
             inside = np.broadcast_to(np.arange(margin.shape[1]).reshape(kept), sizes).ravel()
             sums = _by_symbol(kind, self._kernel(within))[inside].T
             weights = _blocks(len(known), strength / cells * sums + even)
-            yield Sample(count, chances.ravel(), weights)
+            yield ReportDistribution(count, chances.ravel(), weights)
             reports -= count
         if reports > _ROUNDING * self.by_view.sum() and len(known) > 1:
-            yield Sample(reports, known, _blocks(len(known), np.full((1, cells), even)))
+            yield ReportDistribution(reports, known, _blocks(len(known), np.full((1, cells), even)))
 
     def largest_weight(self) -> float:
         """Return the largest weight of a report for a cell, if `by_view` are shares of reports."""

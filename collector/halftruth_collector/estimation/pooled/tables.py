@@ -21,7 +21,7 @@ from halftruth_shared.analyses.base import Target
 from halftruth_shared.channels.axes import Array, Places, joint_cell
 from numpy.typing import NDArray
 
-from ..table import Sample, Table, with_sums
+from ..table import ReportDistribution, Table, with_sums
 from ..variances import UnitVariance
 from . import agreement
 from .influence import ReportInfluence
@@ -201,13 +201,13 @@ class PooledTable(Table):
         order: tuple[int, ...],
         influence: ReportInfluence,
     ) -> None:
-        self.attributes, self.reports = attributes, grid.reports
+        self.axes, self.reports = attributes, grid.reports
         self._grid, self._order, self._influence = grid, order, influence
         self._overlaps: dict[tuple[int, ...], Overlaps] = {}
         self._moments: dict[tuple[int, ...], SecondMoments] = {}
 
     @property
-    def support(self) -> Array:
+    def value(self) -> Array:
         return self._grid.table.transpose(self._order)
 
     @property
@@ -215,12 +215,12 @@ class PooledTable(Table):
         """Effective reports of each cell, of the views with all attributes of the table."""
         return self._influence.effective(self._grid.table).transpose(self._order)
 
-    def samples(self, shares: Array) -> list[Sample]:
+    def report_distributions(self, shares: Array) -> list[ReportDistribution]:
         cells = np.arange(shares.size).reshape(self._grid.table.shape).transpose(self._order)
         arranged = shares.transpose(np.argsort(self._order))
         return [
-            Sample(each.reports, each.chances, each.weights[:, cells.ravel()])
-            for each in self._influence.samples(arranged)
+            ReportDistribution(each.reports, each.chances, each.weights[:, cells.ravel()])
+            for each in self._influence.report_distributions(arranged)
         ]
 
     def _variance(self, target: Target) -> Array:
@@ -233,7 +233,7 @@ class PooledTable(Table):
         shape = self._grid.table.shape
         matrix = self._grid.covariance(target).reshape(*shape, *shape)
         second = [axis + len(shape) for axis in self._order]
-        return matrix.transpose([*self._order, *second]).reshape(self.support.size, -1)
+        return matrix.transpose([*self._order, *second]).reshape(self.value.size, -1)
 
     @cached_property
     def _margins(self) -> Grid:

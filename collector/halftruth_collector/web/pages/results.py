@@ -19,7 +19,7 @@ from halftruth_shared.results.wording import items, number
 from werkzeug.wrappers import Response as AnyResponse
 
 from ... import charts
-from ...analyses import ANALYSES, Analysis, Counted, Grid, identified
+from ...analyses import ANALYSES, Analysis, AnalysisContext, Grid, identified
 from ...analyses.base import PLACES, clearest, middle_answer
 from ...analyses.labels import Labels, labelled
 from ...analyses.overview import period
@@ -263,7 +263,7 @@ class RelatedResult(NamedTuple):
 
 
 def _related(
-    analysis: Analysis[Any, Any], query: Query[Any], source: Counted
+    analysis: Analysis[Any, Any], query: Query[Any], source: AnalysisContext
 ) -> Iterator[RelatedResult]:
     for each in analysis.related(source.survey, query):
         other = ANALYSES[name_of(type(each))]

@@ -244,7 +244,7 @@ def estimates(estimator: Estimator) -> dict[str, Array]:
     cells by 0 and scales the others to add up to 1; *likelihood* is the best guess.
     """
     names = estimator.survey.schema.names
-    moment = estimator.table(names).support
+    moment = estimator.table(names).value
     clipped = np.maximum(moment, 0)
     return {
         "moment": moment,

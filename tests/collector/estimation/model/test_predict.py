@@ -65,18 +65,18 @@ def test_shares_of_every_table_are_its_margins_with_errors_by_differences(model)
                 return table.sum(axis=tuple(j for j in range(3) if j not in axes)).transpose()
 
             found = shares(model, names)
-            np.testing.assert_allclose(found.support, margin(model.table), atol=1e-14)
+            np.testing.assert_allclose(found.value, margin(model.table), atol=1e-14)
             by_parameter = slopes(model, margin)
             covariance = by_parameter @ model.covariance @ by_parameter.T
             np.testing.assert_allclose(found.covariance(), covariance, atol=1e-11)
-            variance = np.diag(covariance).reshape(found.support.shape)
+            variance = np.diag(covariance).reshape(found.value.shape)
             np.testing.assert_allclose(found.variance(), variance, atol=1e-11)
-            width = Z * found.standard_error() / (found.support * (1 - found.support))
+            width = Z * found.standard_error() / (found.value * (1 - found.value))
             lower, upper = table_intervals(found, 0.95)
-            low, high = (expit(logit(found.support) + sign * width) for sign in (-1, 1))
+            low, high = (expit(logit(found.value) + sign * width) for sign in (-1, 1))
             reach = Z * found.standard_error()
-            np.testing.assert_allclose(lower, np.clip(found.support - reach, 0, low))
-            np.testing.assert_allclose(upper, np.clip(found.support + reach, high, 1))
+            np.testing.assert_allclose(lower, np.clip(found.value - reach, 0, low))
+            np.testing.assert_allclose(upper, np.clip(found.value + reach, high, 1))
 
 
 def test_shares_within_a_domain_are_among_it_alone(model):
@@ -85,7 +85,7 @@ def test_shares_within_a_domain_are_among_it_alone(model):
         return (inside / inside.sum()).T
 
     found = within(model, {"a": ["x", "z"]}, ["c", "b"])
-    np.testing.assert_allclose(found.support, conditional(model.table))
+    np.testing.assert_allclose(found.value, conditional(model.table))
     by_parameter = slopes(model, conditional)
     np.testing.assert_allclose(
         found.covariance(), by_parameter @ model.covariance @ by_parameter.T, atol=1e-11
@@ -98,15 +98,15 @@ def test_missing_answers_are_left_out_where_asked(model):
         return inside / inside.sum()
 
     found = within(model, {"a": "y"}, ["b", "c"], answered=True)
-    np.testing.assert_allclose(found.support, answered(model.table))
+    np.testing.assert_allclose(found.value, answered(model.table))
     by_parameter = slopes(model, answered)
     np.testing.assert_allclose(
         found.covariance(), by_parameter @ model.covariance @ by_parameter.T, atol=1e-11
     )
     others = within(model, {}, ["b"], ["c"], answered=True)
     inside = model.table[:, :, :3].sum(axis=(0, 2))
-    np.testing.assert_allclose(others.support, inside / inside.sum())
-    assert shares(model, ["c"]).support.shape == (4,)
+    np.testing.assert_allclose(others.value, inside / inside.sum())
+    assert shares(model, ["c"]).value.shape == (4,)
 
 
 def test_questions_that_cannot_be_answered_are_refused(model):

@@ -123,7 +123,7 @@ def test_records_of_some_questions_have_their_table_and_as_few_replicates_as_it_
     assert records.replicates.shape == (6, 2 * 5)
     value, error = by_records(records, lambda table: table / PEOPLE, (2, 3))
     expected = shares(model, ["c", "a"])
-    np.testing.assert_allclose(value, expected.support.ravel())
+    np.testing.assert_allclose(value, expected.value.ravel())
     np.testing.assert_allclose(error, expected.standard_error().ravel(), rtol=1e-3)
 
 
@@ -143,13 +143,13 @@ def test_a_sample_of_rows_has_the_tables_of_pairs_and_their_errors(many, monkeyp
     for pair in (["a", "b"], ["c", "f"], ["d"]):
         axes = [names.index(name) for name in pair]
         expected = shares(model, pair)
-        cells = np.ravel_multi_index(tuple(records.codes[:, axes].T), expected.support.shape)
+        cells = np.ravel_multi_index(tuple(records.codes[:, axes].T), expected.value.shape)
         tables = [
-            np.bincount(cells, weights, expected.support.size) / PEOPLE
+            np.bincount(cells, weights, expected.value.size) / PEOPLE
             for weights in (records.weights, *records.replicates.T)
         ]
         error = np.sqrt(records.scale * ((tables[1:] - tables[0]) ** 2).sum(axis=0))
-        np.testing.assert_allclose(tables[0], expected.support.ravel(), atol=1e-9)
+        np.testing.assert_allclose(tables[0], expected.value.ravel(), atol=1e-9)
         np.testing.assert_allclose(error, expected.standard_error().ravel(), rtol=2e-3)
 
 
