@@ -273,12 +273,12 @@ def most_likely_table(survey: Survey, counts: Counts, unbiased: Table) -> Table:
 
     Its errors are those of the unbiased table, and are meaningless.
     """
-    names = [name for name in survey.schema.names if name in unbiased.attributes]
+    names = [name for name in survey.schema.names if name in unbiased.axes]
     parts = parts_of(survey, counts, names)
     if not parts or unbiased.value.size > _CELLS:
         return unbiased
     shares, _ = likeliest_shares(parts, [part.part.counts[None] for part in parts])
-    order = [names.index(name) for name in unbiased.attributes]
+    order = [names.index(name) for name in unbiased.axes]
     return _MostLikely(unbiased, shares[0].transpose(order))
 
 
