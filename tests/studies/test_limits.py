@@ -10,7 +10,6 @@ from halftruth_collector.disclosure.linking import linking_risk
 from halftruth_shared import ParameterError
 from halftruth_studies.limits import (
     best_under_limit,
-    error_of_tables,
     factors_of,
     inverse_norm,
     single_valued,
@@ -113,20 +112,6 @@ def test_a_limit_below_that_of_blind_reports_is_refused_with_it():
         best_under_limit(PEOPLE, 0.99 * blind, [0, 1, 2])
     found = best_under_limit(PEOPLE, 1.05 * blind, [0, 1, 2])
     assert found.maximum <= 1.05 * blind
-
-
-def test_a_loss_can_be_the_error_of_tables():
-    """The variance of one answer's table, by dense algebra; and it changes what is best."""
-    loss = error_of_tables(PEOPLE, [[2]])
-    keep, shares = np.array([0.7, 0.8, 0.6]), PEOPLE.sum(axis=(0, 1)) / PEOPLE.sum()
-    matrix = np.full((3, 3), 0.2) + np.eye(3) * 0.4
-    inverse = np.linalg.inv(matrix)
-    assert loss(keep) == pytest.approx(np.mean(inverse**2 @ matrix @ shares - shares**2))
-    usual = best_under_limit(PEOPLE, 0.35, [0, 1, 2])
-    for_answer = best_under_limit(PEOPLE, 0.35, [0, 1, 2], loss=loss)
-    assert for_answer.keep[2] == 1 > usual.keep[2]
-    both = error_of_tables(PEOPLE, [[2], [0, 1]])
-    assert both(keep) == pytest.approx((loss(keep) + error_of_tables(PEOPLE, [[0, 1]])(keep)) / 2)
 
 
 @pytest.mark.parametrize(

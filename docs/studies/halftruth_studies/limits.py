@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 from halftruth_collector.disclosure.linking import linking_risk
 from halftruth_shared import ParameterError
-from halftruth_shared.channels import Channel, Kronecker, UniformMixture
+from halftruth_shared.channels import Channel, UniformMixture
 from halftruth_shared.channels.axes import Array
 from numpy.typing import ArrayLike, NDArray
 
@@ -33,7 +33,7 @@ _STARTS, _DRAWN = (0.25, 0.5, 0.75), 5
 #: Largest number of cells that one round adds, and of rounds.
 _CELLS, _ROUNDS = 40, 20
 
-#: Smallest p, as a share of the way from 1/d to the largest, so that matrices are invertible; and
+#: Smallest p, as a share of the way from 1/d to 1, so that matrices are invertible; and
 #: number of bisection steps.
 _BLIND, _HALVINGS = 1e-3, 50
 
@@ -70,10 +70,8 @@ def best_under_limit(
     perturbed: Sequence[int],
     *,
     whole_reports: bool = False,
-    loss: Loss | None = None,
-    most: ArrayLike = 1.0,
 ) -> Limited:
-    """Find the p_i of smallest loss with all risks at most a limit.
+    """Find the p_i of smallest ∏‖P_i⁻¹‖_F² with all risks at most a limit.
 
     Parameters
     ----------
@@ -85,10 +83,6 @@ def best_under_limit(
         Axes of the attributes that are perturbed.
     whole_reports : bool
         Whether to use the risk of whole reports instead of eq. 5.6.
-    loss : callable, optional
-        ∏‖P_i⁻¹‖_F² by default; see also `error_of_tables`.
-    most : array_like
-        Largest p_i of each perturbed axis, above 1/d_i.
 
     Raises
     ------
@@ -107,11 +101,7 @@ def best_under_limit(
         raise ParameterError("perturbed: expected axes of the table", field="perturbed")
     if not 0 < limit < 1:
         raise ParameterError("limit: expected a number above 0 and below 1", field="limit")
-    ends = np.ones(len(sizes))
-    ends[axes] = np.broadcast_to(most, ends.shape)[axes]
-    if not ((ends > 1 / np.array(sizes)) & (ends <= 1)).all():
-        raise ParameterError("most: expected numbers above 1/d and at most 1", field="most")
-    search = _Search(people, limit, axes, ends, whole_reports, loss or inverse_norm(sizes))
+    search = _Search(people, limit, axes, whole_reports)
     lowest = float(search.risks(np.full(len(axes), _BLIND)).max())
     if lowest > limit:
         raise ParameterError(_unmet(people, axes, lowest), field="limit")
@@ -130,35 +120,6 @@ def inverse_norm(sizes: ArrayLike) -> Loss:
     """Return the loss ∏‖P_i⁻¹‖_F² = ∏[(d_i − 1)³/(d_i p_i − 1)² + 1]."""
     d = np.asarray(sizes, dtype=np.float64)
     return lambda keep: float(np.prod((d - 1) ** 3 / (d * keep - 1) ** 2 + 1))
-
-
-def error_of_tables(table: ArrayLike, tables: Sequence[Sequence[int]]) -> Loss:
-    """Return the loss of chosen tables: mean variance of their cells times the number of people.
-
-    All tables have the same weight, regardless of their number of cells.
-
-    Parameters
-    ----------
-    table : array_like
-        Counts or shares of people.
-    tables : sequence of sequence of int
-        Axes of each chosen table.
-    """
-    shares = np.asarray(table, dtype=np.float64) / np.sum(table)
-    chosen = []
-    for axes in tables:
-        kept = sorted(set(axes))
-        chosen.append((kept, shares.sum(axis=tuple(set(range(shares.ndim)) - set(kept)))))
-
-    def loss(keep: Array) -> float:
-        variances = []
-        for kept, margin in chosen:
-            channel = Kronecker(factors_of(keep[kept], margin.shape))
-            moments = channel.solve_squared(channel.forward(margin)) - margin**2
-            variances.append(float(moments.mean()))
-        return math.fsum(variances) / len(variances)
-
-    return loss
 
 
 def single_valued(table: ArrayLike) -> tuple[int, float]:
@@ -181,7 +142,7 @@ def single_valued(table: ArrayLike) -> tuple[int, float]:
 class _Search:
     """Search for the best p_i.
 
-    Points are shares of the way from 1/d to the largest p, one for each perturbed attribute.
+    Points are shares of the way from 1/d to 1, one for each perturbed attribute.
     """
 
     def __init__(
@@ -189,19 +150,17 @@ class _Search:
         people: Array,
         limit: float,
         axes: NDArray[np.intp],
-        most: Array,
         whole_reports: bool,
-        loss: Loss,
     ) -> None:
         self._people, self._there, self._limit = people, people > 0, limit
-        self._axes, self._least, self._most = axes, 1 / np.array(people.shape), most
-        self._whole_reports, self._loss = whole_reports, loss
+        self._axes, self._least = axes, 1 / np.array(people.shape)
+        self._whole_reports, self._loss = whole_reports, inverse_norm(people.shape)
 
     def keep(self, point: Array) -> Array:
         """Return all p_i of a point."""
         keep = np.ones(len(self._least))
-        least, most = self._least[self._axes], self._most[self._axes]
-        keep[self._axes] = np.minimum(least + point * (most - least), most)
+        least = self._least[self._axes]
+        keep[self._axes] = np.minimum(least + point * (1 - least), 1)
         return keep
 
     def loss_at(self, point: Array) -> float:
@@ -267,8 +226,7 @@ class _Search:
             scale = 10**places
             # Rounding errors do not reduce the last digit.
             keep = [
-                Fraction(min(math.floor(p * scale + _NEARLY), math.floor(most * scale)), scale)
-                for p, most in zip(exact.tolist(), self._most.tolist(), strict=True)
+                Fraction(min(math.floor(p * scale + _NEARLY), scale), scale) for p in exact.tolist()
             ]
             rounded = np.array([float(p) for p in keep])
             if (rounded > self._least).all():

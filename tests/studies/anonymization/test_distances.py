@@ -25,13 +25,6 @@ def test_distances_are_what_they_are_called():
     assert found.cube_error == pytest.approx(np.mean(margins))
 
 
-def test_a_table_is_at_no_distance_from_itself():
-    found = distances(ACTUAL, ACTUAL)
-    assert found.kl == 0
-    assert found.variational == found.l2 == found.chi_squared == 0
-    assert found.base_error == found.cube_error == 0
-
-
 @pytest.mark.parametrize("least", [0.0, -0.01])
 def test_divergence_is_undefined_where_an_estimate_denies_what_is(least):
     estimated = np.array([[0.5 - least, 0.5], [least, 0.0]])

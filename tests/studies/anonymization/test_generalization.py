@@ -141,15 +141,6 @@ def test_what_is_too_much_says_what_would_do():
     assert refused.value.field == "diversity"
 
 
-def test_adult_is_diverse_when_generalized(adult):
-    schema, counts = adult
-    chosen = [hierarchy(attribute) for attribute in schema.attributes[:-1]]
-    for diversity in (2, 7):
-        found = generalize(counts, chosen, diversity)
-        assert diverse(counts, chosen, found.levels, diversity)
-        assert found.estimate.sum() == pytest.approx(1)
-
-
 def test_a_hierarchy_names_groups_of_the_level_before():
     school, sex = Attribute("school", ["none", "primary", "college"]), Attribute("sex", ["f", "m"])
     [levels, suppressed] = read_hierarchies(

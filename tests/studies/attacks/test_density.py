@@ -41,8 +41,3 @@ def test_the_posterior_mean_is_that_of_the_estimated_density(noise):
 def test_noise_too_small_for_a_grid_leaves_the_value_as_it_is():
     values = np.concatenate([np.random.default_rng(4).standard_normal(100), [1e9]])
     np.testing.assert_array_equal(density(values, 0.01).posterior_mean(values), values)
-
-
-def test_values_that_are_all_the_same_are_their_own_mean():
-    values = np.full(50, 3.0)
-    assert density(values, 1.0).posterior_mean(values) == pytest.approx(values, abs=0.3)

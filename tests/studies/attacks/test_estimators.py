@@ -4,11 +4,8 @@ Files of 20 000 records: a mean square error is known to 1 % of itself for one a
 "to 5 %" is five standard errors, and no test raises a false alarm in one of 100 000 runs.
 """
 
-from itertools import product
-
 import numpy as np
 import pytest
-from halftruth_shared import ParameterError
 from halftruth_studies.attacks.estimators import (
     ESTIMATORS,
     attack,
@@ -18,7 +15,7 @@ from halftruth_studies.attacks.estimators import (
     principal_component_reconstruction,
     spectral_filtering,
 )
-from halftruth_studies.attacks.noise import Noise, independent_noise
+from halftruth_studies.attacks.noise import Noise
 
 RECORDS = 20_000
 COVARIANCE = np.array([[9.0, 6.0, 0.0], [6.0, 16.0, 2.0], [0.0, 2.0, 1.0]])
@@ -32,12 +29,16 @@ def normal(covariance, mean=None, records=RECORDS, seed=1):
     return rng.multivariate_normal(mean, covariance, records, method="eigh")
 
 
+def independent(*deviations):
+    return Noise(np.diag(np.square(deviations)))
+
+
 def attacked(truth, noise, seed=100):
     """Mean square errors of every attack by attribute."""
     perturbed = truth + noise.simulate(len(truth), np.random.default_rng(seed))
     guesses = attack(perturbed, noise)
     assert list(guesses) == list(ESTIMATORS)
-    return {name: error(guess, truth).value ** 2 for name, guess in guesses.items()}
+    return {name: error(guess, truth) ** 2 for name, guess in guesses.items()}
 
 
 def posterior_variances(covariance, noise):
@@ -53,7 +54,6 @@ def test_on_normal_data_errors_are_those_of_the_closed_forms(noise):
     np.testing.assert_allclose(mse["UDR"], x * r / (x + r), rtol=0.05)
     posterior = posterior_variances(COVARIANCE, noise)
     np.testing.assert_allclose(mse["BE-DR"], posterior, rtol=0.05)
-    assert mse["BE-DR"].sum() == pytest.approx(np.trace(np.diag(posterior)), rel=0.05)
 
 
 def test_bayes_is_the_posterior_mean_as_the_source_writes_it():
@@ -75,34 +75,17 @@ def test_bayes_needs_no_inverse_of_singular_covariances():
         np.testing.assert_allclose(found, average * 100 / (100 + variance))
 
 
-def test_bayes_is_univariate_where_attributes_are_independent():
-    """UDR knows no law of the data; its density costs it less than 2 % here."""
-    mse = attacked(normal(np.diag([25.0, 4.0, 100.0])), independent_noise([5.0, 3.0, 2.0]))
-    np.testing.assert_allclose(mse["BE-DR"], mse["UDR"], rtol=0.02)
-
-
-@pytest.mark.parametrize("correlated", [False, True])
-def test_on_normal_data_no_other_attack_does_better_than_bayes(correlated):
-    for seed in range(3):
-        factor = np.random.default_rng(seed).standard_normal((6, 6))
-        covariance = 4 * factor @ factor.T
-        noise = Noise(np.eye(6) + 3 * correlated * np.ones((6, 6)))
-        mse = {a: e.sum() for a, e in attacked(normal(covariance, seed=seed), noise).items()}
-        # What an estimated covariance of 6 × 6 costs is below 1 %.
-        assert mse["BE-DR"] <= 1.01 * min(mse.values())
-
-
 @pytest.mark.parametrize("kept", [1, 3, 7])
 def test_principal_components_leave_a_share_p_of_m_of_the_noise(kept):
     """Theorem 5.2, where the other components of the data are empty."""
     vectors = np.linalg.qr(np.random.default_rng(5).standard_normal((10, 10)))[0][:, :kept]
-    mse = attacked(normal(400 * vectors @ vectors.T), independent_noise(np.full(10, 5.0)))
+    mse = attacked(normal(400 * vectors @ vectors.T), independent(*[5.0] * 10))
     assert mse["PCA-DR"].mean() == pytest.approx(25 * kept / 10, rel=0.05)
 
 
 def test_all_components_are_kept_where_all_are_alike():
     truth = normal(400 * np.eye(10), records=500)
-    noise = independent_noise(np.full(10, 5.0))
+    noise = independent(*[5.0] * 10)
     perturbed = truth + noise.simulate(500, np.random.default_rng(6))
     np.testing.assert_allclose(
         principal_component_reconstruction(perturbed, noise), perturbed, atol=1e-9
@@ -115,24 +98,24 @@ def test_spectral_filtering_keeps_what_noise_alone_does_not_explain():
     The largest of them is above that bound for about one seed of six; then 3 are kept.
     """
     vectors = np.linalg.qr(np.random.default_rng(7).standard_normal((50, 50)))[0][:, :2]
-    mse = attacked(normal(400 * vectors @ vectors.T, records=3_000), independent_noise([5.0] * 50))
+    mse = attacked(normal(400 * vectors @ vectors.T, records=3_000), independent(*[5.0] * 50))
     assert mse["SF"].mean() == pytest.approx(mse["PCA-DR"].mean(), rel=1e-6)
 
 
 def test_with_ever_more_records_spectral_filtering_keeps_all_that_is_not_empty():
     """Its bound falls to the noise's variance, so that it ends with the noisy values."""
     truth = normal(np.diag([100.0, 2.0, 2.0, 2.0]))
-    noise = independent_noise(np.ones(4))
+    noise = independent(*[1.0] * 4)
     perturbed = truth + noise.simulate(len(truth), np.random.default_rng(8))
     np.testing.assert_allclose(spectral_filtering(perturbed, noise), perturbed, atol=1e-9)
 
 
 def test_very_small_noise_hides_nothing_and_very_large_noise_is_replaced_by_the_mean():
     truth = normal(COVARIANCE, MEAN, records=5_000)
-    narrow = attacked(truth, independent_noise(np.full(3, 1e-6)))
+    narrow = attacked(truth, independent(*[1e-6] * 3))
     for name in ("NDR", "UDR", "SF", "BE-DR"):
         np.testing.assert_allclose(np.sqrt(narrow[name]), 1e-6, rtol=0.05)
-    wide = attacked(truth, independent_noise(np.full(3, 200.0)))
+    wide = attacked(truth, independent(*[200.0] * 3))
     for name in ("UDR", "BE-DR"):
         # The mean itself is known to 200/√5 000 = 2.8, and the width of the density to about 10.
         assert (np.sqrt(wide[name]) < 20).all(), name
@@ -166,19 +149,3 @@ def test_the_estimated_covariance_of_the_data_is_positive_semidefinite_and_consi
     )
     few = data_covariance(noise.simulate(10, np.random.default_rng(11)), noise)
     assert np.linalg.eigvalsh(few).min() > -1e-12
-
-
-def test_a_standard_error_of_an_error_is_how_much_it_varies():
-    found = [
-        error(rng.standard_normal((400, 1)), np.zeros((400, 1)))
-        for rng in map(np.random.default_rng, range(500))
-    ]
-    varies = np.std([one.value for one in found])
-    # 500 draws know a standard deviation to 3 %: 15 % is five of these.
-    assert np.mean([one.standard_error for one in found]) == pytest.approx(varies, rel=0.15)
-
-
-@pytest.mark.parametrize(("records", "attributes"), list(product([2, 3], [3])))
-def test_fewer_records_than_attributes_are_refused(records, attributes):
-    with pytest.raises(ParameterError, match="more of them than attributes"):
-        attack(np.zeros((records, attributes)), independent_noise(np.ones(attributes)))

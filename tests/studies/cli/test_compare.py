@@ -81,14 +81,6 @@ def test_a_picture_shows_the_measure_asked_for(compare, folder):
     assert "Releases compared: mean relative error of the cube" in picture.read_text()
 
 
-@pytest.mark.parametrize("name", ["compare", "rivals"])
-def test_true_records_are_given_to_no_cluster(command, folder, name):
-    asked = ASKED if name == "compare" else ()
-    scheduler = ("--scheduler", "tcp://127.0.0.1:1")
-    ended = command("study", name, folder / "records.csv", *asked, *scheduler)
-    assert_one_line(ended, "No such option", "--scheduler")
-
-
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [

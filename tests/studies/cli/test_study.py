@@ -3,7 +3,7 @@
 
 def test_help_names_every_study(command):
     said = command("study", "--help")[1]
-    for name in ("attack", "compare", "limit", "rivals"):
+    for name in ("compare", "rivals"):
         assert f"  {name} " in said
         assert command("study", name, "--help")[0] == 0
 

@@ -19,7 +19,7 @@ of individual people.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -27,11 +27,9 @@ from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.gradients import Jet
 from halftruth_collector.estimation.likelihood import CONSTRAINED_CELLS
 from halftruth_collector.estimation.measures import Cells, find_measure
-from halftruth_collector.executors import Map
 from halftruth_shared import (
     Attribute,
     DomainTooLarge,
-    ParameterError,
     RandomizedResponse,
     Schema,
     SplitQuestionnaire,
@@ -253,12 +251,7 @@ def estimates(estimator: Estimator) -> dict[str, Array]:
     }
 
 
-def compare(
-    people: People,
-    query: CompareQuery,
-    hierarchies: Sequence[Hierarchy],
-    map_pieces: Map = map,
-) -> CompareResult:
+def compare(people: People, query: CompareQuery, hierarchies: Sequence[Hierarchy]) -> CompareResult:
     """Simulate every release of the same people, and measure its loss of information.
 
     Parameters
@@ -267,9 +260,6 @@ def compare(
         People with the attributes of the query, the sensitive one last.
     hierarchies : sequence of tuple of Level
         Hierarchy of each quasi-identifier.
-    map_pieces : callable
-        Executor of the simulations, which does not affect the numbers. It receives the records:
-        choose a local one.
 
     Raises
     ------
@@ -287,22 +277,56 @@ def compare(
     names, actual = people.schema.names, people.shares
     pairs = query.pairs or [[name, names[-1]] for name in names[:-1]]
     axes = [people.schema.positions(pair, "pairs") for pair in pairs]
-    if any(len(pair) != 2 for pair in axes):
-        raise ParameterError("pairs: expected two attributes each", field="pairs")
-    diversities = sorted(set(query.diversity))
-    limits = [*map_pieces(partial(_limits, people, hierarchies), diversities)]
-    pieces = [
-        _Piece(kind, limit, repetition)
-        for limit in limits
-        for kind, times in (
-            ("generalization", 1),
-            ("anatomy", query.repetitions),
-            ("randomized", query.repetitions),
+    parameters: list[ReleaseParameters] = []
+    releases: list[Release] = []
+
+    def measure(
+        kind: str, diversity: int | None, repetition: int, tables: Mapping[str, Array]
+    ) -> None:
+        releases.extend(
+            Release(
+                kind=kind,
+                estimate=estimate,
+                diversity=diversity,
+                repetition=repetition,
+                **asdict(distances(actual, table)),
+                guessed=guessed(actual, table),
+                over_limit=None if diversity is None else over_limit(actual, table, diversity),
+                uncertainty=[uncertainty_coefficient(table, *pair) for pair in axes],
+            )
+            for estimate, table in tables.items()
         )
-        for repetition in range(times)
-    ]
-    pieces += [_Piece("split-questionnaire", None, k) for k in range(query.repetitions)]
-    releases = map_pieces(partial(_releases, people, query, axes), pieces)
+
+    def rng(diversity: int, repetition: int) -> np.random.Generator:
+        return np.random.default_rng([query.seed, diversity, repetition])
+
+    times = range(query.repetitions)
+    for limit in sorted(set(query.diversity)):
+        found = generalize(people.counts, hierarchies, limit)
+        # Where anatomy has groups no cell has over 1/l of all people, so blind reports would do.
+        limited = best_under_limit(people.counts, 1 / limit, range(len(names) - 1))
+        keep = dict(zip(names[:-1], limited.keep, strict=False))
+        parameters.append(
+            ReleaseParameters(
+                diversity=limit,
+                levels={
+                    name: list(levels[level].names)
+                    for name, levels, level in zip(names, hierarchies, found.levels, strict=False)
+                },
+                minimal=len(found.minimal),
+                keep={name: float(p) for name, p in keep.items()},
+            )
+        )
+        measure("generalization", limit, 0, {"uniform in groups": found.estimate})
+        for k in times:
+            measure(
+                "anatomy", limit, k, {"shares of groups": anatomized(people, limit, rng(limit, k))}
+            )
+        for k in times:
+            measure("randomized", limit, k, estimates(randomized(people, keep, rng(limit, k))))
+    for k in times:
+        estimator = split_questionnaire(people, query.gamma, rng(0, k))
+        measure("split-questionnaire", None, k, estimates(estimator))
     return CompareResult(
         query=query,
         people=int(people.counts.sum()),
@@ -310,83 +334,9 @@ def compare(
         original=[uncertainty_coefficient(actual, *pair) for pair in axes],
         guessed=guessed(actual, actual),
         guessed_without=float(actual.sum(axis=tuple(range(actual.ndim - 1))).max()),
-        parameters=[
-            ReleaseParameters(
-                diversity=limit.diversity,
-                levels={
-                    name: list(levels[level].names)
-                    for name, levels, level in zip(names, hierarchies, limit.levels, strict=False)
-                },
-                minimal=limit.minimal,
-                keep={name: float(p) for name, p in limit.keep.items()},
-            )
-            for limit in limits
-        ],
-        releases=[release for of_piece in releases for release in of_piece],
+        parameters=parameters,
+        releases=releases,
     )
-
-
-@dataclass(frozen=True)
-class _Limit:
-    """Generalization and probabilities of keeping answers that meet a limit of 1/l."""
-
-    diversity: int
-    generalized: Array
-    levels: tuple[int, ...]
-    minimal: int
-    keep: dict[str, Fraction]
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """One release of one kind; random releases are simulated several times."""
-
-    kind: str
-    limit: _Limit | None
-    repetition: int
-
-
-def _limits(people: People, hierarchies: Sequence[Hierarchy], diversity: int) -> _Limit:
-    found = generalize(people.counts, hierarchies, diversity)
-    quasi = people.schema.names[:-1]
-    # Where anatomy has groups no cell has over 1/l of all people, so blind reports would do.
-    limited = best_under_limit(people.counts, 1 / diversity, range(len(quasi)))
-    keep = dict(zip(quasi, limited.keep, strict=False))
-    return _Limit(diversity, found.estimate, tuple(found.levels), len(found.minimal), keep)
-
-
-def _estimated(people: People, query: CompareQuery, piece: _Piece) -> dict[str, Array]:
-    """Return the estimates from one release, by name."""
-    limit = piece.limit
-    diversity = 0 if limit is None else limit.diversity
-    rng = np.random.default_rng([query.seed, diversity, piece.repetition])
-    if limit is None:
-        return estimates(split_questionnaire(people, query.gamma, rng))
-    if piece.kind == "generalization":
-        return {"uniform in groups": limit.generalized}
-    if piece.kind == "anatomy":
-        return {"shares of groups": anatomized(people, diversity, rng)}
-    return estimates(randomized(people, limit.keep, rng))
-
-
-def _releases(
-    people: People, query: CompareQuery, axes: Sequence[Sequence[int]], piece: _Piece
-) -> list[Release]:
-    """Measure the loss of one release, for each estimate from it."""
-    actual, diversity = people.shares, None if piece.limit is None else piece.limit.diversity
-    return [
-        Release(
-            kind=piece.kind,
-            estimate=estimate,
-            diversity=diversity,
-            repetition=piece.repetition,
-            **asdict(distances(actual, table)),
-            guessed=guessed(actual, table),
-            over_limit=None if diversity is None else over_limit(actual, table, diversity),
-            uncertainty=[uncertainty_coefficient(table, *pair) for pair in axes],
-        )
-        for estimate, table in _estimated(people, query, piece).items()
-    ]
 
 
 def guessed(actual: Array, estimated: Array) -> float:

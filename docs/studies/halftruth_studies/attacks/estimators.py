@@ -7,10 +7,8 @@ estimates independent of the attributes' units.
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import numpy as np
-from halftruth_shared import ParameterError
 
 from .density import density
 from .noise import Array, Noise
@@ -96,42 +94,13 @@ ESTIMATORS: Mapping[str, Callable[[Array, Noise], Array]] = {
 
 
 def attack(perturbed: Array, noise: Noise) -> dict[str, Array]:
-    """Estimate true values from perturbed records by every estimator, by its name.
-
-    Parameters
-    ----------
-    perturbed : array of shape (n, m)
-        Finite numbers, n > m.
-    noise : Noise
-        Noise of the records.
-
-    Raises
-    ------
-    ParameterError
-        If there are not more records than attributes, or the noise has another number of them.
-    """
-    records, attributes = perturbed.shape
-    if records <= attributes or len(noise.covariance) != attributes:
-        raise ParameterError(
-            "records: expected more of them than attributes, and noise for each attribute",
-            field="records",
-        )
+    """Estimate true values from perturbed records, shape (n, m), by every estimator."""
     return {name: estimate(perturbed, noise) for name, estimate in ESTIMATORS.items()}
 
 
-class Error(NamedTuple):
-    """Root mean square error of each attribute, and its standard error over independent records."""
-
-    value: Array
-    standard_error: Array
-
-
-def error(estimate: Array, truth: Array) -> Error:
-    """Compute the error of estimates, given the true values; both of shape (n, m)."""
-    squares = (estimate - truth) ** 2
-    root = np.sqrt(squares.mean(axis=0))
-    # sd(√s) = sd(s) / 2√s
-    return Error(root, squares.std(axis=0) / (2 * root * np.sqrt(len(truth))))
+def error(estimate: Array, truth: Array) -> Array:
+    """Return the root mean square error of each attribute, given values of shape (n, m)."""
+    return np.asarray(np.sqrt(((estimate - truth) ** 2).mean(axis=0)))
 
 
 def data_covariance(perturbed: Array, noise: Noise) -> Array:

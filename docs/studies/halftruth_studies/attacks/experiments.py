@@ -98,8 +98,7 @@ def _point(
     truth = rng.standard_normal((records, m)) * np.sqrt(data) @ vectors.T
     guesses = attack(truth + law.simulate(records, rng), law)
     errors = {
-        name: float(np.sqrt(np.mean(error(guess, truth).value ** 2)))
-        for name, guess in guesses.items()
+        name: float(np.sqrt(np.mean(error(guess, truth) ** 2))) for name, guess in guesses.items()
     }
     if x is None:
         x = correlation_dissimilarity(covariance, law.covariance)

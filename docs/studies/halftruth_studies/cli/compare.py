@@ -27,13 +27,12 @@ def _compare(
     plot: str | None,
     **given: Any,
 ) -> None:
-    form, working = options.pop_output_format(given), options.executor(given, "releases")
+    form = options.pop_output_format(given)
     query = read(CompareQuery, options.query_texts(given))
     schema, counts = read_microdata(records, [*query.quasi, query.sensitive], count)
     people = People(schema, counts.marginal(range(len(schema.names))))
     climbed = read_hierarchies(schema.attributes[:-1], _document(hierarchies))
-    with working as map_pieces:
-        result = make_comparison(people, query, climbed, map_pieces)
+    result = make_comparison(people, query, climbed)
     show(result, form, _lines, lambda found: compare_chart(found, measure), plot)
 
 
@@ -67,7 +66,7 @@ compare = click.Command(
     " randomized response of the quasi-identifiers, with the best parameters under a linking risk"
     " of 1/l, and a split questionnaire do not. Everything is simulated on this machine.",
 )
-options.processes(options.plot(options.formats(compare)))
+options.plot(options.formats(compare))
 
 
 def _document(file: str | None) -> dict[str, Any]:

@@ -49,7 +49,6 @@ from .microdata import read_microdata
     show_default=True,
     help="What --plot draws.",
 )
-@options.processes
 @options.plot
 @options.formats
 def rivals(
@@ -79,8 +78,7 @@ def rivals(
     else:
         schema, truth = read_microdata(records, count=count)
     asked = replace(Records.of(schema, truth, min_support, max_length), levels=levels)
-    with options.executor(given, "schemes") as map_pieces:
-        result = try_schemes(asked, parse_rational(gamma, "gamma"), surveys, map_pieces=map_pieces)
+    result = try_schemes(asked, parse_rational(gamma, "gamma"), surveys)
     show(result, form, _lines, RIVAL_CHARTS[measure], plot)
 
 

@@ -7,7 +7,6 @@ use them.
 """
 
 import math
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
@@ -17,7 +16,6 @@ from typing import ClassVar
 import numpy as np
 from halftruth_shared import Schema
 from halftruth_shared.channels.axes import Array
-from halftruth_shared.sampling import RandBelow
 from numpy.typing import NDArray
 
 Baskets = NDArray[np.bool_]
@@ -34,18 +32,6 @@ class BasketScheme(ABC):
     @abstractmethod
     def amplification(self, schema: Schema) -> Fraction:
         """Return the largest ratio of the probabilities of a report given two records."""
-
-    @abstractmethod
-    def perturb(
-        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
-    ) -> tuple[int, ...]:
-        """Perturb one record exactly; return 1 for each item of the report and 0 for all others.
-
-        Parameters
-        ----------
-        randbelow : callable
-            Source of randomness; the operating system's by default.
-        """
 
     @abstractmethod
     def simulate(

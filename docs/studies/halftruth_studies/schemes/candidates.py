@@ -8,7 +8,6 @@ import numpy as np
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.likelihood import CONSTRAINED_CELLS
 from halftruth_collector.estimation.reconstruction import reconstruction
-from halftruth_collector.executors import Map
 from halftruth_shared import (
     GammaDiagonal,
     Mechanism,
@@ -25,7 +24,7 @@ from .baskets import BasketScheme, BasketSupports
 from .cut_and_paste import CUTOFF, CutAndPaste
 from .experiment import Records, Scheme, Support, errors_of
 from .mask import Mask
-from .results import RandomizedErrors, RivalsResult, SchemeErrors
+from .results import RandomizedErrors, RivalsResult
 
 #: Prior of the property for posteriors under RAN-GD.
 PRIOR = Fraction(1, 20)
@@ -41,7 +40,6 @@ def try_schemes(
     others: Mapping[str, Scheme] | None = None,
     surveys_of_alpha: int | None = None,
     steps: int = 4,
-    map_pieces: Map = map,
 ) -> RivalsResult:
     """Compare all schemes of one amplification.
 
@@ -56,9 +54,6 @@ def try_schemes(
     surveys_of_alpha, steps : int, optional
         Number of simulated surveys with RAN-GD for each α, `surveys` by default, and number of
         steps to the largest α.
-    map_pieces : callable
-        Executor of the simulations, except those of `others`, which does not affect the numbers.
-        It receives the records: choose a local one.
 
     Raises
     ------
@@ -67,24 +62,23 @@ def try_schemes(
     """
     if gamma <= 1:
         raise ParameterError("gamma: expected an amplification above 1", field="gamma")
-    names = [*_makers(records, gamma)]
-    tried = dict(
-        zip(names, map_pieces(partial(_try_scheme, records, gamma, surveys), names), strict=True)
-    )
-    schemes = [errors for of in tried.values() if not isinstance(of, str) for errors in of]
-    for name, scheme in (others or {}).items():
-        schemes += errors_of(name, scheme, records, surveys)
+    tried, left_out = candidates(records, gamma)
+    schemes = [
+        errors
+        for name, scheme in (tried | dict(others or {})).items()
+        for errors in errors_of(name, scheme, records, surveys)
+    ]
     randomized = []
-    if not isinstance(tried[_RANDOMIZED], str):
+    if _RANDOMIZED in tried:
         times = surveys if surveys_of_alpha is None else surveys_of_alpha
-        randomized = randomized_errors(records, gamma, times, steps, map_pieces)
+        randomized = randomized_errors(records, gamma, times, steps)
     return RivalsResult(
         records=records.truth.reports,
         gamma=as_float(gamma),
         min_support=records.min_support,
         surveys=surveys,
         schemes=schemes,
-        left_out=[reason for reason in tried.values() if isinstance(reason, str)],
+        left_out=left_out,
         randomized=randomized,
     )
 
@@ -95,21 +89,10 @@ def candidates(records: Records, gamma: Fraction) -> tuple[dict[str, Scheme], li
     Cut-and-paste is used with FRAPP's cutoff and with the best one for the longest itemsets, whose
     supports FRAPP's cutoff may not identify.
     """
-    schemes, left_out = {}, []
-    for name, make in _makers(records, gamma).items():
-        try:
-            schemes[name] = make()
-        except ParameterError as error:
-            left_out.append(f"{name}: {error}")
-    return schemes, left_out
-
-
-def _makers(records: Records, gamma: Fraction) -> dict[str, Callable[[], Scheme]]:
-    """Return constructors of the schemes, which raise ParameterError for unsuitable records."""
     schema, lengths = records.schema, records.lengths
     best = CutAndPaste.best(schema, gamma, lengths[-1])
     cutoffs = {CUTOFF} if best is None else {CUTOFF, best.cutoff}
-    return {
+    makers: dict[str, Callable[[], Scheme]] = {
         "gamma-diagonal": lambda: make_mechanism_scheme(records, GammaDiagonal(gamma)),
         _RANDOMIZED: lambda: make_mechanism_scheme(
             records, RandomizedGammaDiagonal.for_amplification(schema, gamma)
@@ -129,17 +112,13 @@ def _makers(records: Records, gamma: Fraction) -> dict[str, Callable[[], Scheme]
             guess=schema.size <= CONSTRAINED_CELLS,
         ),
     }
-
-
-def _try_scheme(
-    records: Records, gamma: Fraction, surveys: int, name: str
-) -> list[SchemeErrors] | str:
-    """Compute errors of a scheme, or return the reason why it is omitted."""
-    try:
-        scheme = _makers(records, gamma)[name]()
-    except ParameterError as error:
-        return f"{name}: {error}"
-    return errors_of(name, scheme, records, surveys)
+    schemes, left_out = {}, []
+    for name, make in makers.items():
+        try:
+            schemes[name] = make()
+        except ParameterError as error:
+            left_out.append(f"{name}: {error}")
+    return schemes, left_out
 
 
 def make_mechanism_scheme(records: Records, mechanism: Mechanism, guess: bool = False) -> Scheme:
@@ -190,7 +169,7 @@ def make_basket_scheme(records: Records, scheme: BasketScheme) -> Scheme:
 
 
 def randomized_errors(
-    records: Records, gamma: Fraction, surveys: int, steps: int = 4, map_pieces: Map = map
+    records: Records, gamma: Fraction, surveys: int, steps: int = 4
 ) -> list[RandomizedErrors]:
     """Compute errors of RAN-GD for α from 0 to γx, or the largest without negative probabilities.
 
@@ -200,8 +179,6 @@ def randomized_errors(
         Number of simulated surveys for each α.
     steps : int
         Number of steps from the smallest to the largest α.
-    map_pieces : callable
-        Executor of the simulations.
 
     Raises
     ------
@@ -212,23 +189,21 @@ def randomized_errors(
     mechanisms = [RandomizedGammaDiagonal(gamma, most * step / steps) for step in range(steps + 1)]
     # Different surveys for each α, so that errors of two α are independent.
     seeds = range(0, surveys * len(mechanisms), surveys)
-    return [*map_pieces(partial(_randomized, records, surveys), mechanisms, seeds)]
-
-
-def _randomized(
-    records: Records, surveys: int, mechanism: RandomizedGammaDiagonal, seed: int
-) -> RandomizedErrors:
-    lower, upper = posterior_range(mechanism, records.schema.size)
-    [errors] = errors_of(
-        _RANDOMIZED, make_mechanism_scheme(records, mechanism), records, surveys, seed
-    )
-    return RandomizedErrors(
-        alpha=float(mechanism.alpha),
-        prior=float(PRIOR),
-        lower=float(lower),
-        upper=float(upper),
-        errors=errors,
-    )
+    found = []
+    for mechanism, seed in zip(mechanisms, seeds, strict=True):
+        lower, upper = posterior_range(mechanism, records.schema.size)
+        scheme = make_mechanism_scheme(records, mechanism)
+        [errors] = errors_of(_RANDOMIZED, scheme, records, surveys, seed)
+        found.append(
+            RandomizedErrors(
+                alpha=float(mechanism.alpha),
+                prior=float(PRIOR),
+                lower=float(lower),
+                upper=float(upper),
+                errors=errors,
+            )
+        )
+    return found
 
 
 def _cut_and_paste(records: Records, gamma: Fraction, cutoff: int) -> Scheme:

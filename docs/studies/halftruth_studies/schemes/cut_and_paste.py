@@ -4,15 +4,12 @@ For comparisons of schemes only; surveys cannot use it.
 """
 
 import math
-import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from halftruth_shared import ParameterError, Schema
 from halftruth_shared.rational import Rational, parse_rational
-from halftruth_shared.sampling import RandBelow
 from numpy.typing import NDArray
 
 from .baskets import Baskets, BasketScheme, baskets_of, binomial
@@ -120,21 +117,6 @@ class CutAndPaste(BasketScheme):
                 (chance / self.rate**kept for kept, chance in enumerate(keeping)), start=Fraction(0)
             )
             / keeping[0]
-        )
-
-    def perturb(
-        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
-    ) -> tuple[int, ...]:
-        record = schema.check(codes)
-        left = list(range(len(record)))
-        kept = set()
-        for _ in range(min(randbelow(self.cutoff + 1), len(record))):
-            kept.add(left.pop(randbelow(len(left))))
-        numerator, denominator = self.rate.as_integer_ratio()
-        return tuple(
-            1 if (j in kept and item == code) or randbelow(denominator) < numerator else 0
-            for j, (size, code) in enumerate(zip(schema.shape, record, strict=True))
-            for item in range(size)
         )
 
     def simulate(

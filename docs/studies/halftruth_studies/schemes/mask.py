@@ -4,8 +4,6 @@ For comparisons of schemes only; surveys cannot use them.
 """
 
 import math
-import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,7 +11,6 @@ import numpy as np
 import scipy
 from halftruth_shared import ParameterError, Schema
 from halftruth_shared.rational import Rational, parse_rational, root_below
-from halftruth_shared.sampling import RandBelow
 from numpy.typing import NDArray
 
 from .baskets import Baskets, BasketScheme, baskets_of, binomial
@@ -93,19 +90,6 @@ class Mask(BasketScheme):
     def amplification(self, schema: Schema) -> Fraction:
         odds = self.ones * self.zeros / ((1 - self.ones) * (1 - self.zeros))
         return odds ** len(schema.shape)
-
-    def perturb(
-        self, schema: Schema, codes: Sequence[int], randbelow: RandBelow = secrets.randbelow
-    ) -> tuple[int, ...]:
-        record = schema.check(codes)
-        report = []
-        for size, code in zip(schema.shape, record, strict=True):
-            for item in range(size):
-                bit = int(item == code)
-                keep = self.ones if bit else self.zeros
-                kept = randbelow(keep.denominator) < keep.numerator
-                report.append(bit if kept else 1 - bit)
-        return tuple(report)
 
     def simulate(
         self, schema: Schema, codes: NDArray[np.int64], rng: np.random.Generator
