@@ -4,9 +4,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from ..blocking import Wait, wait_in_thread
 from ..errors import StoreUnavailable
 
 Item = TypeVar("Item")
@@ -18,32 +21,26 @@ Commit = Callable[[Sequence[Item]], Sequence[Outcome | Exception]]
 #: Seconds to wait for further requests, if the last transaction was shared by several.
 _GATHER_SECONDS = 0.001
 
+#: Seconds without requests after which the thread that commits ends.
+_IDLE_SECONDS = 5.0
 
+
+@dataclass(eq=False)
 class _Waiting(Generic[Item, Outcome]):
-    """Item of a request in the queue.
+    """Item of a request in the queue."""
 
-    `wake_up` is a lock that is held until the request becomes the leader, or has an outcome.
-    """
-
-    __slots__ = ("is_leader", "item", "outcome", "size", "wake_up")
-
-    def __init__(self, item: Item, size: int) -> None:
-        self.item = item
-        self.size = size
-        self.is_leader = False
-        self.outcome: Outcome | Exception | None = None
-        self.wake_up = threading.Lock()
-        self.wake_up.acquire()
+    item: Item
+    size: int
+    outcome: Future[Outcome] = field(default_factory=Future)
 
 
 class GroupCommit(Generic[Item, Outcome]):
-    """Group commit: a queue of items that are committed in shared transactions.
+    """Group commit: a queue of items that one thread commits in shared transactions.
 
-    A request that arrives while no commit is running becomes the leader. It commits the items in
-    the queue, including its own, in one transaction, and then makes the first request that still
-    waits the next leader. So a single request does not wait, except for a millisecond after a
-    shared transaction, and many concurrent requests share the cost of a commit. Every request
-    returns once the transaction with its item was committed.
+    The thread commits all items in the queue in one transaction, while further items arrive. So
+    many concurrent requests share the cost of a commit. A single request does not wait for others,
+    except for a millisecond after a shared transaction. Every request returns once the transaction
+    with its item was committed.
 
     Parameters
     ----------
@@ -77,12 +74,18 @@ class GroupCommit(Generic[Item, Outcome]):
         self._on_queue_change = on_queue_change
         self._queue: deque[_Waiting[Item, Outcome]] = deque()
         self._queued_size = 0
-        self._has_leader = False
-        self._was_shared = False
-        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._arrived = threading.Condition(threading.Lock())
 
-    def __call__(self, item: Item, size: int = 1) -> Outcome:
+    def __call__(self, item: Item, size: int = 1, wait: Wait = wait_in_thread) -> Outcome:
         """Commit an item with the others in the queue, and return its outcome once it is durable.
+
+        Parameters
+        ----------
+        item : Item
+        size : int
+        wait : callable
+            How the request waits; see `blocking`.
 
         Raises
         ------
@@ -91,92 +94,82 @@ class GroupCommit(Generic[Item, Outcome]):
             have been committed.
         """
         mine: _Waiting[Item, Outcome] = _Waiting(item, size)
-        with self._lock:
+        with self._arrived:
             if self._queue and self._queued_size + size > self._max_queued:
                 raise StoreUnavailable(
                     "the database does not keep up with what is sent", is_undone=True
                 )
             self._queue.append(mine)
             self._queued_size += size
-            mine.is_leader = not self._has_leader
-            self._has_leader = True
             self._report_queue()
+            # A thread is not alive either in a process that was forked from that of the thread.
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._commit_groups, daemon=True)
+                self._thread.start()
+            self._arrived.notify()
         try:
-            if not mine.is_leader and not mine.wake_up.acquire(timeout=self._timeout):
-                raise StoreUnavailable("the database does not answer (too many wait for it)")
-            if mine.outcome is None:
-                if self._was_shared:
-                    # The clients of the last transaction are likely to send their next requests.
-                    time.sleep(_GATHER_SECONDS)
-                self._commit_group()
+            outcome: Outcome = wait(mine.outcome, self._timeout)
         except BaseException as error:
-            was_queued = self._withdraw(mine)
-            if isinstance(error, StoreUnavailable):
-                error.is_undone = was_queued
+            if not mine.outcome.done():
+                is_undone = self._withdraw(mine)
+                if isinstance(error, TimeoutError):
+                    raise StoreUnavailable(
+                        "the database does not answer (too many wait for it)", is_undone=is_undone
+                    ) from None
             raise
-        if isinstance(mine.outcome, Exception):
-            raise mine.outcome
-        assert mine.outcome is not None  # noqa: S101  every committed item has one
-        return mine.outcome
+        return outcome
 
     def _withdraw(self, mine: _Waiting[Item, Outcome]) -> bool:
-        """Remove an item from the queue; if its request is the leader, appoint the next leader.
+        """Remove an item from the queue.
 
         Returns
         -------
         bool
             False if the item had left the queue, so that it may have been committed.
         """
-        with self._lock:
+        with self._arrived:
             if mine not in self._queue:
                 return False
             self._queue.remove(mine)
             self._queued_size -= mine.size
             self._report_queue()
-            if mine.is_leader:
-                self._appoint_leader()
             return True
 
-    def _commit_group(self) -> None:
-        """Commit the next group as its leader, and appoint the next leader."""
-        with self._lock:
+    def _commit_groups(self) -> None:
+        """Commit groups until no item has arrived for some seconds."""
+        is_shared = False
+        while True:
+            with self._arrived:
+                if not self._arrived.wait_for(lambda: self._queue, _IDLE_SECONDS):
+                    self._thread = None
+                    return
+            if is_shared:
+                # The clients of the last transaction are likely to send their next requests.
+                time.sleep(_GATHER_SECONDS)
             group = self._take_group()
-            self._was_shared = len(group) > 1
-            self._report_queue()
-        outcomes: Sequence[Outcome | Exception] = ()
-        try:
+            is_shared = len(group) > 1
             outcomes = self._commit_items([waiting.item for waiting in group])
-        finally:
-            # Wake up all requests of the group, even after an error.
-            results = outcomes or [StoreUnavailable("the server is stopping") for _ in group]
-            for waiting, outcome in zip(group, results, strict=True):
-                waiting.outcome = outcome
-            with self._lock:
-                self._appoint_leader()
-            for waiting in group:
-                # The lock of the leader itself is released too, which has no effect.
-                waiting.wake_up.release()
-
-    def _appoint_leader(self) -> None:
-        """Make the first request in the queue the leader of the next group."""
-        self._has_leader = bool(self._queue)
-        if self._has_leader:
-            self._queue[0].is_leader = True
-            self._queue[0].wake_up.release()
+            for waiting, outcome in zip(group, outcomes, strict=True):
+                if isinstance(outcome, Exception):
+                    waiting.outcome.set_exception(outcome)
+                else:
+                    waiting.outcome.set_result(outcome)
 
     def _take_group(self) -> list[_Waiting[Item, Outcome]]:
         """Take items from the queue, up to the largest size of a transaction."""
-        group = [self._queue.popleft()]
-        size = group[0].size
-        while self._queue and size + self._queue[0].size <= self._max_size:
-            group.append(self._queue.popleft())
-            size += group[-1].size
-        self._queued_size -= size
+        group: list[_Waiting[Item, Outcome]] = []
+        size = 0
+        with self._arrived:
+            while self._queue and (not group or size + self._queue[0].size <= self._max_size):
+                group.append(self._queue.popleft())
+                size += group[-1].size
+            self._queued_size -= size
+            self._report_queue()
         return group
 
     def _commit_items(self, items: Sequence[Item]) -> Sequence[Outcome | Exception]:
         try:
-            return self._commit(items)
+            return self._commit(items) if items else []
         except StoreUnavailable as error:
             # A copy for each request, since raising an error modifies it.
             return [

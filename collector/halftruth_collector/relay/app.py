@@ -19,7 +19,7 @@ from ..store.keys import SealingKeyFile
 from ..web import parameters
 from ..web.app import assemble, report_limit
 from ..web.calls import Audience
-from ..web.context import Service, service
+from ..web.context import Service, service, wait_of_request
 from ..web.limits import Visit
 from ..web.messages import Health
 from ..web.readiness import Readiness
@@ -150,7 +150,7 @@ def add_reports(survey_id: str) -> Receipt:
     with this.limit.visit_with_reports() as visit:
         envelopes = _receive(survey_id, visit)
         g.may_be_counted = True
-        receipt = this.intake.keep(envelopes)
+        receipt = this.intake.keep(envelopes, wait_of_request())
         visit.accepted = receipt.accepted
     return receipt
 

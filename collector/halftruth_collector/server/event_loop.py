@@ -1,4 +1,4 @@
-"""The event loop of a worker, which receives requests and sends responses, and its thread pools.
+"""The event loop of a worker, and its pools of native threads.
 
 This is the only module that imports gevent. Only the sockets of clients are gevent's. Code in a
 thread of `Threads` runs with the unpatched modules of Python, and blocks only that thread.
@@ -6,15 +6,25 @@ thread of `Threads` runs with the unpatched modules of Python, and blocks only t
 
 import socket
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from gevent import Timeout, events, get_hub, sleep, spawn
+from gevent.event import Event
 from gevent.lock import Semaphore
 from gevent.socket import wait_read
 from gevent.threadpool import ThreadPool
 
-__all__ = ["Threads", "Timeout", "call_when_closed", "silence_errors", "sleep", "spawn"]
+__all__ = [
+    "Threads",
+    "Timeout",
+    "call_when_closed",
+    "silence_errors",
+    "sleep",
+    "spawn",
+    "wait_in_loop",
+]
 
 Result = TypeVar("Result")
 
@@ -62,6 +72,21 @@ class Threads:
             return result
         finally:
             self._free.release()
+
+
+def wait_in_loop(future: Future[Result], seconds: float) -> Result:
+    """Wait for a future of another thread, while the event loop serves other requests.
+
+    Raises
+    ------
+    TimeoutError
+        If the future has no result in this time.
+    """
+    done, loop = Event(), get_hub().loop
+    future.add_done_callback(lambda _: loop.run_callback_threadsafe(done.set))
+    if not done.wait(seconds):
+        raise TimeoutError
+    return future.result()
 
 
 @contextmanager

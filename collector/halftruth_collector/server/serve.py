@@ -1,7 +1,7 @@
 """The HTTP server: a collector or a relay under gunicorn's gevent worker, without monkey-patching.
 
-The event loop receives requests and sends responses; native threads run the application, see
-`receiving`.
+The event loop receives requests and sends responses. The application runs in native threads, and
+with a few reports in the event loop; see `receiving`.
 """
 
 import fcntl

@@ -41,6 +41,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.sql import Insert
 from sqlalchemy.sql.schema import Table
 
+from ..blocking import check_may_block
 from ..errors import SchemaOutdated, StoreRefused, StoreUnavailable
 from .tables import COMPACTED, VERSION
 
@@ -128,7 +129,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Begin a transaction that reads one snapshot of the database."""
-        self._dispose_after_fork()
+        self._prepare()
         with _failures(), self._readers.begin() as connection:
             yield connection
 
@@ -153,7 +154,7 @@ class Database:
         lock_timeout : int, optional
             Seconds for which it waits for locks, if fewer than usual.
         """
-        self._dispose_after_fork()
+        self._prepare()
         commits = False
         try:
             with _failures(), self.engine.connect() as connection:
@@ -171,7 +172,7 @@ class Database:
     @contextmanager
     def autocommit_cursor(self) -> Iterator[Any]:
         """Yield a cursor of the driver in autocommit mode, without a transaction."""
-        self._dispose_after_fork()
+        self._prepare()
         with _failures():
             connection = self.engine.raw_connection()
             try:
@@ -275,8 +276,9 @@ class Database:
         """Close all idle connections."""
         self.engine.dispose()
 
-    def _dispose_after_fork(self) -> None:
-        """In a forked process, drop the connections of the parent without closing them."""
+    def _prepare(self) -> None:
+        """Check that this can block; in a forked process, drop the connections of the parent."""
+        check_may_block()
         if self._process != os.getpid():
             self.engine.dispose(close=False)
             self._process = os.getpid()

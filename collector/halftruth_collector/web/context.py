@@ -14,6 +14,7 @@ from halftruth_shared.protocol.surveys import PublishedSurvey
 
 from ..analyses import AnalysisContext
 from ..analyses.stored import counted_in
+from ..blocking import WAIT, Wait, wait_in_thread
 from ..collector_store import OpenStore, Store
 from ..errors import Forbidden, Unauthorized
 from ..ops.metrics import Metrics
@@ -209,3 +210,9 @@ def states(surveys: Iterable[StoredSurvey]) -> dict[str, str]:
         stored.id: "Open" if store.closed_because(stored) is None else "Closed"
         for stored in surveys
     }
+
+
+def wait_of_request() -> Wait:
+    """Return how this request waits: in its thread, unless the server says otherwise."""
+    wait: Wait = request.environ.get(WAIT, wait_in_thread)
+    return wait

@@ -16,6 +16,7 @@ from limits.errors import StorageError
 from limits.storage import MemoryStorage, SlidingWindowCounterSupport, storage_from_string
 from limits.strategies import SlidingWindowCounterRateLimiter
 
+from ..blocking import check_may_block
 from ..errors import StoreUnavailable, TooLarge, TooManyReports
 from ..ops.settings import storage_options
 
@@ -23,6 +24,9 @@ _log = logging.getLogger(__name__)
 
 #: An address with a port, as some proxies write it.
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d+)?|([^:]*):\d+")
+
+#: Key of the environment of a request whose reports were charged. Such a request can be run again.
+CHARGED = "halftruth.charged"
 
 #: Bytes of an unreadable body that count as one report.
 _BYTES_OF_REPORT = 500
@@ -116,6 +120,8 @@ class ReportLimit:
                 f" may send {self._rate}; got {reports}",
                 field="reports",
             )
+        if not isinstance(self._storage, MemoryStorage):
+            check_may_block()
         try:
             if self._reports.hit(self._rate, address, cost=reports):
                 return
@@ -174,9 +180,10 @@ class Visit:
     accepted: int = 0
 
     def charge(self, reports: int) -> None:
-        """Count the reports of this request against its address; see `ReportLimit.charge`."""
-        if self.limit is not None:
+        """Count the reports of this request against its address once; see `ReportLimit.charge`."""
+        if self.limit is not None and CHARGED not in request.environ:
             self.limit.charge(reports, self.address)
+            request.environ[CHARGED] = True
         self.uncharged = 0
 
     def record_failures(self) -> None:

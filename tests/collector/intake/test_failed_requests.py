@@ -1,5 +1,6 @@
 """What a failed request says about its reports is true, and nothing fails once they are counted."""
 
+import threading
 from collections import deque
 
 import pytest
@@ -56,9 +57,9 @@ def test_what_fails_for_no_reason_that_is_known_says_that_they_may_be_counted(
 ):
     count, body = collector.store.reports.count, batch([0, 0])
 
-    def break_down(made):
+    def break_down(made, wait):
         if when == "after":
-            count(made)
+            count(made, wait)
         fail()
 
     with monkeypatch.context() as patched:
@@ -104,8 +105,8 @@ def test_a_database_that_fails_leaves_only_its_commit_in_doubt(
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        # As if another request led and never ended.
-        ({"_has_leader": True, "_timeout": 0}, "(too many wait for it)"),
+        # As if the thread that commits did not come back to the queue.
+        ({"_thread": threading.main_thread(), "_timeout": 0}, "(too many wait for it)"),
         ({"_queue": deque([object()]), "_max_queued": 0}, "keep up with what is sent"),
     ],
 )

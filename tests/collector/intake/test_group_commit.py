@@ -1,12 +1,12 @@
 """Group commit by itself: who shares a transaction with whom, and what becomes of each."""
 
 import threading
-import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 from halftruth_collector.errors import StoreUnavailable
+from halftruth_collector.intake import batching
 from halftruth_collector.intake.batching import GroupCommit
 from wire import PATIENCE
 
@@ -86,23 +86,42 @@ def recorder():
     return Recorder()
 
 
-def test_a_lone_item_is_committed_at_once_by_its_own_thread():
-    threads: list[int] = []
+def test_a_lone_item_gets_its_own_outcome_from_one_thread():
+    threads: set[int] = set()
 
     def commit(items):
-        threads.append(threading.get_ident())
-        if items == ["interrupted"]:
-            raise KeyboardInterrupt
+        threads.add(threading.get_ident())
         return [ValueError("its own") if items == ["bad"] else f"committed {items[0]}"]
 
     commits = group_commit(commit)
     assert commits("a") == "committed a"
     with pytest.raises(ValueError, match="its own"):
         commits("bad")
-    with pytest.raises(KeyboardInterrupt):
-        commits("interrupted")
     assert commits("b") == "committed b"
-    assert threads == [threading.get_ident()] * 4
+    assert len(threads) == 1
+
+
+def test_the_thread_ends_when_idle_and_the_next_item_starts_another(monkeypatch):
+    monkeypatch.setattr(batching, "_IDLE_SECONDS", 0.01)
+    threads: list[threading.Thread] = []
+    commits = group_commit(lambda items: [threads.append(threading.current_thread())] and items)
+    assert commits("a") == "a"
+    threads[0].join(PATIENCE)
+    assert not threads[0].is_alive()
+    assert commits("b") == "b"
+    assert threads[1] is not threads[0]
+
+
+def test_a_request_may_wait_in_another_way_than_by_blocking(recorder):
+    waited: list[float] = []
+
+    def wait(future, seconds):
+        waited.append(seconds)
+        return future.result(PATIENCE)
+
+    commits = group_commit(recorder, timeout=7.0)
+    assert commits("a", wait=wait) == "committed a"
+    assert waited == [7.0]
 
 
 def test_nobody_returns_before_its_own_commit_is_over(recorder):
@@ -223,25 +242,27 @@ def test_a_database_that_is_away_is_away_for_all_and_not_asked_again(recorder):
     assert crowd.commits("later") == "committed later"
 
 
-@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_an_interrupted_leader_leaves_nobody_waiting(recorder, interrupt):
-    def commit(items):
-        done = recorder(items)
-        if "a" in items:
-            raise interrupt
-        return done
-
-    crowd = Crowd(recorder, max_size=2)
-    crowd.commits._commit = commit
+def test_an_interrupted_request_leaves_the_queue_and_its_error_is_its_own(recorder):
+    crowd = Crowd(recorder)
     first = crowd.lead()
-    # a and b are one group, c waits for the next one.
-    later = [crowd.send(item) for item in "abc"]
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        crowd.commits("a", wait=interrupt)
+    other = crowd.send("b")
     recorder.let[0].set()
-    _, leader, follower, next_ = outcomes(first, *later)
-    assert isinstance(leader, interrupt)
-    assert isinstance(follower, StoreUnavailable)
-    assert next_ == "committed c"
-    assert crowd.commits("later") == "committed later"
+    assert outcomes(first, other) == ["committed first", "committed b"]
+    assert recorder.groups == [["first"], ["b"]]
+
+
+def test_an_error_of_time_in_a_commit_is_not_taken_for_a_request_that_gave_up():
+    def commit(_: Sequence[object]) -> Sequence[object]:
+        raise TimeoutError("of the driver")
+
+    with pytest.raises(TimeoutError, match="of the driver"):
+        group_commit(commit)("a")
 
 
 def test_of_thousands_of_items_from_many_threads_each_gets_its_own_outcome():
@@ -267,7 +288,7 @@ def test_of_thousands_of_items_from_many_threads_each_gets_its_own_outcome():
         except ValueError as error:
             return error.args
 
-    items = range(1, 6401)
+    items = range(1, 3201)
     with ThreadPoolExecutor(32) as threads:
         found = list(threads.map(send, items))
     assert found == [-item if item % 7 else (item,) for item in items]
@@ -277,14 +298,15 @@ def test_of_thousands_of_items_from_many_threads_each_gets_its_own_outcome():
 
 
 def test_whoever_waits_too_long_is_told_so_and_is_not_committed(recorder):
-    crowd = Crowd(recorder, timeout=0.05)
+    crowd = Crowd(recorder)
     first = crowd.lead()
+    crowd.commits._timeout = 0.05
     late = [crowd.send(item) for item in "ab"]
     errors = outcomes(*late)
     assert [type(error) for error in errors] == [StoreUnavailable] * 2
     assert crowd.waiting[-1] == 0
+    crowd.commits._timeout = PATIENCE
     recorder.let[0].set()
-    # Else c might wait too long for it as well.
     assert first.result(PATIENCE) == "committed first"
     assert crowd.send("c").result(PATIENCE) == "committed c"
     assert recorder.groups == [["first"], ["c"]]
@@ -300,29 +322,6 @@ def test_more_than_may_wait_is_refused_at_once(recorder):
     recorder.let[0].set()
     assert outcomes(first, large) == ["committed first", "committed a"]
     assert crowd.commits("b", 1) == "committed b"
-
-
-def test_a_leader_that_is_interrupted_before_it_leads_lets_the_next_one(recorder, monkeypatch):
-    crowd = Crowd(recorder)
-    recorder.hold(1)
-    first = crowd.lead()
-    group = [crowd.send(item) for item in "ab"]
-    recorder.let[0].set()
-    assert recorder.started[1].wait(PATIENCE)
-    later = [crowd.send(item) for item in "cd"]
-
-    def interrupt(_: float) -> None:
-        monkeypatch.undo()
-        raise KeyboardInterrupt
-
-    # After a crowd, the next leader gives others a moment.
-    monkeypatch.setattr(time, "sleep", interrupt)
-    recorder.let[1].set()
-    assert outcomes(first, *group) == ["committed first", "committed a", "committed b"]
-    interrupted, other = outcomes(*later)
-    assert isinstance(interrupted, KeyboardInterrupt)
-    assert other == "committed d"
-    assert recorder.groups[2:] == [["d"]]
 
 
 def test_who_leaves_the_queue_makes_room_for_others(recorder):

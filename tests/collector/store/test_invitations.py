@@ -147,7 +147,7 @@ def test_a_retry_that_comes_while_its_report_is_being_committed_is_a_duplicate(
             # SQLite has it wait as soon as it begins.
             begun = other.reports._commits
             wait_until(
-                lambda: begun._has_leader if database.startswith("sqlite") else looked.is_set()
+                lambda: begun._thread if database.startswith("sqlite") else looked.is_set()
             )
             assert not again.done()
         finally:

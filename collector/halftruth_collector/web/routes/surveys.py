@@ -26,7 +26,14 @@ from ...store.surveys import StoredSurvey
 from ...store.tokens import StoredToken
 from .. import parameters
 from ..calls import RESPONDENTS
-from ..context import collector, current_request, get_published, remember_bearer, require
+from ..context import (
+    collector,
+    current_request,
+    get_published,
+    remember_bearer,
+    require,
+    wait_of_request,
+)
 from ..limits import Visit
 
 
@@ -102,7 +109,7 @@ def add_reports(survey_id: str) -> Receipt:
     ):
         batch = _receive(survey_id, visit, bearer)
         g.may_be_counted = True
-        receipt = reports.count(batch)
+        receipt = reports.count(batch, wait_of_request())
         visit.accepted = receipt.accepted
     if batch.finished and bearer is not None:
         remember_bearer(bearer)

@@ -1,0 +1,160 @@
+"""Requests with few reports in the event loop of a worker, which nothing may block."""
+
+import io
+import json
+import time
+from concurrent.futures import Future
+
+import gevent
+import pytest
+from halftruth_collector import operations
+from halftruth_collector.blocking import WouldBlock, check_may_block, forbid_blocking
+from halftruth_collector.ops.settings import Config
+from halftruth_collector.server import receiving
+from halftruth_collector.server.event_loop import wait_in_loop
+from halftruth_collector.web import create_app
+
+URL = "/v1/surveys/health/reports"
+
+
+class Socket:
+    """Stands for the connection of a client."""
+
+    def settimeout(self, _: object) -> None:
+        pass
+
+
+class Runs:
+    """Runs requests as a worker does, and records for each attempt whether it may block."""
+
+    def __init__(self, app, monkeypatch):
+        self.may_block: list[bool] = []
+        wsgi = app.wsgi_app
+
+        def record(environ, start_response):
+            try:
+                check_may_block()
+            except WouldBlock:
+                self.may_block.append(False)
+            else:
+                self.may_block.append(True)
+            return wsgi(environ, start_response)
+
+        monkeypatch.setattr(app, "wsgi_app", record)
+        self._buffer = receiving.RequestBuffer(
+            app, most=10**6, seconds=10, computations=1, refused=lambda _: None
+        )
+
+    def post(self, body: dict, **headers: str) -> tuple[int, dict]:
+        """Send a request, and return its status and the document of its response."""
+        data = json.dumps(body).encode()
+        environ = {
+            "REQUEST_METHOD": "POST",
+            "PATH_INFO": URL,
+            "SERVER_NAME": "collector.example",
+            "SERVER_PORT": "80",
+            "SERVER_PROTOCOL": "HTTP/1.1",
+            "HTTP_HOST": "collector.example",
+            "REMOTE_ADDR": "192.0.2.7",
+            "CONTENT_LENGTH": str(len(data)),
+            "CONTENT_TYPE": "application/json",
+            "wsgi.input": io.BytesIO(data),
+            "wsgi.url_scheme": "http",
+            "gunicorn.socket": Socket(),
+            **headers,
+        }
+        said: list[str] = []
+        body = b"".join(self._buffer(environ, lambda status, _: said.append(status)))
+        [status] = said
+        return int(status[:3]), json.loads(body)
+
+
+@pytest.fixture
+def app(database, store, survey):
+    """A collector with a limit by address that has read its only survey."""
+    operations.publish_survey(store, survey)
+    made = create_app(Config(database=database, rate_limit="1000 per hour", min_reports=1))
+    made.extensions["halftruth"].store.surveys.get(survey.id)
+    yield made
+    made.extensions["halftruth"].store.close()
+
+
+@pytest.fixture
+def runs(app, monkeypatch):
+    return Runs(app, monkeypatch)
+
+
+def test_a_report_to_a_known_survey_is_counted_in_the_loop(runs, batch, counted):
+    assert runs.post(batch([0, 0])) == (202, {"accepted": 1, "duplicates": 0})
+    assert runs.may_block == [False]
+    assert counted() == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "changes", "status"),
+    [
+        ([0, 9], {}, 422),
+        ([0, 0], {"digest": "0" * 64}, 409),
+        ([0, 0], {"more": 1}, 422),
+    ],
+)
+def test_a_refusal_reads_the_survey_again_in_a_thread(
+    runs, batch, counted, values, changes, status
+):
+    assert runs.post({**batch(values), **changes})[0] == status
+    assert runs.may_block == [False, True]
+    assert counted() == 0
+
+
+def test_a_request_that_is_run_again_is_charged_and_recorded_once(runs, batch, app):
+    service = app.extensions["halftruth"]
+    charged: list[int] = []
+    hit = service.limit._reports.hit
+    service.limit._reports.hit = lambda *key, cost: charged.append(cost) or hit(*key, cost=cost)
+    assert runs.post(batch([0, 9], [0, 0]))[0] == 422
+    assert runs.may_block == [False, True]
+    assert charged == [2]
+    [day] = service.store.reports.daily_outcomes("health")
+    assert day.refused == {"report-error": 1}
+
+
+def test_many_reports_and_requests_with_a_token_are_handled_in_threads(runs, batch):
+    assert runs.post(batch(*[[0, 0]] * 100))[0] == 202
+    assert runs.may_block == [True]
+    assert runs.post(batch([0, 0]), HTTP_AUTHORIZATION="Bearer " + "0" * 64)[0] == 401
+    assert runs.may_block == [True, False, True]
+
+
+def test_a_limit_in_another_server_is_asked_in_a_thread(runs, batch, app, monkeypatch):
+    monkeypatch.setattr(app.extensions["halftruth"].limit, "_storage", object())
+    assert runs.post(batch([0, 0]))[0] == 202
+    assert runs.may_block == [False, True]
+
+
+def test_other_greenlets_run_while_one_waits_for_a_future():
+    future: Future[str] = Future()
+    gevent.spawn_later(0.01, future.set_result, "done")
+    assert wait_in_loop(future, 10) == "done"
+    future = Future()
+    future.set_result("at once")
+    assert wait_in_loop(future, 10) == "at once"
+
+
+def test_the_result_of_another_thread_ends_the_wait():
+    future: Future[str] = Future()
+    gevent.get_hub().threadpool.spawn(lambda: (time.sleep(0.01), future.set_result("done")))
+    assert wait_in_loop(future, 10) == "done"
+
+
+def test_a_wait_in_the_loop_ends_in_time():
+    with pytest.raises(TimeoutError):
+        wait_in_loop(Future(), 0.01)
+
+
+@pytest.mark.parametrize("transaction", ["reading", "writing", "autocommit_cursor"])
+def test_no_transaction_begins_where_blocking_is_forbidden(store, transaction):
+    begin = getattr(store.database, transaction)
+    with forbid_blocking(), pytest.raises(WouldBlock), begin():
+        pass
+    with begin():
+        pass
