@@ -242,13 +242,7 @@ def replace_nonfinite(column: Numbers) -> list[float | None]:
 
 
 def encode_column(value: object) -> object:
-    """Convert a column to a list, for msgspec's ``enc_hook``.
-
-    Raises
-    ------
-    NotImplementedError
-        For other types, as msgspec expects.
-    """
+    """Convert a column to a list, for msgspec's ``enc_hook``."""
     if isinstance(value, Column):
         return list(value)
     if isinstance(value, np.ndarray):
@@ -259,13 +253,7 @@ def encode_column(value: object) -> object:
 
 
 def decode_column(kind: type, value: object) -> object:
-    """Convert a list to a column, for msgspec's ``dec_hook``.
-
-    Raises
-    ------
-    ValueError
-        If the value is not a list.
-    """
+    """Convert a list to a column, for msgspec's ``dec_hook``; ValueError for anything else."""
     if not isinstance(value, list):
         raise ValueError("expected a list")
     if kind is np.ndarray:
@@ -276,13 +264,7 @@ def decode_column(kind: type, value: object) -> object:
 
 
 def column_schema(kind: type) -> dict[str, Any]:
-    """Return the JSON Schema of a column, for msgspec's ``schema_hook``.
-
-    Raises
-    ------
-    NotImplementedError
-        For other types, as msgspec expects.
-    """
+    """Return the JSON Schema of a column, for msgspec's ``schema_hook``."""
     if kind is np.ndarray:
         return {"type": "array", "items": {"type": ["number", "null"]}}
     if issubclass(kind, Column):

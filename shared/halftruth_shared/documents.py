@@ -59,15 +59,8 @@ class AttributeDocument(
     def attributes(self, languages: Sequence[str] = ()) -> tuple[Attribute, ...]:
         """Return the attributes of the question: one, or one for each option.
 
-        Parameters
-        ----------
-        languages : sequence of str
-            Languages of the survey; plain texts and categories are in the first one.
-
-        Raises
-        ------
-        SchemaError
-            For an invalid question; the error names the question and the field.
+        Plain texts and categories are in the first of the survey's languages. The SchemaError of an
+        invalid question names the question and the field.
         """
         self._check_members()
         common: dict[str, Any] = {

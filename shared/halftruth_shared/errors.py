@@ -1,20 +1,8 @@
 """Every error that halftruth raises on purpose.
 
-HalftruthError
-├── SchemaError            an attribute or schema that cannot be used
-├── RecordError            a record that does not fit its schema
-├── ParameterError         a number or option outside its range
-│   └── DomainTooLarge     too many cells for the mechanism or result asked
-├── SurveyError            a survey document that cannot be read
-├── ReportError            a report that does not fit its survey
-├── SignatureError         a survey without the signature of a trusted operator
-├── KeyFileError           a file of private keys that cannot be used
-└── EstimateError          a result that cannot be computed
-    └── NoReports          ... because nothing has been counted yet
-
 The client adds its own branches in ``halftruth_client.errors``, the collector in
-``halftruth_collector.errors``. A message names the offending field and what would be
-accepted. A message about a record never holds an answer from it.
+``halftruth_collector.errors``. A message names the offending field and what would be accepted. A
+message about a record never holds an answer from it.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,9 @@
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
@@ -185,17 +187,10 @@ def format_decimal(value: Fraction) -> str:
     >>> [format_decimal(Fraction(value)) for value in ("5/2", "-1/3", "20")]
     ['2.5', '-1/3', '20']
     """
-    rest, places = value.denominator, [0, 0]
-    for i, factor in enumerate((2, 5)):
-        while rest % factor == 0:
-            rest //= factor
-            places[i] += 1
-    if rest != 1:
-        return str(value)
-    digits = max(places)
-    scaled = str(abs(value.numerator) * 10**digits // value.denominator).rjust(digits + 1, "0")
-    sign = "-" if value < 0 else ""
-    return sign + (f"{scaled[:-digits]}.{scaled[-digits:]}" if digits else scaled)
+    # Minimum, maximum and step have 15 digits at most, so that finite sums have fewer than 100.
+    with localcontext(Context(prec=100, traps=[Inexact])), suppress(Inexact):
+        return f"{Decimal(value.numerator) / value.denominator:f}"
+    return str(value)
 
 
 def _exact(value: Rational, what: str) -> Fraction:

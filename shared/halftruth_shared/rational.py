@@ -84,10 +84,7 @@ def format_approximately(value: Fraction | float) -> str:
 def format_rational(value: Fraction, field: str) -> str:
     """Format a rational in canonical form: in lowest terms, ``"19"`` or ``"9/10"``.
 
-    Raises
-    ------
-    ParameterError
-        If the text would be too long for `parse_rational`.
+    Raises ParameterError if the text would be too long for `parse_rational`.
     """
     # Check the number of bits first, since formatting millions of digits takes very long.
     bits = value.numerator.bit_length() + value.denominator.bit_length()

@@ -108,12 +108,8 @@ class Relayed:
     def rests_on(self, *, waves: bool = False, timed: bool = False) -> list[str]:
         """Return the assumptions of the promise, and what it does not cover.
 
-        Parameters
-        ----------
-        waves : bool
-            Whether the survey belongs to a series.
-        timed : bool
-            Whether questions are asked after certain answers.
+        `waves` says whether the survey belongs to a series, `timed` whether questions are asked
+        after certain answers.
         """
         batch, chance = self.relay.batch, number(round(1 / self.losses.delta))
         flooded = self._with(math.ceil(batch / 2))

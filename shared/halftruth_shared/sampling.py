@@ -45,17 +45,7 @@ class Sampler(ABC):
 
 
 def draw_below_from_os(outcomes: int, count: int) -> NDArray[np.int64]:
-    """Draw independent uniform integers from the operating system's randomness.
-
-    Parameters
-    ----------
-    outcomes : int
-        1 to `MAX_VECTOR_OUTCOMES`.
-
-    Returns
-    -------
-    ndarray of int64, shape (count,)
-    """
+    """Draw `count` integers below 1 to `MAX_VECTOR_OUTCOMES` from the system's randomness."""
     # Use 32-bit words if they suffice, since reading randomness takes most of the time.
     width = 32 if outcomes <= 2**24 else 64
     kind = np.dtype(f"u{width // 8}")

@@ -192,15 +192,10 @@ class Schema:
                 )
 
     def check_conditions(self) -> None:
-        """Check that conditions refer to earlier attributes.
+        """Raise SchemaError if a condition names anything but categories of earlier attributes.
 
         This is checked for surveys only, since a schema may also consist of some attributes of
         another one.
-
-        Raises
-        ------
-        SchemaError
-            If a condition names anything but categories of earlier attributes.
         """
         _ = self._conditions
 

@@ -55,12 +55,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         msgspec.structs.force_setattr(self, "total_gamma", canonical)
 
     def check(self, perturbation: Perturbation) -> None:
-        """Check that the total has room for a report of this wave.
-
-        Raises
-        ------
-        SurveyError
-        """
+        """Raise SurveyError unless the total has room for a report of this wave."""
         gamma = perturbation.spent_amplification
         if gamma > Fraction(self.total_gamma):
             raise _fault(

@@ -131,22 +131,8 @@ def divergence(epsilon: float, gamma: float, clones: NDArray[np.int64]) -> Array
 
     With c clones, P is the number of reports that look like the first answer if it is true, A + 1
     with probability γ/(γ+1) and else A, and Q the same if the second is. The ratio P/Q increases
-    with that number, so that S is an upper tail. The divergence falls with c and with ε, and is the
-    same the other way round.
-
-    Parameters
-    ----------
-    epsilon : float
-        ε ≥ 0.
-    gamma : float
-        γ > 1.
-    clones : ndarray of int
-        c.
-
-    Returns
-    -------
-    ndarray
-        Never less than the divergence: rounding errors are added.
+    with that number, so that S is an upper tail. The divergence falls with c and with ε ≥ 0, and is
+    the same the other way round. It is never too small: rounding errors are added.
     """
     factor = math.exp(epsilon)
     likelier, rarer = max(gamma - factor, 0.0), gamma * factor - 1
@@ -211,14 +197,7 @@ def at_least_half(smallest: Array, trials: NDArray[np.int64]) -> Array:
 class Clones:
     """Distribution of the number of clones among the others, in blocks that count as their least.
 
-    Parameters
-    ----------
-    gamma : float
-        γ > 1.
-    respondents : int
-        n.
-    ignored : float
-        Probability of fewer clones than evaluated.
+    `ignored` is the probability of fewer clones than evaluated.
     """
 
     def __init__(self, gamma: float, respondents: int, ignored: float) -> None:

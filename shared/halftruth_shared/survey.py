@@ -255,13 +255,7 @@ class Survey:
 
 
 def _take_unconfirmed(content: dict[str, Any]) -> tuple[str, ...]:
-    """Take out of a file what somebody has to check of its questions.
-
-    Raises
-    ------
-    SurveyError
-        If it is no text.
-    """
+    """Take out of a file what somebody has to check of its questions; it has to be text."""
     attributes = content.get("attributes")
     unconfirmed = []
     for attribute in attributes if isinstance(attributes, list) else ():
@@ -277,13 +271,7 @@ def _take_unconfirmed(content: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _take_perturbed(content: dict[str, Any]) -> list[str] | None:
-    """Take the list of perturbed attributes out of a file, and mark all others not sensitive.
-
-    Raises
-    ------
-    SurveyError
-        If it is no list of attributes, or another one says that it is sensitive.
-    """
+    """Take the list of perturbed attributes out of a file, and mark all others not sensitive."""
     mechanism, attributes = content.get("mechanism"), content.get("attributes")
     if not isinstance(mechanism, dict) or "perturbed" not in mechanism:
         return None

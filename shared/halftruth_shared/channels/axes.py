@@ -17,10 +17,7 @@ Step = Callable[[Array], Array]
 def as_table(values: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Return values as a table whose last axes have this shape, after any batch axes.
 
-    Raises
-    ------
-    ValueError
-        For any other shape, which would otherwise be rearranged silently.
+    Raises ValueError for any other shape, which would otherwise be rearranged silently.
     """
     table = np.asarray(values, dtype=np.float64)
     if table.shape[table.ndim - len(shape) :] != shape:

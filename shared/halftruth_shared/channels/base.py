@@ -26,13 +26,8 @@ class MarginMoments(ABC):
     """Moments of all margins of a table, reconstructed at once.
 
     A cell of a margin is given by its place along each of the k axes; the last place along an axis,
-    d_j, is the sum over that axis.
-
-    Attributes
-    ----------
-    support, second_moment : ndarray, shape (d_1 + 1, …, d_k + 1)
-        Mean and mean square of the weights of the reports for each cell: the results of `solve` and
-        `solve_squared` of the channel of each margin.
+    d_j, is the sum over that axis. `support` and `second_moment`, of shape (d_1 + 1, …, d_k + 1),
+    are the results of `solve` and `solve_squared` of the channel of each margin.
     """
 
     support: Array
@@ -42,15 +37,8 @@ class MarginMoments(ABC):
     def product(self, first: Places, second: Places) -> Array:
         """Return the mean product of the weights of the reports for pairs of cells, shape (R,).
 
-        Parameters
-        ----------
-        first, second : ndarray of int, shape (R, k)
-            Places of the cells of each pair.
-
-        Raises
-        ------
-        ValueError
-            If both cells of a pair name a category of one axis, and not the same.
+        `first` and `second`, of shape (R, k), are the places of the cells of each pair. Raises
+        ValueError if both cells of a pair name a category of one axis, and not the same.
         """
 
 
@@ -58,14 +46,8 @@ class MarginMoments(ABC):
 class WeightMoments:
     """Expected squared weight for cell u of a report from true cell u', Σ_v W[u,v]² A[v,u'].
 
-    Attributes
-    ----------
-    own : ndarray, shape of the table
-        Value for u' = u.
-    largest_other : ndarray
-        Maximum over u' ≠ u; 0 for a table of one cell.
-    total : ndarray
-        Sum over all u'.
+    `own` is the value for u' = u, `largest_other` the maximum over u' ≠ u (0 for a table of one
+    cell) and `total` the sum over all u'; all have the shape of the table.
     """
 
     own: Array
@@ -88,10 +70,10 @@ class Operator(ABC):
 
     @abstractmethod
     def amplification(self, axes: Collection[int]) -> Fraction | float:
-        """Return the amplification: the largest likelihood ratio of a report between two cells.
+        """Return the largest likelihood ratio of a report between two cells, an exact number.
 
-        The two cells differ only along the given axes. The result is exact; it is 1 without axes,
-        and infinite if a report can rule out a cell.
+        The two cells differ only along the given axes. It is 1 without axes, and infinite if a
+        report can rule out a cell.
         """
 
     @abstractmethod
@@ -145,17 +127,11 @@ class Channel(Operator):
         return (self,) if len(self.shape) == 1 else None
 
     def merged(self) -> "Channel":
-        """Return the same channel with neighbouring axes combined, which can be faster.
-
-        The cells of a table stay in row-major order.
-        """
+        """Return the same channel with neighbouring axes combined, cells in row-major order."""
         return self
 
     def dense(self) -> Array:
-        """Return A as a matrix of shape (reports, cells), cells in row-major order.
-
-        Use it only for small tables, for inspection and comparison.
-        """
+        """Return A as a matrix of shape (reports, cells) in row-major order, for small tables."""
         cells = math.prod(self.shape)
         columns = self.forward(np.eye(cells).reshape(cells, *self.shape))
         return columns.reshape(cells, -1).T.copy()

@@ -101,14 +101,8 @@ def digits(value: int, base: int, count: int) -> tuple[int, ...]:
 def solve_coordinates(vectors: Integers, rest: Integers, product: Integers, prime: int) -> Integers:
     """Return the vectors y with a given ⟨u,y⟩ and given coordinates except at the pivot of u.
 
-    Parameters
-    ----------
-    vectors : ndarray of int64, shape (t, N)
-        Points u; the pivot is the first nonzero coordinate.
-    rest : ndarray of int64, shape (t − 1, N)
-        Coordinates of y without the pivot.
-    product : ndarray, shape (N,)
-        ⟨u,y⟩ modulo the prime.
+    `vectors`, of shape (t, N), are points u, whose pivot is the first nonzero coordinate; `rest`,
+    of shape (t − 1, N), are the coordinates of y without the pivot.
     """
     pivot = np.argmax(vectors != 0, axis=0)
     result = np.zeros_like(vectors)
@@ -180,16 +174,10 @@ def _inverses(prime: int) -> Integers:
 
 
 def orthogonal_sums(values: Array, prime: int, dimension: int) -> Array:
-    """Sum, for each point, the values of all points orthogonal to it.
+    """Sum, for each point, the values (…, K_t) of all points orthogonal to it.
 
     The sums over all hyperplanes of F_q^{t−1} are inverse transforms of lines of the Fourier
     transform of the values, so that the total takes O(q^t log q) steps.
-
-    Parameters
-    ----------
-    values : ndarray, shape (…, K_t)
-    prime, dimension : int
-        q and t.
     """
     flat = values.reshape(-1, values.shape[-1])
     result = np.empty_like(flat)
@@ -225,13 +213,9 @@ def _orthogonal_sums(values: Array, prime: int, dimension: int) -> Array:
 def _lines(prime: int, dimension: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the indices of the input and of the output of the sums over hyperplanes.
 
-    Returns
-    -------
-    lines : ndarray of int, shape (K_{t−1}, q//2 + 1)
-        Index in F_q^{t−1} of the multiples 0·d, 1·d, … of every direction d.
-    order : ndarray of int, shape (K_t,)
-        Index q·d + b of the hyperplane ⟨d,y'⟩ = b whose points (1, y') are orthogonal to each
-        point, except the first one, (1, 0).
+    The first, of shape (K_{t−1}, q//2 + 1), are those in F_q^{t−1} of the multiples 0·d, 1·d, … of
+    every direction d. The second, of shape (K_t,), are q·d + b of the hyperplane ⟨d,y'⟩ = b whose
+    points (1, y') are orthogonal to each point, except the first one, (1, 0).
     """
     directions = coordinates_of_points(
         np.arange(count_points(prime, dimension - 1)), prime, dimension - 1

@@ -103,11 +103,7 @@ class SubsetResponse(Operator):
         return self.share * (self.gamma - 1) ** 2 * own**2 / (own + (self.gamma - 1) * spread)
 
     def merged(self, cells: int) -> UniformMixture:
-        """Return k-ary randomized response to a margin with the given number of cells.
-
-        Each symbol represents all cells that agree with it on the margin. A geometry has no such
-        channel.
-        """
+        """Return k-ary response to a margin, a symbol standing for all cells that agree with it."""
         return UniformMixture((cells,), (self.gamma - 1) * self.share)
 
     # The channel.
@@ -136,10 +132,7 @@ class SubsetResponse(Operator):
         return np.asarray(sums[..., _placement(self.cells, self.symbols)])
 
     def sums_of_few(self, symbols: Integers, values: Array) -> Array:
-        """Sum, for each cell, the values of those few symbols that it has.
-
-        From shape (…, symbols) to (…, cells).
-        """
+        """Sum, for each cell, the values (…, symbols) of those few symbols that its subset has."""
         result = np.empty((*values.shape[:-1], self.cells))
         for part in split_rows(self.cells, len(symbols)):
             result[..., part] = values @ self.belongs(symbols, part)
@@ -159,10 +152,7 @@ class SubsetResponse(Operator):
 
     @property
     def outcomes(self) -> int:
-        """Number of equally likely outcomes: γ for each symbol in the subset, 1 for each other one.
-
-        Both are multiplied by the denominator of γ.
-        """
+        """Number of outcomes: γ for each symbol in the subset, 1 for each other, as integers."""
         own, other = self.gamma.as_integer_ratio()
         return own * self.subset_size + other * (self.symbols - self.subset_size)
 

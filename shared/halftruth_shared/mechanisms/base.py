@@ -46,13 +46,7 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     """Parameters of a mechanism in files and messages; each mechanism declares its own."""
 
     def mechanism(self, schema: Schema) -> "Mechanism":
-        """Make the mechanism with these parameters.
-
-        Raises
-        ------
-        ParameterError
-            For a parameter outside its range.
-        """
+        """Make the mechanism; ParameterError for a parameter outside its range."""
         raise TypeError("only the parameters of a kind of mechanism can make one")
 
 
@@ -60,12 +54,8 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
 class ProvableAnswer:
     """Answer that a report can prove, and that the survey declares not sensitive.
 
-    Attributes
-    ----------
-    other : str
-        The only other answer to the question; no report proves it.
-    amplification : Fraction, or ``math.inf``
-        Largest likelihood ratio of a report for the other answer over this one.
+    No report proves the `other` answer to the question; `amplification` is the largest likelihood
+    ratio of a report for it over this one.
     """
 
     answer: str
@@ -79,10 +69,9 @@ class View:
 
     Attributes
     ----------
-    positions : tuple of int
-        Positions of its attributes in the schema, in increasing order.
-    shape : tuple of int
-        Number of categories of each attribute; cells are numbered in row-major order.
+    positions, shape : tuple of int
+        Positions of its attributes in the schema, in increasing order, and their numbers of
+        categories; cells are numbered in row-major order.
     weight : int
         Its probability of being drawn is this weight, divided by the sum over all views.
     channel : Operator
@@ -407,15 +396,10 @@ class Perturbation:
         )
 
     def check_conditions(self) -> None:
-        """Check that no unprotected question is asked depending on a protected answer.
+        """Raise SchemaError if an unprotected question is asked depending on a protected answer.
 
         A report reveals whether an unprotected question was asked, and thereby the answers in its
         condition. So the questions in that condition must be unprotected, too.
-
-        Raises
-        ------
-        SchemaError
-            Naming both attributes.
         """
         for attribute in self.schema.attributes:
             if not attribute.ask_if or not self.reveals(attribute.name):

@@ -54,48 +54,39 @@ class DistortionMatricesParameters(
 
 
 @dataclass(frozen=True)
-class CumulativeWeights:
-    """Cumulative integer weights of the reported values, for each true value."""
-
-    total: int
-    bounds: tuple[tuple[int, ...], ...]
-
-    @classmethod
-    def of(cls, matrix: Matrix) -> "CumulativeWeights":
-        """Return the weights of a matrix, over its common denominator."""
-        total = math.lcm(*(entry.denominator for row in matrix for entry in row))
-        columns = zip(*matrix, strict=True)
-        bounds = [tuple(accumulate(int(entry * total) for entry in column)) for column in columns]
-        return cls(total, tuple(bounds))
-
-
-@dataclass(frozen=True)
 class MatrixSampler(Sampler):
-    """Sampler that draws each attribute by its cumulative weights."""
+    """Sampler that draws each attribute by its cumulative integer weights."""
 
     matrices: tuple[Matrix, ...]
 
     @cached_property
-    def _weights(self) -> list[CumulativeWeights]:
-        return list(map(CumulativeWeights.of, self.matrices))
+    def _weights(self) -> list[tuple[int, list[list[int]]]]:
+        """For each attribute their total, and their cumulative sums for each true value."""
+        weights = []
+        for matrix in self.matrices:
+            total = math.lcm(*(entry.denominator for row in matrix for entry in row))
+            columns = zip(*matrix, strict=True)
+            bounds = [list(accumulate(int(entry * total) for entry in each)) for each in columns]
+            weights.append((total, bounds))
+        return weights
 
     @property
     def outcomes(self) -> int:
-        return max(weights.total for weights in self._weights)
+        return max(total for total, _ in self._weights)
 
     def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
         return tuple(
-            bisect_right(weights.bounds[code], randbelow(weights.total))
-            for weights, code in zip(self._weights, record, strict=True)
+            bisect_right(bounds[code], randbelow(total))
+            for (total, bounds), code in zip(self._weights, record, strict=True)
         )
 
     def reports(self, records: NDArray[np.int64], draw: DrawBelow) -> NDArray[np.int64]:
         reports = np.empty_like(records)
-        for j, weights in enumerate(self._weights):
-            draws = draw(weights.total, len(records))
-            for code, bounds in enumerate(weights.bounds):
+        for j, (total, bounds) in enumerate(self._weights):
+            draws = draw(total, len(records))
+            for code, cumulative in enumerate(bounds):
                 own = records[:, j] == code
-                reports[own, j] = np.searchsorted(np.array(bounds), draws[own], side="right")
+                reports[own, j] = np.searchsorted(np.array(cumulative), draws[own], side="right")
         return reports
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,20 +41,19 @@ class RandomizedResponseParameters(
         return RandomizedResponse(self.keep)
 
 
-@dataclass(frozen=True)
-class ValueWeights:
+class ValueWeights(NamedTuple):
     """Integer weights of one attribute: `same` for its true value, `other` for each other one."""
 
     same: int
     other: int
     total: int
 
-    @classmethod
-    def of(cls, p: Fraction, size: int) -> "ValueWeights":
-        """Return the weights, in lowest terms, of keeping a value with probability p."""
-        same, other = p.numerator * (size - 1), p.denominator - p.numerator
-        common = math.gcd(same, other)
-        return cls(same // common, other // common, (same + other * (size - 1)) // common)
+
+def _weights_of(p: Fraction, size: int) -> ValueWeights:
+    """Return the weights, in lowest terms, of keeping a value with probability p."""
+    same, other = p.numerator * (size - 1), p.denominator - p.numerator
+    common = math.gcd(same, other)
+    return ValueWeights(same // common, other // common, (same + other * (size - 1)) // common)
 
 
 @dataclass(frozen=True)
@@ -64,30 +64,27 @@ class ResponseSampler(Sampler):
 
     @cached_property
     def _combinations(self) -> int:
-        """Product of the totals of the attributes."""
-        return math.prod(weights.total for weights in self.attributes)
+        return math.prod(total for _, _, total in self.attributes)
 
     @property
     def outcomes(self) -> int:
-        return max(weights.total for weights in self.attributes)
+        return max(total for _, _, total in self.attributes)
 
     def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
         report = list(record)
         # The digits of one uniform number in mixed radix are independent draws.
         draws = randbelow(self._combinations)
-        for j in range(len(report) - 1, -1, -1):
-            weights = self.attributes[j]
-            draws, draw = divmod(draws, weights.total)
-            if draw >= weights.same:
-                value = (draw - weights.same) // weights.other
+        for j, (same, other, total) in reversed(list(enumerate(self.attributes))):
+            draws, draw = divmod(draws, total)
+            if draw >= same:
+                value = (draw - same) // other
                 report[j] = value + (value >= report[j])
         return tuple(report)
 
     def reports(self, records: NDArray[np.int64], draw: DrawBelow) -> NDArray[np.int64]:
         reports = np.empty_like(records)
-        for j, weights in enumerate(self.attributes):
-            draws = draw(weights.total, len(records))
-            reports[:, j] = move_or_keep(records[:, j], draws, weights.same, weights.other)
+        for j, (same, other, total) in enumerate(self.attributes):
+            reports[:, j] = move_or_keep(records[:, j], draw(total, len(records)), same, other)
         return reports
 
 
@@ -171,7 +168,7 @@ class RandomizedResponse(Mechanism):
                 )
             channels.append(_channel(p, size))
             check_condition(channels[-1].condition_number, field)
-            weights.append(ValueWeights.of(p, size))
+            weights.append(_weights_of(p, size))
         return perturb_records(self, schema, Kronecker(channels), ResponseSampler(tuple(weights)))
 
 

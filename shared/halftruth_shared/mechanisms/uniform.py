@@ -20,16 +20,9 @@ from ..sampling import DrawBelow, RandBelow, Sampler
 class RecordSampler(Sampler):
     """Dependent-column sampling of whole records (FRAPP §5, eq. 36).
 
-    Let n_j = d_1⋯d_j, D the weight of the true record and O that of any other record. If all
-    earlier columns kept their value, column j keeps its value with weight D + O(n/n_j − 1) and
-    takes each other value with weight O·n/n_j, out of D + O(n/n_{j−1} − 1).
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        d_j, the number of values of each column.
-    same, other : int
-        D and O, at least 0.
+    Let n_j = d_1⋯d_j (`sizes`), D the weight of the true record (`same`) and O that of any other
+    record (`other`). If all earlier columns kept their value, column j keeps its value with weight
+    D + O(n/n_j − 1) and takes each other value with weight O·n/n_j, out of D + O(n/n_{j−1} − 1).
     """
 
     sizes: tuple[int, ...]
@@ -86,15 +79,9 @@ def move_or_keep(
     same: int | NDArray[np.int64],
     other: int | NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Perturb many values: weight `same` for the true one, `other` for each different one.
+    """Perturb N values from 0 to d−1: weight `same` for the true one, `other` for each other one.
 
-    Parameters
-    ----------
-    values : ndarray, shape (N,)
-        True values, from 0 to d−1.
-    draws : ndarray, shape (N,)
-        Uniform below same + other·(d−1).
-    same, other : int or ndarray of shape (N,)
+    `draws` are uniform below same + other·(d−1).
     """
     moved = (draws - same) // np.maximum(other, 1)
     moved += moved >= values

@@ -57,12 +57,7 @@ def encode(message: object) -> bytes:
 
 
 def decode(content: bytes | bytearray, kind: type[T]) -> T:
-    """Return the message that JSON holds.
-
-    Raises
-    ------
-    msgspec.DecodeError
-    """
+    """Return the message that JSON holds; msgspec.DecodeError if it holds something else."""
     return msgspec.json.decode(content, type=kind, dec_hook=decode_column)
 
 
@@ -73,13 +68,7 @@ def check_hexadecimal(field: str, text: str) -> None:
 
 
 def check_operator_keys(operator_keys: Collection[str]) -> frozenset[str]:
-    """Return the public keys of operators that a caller pins.
-
-    Raises
-    ------
-    ParameterError
-        If one of them is none, or they are given as a single text.
-    """
+    """Return the public keys of operators that a caller pins; ParameterError for anything else."""
     pins = frozenset(operator_keys)
     if isinstance(operator_keys, str) or not all(
         isinstance(key, str) and _HEX_32.fullmatch(key) for key in pins

@@ -67,12 +67,8 @@ def change_key_file(path: str | Path, change: Callable[[bytes], bytes]) -> bytes
     """Apply a change to the keys in a file, atomically, and return its new content.
 
     The new file is written beside the old one, under a name that only one change can have at a
-    time; it keeps the owner.
-
-    Raises
-    ------
-    KeyFileError
-        If the file cannot be read or written, or another change is going on.
+    time; it keeps the owner. Raises KeyFileError if the file cannot be read or written, or another
+    change is going on.
     """
     old = Path(path)
     new = old.with_name(old.name + ".new")

@@ -77,14 +77,10 @@ class Relay(
             raise _fault("release", '"closing" or "batches"')
 
     def check(self, perturbation: Perturbation) -> None:
-        """Check that the reports of a survey can hide among each other.
+        """Raise SurveyError if reports of a survey cannot hide among each other.
 
         Unprotected answers and answers that a report can prove split a batch into groups that can
         be told apart.
-
-        Raises
-        ------
-        SurveyError
         """
         if perturbation.mechanism.randomized_by != "device":
             raise SurveyError(
@@ -105,12 +101,7 @@ class Relay(
         )
 
     def check_terms(self, terms: Terms) -> None:
-        """Check that terms do not tell the reports of a batch apart, or limit their number.
-
-        Raises
-        ------
-        ParameterError
-        """
+        """Raise ParameterError if terms tell reports of a batch apart, or limit their number."""
         if terms.sealing_key is not None:
             raise ParameterError(
                 "sealing_key: the survey has a relay and says itself which key its reports are"

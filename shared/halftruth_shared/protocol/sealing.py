@@ -47,11 +47,6 @@ class SealingKeys:
     """The private keys of a collector, newest first.
 
     Reports are sealed to the newest; the older ones decrypt those still in transit.
-
-    Parameters
-    ----------
-    private : tuple of X25519PrivateKey
-        One or more.
     """
 
     def __init__(self, private: tuple[X25519PrivateKey, ...]) -> None:
@@ -69,10 +64,7 @@ class SealingKeys:
     def read(cls, path: str | Path) -> "SealingKeys":
         """Read the keys of a file of PEM blocks (PKCS #8, not encrypted).
 
-        Raises
-        ------
-        KeyFileError
-            If the file cannot be read, others may read it, or it holds something else.
+        Raises KeyFileError if it cannot be read, others may read it, or it holds something else.
         """
         return cls._parse(path, read_key_file(path))
 
@@ -125,59 +117,41 @@ class SealingKeys:
 def create_sealing_key(path: str | Path) -> str:
     """Put a new newest key into a file, which is created where it does not exist.
 
-    Returns
-    -------
-    str
-        Its public key.
-
-    Raises
-    ------
-    KeyFileError
-        If the file cannot be read or written, or holds something else.
+    Returns its public key. Raises KeyFileError if the file cannot be read or written, or holds
+    something else.
     """
-    if not Path(path).exists():
-        keys = SealingKeys.create()
-        create_key_file(path, keys.to_pem())
-        return keys.public[0]
-    return _change(path, SealingKeys._with_new).public[0]
+    if Path(path).exists():
+        return _change(path, SealingKeys._with_new).public[0]
+    keys = SealingKeys.create()
+    create_key_file(path, keys.to_pem())
+    return keys.public[0]
 
 
 def retire_sealing_key(path: str | Path, public: str) -> None:
     """Remove a key from a file; reports sealed to it can never be decrypted again.
 
-    Raises
-    ------
-    ParameterError
-        If the file does not hold that key, or no other.
-    KeyFileError
-        If it cannot be read or written.
+    Raises ParameterError if the file does not hold the key, or no other one; KeyFileError if it
+    cannot be read or written.
     """
     _change(path, lambda keys: keys._without(public))
+
+
+def _change(path: str | Path, change: Callable[[SealingKeys], SealingKeys]) -> SealingKeys:
+    """Put other keys into a file, and return them."""
+    parse = partial(SealingKeys._parse, path)
+    return parse(change_key_file(path, lambda pem: change(parse(pem)).to_pem()))
 
 
 def seal(
     public_key: str, digest: str, report_id: UUID, packed: bytes, invitation: str | None = None
 ) -> bytes:
-    """Encrypt a report to a collector.
+    """Encrypt a packed report to the sealing key of a survey with a digest.
 
-    Parameters
-    ----------
-    public_key : str
-        The survey's sealing key, 64 hexadecimal digits.
-    digest : str
-        Of the survey.
-    packed : bytes
-        See :meth:`~halftruth_shared.ReportSpace.pack`.
-    invitation : str, optional
-        32 hexadecimal digits, where the survey asks for one.
-
-    Raises
-    ------
-    ParameterError
-        If the key is none that can be encrypted to.
+    Raises ParameterError if nothing can be encrypted to the key. An invitation has 32 hexadecimal
+    digits.
     """
     plaintext = packed + bytes.fromhex(invitation or "")
-    return _encrypt("sealing_key", public_key, _info(digest, report_id), plaintext)
+    return _encrypt("sealing_key", public_key, _info(_PURPOSE, digest, report_id), plaintext)
 
 
 def open_sealed(
@@ -188,35 +162,17 @@ def open_sealed(
     packed_size: int,
     with_invitation: bool,
 ) -> tuple[bytes, str | None]:
-    """Decrypt a report, with whichever key it was sealed to.
+    """Decrypt a report, and return it packed with its invitation, if the survey asks for one.
 
-    Parameters
-    ----------
-    digest : str
-        Of the survey that it is to be counted for.
-    packed_size : int
-        See :attr:`~halftruth_shared.ReportSpace.packed_size`.
-    with_invitation : bool
-        Whether the survey asks for invitations.
-
-    Returns
-    -------
-    packed : bytes
-    invitation : str or None
-
-    Raises
-    ------
-    ReportError
-        If it was sealed to another key, for another survey or id, or has been altered.
+    Raises ReportError if it was sealed to another key, for another survey or id, or was altered.
     """
-    expected = _ENC + packed_size + (_INVITATION if with_invitation else 0) + _TAG
-    plaintext = keys.decrypt(sealed, _info(digest, report_id)) if len(sealed) == expected else None
-    if plaintext is None:
-        raise ReportError(
-            "cannot be opened; expected a report sealed to this survey's key with its digest and"
-            " the report's id",
-            field="sealed",
-        )
+    plaintext = _decrypt(
+        keys,
+        _info(_PURPOSE, digest, report_id),
+        sealed,
+        packed_size + _INVITATION * with_invitation,
+        "sealed to this survey's key with its digest and the report's id",
+    )
     packed, invitation = plaintext[:packed_size], plaintext[packed_size:]
     return packed, invitation.hex() if with_invitation else None
 
@@ -224,33 +180,15 @@ def open_sealed(
 def seal_for_relay(
     relay: Relay, digest: str, report_id: UUID, relay_id: UUID, packed: bytes
 ) -> bytes:
-    """Encrypt a report to the collector of a survey, and that to its relay.
+    """Encrypt a packed report with its id to the collector, and the result to the relay.
 
-    Parameters
-    ----------
-    relay : Relay
-        Of the survey.
-    digest : str
-        Of the survey.
-    report_id : UUID
-        By which the collector counts the report once; the relay never sees it.
-    relay_id : UUID
-        By which the relay keeps the report once; the collector never sees it.
-    packed : bytes
-        See :meth:`~halftruth_shared.ReportSpace.pack`.
-
-    Raises
-    ------
-    ParameterError
-        If one of the keys is none that can be encrypted to.
+    The collector counts the report once by `report_id`, which the relay never sees; the relay keeps
+    it once by `relay_id`, which the collector never sees. Raises ParameterError if nothing can be
+    encrypted to one of the keys.
     """
-    inner = _encrypt(
-        "relay.sealing_key",
-        relay.sealing_key,
-        _RELAYED + bytes.fromhex(digest),
-        report_id.bytes + packed,
-    )
-    return _encrypt("relay.key", relay.key, _envelope_info(digest, relay_id), inner)
+    info, report = _info(_RELAYED, digest), report_id.bytes + packed
+    inner = _encrypt("relay.sealing_key", relay.sealing_key, info, report)
+    return _encrypt("relay.key", relay.key, _info(_ENVELOPE, digest, relay_id), inner)
 
 
 def relayed_size(packed_size: int) -> int:
@@ -261,57 +199,35 @@ def relayed_size(packed_size: int) -> int:
 def open_envelope(
     keys: SealingKeys, digest: str, relay_id: UUID, sealed: bytes, packed_size: int
 ) -> bytes:
-    """Decrypt what a client sent to a relay: the report, still sealed to the collector.
+    """Decrypt, by the keys of a relay, the report inside, which is sealed to the collector.
 
-    Parameters
-    ----------
-    keys : SealingKeys
-        Of the relay.
-
-    Raises
-    ------
-    ReportError
-        If it was sealed to another key, for another survey or id, has been altered, or is not of
-        the length of this survey's reports.
+    Raises ReportError if it was sealed to another key, for another survey or id, was altered, or
+    does not have the length of this survey's reports.
     """
-    info, size = _envelope_info(digest, relay_id), _ENC + relayed_size(packed_size) + _TAG
-    inner = keys.decrypt(sealed, info) if len(sealed) == size else None
-    if inner is None:
-        raise ReportError(
-            "cannot be opened; expected a report sealed to the relay's key with this survey's"
-            " digest and the relay's id",
-            field="sealed",
-        )
-    return inner
+    return _decrypt(
+        keys,
+        _info(_ENVELOPE, digest, relay_id),
+        sealed,
+        relayed_size(packed_size),
+        "sealed to the relay's key with this survey's digest and the relay's id",
+    )
 
 
 def open_relayed(
     keys: SealingKeys, digest: str, sealed: bytes, packed_size: int
 ) -> tuple[UUID, bytes]:
-    """Decrypt a report that a relay passed on.
+    """Decrypt a report that a relay passed on, and return its id and the packed report.
 
-    Parameters
-    ----------
-    keys : SealingKeys
-        Of the collector.
-
-    Returns
-    -------
-    report_id : UUID
-    packed : bytes
-
-    Raises
-    ------
-    ReportError
-        If it was sealed to another key or for another survey, or has been altered.
+    Raises ReportError if it was sealed to another key or for another survey, or was altered.
     """
-    is_sized = len(sealed) == relayed_size(packed_size)
-    plaintext = keys.decrypt(sealed, _RELAYED + bytes.fromhex(digest)) if is_sized else None
-    if plaintext is None:
-        raise ReportError(
-            "cannot be opened; expected a report sealed to this survey's key with its digest",
-            field="relayed",
-        )
+    plaintext = _decrypt(
+        keys,
+        _info(_RELAYED, digest),
+        sealed,
+        _ID + packed_size,
+        "sealed to this survey's key with its digest",
+        field="relayed",
+    )
     return UUID(bytes=plaintext[:_ID]), plaintext[_ID:]
 
 
@@ -327,17 +243,16 @@ def _encrypt(field: str, public_key: str, info: bytes, plaintext: bytes) -> byte
         ) from None
 
 
-def _envelope_info(digest: str, relay_id: UUID) -> bytes:
-    """Return the HPKE info that an envelope is bound to."""
-    return _ENVELOPE + bytes.fromhex(digest) + relay_id.bytes
+def _decrypt(
+    keys: SealingKeys, info: bytes, sealed: bytes, size: int, expected: str, field: str = "sealed"
+) -> bytes:
+    """Decrypt a plaintext of a known size."""
+    plaintext = keys.decrypt(sealed, info) if len(sealed) == _ENC + size + _TAG else None
+    if plaintext is None:
+        raise ReportError(f"cannot be opened; expected a report {expected}", field=field)
+    return plaintext
 
 
-def _info(digest: str, report_id: UUID) -> bytes:
-    """Return the HPKE info that a sealed report is bound to."""
-    return _PURPOSE + bytes.fromhex(digest) + report_id.bytes
-
-
-def _change(path: str | Path, change: Callable[[SealingKeys], SealingKeys]) -> SealingKeys:
-    """Put other keys into a file, and return them."""
-    parse = partial(SealingKeys._parse, path)
-    return parse(change_key_file(path, lambda pem: change(parse(pem)).to_pem()))
+def _info(purpose: bytes, digest: str, bound: UUID | None = None) -> bytes:
+    """Return the HPKE info that sealed bytes are bound to."""
+    return purpose + bytes.fromhex(digest) + (b"" if bound is None else bound.bytes)

@@ -41,10 +41,7 @@ class OperatorKey:
     def read(cls, path: str | Path) -> "OperatorKey":
         """Read a key from a PEM file (PKCS #8, not encrypted).
 
-        Raises
-        ------
-        KeyFileError
-            If the file cannot be read, others may read it, or it holds no such key.
+        Raises KeyFileError if it cannot be read, others may read it, or it holds no such key.
         """
         private = parse_private_key(read_key_file(path))
         if not isinstance(private, Ed25519PrivateKey):
@@ -54,10 +51,7 @@ class OperatorKey:
     def write(self, path: str | Path) -> None:
         """Write the key to a new PEM file (PKCS #8) that only its owner can read.
 
-        Raises
-        ------
-        KeyFileError
-            If the file exists or cannot be written.
+        Raises KeyFileError if the file exists or cannot be written.
         """
         create_key_file(path, format_private_key(self._private))
 
@@ -98,21 +92,10 @@ def sign(key: OperatorKey, digest: str, terms: Terms) -> Signature:
 def verify(
     signature: Signature | None, digest: str, terms: Terms, operator_keys: Collection[str]
 ) -> None:
-    """Make sure that one of these operators signed a survey's digest and terms.
+    """Check that one of the pinned operator keys signed a survey's digest and terms.
 
-    Parameters
-    ----------
-    signature : Signature or None
-        What came with the survey.
-    digest : str
-        Of the survey, computed and not taken from who sent it.
-    operator_keys : collection of str
-        The pinned public keys.
-
-    Raises
-    ------
-    SignatureError
-        If there is no signature, or it is by another key, or of something else.
+    The digest has to be computed, and not taken from the sender. Raises SignatureError if there is
+    no signature, or it is by another key, or of something else.
     """
     if signature is None or signature.key not in operator_keys:
         wrong = "there is none" if signature is None else "by a key that is not pinned"

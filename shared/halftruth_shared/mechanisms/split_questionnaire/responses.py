@@ -49,18 +49,10 @@ def choose_direct(gamma: Fraction, prime: int) -> int:
 
 @cache
 def response(gamma: Fraction, cells: int, prime: int, direct: int) -> SubsetResponse:
-    """Return the response to a view with some number of cells.
+    """Return the response to a view with n ≥ 2 cells, where q = `prime` is that of the geometry.
 
-    Parameters
-    ----------
-    gamma : Fraction
-    cells : int
-        n, at least 2.
-    prime : int
-        q of the geometry.
-    direct : int
-        Largest number of cells for k-ary randomized response. With more cells, the geometry has the
-        smallest dimension t ≥ 3 with a point for each cell.
+    Up to `direct` cells it is k-ary randomized response. With more cells, the geometry has the
+    smallest dimension t ≥ 3 with a point for each cell.
     """
     if cells <= direct:
         return SubsetResponse(gamma, cells, cells, 1, 0, Fraction(0))

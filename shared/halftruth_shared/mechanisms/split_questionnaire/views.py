@@ -51,12 +51,8 @@ def enumerate_views(
     """Return all views, class by class.
 
     Within a class, the subset of the last group changes fastest. The subsets of a group are in
-    lexicographic order of their positions in the schema.
-
-    Raises
-    ------
-    ParameterError
-        If a view has too many cells, or all views together have too many symbols.
+    lexicographic order of their positions in the schema. Raises ParameterError if a view has too
+    many cells, or all views together have too many symbols.
     """
     views: list[View] = []
     first = 0
