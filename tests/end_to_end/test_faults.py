@@ -35,6 +35,7 @@ SCENARIOS = {
     "restart-in-turn": ["PostgreSQL"],
     "relay": ["SQLite", "PostgreSQL"],
     "memory": ["SQLite", "PostgreSQL"],
+    "cluster": ["files"],
 }
 
 #: Exit statuses of a suite that found something broken, and that lacks something, and the only
@@ -120,21 +121,17 @@ def suite(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     before = set(sys.modules)
     monkeypatch.syspath_prepend(SOAK)
     import ledger
-    import load
-    import processes
+    import programs
     import promise
-    import reading
     import scenarios
-    import sqlite
 
     yield SimpleNamespace(
         Ledger=ledger.Ledger,
-        Broken=processes.Broken,
-        Entry=reading.Entry,
-        SqliteFile=sqlite.SqliteFile,
+        Broken=promise.Broken,
+        Entry=ledger.Entry,
+        Sqlite=programs.Sqlite,
         promise=promise,
         scenarios=scenarios.SCENARIOS,
-        sending=load.sending,
     )
     for name in set(sys.modules) - before:
         if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == SOAK:
@@ -147,7 +144,7 @@ VALUES = [(0, 0), (0, 0), (0, 0), (1, 2), (1, 1)]
 @pytest.fixture
 def counted(tmp_path: Path, suite: SimpleNamespace, survey: Survey) -> SimpleNamespace:
     """A database with five reports, all of them acknowledged, and the ledger that says so."""
-    file = suite.SqliteFile(tmp_path / "counted.db")
+    file = suite.Sqlite(tmp_path / "counted.db")
     book = suite.Ledger()
     reports = [Report(id=UUID(int=i), values=list(v)) for i, v in enumerate(VALUES)]
     entries = [suite.Entry("health", UUID(int=i).bytes, bytes(v)) for i, v in enumerate(VALUES)]
@@ -199,7 +196,7 @@ def test_damage_is_noticed(suite, counted, damage, notice):
 @pytest.fixture
 def invited(tmp_path: Path, suite: SimpleNamespace, survey: Survey) -> SimpleNamespace:
     """A database with a report for each of three invitations out of five, and its ledger."""
-    file = suite.SqliteFile(tmp_path / "invited.db")
+    file = suite.Sqlite(tmp_path / "invited.db")
     book = suite.Ledger()
     entries = [suite.Entry("health", UUID(int=i).bytes, b"\1\2") for i in range(3)]
     with Store(file.url) as store:
@@ -210,9 +207,8 @@ def invited(tmp_path: Path, suite: SimpleNamespace, survey: Survey) -> SimpleNam
             for i, invitation in enumerate(given[:3])
         ]
         store.reports.add("health", survey.digest, reports)
-    book.issue(given)
-    for entry, invitation in zip(entries, given[:3], strict=True):
-        book.invite(entry, invitation)
+    book.issued = {hashlib.sha256(bytes.fromhex(each)).digest() for each in given}
+    book.invitations = dict(zip(entries, given[:3], strict=True))
     book.answered(entries, book.attempt(entries), 202, b'{"accepted": 3, "duplicates": 0}')
     hashes = [hashlib.sha256(bytes.fromhex(invitation)).hexdigest() for invitation in given]
     return SimpleNamespace(file=file, ledger=book, hashes=hashes)
@@ -243,7 +239,7 @@ def test_damage_to_invitations_is_noticed(suite, invited, damage, notice, check)
 def test_two_reports_counted_for_one_invitation_are_noticed(suite, invited):
     twice = suite.Entry("health", UUID(int=9).bytes, b"\1\2")
     book = invited.ledger
-    book.invite(twice, next(iter(book.invitations.values())))
+    book.invitations[twice] = next(iter(book.invitations.values()))
     book.attempt([twice])
     book.lost([twice])
     change(

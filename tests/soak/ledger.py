@@ -111,9 +111,8 @@ class Ledger:
         with self._lock:
             self._lost(entries)
 
-    def answered(self, entries: Collection[Entry], first: int, response: requests.Response) -> None:
+    def answered(self, entries: Collection[Entry], first: int, status: int, body: bytes) -> None:
         """The collector answered a request, `first` of whose reports went for the first time."""
-        status = response.status_code
         with self._lock:
             if status == 503:
                 self.unavailable += 1
@@ -122,14 +121,14 @@ class Ledger:
                 if status not in (403, 409, 422):
                     self.complaints.append(f"a request to be refused was answered {status}")
             elif status == 202:
-                receipt = response.json()
+                receipt = json.loads(body)
                 if receipt["accepted"] + receipt["duplicates"] != len(entries):
                     self.complaints.append(f"the receipt of {len(entries)} reports was {receipt}")
                 self.acknowledged.update(entries)
                 self.accepted += receipt["accepted"]
                 self.at_first += first
             else:
-                self.complaints.append(f"a report was answered {status}: {response.text[:300]}")
+                self.complaints.append(f"a report was answered {status}: {body[:300]!r}")
 
     def _lost(self, entries: Collection[Entry]) -> None:
         if not self._is_forged(entries):
@@ -164,7 +163,7 @@ class Courier(requests.Session):
             if not _never_connected(error):
                 self._ledger.lost(entries)
             raise
-        self._ledger.answered(entries, first, response)
+        self._ledger.answered(entries, first, response.status_code, response.content)
         return response
 
     def _entries(self, url: str, body: bytes) -> list[Entry]:

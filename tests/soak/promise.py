@@ -109,6 +109,7 @@ def check_invitations(reading: Reading, ledger: Ledger) -> None:
 
 def check_after_fault(reading: Reading, ledger: Ledger) -> None:
     """What is counted was acknowledged or in flight, and all that was acknowledged is counted."""
+    check_agreement(reading)
     check_acknowledged(reading, ledger.acknowledged)
     forged = reading.counted(ledger.forged)
     expect(not forged, f"{len(forged)} reports of refused requests are counted")
@@ -120,6 +121,7 @@ def check_after_fault(reading: Reading, ledger: Ledger) -> None:
 
 def check_after_retries(reading: Reading, ledger: Ledger) -> None:
     """Exactly what was sent is counted."""
+    check_agreement(reading)
     counted = reading.counted(ledger.sent)
     missing, strange = len(ledger.sent) - len(counted), len(reading.ids) - len(counted)
     expect(
@@ -137,7 +139,6 @@ def check_answers(ledger: Ledger) -> None:
 
 def _check_counts(reading: Reading, counted: Collection[Entry], ledger: Ledger) -> None:
     """The counts are those of exactly these reports, and receipts accept every one of them once."""
-    check_agreement(reading)
     cells = Counter((entry.survey, entry.cell) for entry in counted)
     differing = len((+reading.counts - cells) + (cells - reading.counts))
     expect(not differing, f"the counts of {differing} cells are not those of the reports")

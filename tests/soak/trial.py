@@ -345,7 +345,7 @@ class RelayTrial(Trial):
         except requests.ConnectionError:
             self.ledger.lost(entries)
             return False
-        self.ledger.answered(entries, first, response)
+        self.ledger.answered(entries, first, response.status_code, response.content)
         return response.status_code == 202
 
     def _held_ids(self, query: Query) -> set[bytes]:
