@@ -46,9 +46,7 @@ def main() -> int:
     names = [scenario.name for scenario in SCENARIOS]
     parser.add_argument("--quick", action="store_true", help="few rounds of everything")
     parser.add_argument("--only", action="append", choices=names, help="one scenario; repeatable")
-    parser.add_argument(
-        "--database", choices=["SQLite", "PostgreSQL", "files"], help="one database"
-    )
+    parser.add_argument("--database", choices=get_args(Kind), help="one database")
     parser.add_argument("--unsynced", action="store_true", help="a power cut has to be noticed")
     parser.add_argument("--seed", type=int, default=1, help="of all that is drawn at random")
     asked = parser.parse_args()
