@@ -150,22 +150,6 @@ test("no strategy moves the totals, nor counts anybody twice: whole records", ()
 test("no strategy moves the totals, nor counts anybody twice: drawn questions", () =>
   heldAgainstStrategies(SURVEYS["drawn questions"]));
 
-const UNCHANGED = [["1", "0"], ["0", "1"]];
-
-test("nothing is practised where nothing is perturbed", () => {
-  const kept = { kind: "randomized-response", keep: byName(["1"]) };
-  assert.equal(new Survey(surveyOf([2], kept)).mechanism.practice(), null);
-  const matrices = byName([UNCHANGED]);
-  const unchanged = surveyOf([2], { kind: "distortion-matrices", matrices });
-  assert.equal(new Survey(unchanged).mechanism.practice(), null);
-});
-
-test("where views have different chances, only what was drawn can be practised", () => {
-  const { mechanism } = new Survey(SURVEYS["drawn questions"]);
-  assert.equal(mechanism.practice(), null);
-  assert.deepEqual([0, 1].map((view) => mechanism.practice(view).size), [2, 3]);
-});
-
 const ADDRESSES = [
   ["https://example.org/a?b=c#d", "/thanks"],
   ["http://example.org", "//example.org", "/\\example.org", "javascript:alert(1)", "thanks", 7,

@@ -165,23 +165,6 @@ for (const [name, [document, { views = [undefined], bare = [] } = {}]] of Object
       assert.equal(said, largestPosterior(rows, records, reports, bare), name);
     }
   });
-
-  test(`practice is what the survey does to as many answers: ${name}`, async () => {
-    for (const [view, first] of views.entries()) {
-      const survey = new Survey(document);
-      const practice = survey.mechanism.practice(first === undefined ? undefined : view);
-      for (let code = 0; code < practice.size; code += 1) {
-        const one = { perturb: (_, below) => [practice.draw(code, below)] };
-        const walked = [...distribution(one, null)].map(([sent, share]) => [Number(sent), rational(share)]);
-        const fits = walked.filter(([sent]) => practice.fits(code, sent)).map(([, share]) => share);
-        assert.equal(String(sum(fits)), String(practice.chance(code)));
-        const { least, most } = survey.mechanism.fit(first === undefined ? undefined : view);
-        // One of several questions fits more often than all of them.
-        if (practice.isOne) assert.ok(most.compare(practice.chance(code)) < 0);
-        else assert.ok(least.compare(sum(fits)) <= 0 && sum(fits).compare(most) <= 0);
-      }
-    }
-  });
 }
 
 test("no answer is shown without how often another one is reported so, and none that a code is likelier with", async () => {

@@ -20,7 +20,7 @@ def test_a_person_answers_by_keyboard_alone(live, visit):
     page = found.page
     expect(heading(page, "Before you begin")).to_be_visible()
     keyboard = page.keyboard
-    # The way home, and on; a practice round and the exact words come later.
+    # The way home, and on; the exact words come later.
     for _ in range(2):
         keyboard.press("Tab")
     keyboard.press("Enter")
@@ -94,14 +94,6 @@ def test_everyone_can_use_every_step(live, visit):
     expect(heading(page, "Before you begin")).to_be_visible()
     page.get_by_text("The same in exact words").click()
     anyone_can_use(found, "opening")
-    press(page, "Try it first")
-    press(page, "Let chance work")
-    expect(page.get_by_text("Please enter a whole number from 1 to 48.")).to_be_visible()
-    page.get_by_label("Which number").fill("17")
-    for _ in range(3):
-        press(page, "Let chance work")
-    anyone_can_use(found, "practice")
-    press(page, "Back")
     begin(page)
     expect(heading(page, "Habits (1 of 2)")).to_be_visible()
     press(page, "Continue")

@@ -89,11 +89,7 @@ export class Attribute {
     Object.freeze(this);
   }
 
-  /**
-   * The label; that of an option includes the label of its question.
-   *
-   * @param {string} [language]
-   */
+  /** @type {(language?: string) => string} The label; that of an option includes the label of its question. */
   labelIn(language) {
     const { question } = this;
     const label = this.optionIn(language);
@@ -101,11 +97,7 @@ export class Attribute {
     return `${inLanguage(question.label || question.name, language)} – ${label}`;
   }
 
-  /**
-   * The label; for an option, without that of its question.
-   *
-   * @param {string} [language]
-   */
+  /** @type {(language?: string) => string} The label; for an option, without that of its question. */
   optionIn(language) {
     return inLanguage(this.label || this.option, language);
   }
@@ -182,11 +174,7 @@ export class Question {
   }
 }
 
-/**
- * @param {Members} members
- * @param {Text} label
- * @param {readonly string[]} languages
- */
+/** @type {(members: Members, label: Text, languages: readonly string[]) => Attribute[]} */
 function readOptions({ options, label: _, ...common }, label, languages) {
   const { name } = common;
   const question = { name, label };
@@ -210,10 +198,7 @@ function readConditions(name, document = {}) {
   });
 }
 
-/**
- * @param {...readonly string[]} categories
- * @returns {readonly string[]} Each once.
- */
+/** @type {(...categories: (readonly string[])[]) => readonly string[]} Each once. */
 function unique(...categories) {
   return [...new Set(categories.flat())];
 }

@@ -10,10 +10,7 @@ export function fromHex(digits) {
   return Uint8Array.from(digits.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }
 
-/**
- * @param {string} text
- * @returns {Uint8Array<ArrayBuffer>} Its UTF-8.
- */
+/** @type {(text: string) => Uint8Array<ArrayBuffer>} Its UTF-8. */
 export function utf8(text) {
   return new TextEncoder().encode(text);
 }

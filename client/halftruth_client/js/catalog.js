@@ -67,12 +67,7 @@ export class Catalog {
     checkAmplification(survey, this.#maxGamma, unprotected);
   }
 
-  /**
-   * Fetch and verify a survey whose reports this browser can send.
-   *
-   * @param {string} id
-   * @returns {Promise<Survey>}
-   */
+  /** @type {(id: string) => Promise<Survey>} Fetch and verify a survey whose reports this browser can send. */
   async fetch(id) {
     const path = `/v1/surveys/${encodeURIComponent(id)}`;
     const published = /** @type {Record<string, unknown>} */ (await this.#transport.request(path));
@@ -149,8 +144,7 @@ export class Catalog {
   /**
    * The survey of a report, fetched if this page does not have its terms.
    *
-   * @param {string} id
-   * @param {string} digest
+   * @type {(id: string, digest: string) => Promise<Survey>}
    */
   async entry(id, digest) {
     const fetched = this.#entries.get(id);
@@ -179,10 +173,7 @@ export class Catalog {
   }
 }
 
-/**
- * @param {unknown} digests
- * @returns {readonly string[] | null} Null without a list: any survey may be answered.
- */
+/** @type {(digests: unknown) => readonly string[] | null} Null without a list: any survey may be answered. */
 function readDigests(digests) {
   if (digests === undefined) return null;
   const isDigest = (/** @type {unknown} */ each) => typeof each === "string" && DIGEST.test(each);

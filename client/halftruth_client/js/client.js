@@ -481,8 +481,7 @@ async function messageOf({ mechanism, terms, relay }, { digest, id, relayId = ""
  * True for a final refusal, after which a retry is pointless: the survey was closed or replaced, the
  * report is invalid, or its invitation was refused.
  *
- * @param {unknown} error
- * @returns {error is RequestRefused}
+ * @type {(error: unknown) => error is RequestRefused}
  */
 function isFinal(error) {
   if (!(error instanceof RequestRefused)) return false;

@@ -14,9 +14,7 @@ const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
  * A text in a language if available, or else in its first language. A region falls back to its
  * language: de-AT to de.
  *
- * @param {Text} text
- * @param {string} [language]
- * @returns {string}
+ * @type {(text: Text, language?: string) => string}
  */
 export function inLanguage(text, language = "") {
   if (typeof text === "string") return text;
@@ -33,12 +31,7 @@ function withoutLastSubtag(language) {
   return language.slice(0, Math.max(language.lastIndexOf("-"), 0));
 }
 
-/**
- * True for a language tag, such as de or pt-BR.
- *
- * @param {unknown} value
- * @returns {value is string}
- */
+/** @type {(value: unknown) => value is string} True for a language tag, such as de or pt-BR. */
 export function isLanguage(value) {
   return typeof value === "string" && LANGUAGE.test(value);
 }

@@ -57,8 +57,7 @@ export function entryOf(survey, digest, values) {
 /**
  * Names of the attributes that a report is about.
  *
- * @param {Survey} survey
- * @param {readonly number[]} values
+ * @type {(survey: Survey, values: readonly number[]) => string[]}
  */
 function reportedNames({ schema, mechanism }, values) {
   const { codes, symbol } = mechanism.contents(values);

@@ -141,8 +141,7 @@ export class Memory {
   /**
    * Delete the report and the view of a survey, so that another person can answer.
    *
-   * @param {string} survey
-   * @param {string} digest
+   * @type {(survey: string, digest: string) => void}
    */
   remove(survey, digest) {
     this.#storage.removeItem(this.nameOf(survey));
@@ -247,12 +246,7 @@ function parse(text) {
   }
 }
 
-/**
- * True for a valid stored report.
- *
- * @param {any} kept
- * @returns {kept is Remembered}
- */
+/** @type {(kept: any) => kept is Remembered} True for a valid stored report. */
 function isReport(kept) {
   const isText = ["digest", "id", "collector"].every((name) => typeof kept?.[name] === "string");
   return isText && typeof kept.sent === "boolean" && Array.isArray(kept.values);
@@ -264,11 +258,7 @@ function stateOfHistory() {
   return typeof state === "object" && state !== null ? state : {};
 }
 
-/**
- * Earlier items in the storage of a browser without space for more.
- *
- * @returns {[string, string][]}
- */
+/** @type {() => [string, string][]} Earlier items in the storage of a browser without space for more. */
 function keptItems() {
   try {
     return Object.entries({ ...localStorage }).filter(([key]) =>

@@ -82,8 +82,7 @@ export class NumberRange {
 /**
  * Parse an answer as an exact number. A floating-point number is read as its shortest decimal text.
  *
- * @param {unknown} answer
- * @returns {Rational | null}
+ * @type {(answer: unknown) => Rational | null}
  */
 function readNumber(answer) {
   const written = typeof answer === "number" ? String(answer) : answer;

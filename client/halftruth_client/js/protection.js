@@ -28,8 +28,7 @@ const WRITTEN_OUT = 10n ** 6n;
 /**
  * Names of the attributes that are sent unperturbed, among those that the caller allows.
  *
- * @param {Survey} survey
- * @param {ReadonlySet<string>} unprotected
+ * @type {(survey: Survey, unprotected: ReadonlySet<string>) => string[]}
  */
 export function unperturbed({ schema, mechanism }, unprotected) {
   const provable = mechanism.provable?.();
@@ -41,8 +40,7 @@ export function unperturbed({ schema, mechanism }, unprotected) {
 /**
  * True if no answer is sent unperturbed, and no report can prove an answer.
  *
- * @param {Survey} survey
- * @param {ReadonlySet<string>} unprotected
+ * @type {(survey: Survey, unprotected: ReadonlySet<string>) => boolean}
  */
 export function hidesAll(survey, unprotected) {
   const proofs = survey.mechanism.provable?.().size ?? 0;
@@ -112,8 +110,7 @@ export function questionAmplification({ schema, mechanism }, { attributes }, kno
  * Amplification that a caller accepts, who allows some attributes to be unprotected; null where it is
  * infinite. It decides whether a survey is accepted, and never what a report of it spends.
  *
- * @param {Survey} survey
- * @param {ReadonlySet<string>} unprotected
+ * @type {(survey: Survey, unprotected: ReadonlySet<string>) => Rational | null}
  */
 function acceptedAmplification({ mechanism, schema }, unprotected) {
   // What is perturbed and asked after an answer tells of that, too.
@@ -129,9 +126,7 @@ function acceptedAmplification({ mechanism, schema }, unprotected) {
 /**
  * True if a report can rule out an answer to one attribute, all others being known.
  *
- * @param {Schema} schema
- * @param {Mechanism} mechanism
- * @param {string} name
+ * @type {(schema: Schema, mechanism: Mechanism, name: string) => boolean}
  */
 function reveals({ names }, mechanism, name) {
   return mechanism.amplification(new Set(names.filter((other) => other !== name))) === null;
@@ -141,8 +136,7 @@ function reveals({ names }, mechanism, name) {
  * Make sure that no answer that a report can reveal depends on a protected one: whether a question
  * was asked tells of the answers that it is asked after.
  *
- * @param {Schema} schema
- * @param {Mechanism} mechanism
+ * @type {(schema: Schema, mechanism: Mechanism) => void}
  */
 export function checkConditions(schema, mechanism) {
   const provable = mechanism.provable?.();
@@ -163,8 +157,7 @@ export function checkConditions(schema, mechanism) {
  * Make sure that reports can hide among each other in a relay's batch: what a report can prove, or
  * rule out, splits a batch into groups that can be told apart.
  *
- * @param {Schema} schema
- * @param {Mechanism} mechanism
+ * @type {(schema: Schema, mechanism: Mechanism) => void}
  */
 export function checkHidden(schema, mechanism) {
   const provable = mechanism.provable?.() ?? new Map();
@@ -240,8 +233,7 @@ export function protection(survey, unprotected) {
 /**
  * Product of amplifications; the first one can be infinite (null).
  *
- * @param {Rational | null} gamma
- * @param {...Rational} others
+ * @type {(gamma: Rational | null, ...others: Rational[]) => Rational | null}
  */
 function times(gamma, ...others) {
   return gamma && others.reduce((product, other) => product.times(other), gamma);
@@ -254,21 +246,13 @@ export function bound(gamma) {
   return { gamma: inDigits(gamma), epsilon, posterior: tenths(posterior(gamma)) };
 }
 
-/**
- * Largest posterior of a property with prior 5 %: ργ / (ργ + 1 − ρ).
- *
- * @param {Rational} gamma
- */
+/** @type {(gamma: Rational) => Rational} Largest posterior of a property with prior 5 %: ργ / (ργ + 1 − ρ). */
 function posterior(gamma) {
   const weight = PRIOR.times(gamma);
   return weight.over(weight.plus(ONE.minus(PRIOR)));
 }
 
-/**
- * A share in tenths of a percent, rounded up so that the bound holds.
- *
- * @param {Rational} share
- */
+/** @type {(share: Rational) => number} A share in tenths of a percent, rounded up so that the bound holds. */
 function tenths({ numerator, denominator }) {
   return Number((numerator * 1000n + denominator - 1n) / denominator);
 }

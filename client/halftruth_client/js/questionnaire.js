@@ -65,11 +65,7 @@ export class Questionnaire {
     for (const name of [...this.answers.keys()]) if (!asked.has(name)) this.answers.delete(name);
   }
 
-  /**
-   * Questions of a group that are asked, given the answers so far.
-   *
-   * @param {number} group
-   */
+  /** @type {(group: number) => Asked[]} Questions of a group that are asked, given the answers so far. */
   asked(group) {
     const names = this.schema.askedAfter(this.answers);
     return this.groups[group].filter(({ attributes }) => names.has(attributes[0].name));
@@ -83,8 +79,7 @@ export class Questionnaire {
   /**
    * The problem with the answer to a question; null if the answer is valid.
    *
-   * @param {Asked} asked
-   * @returns {"choose" | "several" | "number" | null}
+   * @type {(asked: Asked) => "choose" | "several" | "number" | null}
    */
   problem({ question, attributes }) {
     const [{ name, number, categories }] = attributes;
@@ -102,12 +97,7 @@ export class Questionnaire {
     return Object.fromEntries(this.answers);
   }
 
-  /**
-   * Questions and answers as text.
-   *
-   * @param {Wording} words
-   * @returns {Line[]}
-   */
+  /** @type {(words: Wording) => Line[]} Questions and answers as text. */
   lines(words) {
     return this.pages()
       .flatMap((group) => this.asked(group))
@@ -130,11 +120,7 @@ export class Questionnaire {
   }
 }
 
-/**
- * Missing categories that a form offers as answers.
- *
- * @param {Attribute} attribute
- */
+/** @type {(attribute: Attribute) => string[]} Missing categories that a form offers as answers. */
 export function offeredMissing({ missing, optional, askIf }) {
   return missing.filter(
     (category) =>

@@ -104,13 +104,7 @@ export class Rational {
 export const ZERO = new Rational(0n);
 export const ONE = new Rational(1n);
 
-/**
- * Greatest common divisor.
- *
- * @param {bigint} a
- * @param {bigint} b
- * @returns {bigint} Positive; 1 if both are 0.
- */
+/** @type {(a: bigint, b: bigint) => bigint} Greatest common divisor. Positive; 1 if both are 0. */
 export function gcd(a, b) {
   while (b !== 0n) [a, b] = [b, a % b];
   return a === 0n ? 1n : a < 0n ? -a : a;

@@ -73,9 +73,7 @@ export class Schema {
    * An attribute and all attributes whose condition depends on it, directly or through attributes that
    * are not known. With `all`, all attributes that conditions connect with it.
    *
-   * @param {string} name
-   * @param {ReadonlySet<string>} known
-   * @param {boolean} [all]
+   * @type {(name: string, known: ReadonlySet<string>, all?: boolean) => Set<string>}
    */
   related(name, known, all = false) {
     const related = new Set([name]);
@@ -172,8 +170,7 @@ export class Schema {
   /**
    * The answers of a record, with lists of chosen options replaced by answers to each option.
    *
-   * @param {PersonRecord} record
-   * @returns {Map<string, unknown>}
+   * @type {(record: PersonRecord) => Map<string, unknown>}
    */
   byAttribute(record) {
     /** @type {Map<string, unknown>} */
@@ -200,11 +197,7 @@ export class Schema {
   }
 }
 
-/**
- * A name without case, blanks and punctuation, to find similar names.
- *
- * @param {string} name
- */
+/** @type {(name: string) => string} A name without case, blanks and punctuation, to find similar names. */
 function folded(name) {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }
@@ -212,8 +205,7 @@ function folded(name) {
 /**
  * The code of an answer; NaN if it is missing or not yet valid.
  *
- * @param {import("./attribute.js").Attribute} attribute
- * @param {string | undefined} answer
+ * @type {(attribute: import("./attribute.js").Attribute, answer: string | undefined) => number}
  */
 function codeSoFar(attribute, answer) {
   if (answer === undefined) return attribute.optional ? attribute.code(NO_ANSWER) : Number.NaN;

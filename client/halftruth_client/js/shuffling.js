@@ -43,12 +43,7 @@ const FACTORIALS = Array.from({ length: 16 }, (_, n) => {
  * @property {number} together The same, if they do.
  */
 
-/**
- * The figures of a survey with a relay.
- *
- * @param {import("./survey.js").Survey} survey
- * @returns {RelayFigures}
- */
+/** @type {(survey: import("./survey.js").Survey) => RelayFigures} The figures of a survey with a relay. */
 export function relayFigures(survey) {
   const { batch } = /** @type {import("./survey.js").Relay} */ (survey.relay);
   const gamma = /** @type {import("./rational.js").Rational} */ (spentAmplification(survey));
@@ -126,11 +121,7 @@ function distribution(gamma, others, ignored) {
   return { blocks, without: fewest > 0 ? ignored : 0 };
 }
 
-/**
- * @param {number} epsilon
- * @param {number} gamma
- * @param {ReturnType<typeof distribution>} clones
- */
+/** @type {(epsilon: number, gamma: number, clones: ReturnType<typeof distribution>) => number} */
 function meanDivergence(epsilon, gamma, { blocks, without }) {
   let mean = (without * Math.max(gamma - Math.exp(epsilon), 0)) / (gamma + 1);
   for (const { clones, mass } of blocks) mean += mass * divergence(epsilon, gamma, clones);
@@ -140,9 +131,7 @@ function meanDivergence(epsilon, gamma, { blocks, without }) {
 /**
  * Hockey-stick divergence of one answer from another, by the number of clones; never too small.
  *
- * @param {number} epsilon
- * @param {number} gamma
- * @param {number} clones
+ * @type {(epsilon: number, gamma: number, clones: number) => number}
  */
 function divergence(epsilon, gamma, clones) {
   const factor = Math.exp(epsilon);
@@ -158,9 +147,7 @@ function divergence(epsilon, gamma, clones) {
 /**
  * Binomial probability with a small relative error (Loader 2000).
  *
- * @param {number} k
- * @param {number} n
- * @param {number} chance
+ * @type {(k: number, n: number, chance: number) => number}
  */
 function binomial(k, n, chance) {
   if (k < 0 || k > n) return 0;
@@ -168,11 +155,7 @@ function binomial(k, n, chance) {
   return Math.exp(size - deviance(k, n * chance) - deviance(n - k, n * (1 - chance)));
 }
 
-/**
- * log n! - n log n + n.
- *
- * @param {number} n
- */
+/** @type {(n: number) => number} log n! - n log n + n. */
 function stirling(n) {
   if (n < FACTORIALS.length) return FACTORIALS[n];
   const square = 1 / (n * n);
@@ -180,12 +163,7 @@ function stirling(n) {
   return series + Math.log(2 * Math.PI * n) / 2;
 }
 
-/**
- * x log(x/m) + m - x.
- *
- * @param {number} observed
- * @param {number} expected
- */
+/** @type {(observed: number, expected: number) => number} x log(x/m) + m - x. */
 function deviance(observed, expected) {
   const change = observed - expected;
   return observed > 0 ? observed * Math.log1p(change / expected) - change : -change;
@@ -195,8 +173,7 @@ function deviance(observed, expected) {
  * Probability that of n fair coins at least k > n/2 show heads: an incomplete beta function,
  * k P(k) times the integral of (1 - s)^(k-1) (1 + s)^(n-k) from 0 to 1.
  *
- * @param {number} k
- * @param {number} n
+ * @type {(k: number, n: number) => number}
  */
 function upperHalfTail(k, n) {
   if (k > n) return 0;

@@ -111,11 +111,7 @@ export class Survey {
     this.operator = "";
   }
 
-  /**
-   * SHA-256 of the canonical JSON, in hexadecimal.
-   *
-   * @returns {Promise<string>}
-   */
+  /** @type {() => Promise<string>} SHA-256 of the canonical JSON, in hexadecimal. */
   async digest() {
     return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(this.canonical))));
   }
@@ -162,8 +158,7 @@ export class Survey {
  * JSON without blanks, its keys sorted by code points: as UTF-16, which strings are compared by, an
  * emoji would come before “！”.
  *
- * @param {unknown} value
- * @returns {string}
+ * @type {(value: unknown) => string}
  */
 export function canonicalJson(value) {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
@@ -218,8 +213,7 @@ function readFraming(written = {}, languages = []) {
 /**
  * True for an address with https, or a path of the site where the form is.
  *
- * @param {unknown} written
- * @returns {written is string}
+ * @type {(written: unknown) => written is string}
  */
 function isAddress(written) {
   if (typeof written !== "string" || !/^(https:\/\/[^/]|\/(?![/\\]))[!-[\]-~]*$/.test(written)) {
@@ -230,12 +224,7 @@ function isAddress(written) {
   return protocol === "https:" && username === "" && password === "";
 }
 
-/**
- * True for an address with https, or of mail.
- *
- * @param {unknown} written
- * @returns {written is string}
- */
+/** @type {(written: unknown) => written is string} True for an address with https, or of mail. */
 function isContact(written) {
   if (typeof written !== "string" || written.length > MOST_CHARACTERS) return false;
   return MAIL.test(written) || (written.startsWith("https://") && isAddress(written));

@@ -21,8 +21,7 @@ const MEMBERS = ["invitations", "sealing_key", "closes_at", "max_reports", "shar
 /**
  * Terms as a collector publishes them; without any, reports are plain and need no invitation.
  *
- * @param {unknown} [document]
- * @returns {Terms}
+ * @type {(document?: unknown) => Terms}
  */
 export function readTerms(document = {}) {
   const { invitations = false, shared_devices: sharedDevices = false, ...others } = /** @type {any} */ (
@@ -45,8 +44,7 @@ export function readTerms(document = {}) {
 /**
  * The operators' public keys that a caller pins, or null where none are.
  *
- * @param {unknown} keys
- * @returns {readonly string[] | null}
+ * @type {(keys: unknown) => readonly string[] | null}
  */
 export function readPins(keys) {
   if (keys === undefined) return null;

@@ -128,10 +128,7 @@ function retryAfter({ headers }) {
   return /^\d+$/.test(text) ? Math.min(1000 * Number(text), LONGEST_WAIT) : 0;
 }
 
-/**
- * @param {string} text
- * @returns {any} Null where it is no JSON object.
- */
+/** @type {(text: string) => any} Null where it is no JSON object. */
 function readObject(text) {
   try {
     const read = JSON.parse(text);

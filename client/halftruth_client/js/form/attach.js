@@ -185,8 +185,7 @@ class Held {
    * Take what the form holds for answers: what is empty is left out, and so is what is not asked of
    * such a person, whatever still stands in its controls.
    *
-   * @param {Schema} schema
-   * @param {Questionnaire} questionnaire
+   * @type {(schema: Schema, questionnaire: Questionnaire) => void}
    */
   read({ questions }, questionnaire) {
     const data = this.entered();
@@ -252,11 +251,7 @@ class Held {
   }
 }
 
-/**
- * Values that a control lets people choose from.
- *
- * @param {Element} control
- */
+/** @type {(control: Element) => string[]} Values that a control lets people choose from. */
 function valuesOf(control) {
   if (control.matches("[type=radio i], [type=checkbox i]")) {
     return [/** @type {HTMLInputElement} */ (control).value];
@@ -269,9 +264,7 @@ function valuesOf(control) {
  * True if an answer is one to an attribute, or a question with several; undefined if the survey has
  * neither of that name. What is empty is left out.
  *
- * @param {Schema} schema
- * @param {string} name
- * @param {string} answer
+ * @type {(schema: Schema, name: string, answer: string) => boolean | undefined}
  */
 function isAnswer({ attributes, questions }, name, answer) {
   const attribute = attributes.find((each) => each.name === name);

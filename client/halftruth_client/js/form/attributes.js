@@ -60,12 +60,7 @@ export const Reflecting = /** @type {{ new (): TypedEvents<FormEvents> & HTMLEle
 /** Attributes whose value is a list, with blanks between its items. */
 const LISTS = ["unprotected", "digests", "operator-keys"];
 
-/**
- * Settings of a session, from the attributes that an element has.
- *
- * @param {Element} form
- * @returns {Settings}
- */
+/** @type {(form: Element) => Settings} Settings of a session, from the attributes that an element has. */
 export function settingsOf(form) {
   const written = Object.entries(ATTRIBUTES).flatMap(([attribute, property]) => {
     const value = form.getAttribute(attribute);

@@ -41,8 +41,7 @@ const OUTCOMES = {
  * What became of a report: counted, counted for somebody who may not be the one in front of the page,
  * or waiting, which is "open" where the browser keeps nothing.
  *
- * @param {Session} session
- * @returns {keyof typeof OUTCOMES}
+ * @type {(session: Session) => keyof typeof OUTCOMES}
  */
 function outcomeOf({ state, status, isOwn, client, survey }) {
   if (state !== "counted") return client.remembers ? "waiting" : "open";
@@ -53,9 +52,7 @@ function outcomeOf({ state, status, isOwn, client, survey }) {
 /**
  * View of a report that was counted or waits, and where to go from here.
  *
- * @param {Session} session
- * @param {Offers} offers
- * @param {Wording} words
+ * @type {(session: Session, offers: Offers, words: Wording) => HTMLElement}
  */
 export function outcome(session, { onward, again, another, forget }, words) {
   const { survey, client, questionnaire, isOwn, heldUntil, state } = session;
@@ -94,9 +91,7 @@ export function outcome(session, { onward, again, another, forget }, words) {
 /**
  * View of a session that failed: why nothing is asked, or was not sent.
  *
- * @param {Session} session
- * @param {Offers} offers
- * @param {Wording} words
+ * @type {(session: Session, offers: Offers, words: Wording) => HTMLElement}
  */
 export function failure(session, { retry = null, forget }, words) {
   const { error, survey } = session;
@@ -122,9 +117,7 @@ export function failure(session, { retry = null, forget }, words) {
 /**
  * View of a report that the collector will not count.
  *
- * @param {Session} session
- * @param {Offers} offers
- * @param {Wording} words
+ * @type {(session: Session, offers: Offers, words: Wording) => HTMLElement}
  */
 export function refusal({ error, survey }, { again = null }, words) {
   const { field } = /** @type {HalftruthError} */ (error);

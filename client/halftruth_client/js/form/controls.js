@@ -25,12 +25,7 @@ const TINY = 4;
  * @property {(changes: Changes) => void} change
  */
 
-/**
- * Everything below the text of a question.
- *
- * @param {Making} making
- * @returns {HTMLElement[]}
- */
+/** @type {(making: Making) => HTMLElement[]} Everything below the text of a question. */
 export function controls(making) {
   const { question, attributes } = making.asked;
   const made = new Controls(making);
@@ -40,11 +35,7 @@ export function controls(making) {
   return isList(making.asked) ? made.list() : made.choice();
 }
 
-/**
- * True for a question with one control, which its text labels.
- *
- * @param {Asked} asked
- */
+/** @type {(asked: Asked) => boolean} True for a question with one control, which its text labels. */
 export function isOneControl(asked) {
   return isList(asked) || asked.attributes[0].number !== null;
 }

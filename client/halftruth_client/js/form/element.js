@@ -9,7 +9,6 @@ import { anotherPerson, askToForget, failure, loading, onwardOf, outcome, refusa
 import { PageHistory } from "./history.js";
 import { chooseLanguage, languageChooser, loadWording, wantedLanguages } from "./languages.js";
 import { opening } from "./opening.js";
-import { practiceRound } from "./practice.js";
 import { questions } from "./questions.js";
 import { styleSheet } from "./style.js";
 import { element, review } from "./views.js";
@@ -173,16 +172,9 @@ export class HalftruthForm extends Reflecting {
 
   /** @type {(session: Session, missing?: boolean) => void} */
   #open(session, missing = false) {
-    const { survey, view } = session;
-    const practice = survey.mechanism.practice(view);
-    const practise = practice && (() => {
-      const tried = { chosen: null, rounds: [] };
-      const { back } = this.#history;
-      this.#history.go(() => this.show((words) => practiceRound({ practice, tried, back }, words)));
-    });
+    const { survey } = session;
     const step = {
       missing,
-      practise,
       agree: (/** @type {boolean} */ agreed) => {
         this.#agreed = agreed;
       },
@@ -233,11 +225,7 @@ export class HalftruthForm extends Reflecting {
     this.show((words) => review({ ...step, answers: questionnaire?.lines(words) ?? [] }, words));
   }
 
-  /**
-   * Draw the one report of the answers and send it.
-   *
-   * @param {Session} session
-   */
+  /** @type {(session: Session) => Promise<void>} Draw the one report of the answers and send it. */
   async submit(session) {
     await session.submit();
   }
@@ -287,8 +275,7 @@ export class HalftruthForm extends Reflecting {
   /**
    * Forget what earlier reports cost, once a person read what that costs.
    *
-   * @param {Session} session
-   * @param {() => void} back
+   * @type {(session: Session, back: () => void) => Promise<void>}
    */
   async #askToForget(session, back) {
     clearTimeout(this.#timer);

@@ -50,9 +50,7 @@ export async function loadWording(language) {
 /**
  * Lets a person choose among the languages of a survey.
  *
- * @param {readonly string[]} offered
- * @param {(language: string) => void} choose
- * @param {Wording} words
+ * @type {(offered: readonly string[], choose: (language: string) => void, words: Wording) => HTMLElement}
  */
 export function languageChooser(offered, choose, words) {
   const change = (/** @type {Event} */ event) =>
@@ -100,8 +98,7 @@ function primary(tag) {
 /**
  * True if a tag is a language or one of its regions: de-AT is within de.
  *
- * @param {string} tag
- * @param {string} language
+ * @type {(tag: string, language: string) => boolean}
  */
 function isWithin(tag, language) {
   return `${tag}-`.toLowerCase().startsWith(`${language}-`.toLowerCase());

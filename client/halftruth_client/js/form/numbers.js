@@ -44,8 +44,7 @@ export function readNumber(text, locale) {
 /**
  * True for groups of three digits after the first one, which are followed by decimals if by anything.
  *
- * @param {readonly string[]} groups
- * @param {string} decimal
+ * @type {(groups: readonly string[], decimal: string) => boolean}
  */
 function areThousands(groups, decimal) {
   const [first, ...more] = groups;

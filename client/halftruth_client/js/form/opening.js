@@ -21,7 +21,6 @@ import { hidesMore } from "./wording.js";
  * @property {boolean} agreed Whether the consent that is asked for was given.
  * @property {boolean} missing Whether consent was passed over.
  * @property {(agreed: boolean) => void} agree
- * @property {(() => void) | null} practise
  * @property {() => void} begin
  * @property {(() => void) | null} forget Asks whether to forget what earlier reports cost.
  */
@@ -60,10 +59,7 @@ export function opening(session, step, words) {
     client.remembers ? null : element("p", {}, words.say("forgetful")),
     ...notes,
     agreement ? consent(agreement, step, words) : null,
-    buttons(
-      element("button", { class: "main" }, words.say("begin")),
-      step.practise && isBounded && button(words.say("practise"), step.practise),
-    ),
+    buttons(element("button", { class: "main" }, words.say("begin"))),
     isBounded && element("details", {}, element("summary", {}, words.say("exactly")), ...exact),
     ledgerDetails(ledger, survey, step.forget, words),
   );
@@ -97,10 +93,7 @@ function asker({ askedBy, purpose, contact, privacyNotice }, words) {
 /**
  * What others can learn, in natural frequencies, and what can and cannot happen.
  *
- * @param {Protection} protection
- * @param {Session} session
- * @param {Fit} fit
- * @param {Wording} words
+ * @type {(protection: Protection, session: Session, fit: Fit, words: Wording) => HTMLElement[]}
  */
 function consequences(protection, { survey: { schema, relay }, relayFigures }, fit, words) {
   const { prior } = protection;
@@ -225,12 +218,7 @@ function selection({ survey: { schema, mechanism }, questionnaire, view }, words
   return count > 0 ? [drawn, words.say("decides", { count })] : [drawn];
 }
 
-/**
- * A bound in words, whose γ stays on one line.
- *
- * @param {Rational | null} gamma
- * @param {Wording} words
- */
+/** @type {(gamma: Rational | null, words: Wording) => string} A bound in words, whose γ stays on one line. */
 export function boundOf(gamma, words) {
   return words.bound(PRIOR_TENTHS, bound(gamma)).replace(" = ", "\u00a0=\u00a0");
 }

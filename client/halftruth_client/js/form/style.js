@@ -101,7 +101,6 @@ h3 { margin-block-start: 1.5em; }
 .links { display: flex; flex-wrap: wrap; gap: 0 1.2em; }
 .happens { margin: 0 0 0.5em; padding-inline-start: 1.1em; max-inline-size: 60ch; }
 .happens li { margin: 0 0 0.15em; }
-.tries { margin: 0 0 1em; padding-inline-start: 2.4em; max-inline-size: 60ch; }
 .figures { list-style: none; margin: 0 0 0.6em; padding: 0; max-inline-size: 40rem; }
 .figures li { display: grid; grid-template-columns: 1fr auto; align-items: end; column-gap: 0.5em; margin: 0 0 0.3em; }
 .figures strong { font-variant-numeric: tabular-nums; }
@@ -109,9 +108,6 @@ h3 { margin-block-start: 1.5em; }
 .bar span { display: block; block-size: 100%; background: var(--accent); }
 details { margin: 0 0 1.25em; }
 summary { cursor: pointer; padding: 0.6em 0; color: var(--accent); }
-.inline { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); column-gap: 0.5rem; }
-.inline legend { grid-column: 1 / -1; }
-.result { font-weight: 600; }
 [role="status"] { min-block-size: 1.5em; margin-block: 1em; }
 .pair { display: grid; gap: 0 1.25rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); align-items: start; }
 a { color: var(--accent); overflow-wrap: anywhere; }

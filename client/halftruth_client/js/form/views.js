@@ -49,8 +49,7 @@ export function element(tag, attributes = {}, ...children) {
 /**
  * A text of the survey, which says its language where that is not the one of the words around it.
  *
- * @param {string} text
- * @param {Wording} words
+ * @type {(text: string, words: Wording) => string | HTMLElement}
  */
 export function surveyText(text, { isForeign, language, direction }) {
   return isForeign ? element("span", { lang: language, dir: direction }, text) : text;
@@ -59,8 +58,7 @@ export function surveyText(text, { isForeign, language, direction }) {
 /**
  * A state of the form under its heading, which takes the focus.
  *
- * @param {string} heading
- * @param {...Child} children
+ * @type {(heading: string, ...children: Child[]) => HTMLElement}
  */
 export function view(heading, ...children) {
   return element(

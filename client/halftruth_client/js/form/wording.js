@@ -75,25 +75,9 @@ export class Wording {
     return forms[this.plural.select(Number(count))] ?? forms.other;
   }
 
-  /**
-   * The text before and after a value.
-   *
-   * @param {Key} key
-   * @param {string} name
-   * @returns {readonly string[]}
-   */
+  /** @type {(key: Key, name: string) => readonly string[]} The text before and after a value. */
   splitAround(key, name) {
     return this.text(key).split(`{${name}}`);
-  }
-
-  /**
-   * Several texts of one kind.
-   *
-   * @param {Key} key
-   * @returns {readonly string[]}
-   */
-  list(key) {
-    return /** @type {readonly string[]} */ (this.words[key]);
   }
 
   /**
@@ -272,8 +256,7 @@ export class Wording {
   /**
    * With both answers and the design's chances; `not_p` is the chance of the opposite.
    *
-   * @param {Design} design
-   * @param {Attribute} attribute
+   * @type {(design: Design, attribute: Attribute) => string}
    */
   design({ name, yes, no, chances }, attribute) {
     const chanceOf = (/** @type {import("../rational.js").Rational} */ { numerator, denominator }) => {

@@ -28,17 +28,6 @@ import { ONE } from "../rational.js";
  *
  * @typedef {{least: Rational, most: Rational}} Fit
  *
- * Demonstration of the mechanism with one harmless question, with the same probabilities as in the
- * survey: the report for an answer, whether it agrees with the answer, and the probability of that.
- *
- * @typedef {object} Practice
- * @property {number} size
- * @property {(code: number, below: RandomBelow) => number} draw
- * @property {(code: number, sent: number) => boolean} fits
- * @property {(code: number) => Rational} chance
- * @property {boolean} isCode Whether the report is a symbol, and not an answer.
- * @property {boolean} isOne Whether the survey has several questions that are perturbed independently.
- *
  * Perturbation of records of a schema.
  *
  * @typedef {object} Mechanism
@@ -61,8 +50,6 @@ import { ONE } from "../rational.js";
  * @property {(values: readonly number[], codes: readonly number[]) => Likelihoods} likelihoods
  *   Likelihoods of a report, given its view.
  * @property {(view?: number) => Fit} fit Probability of agreement, perhaps for reports about a view.
- * @property {(view?: number) => Practice | null} practice
- *   Null if nothing is perturbed, or there are too many answers for one question.
  */
 
 /** Base class of mechanisms whose report is itself a record of the schema. */
@@ -82,9 +69,7 @@ export class RecordMechanism {
   /**
    * Probability that a code is reported for another answer to the attribute; null if it never is.
    *
-   * @param {number} j
-   * @param {number} code
-   * @returns {Fit | null}
+   * @type {(j: number, code: number) => Fit | null}
    */
   chanceOfOthers(j, code) {
     throw new TypeError(`attribute ${j}: expected a mechanism that says how often others report ${code}`);

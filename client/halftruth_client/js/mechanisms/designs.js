@@ -50,10 +50,7 @@ const DESIGNS = {
 /**
  * Read the design of an attribute.
  *
- * @param {unknown} written
- * @param {string} field
- * @param {import("../attribute.js").Attribute} attribute
- * @returns {Design}
+ * @type {(written: unknown, field: string, attribute: import("../attribute.js").Attribute) => Design}
  */
 export function readDesign(written, field, { categories }) {
   const name = String(Object(written).design);

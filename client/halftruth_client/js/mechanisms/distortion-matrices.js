@@ -64,16 +64,13 @@ export class DistortionMatrices extends AttributeMechanism {
     return this.matrices[j][reported][code];
   }
 
-  /** @type {AttributeMechanism["draw"]} */
-  draw(j, code, below) {
-    const { total, bounds } = this.cumulative[j];
-    const draw = below(total);
-    return bounds[code].findIndex((bound) => draw < bound);
-  }
-
   /** @type {import("./base.js").Mechanism["perturb"]} */
   perturb(codes, below) {
-    return codes.map((code, j) => this.draw(j, code, below));
+    return codes.map((code, j) => {
+      const { total, bounds } = this.cumulative[j];
+      const draw = below(total);
+      return bounds[code].findIndex((bound) => draw < bound);
+    });
   }
 }
 

@@ -50,33 +50,9 @@ export class GammaDiagonal extends RecordMechanism {
     return { least: kept, most: kept };
   }
 
-  /** @returns {import("./base.js").Practice | null} */
-  practice() {
-    const { size } = this.schema;
-    if (size > BigInt(Number.MAX_SAFE_INTEGER)) return null;
-    return {
-      size: Number(size),
-      draw: (code, below) => this.columns([code], [size], below)[0],
-      fits: (code, sent) => code === sent,
-      chance: () => this.fit().least,
-      isCode: false,
-      isOne: false,
-    };
-  }
-
   /** @type {import("./base.js").Mechanism["perturb"]} */
   perturb(codes, below) {
-    return this.columns(codes, this.schema.shape, below);
-  }
-
-  /**
-   * @param {readonly number[]} codes
-   * @param {readonly bigint[]} shape
-   * @param {import("../sampling.js").RandomBelow} below
-   * @returns {number[]}
-   */
-  columns(codes, shape, below) {
     const { numerator, denominator } = this.gamma;
-    return sampleColumns(codes, shape, numerator, denominator, below);
+    return sampleColumns(codes, this.schema.shape, numerator, denominator, below);
   }
 }

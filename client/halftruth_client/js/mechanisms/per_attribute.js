@@ -32,8 +32,7 @@ export class AttributeMechanism extends RecordMechanism {
   /**
    * Amplification of one attribute; null if a report can rule an answer out.
    *
-   * @param {number} j
-   * @returns {import("../rational.js").Rational | null}
+   * @type {(j: number) => import("../rational.js").Rational | null}
    */
   amplificationOf(j) {
     throw new TypeError(`attribute ${j}: expected a mechanism that says its amplification`);
@@ -42,10 +41,7 @@ export class AttributeMechanism extends RecordMechanism {
   /**
    * Probability of a reported code, given the true code of an attribute.
    *
-   * @param {number} j
-   * @param {number} reported
-   * @param {number} code
-   * @returns {import("../rational.js").Rational}
+   * @type {(j: number, reported: number, code: number) => import("../rational.js").Rational}
    */
   chance(j, reported, code) {
     throw new TypeError(`attribute ${j}: expected a mechanism that says ${reported} of ${code}`);
@@ -81,36 +77,6 @@ export class AttributeMechanism extends RecordMechanism {
       this.schema.attributes[j].categories.map((_, code) => this.chance(j, code, code)),
     );
     return { least: product(kept.map(least)), most: product(kept.map(most)) };
-  }
-
-  /**
-   * Demonstration with the first perturbed attribute.
-   *
-   * @returns {import("./base.js").Practice | null}
-   */
-  practice() {
-    const [j, ...more] = this.#perturbed();
-    if (j === undefined) return null;
-    return {
-      size: this.schema.attributes[j].categories.length,
-      draw: (code, below) => this.draw(j, code, below),
-      fits: (code, sent) => code === sent,
-      chance: (code) => this.chance(j, code, code),
-      isCode: false,
-      isOne: more.length > 0,
-    };
-  }
-
-  /**
-   * Draw the report of one attribute.
-   *
-   * @param {number} j
-   * @param {number} code
-   * @param {import("../sampling.js").RandomBelow} below
-   * @returns {number}
-   */
-  draw(j, code, below) {
-    throw new TypeError(`attribute ${j}: expected a mechanism that draws ${code} by ${below}`);
   }
 
   /** Positions of the perturbed attributes. */

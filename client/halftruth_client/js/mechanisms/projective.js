@@ -90,9 +90,7 @@ export function coordinates(point, prime, dimension) {
 /**
  * The last `count` digits of a number, the most significant first.
  *
- * @param {number} number
- * @param {number} base
- * @param {number} count
+ * @type {(number: number, base: number, count: number) => any[]}
  */
 export function digits(number, base, count) {
   const vector = new Array(count).fill(0);
@@ -106,8 +104,7 @@ export function digits(number, base, count) {
 /**
  * Index of the point of a nonzero vector: the inverse of `coordinates`.
  *
- * @param {readonly number[]} vector
- * @param {number} prime
+ * @type {(vector: readonly number[], prime: number) => number}
  */
 export function pointOf(vector, prime) {
   const place = vector.findIndex((entry) => entry !== 0);
@@ -126,10 +123,7 @@ export function pointOf(vector, prime) {
  * The vector with a given scalar product with a point, and given coordinates except at the place of the
  * first 1 of the point.
  *
- * @param {readonly number[]} point
- * @param {readonly number[]} others
- * @param {number} product
- * @param {number} prime
+ * @type {(point: readonly number[], others: readonly number[], product: number, prime: number) => number[]}
  */
 export function solveCoordinate(point, others, product, prime) {
   const place = point.indexOf(1);
@@ -142,8 +136,7 @@ export function solveCoordinate(point, others, product, prime) {
 /**
  * The scalar product, before it is taken modulo the prime.
  *
- * @param {readonly number[]} a
- * @param {readonly number[]} b
+ * @type {(a: readonly number[], b: readonly number[]) => number}
  */
 export function scalar(a, b) {
   return a.reduce((sum, entry, j) => sum + entry * b[j], 0);

@@ -35,10 +35,10 @@ export class RandomizedGammaDiagonal extends GammaDiagonal {
     this.shift = (shift.numerator * scale) / shift.denominator;
   }
 
-  /** @type {GammaDiagonal["columns"]} */
-  columns(codes, shape, below) {
+  /** @type {GammaDiagonal["perturb"]} */
+  perturb(codes, below) {
     const t = below(2n * this.steps + 1n) - this.steps;
     const same = this.same + this.shift * (this.schema.size - 1n) * t;
-    return sampleColumns(codes, shape, same, this.other - this.shift * t, below);
+    return sampleColumns(codes, this.schema.shape, same, this.other - this.shift * t, below);
   }
 }

@@ -48,28 +48,19 @@ export class RandomizedResponse extends AttributeMechanism {
     return reported === code ? this.keep[j] : ONE.minus(this.keep[j]).over(others);
   }
 
-  /** @type {AttributeMechanism["draw"]} */
-  draw(j, code, below) {
-    return reportedOf(this.weights[j], code, below(this.weights[j].total));
-  }
-
   /** @type {import("./base.js").Mechanism["perturb"]} */
   perturb(codes, below) {
     // The digits of one uniform number in mixed radix are independent draws.
     let draws = below(this.outcomes);
     const report = [...codes];
     for (let j = codes.length - 1; j >= 0; j -= 1) {
-      const { total } = this.weights[j];
-      report[j] = reportedOf(this.weights[j], codes[j], draws % total);
+      const { same, other, total } = this.weights[j];
+      const draw = draws % total;
+      if (draw >= same) report[j] = otherValue(Number((draw - same) / other), codes[j]);
       draws /= total;
     }
     return report;
   }
-}
-
-/** @type {(weights: Weights, code: number, draw: bigint) => number} */
-function reportedOf({ same, other }, code, draw) {
-  return draw < same ? code : otherValue(Number((draw - same) / other), code);
 }
 
 /** @type {(p: Rational, size: bigint) => Weights} */

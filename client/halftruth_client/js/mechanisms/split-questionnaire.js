@@ -103,11 +103,7 @@ export class SplitQuestionnaire {
     return [...this.public.map((j) => codes[j]), first + symbol];
   }
 
-  /**
-   * @param {number} cell
-   * @param {Response} response
-   * @param {import("../sampling.js").RandomBelow} below
-   */
+  /** @type {(cell: number, response: Response, below: import("../sampling.js").RandomBelow) => number} */
   #symbolFor(cell, { symbols, subsetSize, dimension }, below) {
     const { numerator, denominator } = this.gamma;
     const own = numerator * BigInt(subsetSize);
@@ -137,11 +133,7 @@ export class SplitQuestionnaire {
     return twoLikelihoods(fits, [...kinds], this.gamma, this.#chance(response));
   }
 
-  /**
-   * Probability of each symbol outside the subset of a cell.
-   *
-   * @param {Response} response
-   */
+  /** @type {(response: Response) => Rational} Probability of each symbol outside the subset of a cell. */
   #chance({ symbols, subsetSize }) {
     const own = this.gamma.times(new Rational(BigInt(subsetSize)));
     return ONE.over(own.plus(new Rational(BigInt(symbols - subsetSize))));
@@ -155,23 +147,6 @@ export class SplitQuestionnaire {
       this.gamma.times(new Rational(BigInt(response.subsetSize))).times(this.#chance(response)),
     );
     return { least: least(chances), most: most(chances) };
-  }
-
-  /** @type {Mechanism["practice"]} */
-  practice(view) {
-    // Before the view is drawn, the probability is unknown if views have different sizes.
-    if (view === undefined && this.views.some(({ response }) => response !== this.views[0].response)) {
-      return null;
-    }
-    const { response } = this.#viewOf(view ?? 0);
-    return {
-      size: response.cells,
-      draw: (code, below) => this.#symbolFor(code, response, below),
-      fits: (code, sent) => this.#isOwn(sent, code, response),
-      chance: () => this.fit(view).least,
-      isCode: response.dimension > 0,
-      isOne: false,
-    };
   }
 
   /** @param {number} code Code of a symbol. */

@@ -85,11 +85,7 @@ function readClass(written, schema) {
   return { groups, sizes, weight: Number(weight) };
 }
 
-/**
- * @param {unknown} names
- * @param {import("../schema.js").Schema} schema
- * @param {string} field
- */
+/** @type {(names: unknown, schema: import("../schema.js").Schema, field: string) => number[]} */
 export function positionsOf(names, schema, field) {
   const positions = Array.isArray(names) ? names.map((name) => schema.names.indexOf(name)) : [];
   const isEmpty = positions.length === 0;
@@ -157,9 +153,7 @@ function responseTo(cells, prime, direct) {
 /**
  * All subsets of a size, in lexicographic order.
  *
- * @param {readonly number[]} group
- * @param {number} size
- * @returns {number[][]}
+ * @type {(group: readonly number[], size: number) => number[][]}
  */
 function subsets(group, size) {
   /** @type {number[][]} */
@@ -182,8 +176,7 @@ function subsets(group, size) {
 /**
  * Number of subsets of a size; infinite if it is too large for a number.
  *
- * @param {number} all
- * @param {number} size
+ * @type {(all: number, size: number) => number}
  */
 function choices(all, size) {
   let count = 1;

@@ -80,8 +80,7 @@ export class Fields {
   /**
    * The sentence about an answer that is none of the survey's, or nothing.
    *
-   * @param {any} question
-   * @param {import("../form/wording.js").Wording} words
+   * @type {(question: any, words: import("../form/wording.js").Wording) => string}
    */
   problem(question, words) {
     const field = this.#fields.get(question);
