@@ -18,11 +18,8 @@ const COMMON = ["name", "kind", "sensitive", "label", "help", "page"].concat(
   ["missing", "optional", "ask_if", "shuffle", "answers", "short", "short_answers"],
 );
 
-/**
- * Members of each kind of question.
- *
- * @type {Record<string, readonly string[]>}
- */
+/** Members of each kind of question.
+ * @type {Record<string, readonly string[]>} */
 const MEMBERS = {
   choice: [...COMMON, ...CHOICE],
   scale: [...COMMON, ...CHOICE],

@@ -141,11 +141,8 @@ export class Catalog {
     return operator;
   }
 
-  /**
-   * The survey of a report, fetched if this page does not have its terms.
-   *
-   * @type {(id: string, digest: string) => Promise<Survey>}
-   */
+  /** The survey of a report, fetched if this page does not have its terms.
+   * @type {(id: string, digest: string) => Promise<Survey>} */
   async entry(id, digest) {
     const fetched = this.#entries.get(id);
     return fetched && (await fetched.digest()) === digest ? fetched : this.fetch(id);

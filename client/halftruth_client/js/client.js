@@ -86,24 +86,15 @@ export class Client {
     return this.#memory.lasts;
   }
 
-  /**
-   * Largest allowed amplification of all reports together, the smaller of the series' total and the
-   * limit of this page; null without either.
-   *
-   * @param {Survey} survey
-   */
+  /** @param {Survey} survey Its largest allowed total: of its series, or of this page; null without either. */
   allowedTotal({ series }) {
     const totals = [series?.totalGamma, this.#catalog.maxTotalGamma].filter((total) => total != null);
     return totals.length > 0 ? least(totals) : null;
   }
 
-  /**
-   * Fetch a survey, verify its digest and signature, and check its amplification; unless it was
-   * answered, also check the amplification of all reports together.
-   *
-   * @param {string} id
-   * @returns {Promise<Survey>}
-   */
+  /** Fetch a survey, verify its digest and signature, and check its amplification and, unless it was
+   * answered, that of all reports together.
+   * @type {(id: string) => Promise<Survey>} */
   async survey(id) {
     if (typeof id !== "string" || id === "") {
       throw new ParameterError("survey: expected the id of a survey", "survey");
@@ -118,12 +109,7 @@ export class Client {
     return survey;
   }
 
-  /**
-   * Refuse a survey that needs the ledger, if this browser cannot store it for the next visit.
-   *
-   * @param {Survey} survey
-   * @throws {SurveyRefused}
-   */
+  /** @param {Survey} survey Refused if it needs the ledger, and this browser cannot store one. */
   #checkStorage({ id, series }) {
     if (this.remembers || (series === null && this.#catalog.maxTotalGamma === null)) return;
     const what = series === null ? "maxTotalGamma bounds" : "its series bounds";
@@ -134,42 +120,25 @@ export class Client {
     );
   }
 
-  /**
-   * Ledger of the reports drawn in this browser for all surveys of the same operator.
-   *
-   * @param {Survey} survey
-   */
+  /** @param {Survey} survey Ledger of all reports from this browser to surveys of its operator. */
   async operatorLedger(survey) {
     return this.#memory.ledger(await this.#catalog.operator(survey));
   }
 
-  /**
-   * Ledger of the reports drawn in this browser for the series of a survey; without a series, for all
-   * surveys of the same operator.
-   *
-   * @param {Survey} survey
-   */
+  /** @param {Survey} survey Ledger of its series; without a series, of all surveys of the same operator. */
   async ledger(survey) {
     const ledger = await this.operatorLedger(survey);
     return survey.series === null ? ledger : ledger.ofSeries(survey.series.id);
   }
 
-  /**
-   * Delete the ledger of the surveys of the same operator. This resets the protection: no total limits
-   * earlier and later reports together.
-   *
-   * @param {Survey} survey
-   */
+  /** @param {Survey} survey Delete the ledger of its operator, which resets the protection. */
   async forgetLedger(survey) {
     this.#memory.forgetLedger(await this.#catalog.operator(survey));
   }
 
-  /**
-   * Names of the attributes to ask about. For a split questionnaire they are drawn once, before anything
+  /** Names of the attributes to ask about. For a split questionnaire they are drawn once, before anything
    * is answered, and stored.
-   *
-   * @param {Survey} survey
-   */
+   * @param {Survey} survey */
   async asked(survey) {
     const digest = await survey.digest();
     const isDrawn = () => this.#memory.view(digest) !== null;
@@ -180,25 +149,14 @@ export class Client {
     return survey.asked(this.#memory.view(digest));
   }
 
-  /**
-   * Number of the drawn view; undefined if everybody is asked everything.
-   *
-   * @param {Survey} survey
-   */
+  /** @param {Survey} survey Number of its drawn view; undefined if everybody is asked everything. */
   async view(survey) {
     return this.#memory.view(await survey.digest()) ?? undefined;
   }
 
-  /**
-   * Ask the collector whether an invitation is unused.
-   *
-   * Only the hash is sent, which cannot be used to send a report. The check neither spends the
-   * invitation nor is recorded.
-   *
-   * @param {Survey} survey
-   * @param {string} invitation
-   * @returns {Promise<boolean | null>} Null if the collector does not answer.
-   */
+  /** Ask the collector whether an invitation is unused; null if it does not answer. Only the hash is sent,
+   * which cannot be used to send a report, and the check is not recorded.
+   * @type {(survey: Survey, invitation: string) => Promise<boolean | null>} */
   async isUnspent(survey, invitation) {
     const hash = await crypto.subtle.digest("SHA-256", fromHex(invitation));
     const path = `/v1/surveys/${encodeURIComponent(survey.id)}/invitations/check`;
@@ -223,25 +181,19 @@ export class Client {
    * @param {PersonRecord} record Answers to the attributes; after `asked`, to each that it named.
    * @param {Delivery} [delivery]
    */
-  async submit(survey, record, delivery) {
+  submit(survey, record, delivery) {
     return this.#deliver(survey, record, delivery);
   }
 
-  /**
-   * Send the stored report of this survey again.
-   *
-   * @param {Survey} survey
-   * @param {Delivery} [delivery]
-   */
-  async resend(survey, delivery) {
+  /** @type {(survey: Survey, delivery?: Delivery) => Promise<Submission>} Send the stored report again. */
+  resend(survey, delivery) {
     return this.#deliver(survey, null, delivery);
   }
 
   /**
    * Stored report of this survey, or null.
    *
-   * @param {string} survey Id of the survey.
-   * @param {string} digest
+   * @type {(survey: string, digest: string) => import("./memory.js").Remembered | null}
    * @throws {AnsweredBefore} If the report is of another version of the survey.
    */
   before(survey, digest) {
@@ -256,26 +208,17 @@ export class Client {
     return report;
   }
 
-  /**
-   * Send the stored report of this survey, or draw and send a new one.
-   *
-   * @param {Survey} survey
-   * @param {PersonRecord | null} record Answers for a new report; null to send a stored one only.
-   * @param {Delivery} [delivery]
-   * @returns {Promise<Submission>}
-   */
-  async #deliver(survey, record, { invitation, after } = {}) {
+  /** @type {(survey: Survey, record: PersonRecord | null, delivery?: Delivery) => Promise<Submission>} */
+  async #deliver(survey, record, delivery = {}) {
     await this.#catalog.check(survey);
     const digest = await survey.digest();
     const before = this.before(survey.id, digest);
     if (before === null || !isCounted(before)) {
-      checkInvitation(await this.#catalog.published(survey), invitation ?? before?.invitation);
+      checkInvitation(await this.#catalog.published(survey), delivery.invitation ?? before?.invitation);
     }
     const operator = await this.#catalog.operator(survey);
     const isDrawn = () => this.#memory.get(survey.id) !== null;
-    await once(DRAWING, isDrawn, () =>
-      this.#remember(survey, digest, operator, record, invitation, after),
-    );
+    await once(DRAWING, isDrawn, () => this.#remember(survey, digest, operator, record, delivery));
     try {
       return await this.#send(survey.id);
     } catch (error) {
@@ -284,21 +227,13 @@ export class Client {
     }
   }
 
-  /**
-   * Time until which the report is held back, in milliseconds since 1970; 0 if it is not.
-   *
-   * @param {string} survey Id of the survey.
-   */
+  /** @param {string} survey Time until which its report is held back, since 1970 in milliseconds; or 0. */
   heldUntil(survey) {
     const after = this.#memory.get(survey)?.after ?? 0;
     return after > Date.now() ? after : 0;
   }
 
-  /**
-   * Stored report of a survey, of any version, or null.
-   *
-   * @param {string} survey Id of the survey.
-   */
+  /** @param {string} survey Id of a survey, whose stored report of any version is returned, or null. */
   report(survey) {
     return this.#memory.get(survey);
   }
@@ -308,11 +243,7 @@ export class Client {
     return this.#memory.isWaiting(survey);
   }
 
-  /**
-   * True if this client drew the survey's report, so that it is of the answers given here.
-   *
-   * @param {string} survey Id of the survey.
-   */
+  /** @param {string} survey True if this client drew its report, so that it is of the answers given here. */
   hasDrawn(survey) {
     return this.#drawn.has(this.#memory.get(survey)?.id ?? "");
   }
@@ -345,11 +276,8 @@ export class Client {
     });
   }
 
-  /**
-   * Retry all waiting reports of this collector. A report that cannot be sent does not block the others.
-   *
-   * @returns {Promise<{sent: Submission[], unsent: Unsent[]}>}
-   */
+  /** Retry all waiting reports of this collector. A report that cannot be sent does not block the others.
+   * @returns {Promise<{sent: Submission[], unsent: Unsent[]}>} */
   async flush() {
     const [sent, unsent] = [/** @type {Submission[]} */ ([]), /** @type {Unsent[]} */ ([])];
     for (const survey of this.#memory.waiting(this.#transport.url)) {
@@ -371,10 +299,9 @@ export class Client {
    * @param {string} digest
    * @param {string} operator Key of the ledger for the new entry.
    * @param {PersonRecord | null} record
-   * @param {string} [invitation]
-   * @param {number} [after]
+   * @param {Delivery} delivery
    */
-  #remember(survey, digest, operator, record, invitation, after) {
+  #remember(survey, digest, operator, record, { invitation, after }) {
     const collector = this.#transport.url;
     const before = this.before(survey.id, digest);
     if (before !== null) {
@@ -403,18 +330,15 @@ export class Client {
     this.#memory.set(survey.id, { digest, id, relayId, values, collector, sent: false, invitation, after });
   }
 
-  /** @param {import("./survey.js").Relay} relay */
-  #transportTo({ url }) {
-    const transport = this.#relays.get(url) ?? new Transport(url, this.#settings, "relay");
-    this.#relays.set(url, transport);
+  /** @type {(survey: Survey) => Transport} To its relay only, if it has one. */
+  #transportTo({ relay }) {
+    if (relay === null) return this.#transport;
+    const transport = this.#relays.get(relay.url) ?? new Transport(relay.url, this.#settings, "relay");
+    this.#relays.set(relay.url, transport);
     return transport;
   }
 
-  /**
-   * @param {string} survey Id of the survey.
-   * @param {boolean} [again] Whether to retry once if the terms have changed.
-   * @returns {Promise<Submission>}
-   */
+  /** @type {(survey: string, again?: boolean) => Promise<Submission>} Retried once if the terms have changed. */
   async #send(survey, again = true) {
     const report = this.#memory.get(survey);
     if (report === null) throw new ParameterError(`survey '${survey}': nothing to send`, "survey");
@@ -440,8 +364,7 @@ export class Client {
     const path = `/v1/surveys/${encodeURIComponent(survey)}/reports`;
     try {
       const reports = [await messageOf(published, report)];
-      // If the survey has a relay, send the report to the relay only.
-      const transport = published.relay === null ? this.#transport : this.#transportTo(published.relay);
+      const transport = this.#transportTo(published);
       const receipt = /** @type {{accepted: number}} */ (await transport.request(path, { digest, reports }));
       if (!Number.isInteger(receipt.accepted)) throw transport.refuse(200);
       settle();
@@ -457,13 +380,9 @@ export class Client {
   }
 }
 
-/**
- * Message with a report: plain or sealed, with an invitation if the terms require one; or sealed for the
+/** Message with a report: plain or sealed, with an invitation if the terms require one; or sealed for the
  * relay of the survey, under the relay's id.
- *
- * @param {Survey} survey
- * @param {import("./memory.js").Remembered} report
- */
+ * @type {(survey: Survey, report: import("./memory.js").Remembered) => Promise<object>} */
 async function messageOf({ mechanism, terms, relay }, { digest, id, relayId = "", values, invitation }) {
   if (relay !== null) {
     const { pack, sealForRelay } = await loaded(import("./sealing.js"));
@@ -477,12 +396,9 @@ async function messageOf({ mechanism, terms, relay }, { digest, id, relayId = ""
   return { id, sealed: await seal(terms.sealingKey, digest, { id, packed, invitation: ticket }) };
 }
 
-/**
- * True for a final refusal, after which a retry is pointless: the survey was closed or replaced, the
+/** True for a final refusal, after which a retry is pointless: the survey was closed or replaced, the
  * report is invalid, or its invitation was refused.
- *
- * @type {(error: unknown) => error is RequestRefused}
- */
+ * @type {(error: unknown) => error is RequestRefused} */
 function isFinal(error) {
   if (!(error instanceof RequestRefused)) return false;
   const { status, field } = error;

@@ -10,12 +10,9 @@ import { SurveyError } from "./errors.js";
 
 const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
 
-/**
- * A text in a language if available, or else in its first language. A region falls back to its
+/** A text in a language if available, or else in its first language. A region falls back to its
  * language: de-AT to de.
- *
- * @type {(text: Text, language?: string) => string}
- */
+ * @type {(text: Text, language?: string) => string} */
 export function inLanguage(text, language = "") {
   if (typeof text === "string") return text;
   const texts = new Map(Object.entries(text).map(([tag, words]) => [tag.toLowerCase(), words]));
@@ -36,16 +33,9 @@ export function isLanguage(value) {
   return typeof value === "string" && LANGUAGE.test(value);
 }
 
-/**
- * Read a text of a survey document. Texts by language are sorted in the order of the survey's
+/** Read a text of a survey document. Texts by language are sorted in the order of the survey's
  * languages, since JSON objects have no order.
- *
- * @param {unknown} document Undefined if there is no text.
- * @param {readonly string[]} languages
- * @param {string} field For the message.
- * @returns {Text}
- * @throws {SurveyError}
- */
+ * @type {(document: unknown, languages: readonly string[], field: string) => Text} */
 export function readText(document = "", languages, field) {
   if (typeof document === "string") return document;
   const place = (/** @type {string} */ language) => languages.indexOf(language);
@@ -56,15 +46,8 @@ export function readText(document = "", languages, field) {
   return Object.freeze(Object.fromEntries(texts));
 }
 
-/**
- * The members of an object. Unknown members are refused, since this client could not comply with them.
- *
- * @param {unknown} value
- * @param {readonly string[]} known
- * @param {string} field Its name, for the message.
- * @returns {Record<string, unknown>}
- * @throws {SurveyError}
- */
+/** The members of an object. Unknown members are refused, since this client could not comply with them.
+ * @type {(value: unknown, known: readonly string[], field: string) => Record<string, unknown>} */
 export function membersOf(value, known, field) {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new SurveyError(`${field}: expected an object`, field);

@@ -30,12 +30,7 @@ const INFINITE = "infinite";
 /** Largest length of a number as text. */
 const LONGEST = 1_000;
 
-/**
- * @param {Survey} survey
- * @param {string} digest
- * @param {readonly number[]} [values] Values of the report; without them, all questions count.
- * @returns {Entry}
- */
+/** @type {(survey: Survey, digest: string, values?: readonly number[]) => Entry} */
 export function entryOf(survey, digest, values) {
   const { id, schema, series } = survey;
   const about = values && new Set(reportedNames(survey, values));
@@ -54,11 +49,8 @@ export function entryOf(survey, digest, values) {
   };
 }
 
-/**
- * Names of the attributes that a report is about.
- *
- * @type {(survey: Survey, values: readonly number[]) => string[]}
- */
+/** Names of the attributes that a report is about.
+ * @type {(survey: Survey, values: readonly number[]) => string[]} */
 function reportedNames({ schema, mechanism }, values) {
   const { codes, symbol } = mechanism.contents(values);
   return [...codes.map(([j]) => j), ...(symbol?.positions ?? [])].map((j) => schema.names[j]);
@@ -112,15 +104,9 @@ export class Ledger {
     return new Ledger(this.entries.filter((each) => each.digest !== digest));
   }
 
-  /**
-   * Check that another report keeps the totals within their limits. The limit of a series is the
+  /** Check that another report keeps the totals within their limits. The limit of a series is the
    * smallest total that any of its waves has promised here.
-   *
-   * @param {Survey} survey
-   * @param {Entry} entry Entry of a report of the survey.
-   * @param {Rational | null} maxTotalGamma
-   * @throws {LedgerRefused}
-   */
+   * @type {(survey: Survey, entry: Entry, maxTotalGamma: Rational | null) => void} */
   check(survey, entry, maxTotalGamma) {
     const { series } = entry;
     const others = this.#without(entry);

@@ -64,11 +64,7 @@ export class Memory {
     this.lasts = !(storage instanceof PageStorage);
   }
 
-  /**
-   * Key of the report of a survey, which is also the name of the lock between pages.
-   *
-   * @param {string} survey Id of the survey, here and below.
-   */
+  /** @param {string} survey Id of the survey. The key of its report is the lock's name, too. */
   nameOf(survey) {
     return PREFIX + survey;
   }
@@ -138,21 +134,14 @@ export class Memory {
     this.#storage.setItem(VIEW_PREFIX + digest, String(view));
   }
 
-  /**
-   * Delete the report and the view of a survey, so that another person can answer.
-   *
-   * @type {(survey: string, digest: string) => void}
-   */
+  /** Delete the report and the view of a survey, so that another person can answer.
+   * @type {(survey: string, digest: string) => void} */
   remove(survey, digest) {
     this.#storage.removeItem(this.nameOf(survey));
     this.#storage.removeItem(VIEW_PREFIX + digest);
   }
 
-  /**
-   * Ids of the surveys whose reports wait to be sent to a collector.
-   *
-   * @param {string} collector Address of the collector.
-   */
+  /** @type {(collector: string) => string[]} Ids of the surveys whose reports wait to be sent to a collector. */
   waiting(collector) {
     const keys = Array.from({ length: this.#storage.length }, (_, i) => this.#storage.key(i) ?? "");
     return keys
@@ -171,11 +160,7 @@ export class Memory {
   }
 }
 
-/**
- * In-memory storage.
- *
- * @implements {Store}
- */
+/** @implements {Store} In-memory storage. */
 export class ShortStorage {
   /** @type {Map<string, string>} */
   items = new Map();
@@ -246,7 +231,7 @@ function parse(text) {
   }
 }
 
-/** @type {(kept: any) => kept is Remembered} True for a valid stored report. */
+/** @type {(kept: any) => kept is Remembered} */
 function isReport(kept) {
   const isText = ["digest", "id", "collector"].every((name) => typeof kept?.[name] === "string");
   return isText && typeof kept.sent === "boolean" && Array.isArray(kept.values);
@@ -258,7 +243,7 @@ function stateOfHistory() {
   return typeof state === "object" && state !== null ? state : {};
 }
 
-/** @type {() => [string, string][]} Earlier items in the storage of a browser without space for more. */
+/** @returns {[string, string][]} Earlier items in the storage of a browser without space for more. */
 function keptItems() {
   try {
     return Object.entries({ ...localStorage }).filter(([key]) =>
@@ -291,9 +276,7 @@ export function browserStorage() {
  * perhaps after the lock. So a page that has written holds a second lock for a while, which all pages
  * see immediately, and the next page waits until it sees the write.
  *
- * @param {string} name
- * @param {() => boolean} isDone Whether this page sees the result of the action.
- * @param {() => void} action Does nothing if its result is already there.
+ * @type {(name: string, isDone: () => boolean, action: () => void) => Promise<void>}
  */
 export async function once(name, isDone, action) {
   let ran = false;
@@ -324,22 +307,14 @@ function writerLock(name) {
   return `${name} is written`;
 }
 
-/**
- * True if another page announces a write; this page holds the lock.
- *
- * @param {string} name
- */
+/** @type {(name: string) => Promise<boolean>} True if another page announces a write; this page holds the lock. */
 async function hasOtherWriter(name) {
   const { held = [] } = await navigator.locks.query();
   const own = held.find((lock) => lock.name === name)?.clientId;
   return held.some((lock) => lock.name === writerLock(name) && lock.clientId !== own);
 }
 
-/**
- * Hold the second lock for a while, starting before the first one is released.
- *
- * @param {string} name
- */
+/** @param {string} name Of the second lock, which is taken before the first one is released. */
 function announce(name) {
   return new Promise((resolve) => {
     void navigator.locks.request(writerLock(name), { mode: "shared" }, () => {

@@ -43,11 +43,8 @@ export class NumberRange {
     return low === high ? low : `${low} to ${high}`;
   }
 
-  /**
-   * The ends of a bin, the upper one excluded if `isOpen`; null if there is no such bin.
-   *
-   * @param {number} i
-   */
+  /** The ends of a bin, the upper one excluded if `isOpen`; null if there is no such bin.
+   * @param {number} i */
   ends(i) {
     const last = Number(this.count()) - 1;
     if (i > last) return null;
@@ -57,11 +54,7 @@ export class NumberRange {
     return { low: decimals(low), high: decimals(high), isOpen: !this.whole && i < last };
   }
 
-  /**
-   * Index of the bin of an answer; -1 for an invalid answer.
-   *
-   * @param {unknown} answer A number, or a decimal number as text, perhaps with an exponent.
-   */
+  /** @type {(answer: unknown) => number} Index of the bin of an answer; -1 for an invalid answer. */
   bin(answer) {
     const value = readNumber(answer);
     if (value === null || value.compare(this.minimum) < 0 || value.compare(this.maximum) > 0) {
@@ -79,11 +72,8 @@ export class NumberRange {
   }
 }
 
-/**
- * Parse an answer as an exact number. A floating-point number is read as its shortest decimal text.
- *
- * @type {(answer: unknown) => Rational | null}
- */
+/** Parse an answer as an exact number. A floating-point number is read as its shortest decimal text.
+ * @type {(answer: unknown) => Rational | null} */
 function readNumber(answer) {
   const written = typeof answer === "number" ? String(answer) : answer;
   if (typeof written !== "string" || written.length > MOST_CHARACTERS) return null;
@@ -97,11 +87,8 @@ function readNumber(answer) {
     : new Rational(digits * 10n ** places);
 }
 
-/**
- * Format a number as a finite decimal if possible, else as a quotient in lowest terms.
- *
- * @param {Rational} value
- */
+/** Format a number as a finite decimal if possible, else as a quotient in lowest terms.
+ * @param {Rational} value */
 export function decimals(value) {
   let rest = value.denominator;
   const places = [2n, 5n].map((factor) => {

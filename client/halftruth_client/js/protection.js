@@ -25,11 +25,8 @@ const GAP = "\u202f";
 /** Whole numbers below this are written with all digits. */
 const WRITTEN_OUT = 10n ** 6n;
 
-/**
- * Names of the attributes that are sent unperturbed, among those that the caller allows.
- *
- * @type {(survey: Survey, unprotected: ReadonlySet<string>) => string[]}
- */
+/** Names of the attributes that are sent unperturbed, among those that the caller allows.
+ * @type {(survey: Survey, unprotected: ReadonlySet<string>) => string[]} */
 export function unperturbed({ schema, mechanism }, unprotected) {
   const provable = mechanism.provable?.();
   return schema.names.filter(
@@ -37,11 +34,8 @@ export function unperturbed({ schema, mechanism }, unprotected) {
   );
 }
 
-/**
- * True if no answer is sent unperturbed, and no report can prove an answer.
- *
- * @type {(survey: Survey, unprotected: ReadonlySet<string>) => boolean}
- */
+/** True if no answer is sent unperturbed, and no report can prove an answer.
+ * @type {(survey: Survey, unprotected: ReadonlySet<string>) => boolean} */
 export function hidesAll(survey, unprotected) {
   const proofs = survey.mechanism.provable?.().size ?? 0;
   return unperturbed(survey, unprotected).length + proofs === 0;
@@ -52,14 +46,8 @@ function allowedProofs(mechanism, unprotected) {
   return [...(mechanism.provable?.() ?? [])].filter(([name]) => unprotected.has(name));
 }
 
-/**
- * Refuse a survey that protects less than the caller accepts.
- *
- * @param {Survey} survey
- * @param {Rational} maxGamma
- * @param {ReadonlySet<string>} unprotected
- *   Attributes that may be sent unperturbed; if one has a provable answer, only that answer.
- */
+/** Refuse a survey that protects less than the caller accepts.
+ * @type {(survey: Survey, maxGamma: Rational, unprotected: ReadonlySet<string>) => void} */
 export function checkAmplification(survey, maxGamma, unprotected) {
   const gamma = acceptedAmplification(survey, unprotected);
   if (gamma === null || gamma.compare(maxGamma) > 0) {
@@ -92,12 +80,12 @@ export function spentAmplification({ schema, mechanism }) {
 /**
  * Amplification of one question to someone who knows all other answers: between feasible records that
  * differ only in its answer and in the questions asked after it. All options of a multiple-response
- * question are one question. Null if it is infinite.
+ * question are one question. Null if it is infinite. A report about some attributes alone may be meant.
  *
  * @param {Survey} survey
  * @param {import("./attribute.js").Question} question
- * @param {ReadonlySet<string>} [known] Other attributes that are known.
- * @param {ReadonlySet<string>} [reported] Attributes of the report; all by default.
+ * @param {ReadonlySet<string>} [known]
+ * @param {ReadonlySet<string>} [reported]
  */
 export function questionAmplification({ schema, mechanism }, { attributes }, known = new Set(), reported) {
   const changed = new Set(attributes.flatMap(({ name }) => [...schema.related(name, known)]));
@@ -106,12 +94,9 @@ export function questionAmplification({ schema, mechanism }, { attributes }, kno
   return mechanism.amplification(new Set(schema.names.filter(isKept)));
 }
 
-/**
- * Amplification that a caller accepts, who allows some attributes to be unprotected; null where it is
+/** Amplification that a caller accepts, who allows some attributes to be unprotected; null where it is
  * infinite. It decides whether a survey is accepted, and never what a report of it spends.
- *
- * @type {(survey: Survey, unprotected: ReadonlySet<string>) => Rational | null}
- */
+ * @type {(survey: Survey, unprotected: ReadonlySet<string>) => Rational | null} */
 function acceptedAmplification({ mechanism, schema }, unprotected) {
   // What is perturbed and asked after an answer tells of that, too.
   const allowed = new Set(unprotected);
@@ -123,21 +108,15 @@ function acceptedAmplification({ mechanism, schema }, unprotected) {
   return times(mechanism.amplification(allowed), ...proofs);
 }
 
-/**
- * True if a report can rule out an answer to one attribute, all others being known.
- *
- * @type {(schema: Schema, mechanism: Mechanism, name: string) => boolean}
- */
+/** True if a report can rule out an answer to one attribute, all others being known.
+ * @type {(schema: Schema, mechanism: Mechanism, name: string) => boolean} */
 function reveals({ names }, mechanism, name) {
   return mechanism.amplification(new Set(names.filter((other) => other !== name))) === null;
 }
 
-/**
- * Make sure that no answer that a report can reveal depends on a protected one: whether a question
+/** Make sure that no answer that a report can reveal depends on a protected one: whether a question
  * was asked tells of the answers that it is asked after.
- *
- * @type {(schema: Schema, mechanism: Mechanism) => void}
- */
+ * @type {(schema: Schema, mechanism: Mechanism) => void} */
 export function checkConditions(schema, mechanism) {
   const provable = mechanism.provable?.();
   for (const { name, askIf } of schema.attributes) {
@@ -153,12 +132,9 @@ export function checkConditions(schema, mechanism) {
   }
 }
 
-/**
- * Make sure that reports can hide among each other in a relay's batch: what a report can prove, or
+/** Make sure that reports can hide among each other in a relay's batch: what a report can prove, or
  * rule out, splits a batch into groups that can be told apart.
- *
- * @type {(schema: Schema, mechanism: Mechanism) => void}
- */
+ * @type {(schema: Schema, mechanism: Mechanism) => void} */
 export function checkHidden(schema, mechanism) {
   const provable = mechanism.provable?.() ?? new Map();
   if (provable.size === 0 && mechanism.amplification(new Set()) !== null) return;
@@ -191,13 +167,7 @@ export function checkHidden(schema, mechanism) {
  * @property {boolean} timed Whether response times can reveal an answer.
  */
 
-/**
- * Compute the guarantees of a survey.
- *
- * @param {Survey} survey
- * @param {ReadonlySet<string>} unprotected Attributes that may be sent unperturbed.
- * @returns {Protection}
- */
+/** @type {(survey: Survey, unprotected: ReadonlySet<string>) => Protection} Compute the guarantees of a survey. */
 export function protection(survey, unprotected) {
   const { schema, mechanism, series } = survey;
   const open = new Set(unperturbed(survey, unprotected));
@@ -230,11 +200,8 @@ export function protection(survey, unprotected) {
   };
 }
 
-/**
- * Product of amplifications; the first one can be infinite (null).
- *
- * @type {(gamma: Rational | null, ...others: Rational[]) => Rational | null}
- */
+/** Product of amplifications; the first one can be infinite (null).
+ * @type {(gamma: Rational | null, ...others: Rational[]) => Rational | null} */
 function times(gamma, ...others) {
   return gamma && others.reduce((product, other) => product.times(other), gamma);
 }
@@ -257,20 +224,13 @@ function tenths({ numerator, denominator }) {
   return Number((numerator * 1000n + denominator - 1n) / denominator);
 }
 
-/**
- * A share in percent, rounded up so that the bound holds.
- *
- * @param {number} tenths Tenths of a percent.
- */
+/** @type {(tenths: number) => number} A share in percent, rounded up so that the bound holds. */
 export function inHundred(tenths) {
   return Math.ceil(tenths / 10);
 }
 
-/**
- * Format an amplification: small whole numbers exactly, others with three digits, rounded up.
- *
- * @param {Rational} gamma At least 1.
- */
+/** Format an amplification: small whole numbers exactly, others with three digits, rounded up.
+ * @param {Rational} gamma At least 1. */
 function inDigits({ numerator, denominator }) {
   if (denominator === 1n && numerator < WRITTEN_OUT) {
     return String(numerator).replace(/\B(?=(\d{3})+$)/g, GAP);

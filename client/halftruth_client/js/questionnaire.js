@@ -51,11 +51,8 @@ export class Questionnaire {
     this.answers.clear();
   }
 
-  /**
-   * Set or delete answers; questions that are not asked any more lose their answers.
-   *
-   * @param {Iterable<readonly [string, string | null]>} answers
-   */
+  /** Set or delete answers; questions that are not asked any more lose their answers.
+   * @param {Iterable<readonly [string, string | null]>} answers */
   set(answers) {
     for (const [name, answer] of answers) {
       if (answer === null) this.answers.delete(name);
@@ -76,11 +73,8 @@ export class Questionnaire {
     return this.groups.map((_, i) => i).filter((i) => this.asked(i).length > 0);
   }
 
-  /**
-   * The problem with the answer to a question; null if the answer is valid.
-   *
-   * @type {(asked: Asked) => "choose" | "several" | "number" | null}
-   */
+  /** The problem with the answer to a question; null if the answer is valid.
+   * @type {(asked: Asked) => "choose" | "several" | "number" | null} */
   problem({ question, attributes }) {
     const [{ name, number, categories }] = attributes;
     const answer = this.answers.get(name);

@@ -23,13 +23,7 @@ export class Rational {
     this.denominator = denominator / divisor;
   }
 
-  /**
-   * Parse "19", "0.9" or "19/2".
-   *
-   * @param {unknown} value
-   * @param {string} field Name of the parameter, for the message.
-   * @returns {Rational}
-   */
+  /** @type {(value: unknown, field: string) => Rational} Parse "19", "0.9" or "19/2". */
   static parse(value, field) {
     if (Number.isSafeInteger(value)) return new Rational(BigInt(/** @type {number} */ (value)));
     if (typeof value === "string" && value.length <= MOST_CHARACTERS && TEXT.test(value)) {

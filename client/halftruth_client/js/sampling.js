@@ -27,8 +27,7 @@ const MOST_BYTES = 65_536;
  * For a bound of b bits it takes the b leading bits of ⌈b/8⌉ bytes, and draws again while the
  * number is not below the bound.
  *
- * @param {RandomBytes} [fill]
- * @returns {RandomBelow}
+ * @type {(fill?: RandomBytes) => RandomBelow}
  */
 export function randomBelow(fill = fromBrowser) {
   return (k) => {

@@ -56,11 +56,8 @@ export class Schema {
     });
   }
 
-  /**
-   * Some attributes and all attributes in their conditions, in order.
-   *
-   * @param {readonly string[]} names
-   */
+  /** Some attributes and all attributes in their conditions, in order.
+   * @param {readonly string[]} names */
   withConditions(names) {
     const needed = new Set(names.map((name) => this.positions.get(name)));
     for (let j = this.names.length - 1; j >= 0; j -= 1) {
@@ -69,12 +66,9 @@ export class Schema {
     return this.names.filter((_, j) => needed.has(j));
   }
 
-  /**
-   * An attribute and all attributes whose condition depends on it, directly or through attributes that
+  /** An attribute and all attributes whose condition depends on it, directly or through attributes that
    * are not known. With `all`, all attributes that conditions connect with it.
-   *
-   * @type {(name: string, known: ReadonlySet<string>, all?: boolean) => Set<string>}
-   */
+   * @type {(name: string, known: ReadonlySet<string>, all?: boolean) => Set<string>} */
   related(name, known, all = false) {
     const related = new Set([name]);
     for (let before = 0; before < related.size; ) {
@@ -88,11 +82,8 @@ export class Schema {
     return related;
   }
 
-  /**
-   * Names of the attributes that are asked, given some answers, perhaps only the first ones.
-   *
-   * @param {ReadonlyMap<string, string>} answers By attribute.
-   */
+  /** Names of the attributes that are asked, given some answers, perhaps only the first ones.
+   * @param {ReadonlyMap<string, string>} answers By attribute. */
   askedAfter(answers) {
     /** @type {number[]} */
     const codes = [];
@@ -167,11 +158,8 @@ export class Schema {
     return code;
   }
 
-  /**
-   * The answers of a record, with lists of chosen options replaced by answers to each option.
-   *
-   * @type {(record: PersonRecord) => Map<string, unknown>}
-   */
+  /** The answers of a record, with lists of chosen options replaced by answers to each option.
+   * @type {(record: PersonRecord) => Map<string, unknown>} */
   byAttribute(record) {
     /** @type {Map<string, unknown>} */
     const answers = new Map(Object.entries(record));
@@ -202,11 +190,8 @@ function folded(name) {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }
 
-/**
- * The code of an answer; NaN if it is missing or not yet valid.
- *
- * @type {(attribute: import("./attribute.js").Attribute, answer: string | undefined) => number}
- */
+/** The code of an answer; NaN if it is missing or not yet valid.
+ * @type {(attribute: import("./attribute.js").Attribute, answer: string | undefined) => number} */
 function codeSoFar(attribute, answer) {
   if (answer === undefined) return attribute.optional ? attribute.code(NO_ANSWER) : Number.NaN;
   try {

@@ -27,13 +27,8 @@ const PURPOSE = utf8("halftruth sealed report 1\n");
 const RELAYED = utf8("halftruth relayed report 1\n");
 const ENVELOPE = utf8("halftruth relay envelope 1\n");
 
-/**
- * Make sure that this browser can seal reports to a key, before anyone is asked for one.
- *
- * @param {string} sealingKey In hexadecimal.
- * @returns {Promise<void>}
- * @throws {SurveyRefused}
- */
+/** Make sure that this browser can seal reports to a key, before anyone is asked for one.
+ * @type {(sealingKey: string) => Promise<void>} */
 export async function checkSealing(sealingKey) {
   try {
     await sealBase(fromHex(sealingKey), EMPTY, EMPTY, EMPTY);
@@ -49,13 +44,10 @@ export async function checkSealing(sealingKey) {
 }
 
 /**
- * Encrypt a report to a collector.
+ * Encrypt a report to a collector, with an invitation where the survey asks for one; in base64.
  *
- * @param {string} sealingKey In hexadecimal.
- * @param {string} digest Of the survey.
- * @param {{id: string, packed: Uint8Array, invitation?: string}} report
- *   With an invitation where the survey asks for one.
- * @returns {Promise<string>} In base64.
+ * @typedef {{id: string, packed: Uint8Array, invitation?: string}} Sealed
+ * @type {(sealingKey: string, digest: string, report: Sealed) => Promise<string>}
  */
 export async function seal(sealingKey, digest, { id, packed, invitation = "" }) {
   const info = concat(PURPOSE, fromHex(digest), idBytes(id));
@@ -65,12 +57,10 @@ export async function seal(sealingKey, digest, { id, packed, invitation = "" }) 
 
 /**
  * Encrypt a report, with its id, to the collector of a survey, and that to its relay, which knows it
- * by another id: so neither can connect the two.
+ * by another id: so neither can connect the two. In base64.
  *
- * @param {import("./survey.js").Relay} relay
- * @param {string} digest Of the survey.
- * @param {{id: string, relayId: string, packed: Uint8Array}} report
- * @returns {Promise<string>} In base64.
+ * @typedef {{id: string, relayId: string, packed: Uint8Array}} Relayed
+ * @type {(relay: import("./survey.js").Relay, digest: string, report: Relayed) => Promise<string>}
  */
 export async function sealForRelay({ key, sealingKey }, digest, { id, relayId, packed }) {
   const named = concat(idBytes(id), packed);
@@ -89,13 +79,9 @@ function base64(bytes) {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
-/**
- * The values of a report in the same number of bytes each, big-endian: 1, 2 or 4, enough for the
+/** The values of a report in the same number of bytes each, big-endian: 1, 2 or 4, enough for the
  * column with the most values.
- *
- * @param {readonly number[]} values
- * @param {readonly bigint[]} shape Sizes of the columns.
- */
+ * @type {(values: readonly number[], shape: readonly bigint[]) => Uint8Array<ArrayBuffer>} */
 export function pack(values, shape) {
   const holds = (/** @type {number} */ bytes) => shape.every((size) => size <= 256n ** BigInt(bytes));
   const width = [1, 2].find(holds) ?? 4;
@@ -107,13 +93,10 @@ export function pack(values, shape) {
 }
 
 /**
- * Encrypt a message to a public key.
+ * Encrypt a message to a public key: the ephemeral public key, then ciphertext and tag.
  *
- * @param {Uint8Array<ArrayBuffer>} publicKey Of the recipient.
- * @param {Uint8Array} info What the message is bound to.
- * @param {Uint8Array<ArrayBuffer>} aad
- * @param {Uint8Array<ArrayBuffer>} plaintext
- * @returns {Promise<Uint8Array<ArrayBuffer>>} The ephemeral public key, then ciphertext and tag.
+ * @typedef {Uint8Array<ArrayBuffer>} Bytes
+ * @type {(publicKey: Bytes, info: Uint8Array, aad: Bytes, plaintext: Bytes) => Promise<Bytes>}
  */
 export async function sealBase(publicKey, info, aad, plaintext) {
   const { enc, sharedSecret } = await encap(publicKey);
@@ -129,11 +112,8 @@ export async function sealBase(publicKey, info, aad, plaintext) {
  */
 const ATTEMPTS = 8;
 
-/**
- * A secret that is shared with a recipient, by a new key pair (RFC 9180, 4.1).
- *
- * @param {Uint8Array<ArrayBuffer>} publicKey
- */
+/** A secret that is shared with a recipient, by a new key pair (RFC 9180, 4.1).
+ * @param {Uint8Array<ArrayBuffer>} publicKey */
 async function encap(publicKey) {
   for (let left = ATTEMPTS - 1; ; left -= 1) {
     try {
@@ -161,12 +141,7 @@ async function encapOnce(publicKey) {
   return { enc, sharedSecret: await labeledExpand(KEM, prk, "shared_secret", context, HASH) };
 }
 
-/**
- * Key and nonce of the first message (RFC 9180, 5.1), without a pre-shared key.
- *
- * @param {Uint8Array<ArrayBuffer>} sharedSecret
- * @param {Uint8Array} info
- */
+/** @type {(sharedSecret: Bytes, info: Uint8Array) => Promise<{key: Bytes, nonce: Bytes}>} (RFC 9180, 5.1.) */
 async function keySchedule(sharedSecret, info) {
   const context = concat(
     MODE_BASE,
@@ -180,22 +155,15 @@ async function keySchedule(sharedSecret, info) {
   };
 }
 
-/**
- * @param {Uint8Array} suite
- * @param {Uint8Array<ArrayBuffer>} salt
- * @param {string} label
- * @param {Uint8Array} ikm
- */
+/** @type {(suite: Uint8Array, salt: Bytes, label: string, ikm: Uint8Array) => Promise<Bytes>} */
 function labeledExtract(suite, salt, label, ikm) {
   return hmac(salt, concat(VERSION, suite, utf8(label), ikm));
 }
 
 /**
- * @param {Uint8Array} suite
- * @param {Uint8Array<ArrayBuffer>} prk
- * @param {string} label
- * @param {Uint8Array} info
- * @param {number} length At most that of a hash, so that one block of HKDF is enough.
+ * At most the length of a hash, so that one block of HKDF is enough.
+ *
+ * @type {(suite: Uint8Array, prk: Bytes, label: string, info: Uint8Array, length: number) => Promise<Bytes>}
  */
 async function labeledExpand(suite, prk, label, info, length) {
   const size = Uint8Array.of(0, length);
@@ -203,10 +171,7 @@ async function labeledExpand(suite, prk, label, info, length) {
   return block.slice(0, length);
 }
 
-/**
- * @param {Uint8Array<ArrayBuffer>} key
- * @param {Uint8Array<ArrayBuffer>} message
- */
+/** @type {(key: Uint8Array<ArrayBuffer>, message: Uint8Array<ArrayBuffer>) => Promise<Uint8Array<ArrayBuffer>>} */
 async function hmac(key, message) {
   // Browsers take no empty key; HMAC makes zeros of it.
   const filled = key.length > 0 ? key : new Uint8Array(HASH);

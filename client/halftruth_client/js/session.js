@@ -148,11 +148,8 @@ export class Session extends Target {
     return this.state === "refused" && !survey.isClosed && Boolean(isInvited);
   }
 
-  /**
-   * Fetch the survey and check that a report would be accepted, or find the outcome of an earlier report.
-   *
-   * @returns {Promise<State>} `failed` if the survey cannot be answered; `error` has the reason.
-   */
+  /** Fetch the survey and check that a report would be accepted, or find the outcome of an earlier report.
+   * @returns {Promise<State>} `failed` if the survey cannot be answered; `error` has the reason. */
   async open() {
     this.#forgetPerson();
     const run = this.#run;
@@ -193,11 +190,7 @@ export class Session extends Target {
     return this.state;
   }
 
-  /**
-   * Draw the report from the answers and send it, or send the report that was drawn before.
-   *
-   * @returns {Promise<State>}
-   */
+  /** @returns {Promise<State>} Draw the report from the answers and send it, or send the one drawn before. */
   async submit() {
     const record = this.questionnaire?.record() ?? {};
     const interval = readInterval(this.#settings.sendEvery);
@@ -206,19 +199,12 @@ export class Session extends Target {
     return this.#send(() => this.client.submit(this.survey, record, { invitation: this.invitation, after }));
   }
 
-  /**
-   * Send the report that was drawn before again.
-   *
-   * @returns {Promise<State>}
-   */
+  /** @returns {Promise<State>} Send the report that was drawn before again. */
   async resend() {
     return this.#send(() => this.client.resend(this.survey, { invitation: this.invitation }));
   }
 
-  /**
-   * The ledger that `forgetLedger` would delete, and the total that would be allowed afterwards, for a
-   * confirmation.
-   */
+  /** The ledger that `forgetLedger` would delete, and the total that would be allowed afterwards. */
   async ledgerToForget() {
     const survey = this.error instanceof LedgerRefused ? this.error.survey : this.survey;
     const ledger = await this.client.operatorLedger(survey);
@@ -231,21 +217,13 @@ export class Session extends Target {
     this.#enter("left");
   }
 
-  /**
-   * Let another person answer on this device, after the previous report was counted.
-   *
-   * @returns {Promise<State>}
-   */
+  /** @returns {Promise<State>} Let another person answer on this device, after the report was counted. */
   async forgetReport() {
     return this.#reopenAfter(() => this.client.forget(this.survey));
   }
 
-  /**
-   * Delete the ledger of earlier reports, which resets the protection.
-   *
-   * @param {Survey} [survey] By default the survey of this session.
-   * @returns {Promise<State>}
-   */
+  /** Delete the ledger of earlier reports, which resets the protection.
+   * @type {(survey?: Survey) => Promise<State>} By default of the operator of this session's survey. */
   async forgetLedger(survey = this.survey) {
     return this.#reopenAfter(() => this.client.forgetLedger(survey));
   }
@@ -349,11 +327,7 @@ export class Session extends Target {
     this.client?.releaseReports();
   }
 
-  /**
-   * Check that a report would be accepted, before anything is asked.
-   *
-   * @param {Survey} survey
-   */
+  /** @type {(survey: Survey) => Promise<void>} Check that a report would be accepted, before anything is asked. */
   async #checkAdmission(survey) {
     if (survey.isClosed) throw new SurveyRefused(`survey '${survey.id}' is closed`, "status");
     const { client, invitation } = this;
@@ -364,24 +338,16 @@ export class Session extends Target {
     }
   }
 
-  /**
-   * The ledger of the survey's series, or of all reports if their total is limited; null without a limit,
+  /** The ledger of the survey's series, or of all reports if their total is limited; null without a limit,
    * or if the ledger is unreadable.
-   *
-   * @param {Survey} survey
-   */
+   * @param {Survey} survey */
   async #boundingLedger(survey) {
     if (survey.series === null && this.#settings.maxTotalGamma === undefined) return null;
     return this.client.ledger(survey).catch(() => null);
   }
 }
 
-/**
- * Numbers of the privacy promise of a survey with a relay, computed by a module that is loaded on demand;
- * null without a relay.
- *
- * @param {Survey} survey
- */
+/** @param {Survey} survey Numbers of the privacy promise of one with a relay; null without. */
 export async function loadRelayFigures(survey) {
   return survey.relay && (await loaded(import("./shuffling.js"))).relayFigures(survey);
 }
@@ -391,11 +357,7 @@ function messageOf(error) {
   return error instanceof HalftruthError ? error.message : "something unforeseen went wrong";
 }
 
-/**
- * Interval in milliseconds at whose multiples reports are sent; 0 to send them at once.
- *
- * @param {string | number | undefined} minutes
- */
+/** @param {string | number} [minutes] Interval of sending; the value is in milliseconds, 0 without. */
 function readInterval(minutes) {
   if (minutes === undefined) return 0;
   const number = /^\d+(\.\d+)?$/.test(String(minutes)) ? Number(minutes) : 0;

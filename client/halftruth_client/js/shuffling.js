@@ -57,14 +57,9 @@ export function relayFigures(survey) {
   return { batch, delta, apart, together };
 }
 
-/**
- * The logarithm of how much likelier a batch can be by one answer of a person than by another, but
+/** The logarithm of how much likelier a batch can be by one answer of a person than by another, but
  * for a chance of delta: the tail of the loss.
- *
- * @param {number} gamma Amplification of a report.
- * @param {number} people Number of honest reports.
- * @param {number} delta
- */
+ * @type {(gamma: number, people: number, delta: number) => number} */
 export function largestLoss(gamma, people, delta) {
   const local = Math.log(gamma);
   if (gamma <= 1) return 0;
@@ -99,9 +94,8 @@ export function largestLoss(gamma, people, delta) {
 /**
  * Numbers of clones among the others, in blocks that count as their least, with their probabilities.
  *
- * @param {number} gamma
- * @param {number} others
- * @param {number} ignored
+ * @typedef {{blocks: {clones: number, mass: number}[], without: number}} Clones
+ * @type {(gamma: number, others: number, ignored: number) => Clones}
  */
 function distribution(gamma, others, ignored) {
   const chance = 1 / gamma;
@@ -121,18 +115,15 @@ function distribution(gamma, others, ignored) {
   return { blocks, without: fewest > 0 ? ignored : 0 };
 }
 
-/** @type {(epsilon: number, gamma: number, clones: ReturnType<typeof distribution>) => number} */
+/** @type {(epsilon: number, gamma: number, clones: Clones) => number} */
 function meanDivergence(epsilon, gamma, { blocks, without }) {
   let mean = (without * Math.max(gamma - Math.exp(epsilon), 0)) / (gamma + 1);
   for (const { clones, mass } of blocks) mean += mass * divergence(epsilon, gamma, clones);
   return mean;
 }
 
-/**
- * Hockey-stick divergence of one answer from another, by the number of clones; never too small.
- *
- * @type {(epsilon: number, gamma: number, clones: number) => number}
- */
+/** Hockey-stick divergence of one answer from another, by the number of clones; never too small.
+ * @type {(epsilon: number, gamma: number, clones: number) => number} */
 function divergence(epsilon, gamma, clones) {
   const factor = Math.exp(epsilon);
   const [likelier, rarer] = [Math.max(gamma - factor, 0), gamma * factor - 1];
@@ -144,11 +135,8 @@ function divergence(epsilon, gamma, clones) {
   return (Math.max(gained - lost, 0) + ROUNDING * (gained + lost)) / (gamma + 1);
 }
 
-/**
- * Binomial probability with a small relative error (Loader 2000).
- *
- * @type {(k: number, n: number, chance: number) => number}
- */
+/** Binomial probability with a small relative error (Loader 2000).
+ * @type {(k: number, n: number, chance: number) => number} */
 function binomial(k, n, chance) {
   if (k < 0 || k > n) return 0;
   const size = stirling(n) - stirling(k) - stirling(n - k);
@@ -169,12 +157,9 @@ function deviance(observed, expected) {
   return observed > 0 ? observed * Math.log1p(change / expected) - change : -change;
 }
 
-/**
- * Probability that of n fair coins at least k > n/2 show heads: an incomplete beta function,
+/** Probability that of n fair coins at least k > n/2 show heads: an incomplete beta function,
  * k P(k) times the integral of (1 - s)^(k-1) (1 + s)^(n-k) from 0 to 1.
- *
- * @type {(k: number, n: number) => number}
- */
+ * @type {(k: number, n: number) => number} */
 function upperHalfTail(k, n) {
   if (k > n) return 0;
   const [curve, slope] = [n - k, Math.max(2 * k - 1 - n, 0)];
@@ -188,11 +173,8 @@ function upperHalfTail(k, n) {
   return k * binomial(k, n, 0.5) * half * integral;
 }
 
-/**
- * Nodes and weights by Newton's method from Chebyshev's nodes.
- *
- * @param {number} count
- */
+/** Nodes and weights by Newton's method from Chebyshev's nodes.
+ * @param {number} count */
 function legendre(count) {
   return Array.from({ length: count }, (_, i) => {
     let node = Math.cos((Math.PI * (i + 0.75)) / (count + 0.5));

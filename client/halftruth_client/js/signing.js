@@ -46,12 +46,9 @@ export async function verify({ terms, signature }, digest, pins) {
   return pinned;
 }
 
-/**
- * Bytes that an operator signs: the purpose, then digest and terms in canonical JSON. Terms that were
+/** Bytes that an operator signs: the purpose, then digest and terms in canonical JSON. Terms that were
  * added to the protocol later are left out if they are not used, so that older signatures stay valid.
- *
- * @type {(digest: string, terms: import("./terms.js").Terms) => Uint8Array<ArrayBuffer>}
- */
+ * @type {(digest: string, terms: import("./terms.js").Terms) => Uint8Array<ArrayBuffer>} */
 export function statement(digest, terms) {
   const { invitations, sealingKey, closesAt, maxReports, sharedDevices } = terms;
   return utf8(

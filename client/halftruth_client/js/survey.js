@@ -126,40 +126,26 @@ export class Survey {
     return this.mechanism.drawView?.(below) ?? null;
   }
 
-  /**
-   * Names of the attributes that a report takes answers to: those that it is about, and those that
+  /** Names of the attributes that a report takes answers to: those that it is about, and those that
    * these are asked after, which stay on this device.
-   *
-   * @param {number | null} view As it was drawn; everything without one.
-   * @returns {readonly string[]}
-   */
+   * @type {(view: number | null) => readonly string[]} */
   asked(view) {
     const { mechanism, schema } = this;
     if (view === null) return schema.names;
     return schema.withConditions(mechanism.asked?.(view) ?? schema.names);
   }
 
-  /**
-   * Perturb one record, exactly; nothing of the record is kept.
-   *
-   * @param {import("./schema.js").PersonRecord} record
-   * @param {RandomBelow} [below] For tests; the browser's randomness by default.
-   * @param {number | null} [view]
-   *   What was drawn before: of the record, the answers to what it asks for are enough.
-   * @returns {number[]} Values of the report.
-   */
+  /** Perturb one record, exactly; nothing of the record is kept.
+   * @type {(record: import("./schema.js").PersonRecord, below?: RandomBelow, view?: number | null) => number[]} */
   perturb(record, below = randomBelow(), view = null) {
     const codes = this.schema.encode(record, this.asked(view));
     return this.mechanism.perturb(codes, below, view ?? undefined);
   }
 }
 
-/**
- * JSON without blanks, its keys sorted by code points: as UTF-16, which strings are compared by, an
+/** JSON without blanks, its keys sorted by code points: as UTF-16, which strings are compared by, an
  * emoji would come before “！”.
- *
- * @type {(value: unknown) => string}
- */
+ * @type {(value: unknown) => string} */
 export function canonicalJson(value) {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value === "string" && /\p{Surrogate}/u.test(value)) {
@@ -172,22 +158,15 @@ export function canonicalJson(value) {
   return `{${members.join(",")}}`;
 }
 
-/**
- * A text that compares by code units as this one does by code points: those of pairs come last.
- *
- * @param {string} text
- */
+/** A text that compares by code units as this one does by code points: those of pairs come last.
+ * @param {string} text */
 function inOrder(text) {
   return text.replace(/[\ud800-\uffff]/g, (unit) =>
     String.fromCharCode(unit.charCodeAt(0) + (unit < "\ue000" ? 0x2000 : -0x800)),
   );
 }
 
-/**
- * @param {unknown} [written] As the survey has it.
- * @param {readonly string[]} languages Of the survey.
- * @returns {Framing}
- */
+/** @type {(written: unknown, languages: readonly string[]) => Framing} */
 function readFraming(written = {}, languages = []) {
   const members = membersOf(written, FRAMING_MEMBERS, "form");
   const address = (/** @type {string} */ member, fits = isAddress, or = "a path of the site") => {
@@ -210,11 +189,8 @@ function readFraming(written = {}, languages = []) {
   });
 }
 
-/**
- * True for an address with https, or a path of the site where the form is.
- *
- * @type {(written: unknown) => written is string}
- */
+/** True for an address with https, or a path of the site where the form is.
+ * @type {(written: unknown) => written is string} */
 function isAddress(written) {
   if (typeof written !== "string" || !/^(https:\/\/[^/]|\/(?![/\\]))[!-[\]-~]*$/.test(written)) {
     return false;
@@ -230,10 +206,7 @@ function isContact(written) {
   return MAIL.test(written) || (written.startsWith("https://") && isAddress(written));
 }
 
-/**
- * @param {unknown} [written] As the survey has it.
- * @returns {Readonly<Series> | null}
- */
+/** @type {(written?: unknown) => Readonly<Series> | null} */
 function readSeries(written) {
   if (written === undefined) return null;
   const { id, wave, total_gamma } = membersOf(written, ["id", "wave", "total_gamma"], "series");
@@ -250,10 +223,7 @@ function readSeries(written) {
   return Object.freeze({ id, wave, totalGamma });
 }
 
-/**
- * @param {unknown} [written] As the survey has it.
- * @returns {Readonly<Relay> | null}
- */
+/** @type {(written?: unknown) => Readonly<Relay> | null} */
 function readRelay(written) {
   if (written === undefined) return null;
   const members = membersOf(written, RELAY_MEMBERS, "relay");

@@ -18,11 +18,8 @@ const MEMBERS = ["invitations", "sealing_key", "closes_at", "max_reports", "shar
  * @property {boolean} sharedDevices Whether several people may answer on one device.
  */
 
-/**
- * Terms as a collector publishes them; without any, reports are plain and need no invitation.
- *
- * @type {(document?: unknown) => Terms}
- */
+/** Terms as a collector publishes them; without any, reports are plain and need no invitation.
+ * @type {(document?: unknown) => Terms} */
 export function readTerms(document = {}) {
   const { invitations = false, shared_devices: sharedDevices = false, ...others } = /** @type {any} */ (
     membersOf(document, MEMBERS, "terms")
@@ -41,11 +38,8 @@ export function readTerms(document = {}) {
   return Object.freeze({ invitations, sealingKey, closesAt, maxReports, sharedDevices });
 }
 
-/**
- * The operators' public keys that a caller pins, or null where none are.
- *
- * @type {(keys: unknown) => readonly string[] | null}
- */
+/** The operators' public keys that a caller pins, or null where none are.
+ * @type {(keys: unknown) => readonly string[] | null} */
 export function readPins(keys) {
   if (keys === undefined) return null;
   // None at all is more likely an oversight than a wish to trust everyone.
@@ -76,12 +70,8 @@ export function checkInvitation(survey, invitation) {
   }
 }
 
-/**
- * Refuse terms that tell the reports of a relay's batch apart, or limit their number.
- *
- * @param {import("./survey.js").Survey} survey
- * @throws {SurveyRefused}
- */
+/** Refuse terms that tell the reports of a relay's batch apart, or limit their number.
+ * @type {(survey: import("./survey.js").Survey) => void} */
 export function checkRelayTerms({ relay, terms }) {
   if (relay === null) return;
   const { invitations, sealingKey, maxReports } = terms;

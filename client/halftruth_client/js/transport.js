@@ -40,12 +40,7 @@ export class Transport {
     this.#settings = { ...defaults, ...settings };
   }
 
-  /**
-   * @param {string} path
-   * @param {unknown} [message] Sent as JSON by POST; a GET without one.
-   * @returns {Promise<unknown>}
-   * @throws {CollectorUnavailable | RequestRefused}
-   */
+  /** @type {(path: string, message?: unknown) => Promise<unknown>} */
   async request(path, message) {
     let pause = 0;
     for (let attempt = 0; ; attempt += 1) {
@@ -118,11 +113,8 @@ export class Transport {
   }
 }
 
-/**
- * Milliseconds that a collector asks to wait; 0 where it does not say so in seconds.
- *
- * @param {Response} response
- */
+/** Milliseconds that a collector asks to wait; 0 where it does not say so in seconds.
+ * @param {Response} response */
 function retryAfter({ headers }) {
   const text = headers.get("Retry-After") ?? "";
   return /^\d+$/.test(text) ? Math.min(1000 * Number(text), LONGEST_WAIT) : 0;

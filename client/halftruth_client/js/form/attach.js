@@ -153,11 +153,8 @@ class Held {
     }
   }
 
-  /**
-   * Make sure that the form asks what the survey does, and that its values are answers.
-   *
-   * @param {Schema} schema
-   */
+  /** Make sure that the form asks what the survey does, and that its values are answers.
+   * @param {Schema} schema */
   check(schema) {
     const controls = [...this.controls()];
     const isThere = new Set(controls.map((control) => control.getAttribute("name")));
@@ -181,12 +178,9 @@ class Held {
     }
   }
 
-  /**
-   * Take what the form holds for answers: what is empty is left out, and so is what is not asked of
+  /** Take what the form holds for answers: what is empty is left out, and so is what is not asked of
    * such a person, whatever still stands in its controls.
-   *
-   * @type {(schema: Schema, questionnaire: Questionnaire) => void}
-   */
+   * @type {(schema: Schema, questionnaire: Questionnaire) => void} */
   read({ questions }, questionnaire) {
     const data = this.entered();
     const controls = this.controls();
@@ -260,12 +254,9 @@ function valuesOf(control) {
   return [...options].filter(({ disabled }) => !disabled).map(({ value }) => value);
 }
 
-/**
- * True if an answer is one to an attribute, or a question with several; undefined if the survey has
+/** True if an answer is one to an attribute, or a question with several; undefined if the survey has
  * neither of that name. What is empty is left out.
- *
- * @type {(schema: Schema, name: string, answer: string) => boolean | undefined}
- */
+ * @type {(schema: Schema, name: string, answer: string) => boolean | undefined} */
 function isAnswer({ attributes, questions }, name, answer) {
   const attribute = attributes.find((each) => each.name === name);
   const question = questions.find((each) => each.kind === "several" && each.name === name);

@@ -10,8 +10,10 @@ import { receipt } from "./receipt.js";
 import { button, buttons, card, element, surveyText, view } from "./views.js";
 
 /**
+ * @import { Rational } from "../rational.js"
  * @import { Session } from "../session.js"
  * @import { Survey } from "../survey.js"
+ * @import { Child } from "./views.js"
  * @import { Key, Wording } from "./wording.js"
  *
  * Where to go on to: an address, and after how many seconds by itself.
@@ -37,23 +39,17 @@ const OUTCOMES = {
   open: ["keptForLater", "open"],
 };
 
-/**
- * What became of a report: counted, counted for somebody who may not be the one in front of the page,
+/** What became of a report: counted, counted for somebody who may not be the one in front of the page,
  * or waiting, which is "open" where the browser keeps nothing.
- *
- * @type {(session: Session) => keyof typeof OUTCOMES}
- */
+ * @type {(session: Session) => keyof typeof OUTCOMES} */
 function outcomeOf({ state, status, isOwn, client, survey }) {
   if (state !== "counted") return client.remembers ? "waiting" : "open";
   if (isOwn || status === "accepted") return "counted";
   return survey.terms.sharedDevices ? "shared" : "before";
 }
 
-/**
- * View of a report that was counted or waits, and where to go from here.
- *
- * @type {(session: Session, offers: Offers, words: Wording) => HTMLElement}
- */
+/** View of a report that was counted or waits, and where to go from here.
+ * @type {(session: Session, offers: Offers, words: Wording) => HTMLElement} */
 export function outcome(session, { onward, again, another, forget }, words) {
   const { survey, client, questionnaire, isOwn, heldUntil, state } = session;
   const what = outcomeOf(session);
@@ -88,11 +84,8 @@ export function outcome(session, { onward, again, another, forget }, words) {
   );
 }
 
-/**
- * View of a session that failed: why nothing is asked, or was not sent.
- *
- * @type {(session: Session, offers: Offers, words: Wording) => HTMLElement}
- */
+/** View of a session that failed: why nothing is asked, or was not sent.
+ * @type {(session: Session, offers: Offers, words: Wording) => HTMLElement} */
 export function failure(session, { retry = null, forget }, words) {
   const { error, survey } = session;
   const isRefused = error instanceof SurveyRefused;
@@ -114,11 +107,8 @@ export function failure(session, { retry = null, forget }, words) {
   return made;
 }
 
-/**
- * View of a report that the collector will not count.
- *
- * @type {(session: Session, offers: Offers, words: Wording) => HTMLElement}
- */
+/** View of a report that the collector will not count.
+ * @type {(session: Session, offers: Offers, words: Wording) => HTMLElement} */
 export function refusal({ error, survey }, { again = null }, words) {
   const { field } = /** @type {HalftruthError} */ (error);
   if (field === "closes_at" || field === "max_reports") {
@@ -131,13 +121,8 @@ export function refusal({ error, survey }, { again = null }, words) {
   return problem(words.say("refused"), text, again, words);
 }
 
-/**
- * Why nothing is asked, or was not sent.
- *
- * @param {unknown} error
- * @param {boolean} mayHaveLeft Whether a report may have been sent before.
- * @param {Wording} words
- */
+/** Why nothing is asked, or was not sent.
+ * @type {(error: unknown, mayHaveLeft: boolean, words: Wording) => Child[]} */
 export function reasonOf(error, mayHaveLeft, words) {
   if (error instanceof LedgerRefused) {
     if (error.field === "series.wave") return [words.say("waveAnswered")];
@@ -150,9 +135,7 @@ export function reasonOf(error, mayHaveLeft, words) {
 /**
  * A sentence around what a program said, which is English whatever the form speaks.
  *
- * @param {"nothingSent" | "mayHaveLeft" | "refusedText"} key
- * @param {unknown} error
- * @param {Wording} words
+ * @type {(key: "nothingSent" | "mayHaveLeft" | "refusedText", error: unknown, words: Wording) => Child[]}
  */
 function explain(key, error, words) {
   const [before, after] = words.splitAround(key, "message");
@@ -160,13 +143,8 @@ function explain(key, error, words) {
   return [before, element("span", { lang: "en", dir: "ltr" }, error.message), after];
 }
 
-/**
- * Where a survey goes on to, if it does.
- *
- * @param {import("../survey.js").Framing} framing
- * @param {() => void} stay Once a person wants to.
- * @returns {Onward | null}
- */
+/** Where a survey goes on to, if it does.
+ * @type {(framing: import("../survey.js").Framing, stay: () => void) => Onward | null} */
 export function onwardOf({ redirect, redirectAfter }, stay) {
   if (!redirect) return null;
   const onward = {
@@ -212,15 +190,11 @@ export function anotherPerson({ back, go }, words) {
 }
 
 /**
- * Ask whether to forget what earlier reports cost, and say what that costs.
+ * Ask whether to forget what earlier reports cost, and say what that costs: what others can learn if as
+ * much is allowed again; without a bound, null.
  *
- * @param {object} step
- * @param {import("../ledger.js").Ledger} step.ledger
- * @param {import("../rational.js").Rational | null} step.allowed
- *   Amplification that is allowed of all reports together; null without a bound.
- * @param {() => void} step.back
- * @param {() => void} step.go
- * @param {Wording} words
+ * @typedef {{ledger: import("../ledger.js").Ledger, allowed: Rational | null, back: () => void, go: () => void}} Asking
+ * @type {(step: Asking, words: Wording) => HTMLElement}
  */
 export function askToForget({ ledger, allowed, back, go }, words) {
   const { gamma } = ledger;
@@ -245,12 +219,7 @@ function closed({ closedBecause, terms }, words) {
   return view(words.say("closed"), element("p", {}, text));
 }
 
-/**
- * @param {string} heading
- * @param {string | readonly import("./views.js").Child[]} text
- * @param {(() => void) | null} retry
- * @param {Wording} words
- */
+/** @type {(heading: string, text: string | readonly Child[], retry: (() => void) | null, words: Wording) => HTMLElement} */
 function problem(heading, text, retry, words) {
   return view(
     heading,

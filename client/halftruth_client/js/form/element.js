@@ -133,11 +133,8 @@ export class HalftruthForm extends Reflecting {
     if (session === this.session && session.state === "idle") await session.open();
   }
 
-  /**
-   * Load the words of the wanted language, of those that the survey is in once it was fetched.
-   *
-   * @param {Session} session
-   */
+  /** Load the words of the wanted language, of those that the survey is in once it was fetched.
+   * @param {Session} session */
   async #localize(session) {
     const { survey } = session;
     const words = await loadWording(chooseLanguage(survey?.languages ?? [], wantedLanguages(this)));
@@ -190,10 +187,7 @@ export class HalftruthForm extends Reflecting {
     }
   }
 
-  /**
-   * @param {Session} session
-   * @param {number} [group] By default the first one that is asked.
-   */
+  /** @type {(session: Session, group?: number) => void} */
   #askGroup(session, group) {
     const { questionnaire } = session;
     if (!questionnaire) return;
@@ -230,11 +224,7 @@ export class HalftruthForm extends Reflecting {
     await session.submit();
   }
 
-  /**
-   * Show what became of a report, or why there is none.
-   *
-   * @param {Session} session That is waiting, counted, refused or failed.
-   */
+  /** @type {(session: Session) => void} Show what became of a report, or why there is none. */
   #end(session) {
     const { state, survey } = session;
     const forget = () => void this.#askToForget(session, () => this.#end(session));
@@ -261,22 +251,15 @@ export class HalftruthForm extends Reflecting {
     return onward;
   }
 
-  /**
-   * Let another person answer on this device, once they say that they are one.
-   *
-   * @param {Session} session
-   */
+  /** @type {(session: Session) => void} Let another person answer on this device, once they say that they are one. */
   #askAnother(session) {
     clearTimeout(this.#timer);
     const step = { back: () => this.#end(session), go: () => void session.forgetReport() };
     this.show((words) => anotherPerson(step, words));
   }
 
-  /**
-   * Forget what earlier reports cost, once a person read what that costs.
-   *
-   * @type {(session: Session, back: () => void) => Promise<void>}
-   */
+  /** Forget what earlier reports cost, once a person read what that costs.
+   * @type {(session: Session, back: () => void) => Promise<void>} */
   async #askToForget(session, back) {
     clearTimeout(this.#timer);
     const { survey, ledger, allowed } = await session.ledgerToForget();
@@ -290,11 +273,8 @@ export class HalftruthForm extends Reflecting {
     if (survey && chooseLanguage(survey.languages, wantedLanguages(this)) !== this.words.language) void this.#renderIn(survey);
   }
 
-  /**
-   * Render all that is shown in the language that is wanted now; answers stay.
-   *
-   * @param {import("../survey.js").Survey} survey
-   */
+  /** Render all that is shown in the language that is wanted now; answers stay.
+   * @param {import("../survey.js").Survey} survey */
   async #renderIn({ languages, title, description }) {
     const language = chooseLanguage(languages, wantedLanguages(this));
     try {

@@ -5,25 +5,21 @@ import { element } from "./views.js";
 import { directionOf, Wording } from "./wording.js";
 import { LANGUAGES, wordsIn } from "./words.js";
 
-/**
- * Languages wanted for an element: by its page and its address, then by its browser.
- *
- * @param {Element} form
- */
+/** Languages wanted for an element: by its page and its address, then by its browser.
+ * @param {Element} form */
 export function wantedLanguages(form) {
   const named = [form.getAttribute("lang"), new URLSearchParams(location.search).get("lang")];
   return { named: named.filter(isLanguage), preferred: navigator.languages };
 }
 
 /**
- * The language that a survey is read in; the collector's pages choose the same.
+ * The tag of the language that a survey is read in, empty where it is not known; the collector's pages
+ * choose the same.
  *
  * A survey that names no language is read as it is: nobody knows which one that is, unless its page
  * or address says so.
  *
- * @param {readonly string[]} offered Of the survey, of which the first is fallen back to.
- * @param {{named: readonly string[], preferred: readonly string[]}} wanted
- * @returns {string} Its tag; empty where it is not known.
+ * @type {(offered: readonly string[], wanted: {named: readonly string[], preferred: readonly string[]}) => string}
  */
 export function chooseLanguage(offered, { named, preferred }) {
   if (offered.length === 0) return named.find((tag) => LANGUAGES.includes(primary(tag))) ?? "";
@@ -36,22 +32,16 @@ export function chooseLanguage(offered, { named, preferred }) {
   return offered[0];
 }
 
-/**
- * The form's words for a language: in it, or in English where there are none in it.
- *
- * @param {string} language
- */
+/** The form's words for a language: in it, or in English where there are none in it.
+ * @param {string} language */
 export async function loadWording(language) {
   const known = LANGUAGES.includes(primary(language));
   const words = await wordsIn(known ? primary(language) : "en");
   return new Wording(language, known ? localeOf(language) : "en", words);
 }
 
-/**
- * Lets a person choose among the languages of a survey.
- *
- * @type {(offered: readonly string[], choose: (language: string) => void, words: Wording) => HTMLElement}
- */
+/** Lets a person choose among the languages of a survey.
+ * @type {(offered: readonly string[], choose: (language: string) => void, words: Wording) => HTMLElement} */
 export function languageChooser(offered, choose, words) {
   const change = (/** @type {Event} */ event) =>
     choose(/** @type {HTMLSelectElement} */ (event.target).value);
@@ -95,11 +85,8 @@ function primary(tag) {
   return tag.toLowerCase().split("-")[0];
 }
 
-/**
- * True if a tag is a language or one of its regions: de-AT is within de.
- *
- * @type {(tag: string, language: string) => boolean}
- */
+/** True if a tag is a language or one of its regions: de-AT is within de.
+ * @type {(tag: string, language: string) => boolean} */
 function isWithin(tag, language) {
   return `${tag}-`.toLowerCase().startsWith(`${language}-`.toLowerCase());
 }

@@ -10,9 +10,7 @@ const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)$/;
  * Thousands may be set apart where it is plain that they are. The sign that a language has between
  * thousands is taken for a decimal one where it cannot be that: "1.2" in German. "1.234" is refused there.
  *
- * @param {string} text
- * @param {string} locale
- * @returns {string | null}
+ * @type {(text: string, locale: string) => string | null}
  */
 export function readNumber(text, locale) {
   const signs = new Intl.NumberFormat(locale).formatToParts(0.5);
@@ -41,11 +39,8 @@ export function readNumber(text, locale) {
   return DECIMAL.test(number) ? number : null;
 }
 
-/**
- * True for groups of three digits after the first one, which are followed by decimals if by anything.
- *
- * @type {(groups: readonly string[], decimal: string) => boolean}
- */
+/** True for groups of three digits after the first one, which are followed by decimals if by anything.
+ * @type {(groups: readonly string[], decimal: string) => boolean} */
 function areThousands(groups, decimal) {
   const [first, ...more] = groups;
   const last = more.pop() ?? "";

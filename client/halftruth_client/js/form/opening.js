@@ -15,6 +15,8 @@ import { hidesMore } from "./wording.js";
  * @import { Survey } from "../survey.js"
  * @import { Key, Wording } from "./wording.js"
  *
+ * @typedef {{label: string, value: string, count: number}} Figure
+ *
  * What people can do before the first question.
  *
  * @typedef {object} Step
@@ -25,13 +27,7 @@ import { hidesMore } from "./wording.js";
  * @property {(() => void) | null} forget Asks whether to forget what earlier reports cost.
  */
 
-/**
- * The view before the first question.
- *
- * @param {Session} session That is asking.
- * @param {Step} step
- * @param {Wording} words
- */
+/** @type {(session: Session, step: Step, words: Wording) => HTMLElement} The view before the first question. */
 export function opening(session, step, words) {
   const { survey, client, view, ledger } = session;
   const { framing, terms, mechanism } = survey;
@@ -90,11 +86,8 @@ function asker({ askedBy, purpose, contact, privacyNotice }, words) {
   );
 }
 
-/**
- * What others can learn, in natural frequencies, and what can and cannot happen.
- *
- * @type {(protection: Protection, session: Session, fit: Fit, words: Wording) => HTMLElement[]}
- */
+/** What others can learn, in natural frequencies, and what can and cannot happen.
+ * @type {(protection: Protection, session: Session, fit: Fit, words: Wording) => HTMLElement[]} */
 function consequences(protection, { survey: { schema, relay }, relayFigures }, fit, words) {
   const { prior } = protection;
   return [
@@ -111,7 +104,7 @@ function consequences(protection, { survey: { schema, relay }, relayFigures }, f
   ];
 }
 
-/** @param {readonly {label: string, value: string, count: number}[]} lines */
+/** @param {readonly Figure[]} lines */
 function figures(lines) {
   return element(
     "ul",
@@ -130,11 +123,7 @@ function bar(count) {
   return element("span", { class: "bar", "aria-hidden": "true" }, length);
 }
 
-/**
- * @param {string} text What is to be agreed to.
- * @param {Step} step
- * @param {Wording} words
- */
+/** @type {(text: string, step: Step, words: Wording) => HTMLElement} */
 function consent(text, { agreed, missing, agree }, words) {
   const change = (/** @type {Event} */ event) =>
     agree(/** @type {HTMLInputElement} */ (event.target).checked);
@@ -166,10 +155,7 @@ function consent(text, { agreed, missing, agree }, words) {
  * a single answer, to someone who already knows all others; and one for all waves of a series. Where the
  * survey has a relay, one holds if it keeps what it sees from the collector, and one if not.
  *
- * @param {Protection} protection With a bound.
- * @param {Wording} words
- * @param {import("../shuffling.js").RelayFigures | null} [relay]
- * @returns {{label: string, value: string, count: number}[]}
+ * @type {(protection: Protection, words: Wording, relay?: import("../shuffling.js").RelayFigures | null) => Figure[]}
  */
 export function outlook({ prior, whole, single, series }, words, relay = null) {
   const before = inHundred(prior);
@@ -190,12 +176,7 @@ export function outlook({ prior, whole, single, series }, words, relay = null) {
   ];
 }
 
-/**
- * @param {Protection} protection
- * @param {Fit} fit
- * @param {Wording} words
- * @param {import("../survey.js").Relay | null} relay
- */
+/** @type {(protection: Protection, fit: Fit, words: Wording, relay: import("../survey.js").Relay | null) => string[]} */
 export function happening({ unperturbed, provable, series, timed }, fit, words, relay) {
   const isAll = unperturbed.length + provable.length === 0;
   return [
@@ -223,15 +204,9 @@ export function boundOf(gamma, words) {
   return words.bound(PRIOR_TENTHS, bound(gamma)).replace(" = ", "\u00a0=\u00a0");
 }
 
-/**
- * What reports before tell together, of whole records and of each question, and a way to be asked
+/** What reports before tell together, of whole records and of each question, and a way to be asked
  * whether to forget it.
- *
- * @param {Ledger | null} ledger
- * @param {Survey} survey
- * @param {(() => void) | null} forget
- * @param {Wording} words
- */
+ * @type {(ledger: Ledger | null, survey: Survey, forget: (() => void) | null, words: Wording) => HTMLElement | null} */
 export function ledgerDetails(ledger, { schema }, forget, words) {
   if (ledger === null || ledger.entries.length === 0) return null;
   const labels = new Map(schema.questions.map((each) => [each.name, each.labelIn(words.language)]));

@@ -11,12 +11,11 @@ import { button, buttons, element, surveyText } from "./views.js";
  */
 
 /**
- * @param {object} step
- * @param {Questionnaire} step.questionnaire Is told of answers as they are given.
- * @param {number} step.group
- * @param {() => void} step.back
- * @param {() => void} step.next Once nothing is left to be done here.
- * @param {Wording} words
+ * A page of questions. The questionnaire is told of answers as they are given; `next` is called once nothing
+ * is left to be done here.
+ *
+ * @typedef {{questionnaire: Questionnaire, group: number, back: () => void, next: () => void}} Step
+ * @type {(step: Step, words: Wording) => HTMLElement}
  */
 export function questions({ questionnaire, group, back, next }, words) {
   const heading = element("h2", { tabindex: "-1" });
@@ -90,12 +89,9 @@ function place(heading, progress, questionnaire, group, words) {
 }
 
 /**
- * @param {object} making
- * @param {Asked} making.asked
- * @param {string} making.id Names could hold the ends of other ids.
- * @param {Questionnaire} making.questionnaire
- * @param {Wording} making.words
- * @param {() => void} making.settle Is called after each answer.
+ * A question by an id, since names could hold the ends of other ids; `settle` is called after each answer.
+ *
+ * @param {{asked: Asked, id: string, questionnaire: Questionnaire, words: Wording, settle: () => void}} making
  */
 function question({ asked, id, questionnaire, words, settle }) {
   const { question, attributes } = asked;

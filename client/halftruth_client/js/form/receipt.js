@@ -9,23 +9,21 @@ import { hidesMore } from "./wording.js";
  * @import { Survey } from "../survey.js"
  * @import { Line } from "./views.js"
  * @import { Wording } from "./wording.js"
+ *
+ * @typedef {import("../schema.js").PersonRecord | null} Answers
+ * @typedef {{record?: Answers, relay?: import("../shuffling.js").RelayFigures | null}} Known
  */
 
 /**
- * A line of a value for each thing that the report holds, once the collector has it; null before.
+ * A line for each thing that the report holds, once the collector has it; null before. The answers that it
+ * was made of say how often these make the same report, if they are there.
  *
  * What someone could still keep from being sent is not shown, lest people choose their draws. The first
  * line says how often people who answered otherwise send the same, the last one what others can learn of
  * it; no answer is shown without saying how often another one is reported so.
  *
- * @param {Survey} survey
- * @param {import("../memory.js").Remembered | null} report
- * @param {Wording} words
- * @param {object} [known]
- * @param {import("../schema.js").PersonRecord | null} [known.record]
- *   The answers that it was made of: how often these make the same report, if they are there.
- * @param {import("../shuffling.js").RelayFigures | null} [known.relay] Where the survey has a relay.
- * @returns {Line[] | null}
+ * @type {(survey: Survey, report: import("../memory.js").Remembered | null, words: Wording, known?: Known)
+ *   => Line[] | null}
  */
 export function receipt(survey, report, words, { record = null, relay = null } = {}) {
   if (report === null || !isCounted(report)) return null;
@@ -64,14 +62,15 @@ export function receipt(survey, report, words, { record = null, relay = null } =
 }
 
 /**
- * Of how many people with other answers, and with these, the same would be sent.
+ * Of how many people with other answers, and with these, the same would be sent; null where nothing is
+ * perturbed. If it was drawn what to report on, others may report on other questions.
  *
  * @param {Survey} survey
  * @param {readonly number[]} values
- * @param {import("../schema.js").PersonRecord | null} record
- * @param {boolean} isDrawn Whether others may report on other questions.
+ * @param {Answers} record
+ * @param {boolean} isDrawn
  * @param {Wording} words
- * @returns {Line | null} Null where nothing is perturbed.
+ * @returns {Line | null}
  */
 function frequencies(survey, values, record, isDrawn, words) {
   const { schema, mechanism } = survey;
@@ -96,14 +95,9 @@ function frequencies(survey, values, record, isDrawn, words) {
   };
 }
 
-/**
- * What others can learn at most of a report, in the promise's number.
- *
- * @param {Survey} survey
- * @param {import("../shuffling.js").RelayFigures | null} relay
- * @param {Wording} words
- * @returns {Line | null} Null where there is no bound.
- */
+/** What others can learn at most of a report, in the promise's number.
+ * Null where there is no bound.
+ * @type {(survey: Survey, relay: import("../shuffling.js").RelayFigures | null, words: Wording) => Line | null} */
 function learnable(survey, relay, words) {
   const { prior, unperturbed, provable, hidden, whole } = protection(survey, new Set(survey.schema.names));
   if (hidden === 0 || whole === null) return null;

@@ -18,14 +18,15 @@ export const PARTS = Object.entries({
 
 /**
  * @typedef {Node | string | false | null | undefined} Child False and none are left out.
+ * @typedef {Record<string, string | boolean | ((event: Event) => void)>} Attributes
  */
 
 /**
- * An element with its attributes and children.
+ * An element with its attributes and children. Functions listen to the event of their name; true is an
+ * attribute without a value, false none.
  *
  * @param {string} tag
- * @param {Record<string, string | boolean | ((event: Event) => void)>} [attributes]
- *   Functions listen to the event of their name; true is an attribute without a value, false none.
+ * @param {Attributes} [attributes]
  * @param {...Child} children
  * @returns {HTMLElement}
  */
@@ -46,20 +47,14 @@ export function element(tag, attributes = {}, ...children) {
  * @typedef {{label: string, value: string}} Line
  */
 
-/**
- * A text of the survey, which says its language where that is not the one of the words around it.
- *
- * @type {(text: string, words: Wording) => string | HTMLElement}
- */
+/** A text of the survey, which says its language where that is not the one of the words around it.
+ * @type {(text: string, words: Wording) => string | HTMLElement} */
 export function surveyText(text, { isForeign, language, direction }) {
   return isForeign ? element("span", { lang: language, dir: direction }, text) : text;
 }
 
-/**
- * A state of the form under its heading, which takes the focus.
- *
- * @type {(heading: string, ...children: Child[]) => HTMLElement}
- */
+/** A state of the form under its heading, which takes the focus.
+ * @type {(heading: string, ...children: Child[]) => HTMLElement} */
 export function view(heading, ...children) {
   return element(
     "section",
@@ -74,23 +69,17 @@ export function buttons(...made) {
   return element("div", { class: "buttons" }, ...made);
 }
 
-/**
- * @param {string} text
- * @param {() => void} click
- * @param {string | false} [style] `main` for the one that leads on.
- */
+/** @type {(text: string, click: () => void, style?: string | false) => HTMLElement} */
 export function button(text, click, style = false) {
   return element("button", { type: "button", class: style, click }, text);
 }
 
 /**
- * @param {object} step
- * @param {readonly Line[]} step.answers
- * @param {boolean} step.isHidden Whether nobody can be certain of any answer.
- * @param {boolean} step.lasts Whether the report is still known after the page was closed.
- * @param {() => void} step.back
- * @param {() => void} step.send
- * @param {Wording} words
+ * Certain of an answer can be nobody if all is hidden; `lasts` where the report is known after the page
+ * was closed.
+ *
+ * @typedef {{answers: readonly Line[], isHidden: boolean, lasts: boolean, back: () => void, send: () => void}} Reviewing
+ * @type {(step: Reviewing, words: Wording) => HTMLElement}
  */
 export function review({ answers, isHidden, lasts, back, send }, words) {
   return view(
@@ -111,11 +100,7 @@ export function card(heading, rows, style, words) {
   return element("div", { class: style }, element("h3", {}, heading), element("dl", {}, ...lines));
 }
 
-/**
- * A field for a number as people write it: a browser's own field for numbers misreads some.
- *
- * @param {Record<string, string | boolean | ((event: Event) => void)>} attributes
- */
+/** @param {Attributes} attributes A browser's own field for numbers misreads some that people write. */
 export function numberField(attributes) {
   return element("input", { type: "text", class: "number", autocomplete: "off", ...attributes });
 }

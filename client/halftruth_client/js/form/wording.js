@@ -20,7 +20,10 @@ export function directionOf(language) {
 /**
  * @import { Attribute } from "../attribute.js"
  * @import { Design } from "../mechanisms/designs.js"
- * @import { Bound } from "../protection.js"
+ * @import { Rational } from "../rational.js"
+ * @import { Schema } from "../schema.js"
+ * @import { Bound, Protection } from "../protection.js"
+ * @import { RelayFigures } from "../shuffling.js"
  * @typedef {import("./words.js").Key} Key
  * @typedef {ReadonlyMap<string, Attribute>} Attributes By name.
  */
@@ -45,13 +48,8 @@ export class Wording {
     this.isForeign = language !== "" && language.split("-")[0] !== locale.split("-")[0];
   }
 
-  /**
-   * A text with values in the places of their names.
-   *
-   * @param {Key} key
-   * @param {Readonly<Record<string, string | number>>} [values] Numbers are written as people do.
-   * @returns {string}
-   */
+  /** A text with values in the places of their names.
+   * @type {(key: Key, values?: Readonly<Record<string, string | number>>) => string} */
   say(key, values = {}) {
     return this.text(key, values.count).replace(/\{(\w+)\}/g, (all, /** @type {string} */ name) => {
       const value = values[name];
@@ -62,12 +60,7 @@ export class Wording {
     });
   }
 
-  /**
-   * A text before anything is put into it.
-   *
-   * @param {Key} key
-   * @param {string | number} [count] What a text by number is chosen by.
-   */
+  /** @type {(key: Key, count?: string | number) => string} A text before anything is put into it. */
   text(key, count) {
     const text = this.words[key];
     if (typeof text === "string") return text;
@@ -80,11 +73,8 @@ export class Wording {
     return this.text(key).split(`{${name}}`);
   }
 
-  /**
-   * A number that was written with a point, with what the language has in its place.
-   *
-   * @param {string} number
-   */
+  /** A number that was written with a point, with what the language has in its place.
+   * @param {string} number */
   point(number) {
     const parts = this.decimal.formatToParts(0.5);
     return number.replace(".", parts.find(({ type }) => type === "decimal")?.value ?? ".");
@@ -95,11 +85,8 @@ export class Wording {
     return attribute.labelIn(this.language);
   }
 
-  /**
-   * The categories of an attribute, in order; those that a survey has not named itself in our words.
-   *
-   * @param {Attribute} attribute
-   */
+  /** The categories of an attribute, in order; those that a survey has not named itself in our words.
+   * @param {Attribute} attribute */
   answers(attribute) {
     return attribute.categories.map((category, code) => {
       const text = attribute.answers.get(category);
@@ -123,17 +110,14 @@ export class Wording {
     return low === high ? low : this.say(ends.isOpen ? "fromUnder" : "fromTo", { low, high });
   }
 
-  /**
-   * Shares of people in natural frequencies: of a hundred, or of as many more as make the smallest of
+  /** Shares of people in natural frequencies: of a hundred, or of as many more as make the smallest of
    * them one.
-   *
-   * @param {readonly import("../rational.js").Rational[]} shares
-   */
+   * @param {readonly Rational[]} shares */
   frequencies(shares) {
     const parts = shares.filter((share) => share.sign() > 0 && share.compare(ONE) < 0);
     const smallest = parts.flatMap((share) => [share, ONE.minus(share)]);
     let base = 100n;
-    const isFew = (/** @type {import("../rational.js").Rational} */ { numerator, denominator }) =>
+    const isFew = (/** @type {Rational} */ { numerator, denominator }) =>
       numerator * base < denominator;
     while (base < MOST_PEOPLE && smallest.some(isFew)) base *= 10n;
     const figures = shares.map((share) => {
@@ -148,11 +132,7 @@ export class Wording {
     return { base: Number(base), figures };
   }
 
-  /**
-   * The same of two shares, at least and at most.
-   *
-   * @param {import("../mechanisms/base.js").Fit} shares
-   */
+  /** @type {(shares: import("../mechanisms/base.js").Fit) => string} The same of two shares, at least and at most. */
   frequency({ least, most }) {
     const { base, figures } = this.frequencies([least, most]);
     return this.say("ofBase", { base, figure: this.between(figures) });
@@ -168,21 +148,13 @@ export class Wording {
     return this.percentage.format(tenths / 1_000).replace(/\s*%/, `${GAP}%`);
   }
 
-  /**
-   * A moment on the clock of this device.
-   *
-   * @param {string | number} moment As JSON has it, or in milliseconds since 1970.
-   */
+  /** @type {(moment: string | number) => string} A moment on the clock of this device. */
   moment(moment) {
     const style = /** @type {const} */ ({ dateStyle: "long", timeStyle: "short" });
     return new Intl.DateTimeFormat(this.locale, style).format(new Date(moment));
   }
 
-  /**
-   * @param {import("../protection.js").Protection} protection
-   * @param {import("../schema.js").Schema} schema
-   * @param {import("../shuffling.js").RelayFigures | null} [relay]
-   */
+  /** @type {(protection: Protection, schema: Schema, relay?: RelayFigures | null) => string[]} */
   promises(protection, schema, relay = null) {
     const { prior, designs, unperturbed, provable, hidden, whole, single, series, timed } = protection;
     const sentences = [...this.designs(designs, attributesOf(schema)), ...this.exceptions(protection, schema)];
@@ -202,12 +174,8 @@ export class Wording {
     return sentences;
   }
 
-  /**
-   * Sentences about what is not protected: answers that are sent unperturbed, or can be proved.
-   *
-   * @param {import("../protection.js").Protection} protection
-   * @param {import("../schema.js").Schema} schema
-   */
+  /** Sentences about what is not protected: answers that are sent unperturbed, or can be proved.
+   * @type {(protection: Protection, schema: Schema) => string[]} */
   exceptions({ prior, unperturbed, provable }, schema) {
     const attributes = attributesOf(schema);
     const proofs = provable.map(({ name, answer, other, bound }) => {
@@ -219,7 +187,7 @@ export class Wording {
     return unperturbed.length > 0 ? [this.unperturbed(unperturbed), ...proofs] : proofs;
   }
 
-  /** @param {import("../shuffling.js").RelayFigures} figures */
+  /** @param {RelayFigures} figures */
   relayed({ apart, together }) {
     return this.say("relayed", { apart, together });
   }
@@ -235,12 +203,8 @@ export class Wording {
     return this.say(key, { host: new URL(url).host, batch });
   }
 
-  /**
-   * Sentences about designs, each with the labels of the questions that have it.
-   *
-   * @param {ReadonlyMap<string, Design>} designs By attribute.
-   * @param {Attributes} attributes
-   */
+  /** Sentences about designs, each with the labels of the questions that have it.
+   * @type {(designs: ReadonlyMap<string, Design>, attributes: Attributes) => string[]} */
   designs(designs, attributes) {
     /** @type {Map<string, string[]>} */
     const labels = new Map();
@@ -253,13 +217,10 @@ export class Wording {
     return [...labels].map(([said, of]) => this.say("designFor", { questions: of.join(", "), said }));
   }
 
-  /**
-   * With both answers and the design's chances; `not_p` is the chance of the opposite.
-   *
-   * @type {(design: Design, attribute: Attribute) => string}
-   */
+  /** With both answers and the design's chances; `not_p` is the chance of the opposite.
+   * @type {(design: Design, attribute: Attribute) => string} */
   design({ name, yes, no, chances }, attribute) {
-    const chanceOf = (/** @type {import("../rational.js").Rational} */ { numerator, denominator }) => {
+    const chanceOf = (/** @type {Rational} */ { numerator, denominator }) => {
       const [some, all] = [String(numerator), String(denominator)];
       return this.say("chanceOf", { some, all, count: Number(numerator) });
     };
@@ -294,17 +255,13 @@ export class Wording {
   }
 }
 
-/**
- * True if a batch promises more than each report by itself.
- *
- * @param {import("../shuffling.js").RelayFigures | null} relay
- * @returns {relay is import("../shuffling.js").RelayFigures}
- */
+/** True if a batch promises more than each report by itself.
+ * @type {(relay: RelayFigures | null) => relay is RelayFigures} */
 export function hidesMore(relay) {
   return relay !== null && relay.apart < relay.together;
 }
 
-/** @param {import("../schema.js").Schema} schema */
+/** @param {Schema} schema */
 function attributesOf({ attributes }) {
   return new Map(attributes.map((attribute) => [attribute.name, attribute]));
 }

@@ -331,12 +331,7 @@ const FILES = {
 /** Languages that there are words in. */
 export const LANGUAGES = ["en", ...Object.keys(FILES)];
 
-/**
- * The words of a language.
- *
- * @param {string} language One of those that there are words in.
- * @returns {Promise<Vocabulary>}
- */
+/** @type {(language: string) => Promise<Vocabulary>} The words of a language. */
 export async function wordsIn(language) {
   return language in FILES ? (await loaded(FILES[language]())).default : ENGLISH;
 }

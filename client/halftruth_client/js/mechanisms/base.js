@@ -66,25 +66,15 @@ export class RecordMechanism {
     return { codes: values.map((code, j) => [j, code, this.chanceOfOthers(j, code)]) };
   }
 
-  /**
-   * Probability that a code is reported for another answer to the attribute; null if it never is.
-   *
-   * @type {(j: number, code: number) => Fit | null}
-   */
+  /** Probability that a code is reported for another answer to the attribute; null if it never is.
+   * @type {(j: number, code: number) => Fit | null} */
   chanceOfOthers(j, code) {
     throw new TypeError(`attribute ${j}: expected a mechanism that says how often others report ${code}`);
   }
 }
 
-/**
- * Likelihoods of a report that is γ times as likely given some answers as given the others.
- *
- * @param {boolean} fits Whether it is likelier given the true answers.
- * @param {readonly boolean[]} kinds Whether it is likelier given other answers: all occurring values.
- * @param {Rational} gamma
- * @param {Rational} chance Probability of the report given answers for which it is not likelier.
- * @returns {Likelihoods}
- */
+/** Likelihoods of a report that is γ times as likely given some answers as given the others.
+ * @type {(fits: boolean, kinds: readonly boolean[], gamma: Rational, chance: Rational) => Likelihoods} */
 export function twoLikelihoods(fits, kinds, gamma, chance) {
   const of = (/** @type {boolean} */ isLikelier) => (isLikelier ? gamma.times(chance) : chance);
   const others = kinds.map(of);
@@ -101,11 +91,8 @@ export function most(numbers) {
   return numbers.reduce((greatest, next) => (next.compare(greatest) > 0 ? next : greatest));
 }
 
-/**
- * The largest of some amplifications; null, which means infinity, if one of them is infinite.
- *
- * @param {readonly (Rational | null)[]} amplifications
- */
+/** The largest of some amplifications; null, which means infinity, if one of them is infinite.
+ * @param {readonly (Rational | null)[]} amplifications */
 export function largest(amplifications) {
   return amplifications.reduce(
     (most, next) => (most === null || next === null ? null : next.compare(most) > 0 ? next : most),

@@ -45,12 +45,7 @@ function changedFrom(codes, shape, changed, later, draw) {
   return report;
 }
 
-/**
- * The value at a position among all values except the true one.
- *
- * @param {number} position
- * @param {number} code The true value.
- */
+/** @type {(position: number, code: number) => number} The value at a position among all values except the true one. */
 export function otherValue(position, code) {
   return position < code ? position : position + 1;
 }

@@ -47,11 +47,8 @@ const DESIGNS = {
   mangat: [["p"], (p) => [ONE, opposite(p)]],
 };
 
-/**
- * Read the design of an attribute.
- *
- * @type {(written: unknown, field: string, attribute: import("../attribute.js").Attribute) => Design}
- */
+/** Read the design of an attribute.
+ * @type {(written: unknown, field: string, attribute: import("../attribute.js").Attribute) => Design} */
 export function readDesign(written, field, { categories }) {
   const name = String(Object(written).design);
   if (!Object.hasOwn(DESIGNS, name)) {

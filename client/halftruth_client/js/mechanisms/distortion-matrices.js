@@ -74,12 +74,7 @@ export class DistortionMatrices extends AttributeMechanism {
   }
 }
 
-/**
- * @param {unknown} written One row for each reported value, one column for each true one.
- * @param {string} field
- * @param {bigint} size
- * @returns {Rational[][]}
- */
+/** @type {(written: unknown, field: string, size: bigint) => Rational[][]} */
 function readMatrix(written, field, size) {
   const rows = /** @type {unknown[][]} */ (written);
   const square =

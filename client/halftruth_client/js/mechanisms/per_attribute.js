@@ -29,20 +29,14 @@ export function byAttribute(written, field, schema, read) {
 
 /** Base class of mechanisms that perturb attributes independently. */
 export class AttributeMechanism extends RecordMechanism {
-  /**
-   * Amplification of one attribute; null if a report can rule an answer out.
-   *
-   * @type {(j: number) => import("../rational.js").Rational | null}
-   */
+  /** Amplification of one attribute; null if a report can rule an answer out.
+   * @type {(j: number) => import("../rational.js").Rational | null} */
   amplificationOf(j) {
     throw new TypeError(`attribute ${j}: expected a mechanism that says its amplification`);
   }
 
-  /**
-   * Probability of a reported code, given the true code of an attribute.
-   *
-   * @type {(j: number, reported: number, code: number) => import("../rational.js").Rational}
-   */
+  /** Probability of a reported code, given the true code of an attribute.
+   * @type {(j: number, reported: number, code: number) => import("../rational.js").Rational} */
   chance(j, reported, code) {
     throw new TypeError(`attribute ${j}: expected a mechanism that says ${reported} of ${code}`);
   }

@@ -4,12 +4,7 @@
  * Talwar 2022).
  */
 
-/**
- * Number of points, (q^t − 1)/(q − 1); exact below 2^53.
- *
- * @param {number} prime
- * @param {number} dimension t.
- */
+/** @type {(prime: number, dimension: number) => number} Number of points, (q^t − 1)/(q − 1); exact below 2^53. */
 export function points(prime, dimension) {
   let count = 0;
   for (let i = 0; i < dimension; i += 1) count = count * prime + 1;
@@ -31,8 +26,7 @@ export function isPrime(number) {
  * In their original order, cells would be collinear. Cubing them, modulo a prime that is no smaller than
  * the number of points, spreads them like random points.
  *
- * @param {number} cell
- * @param {number} symbols Number of points.
+ * @type {(cell: number, symbols: number) => number}
  */
 export function pointOfCell(cell, symbols) {
   const ring = BigInt(ringOf(symbols));
@@ -49,11 +43,8 @@ export function pointOfCell(cell, symbols) {
 /** @type {Map<number, number>} */
 const rings = new Map();
 
-/**
- * The smallest prime ≥ `symbols` that is 2 modulo 3, for which cubing is a bijection.
- *
- * @param {number} symbols
- */
+/** The smallest prime ≥ `symbols` that is 2 modulo 3, for which cubing is a bijection.
+ * @param {number} symbols */
 function ringOf(symbols) {
   let ring = rings.get(symbols);
   if (ring === undefined) {
@@ -70,9 +61,7 @@ function ringOf(symbols) {
  * Points are numbered by the place of that 1, and then by the following coordinates, read as digits of a
  * number.
  *
- * @param {number} point
- * @param {number} prime
- * @param {number} dimension
+ * @type {(point: number, prime: number, dimension: number) => number[]}
  */
 export function coordinates(point, prime, dimension) {
   let rest = point;
@@ -87,11 +76,8 @@ export function coordinates(point, prime, dimension) {
   return vector;
 }
 
-/**
- * The last `count` digits of a number, the most significant first.
- *
- * @type {(number: number, base: number, count: number) => any[]}
- */
+/** The last `count` digits of a number, the most significant first.
+ * @type {(number: number, base: number, count: number) => number[]} */
 export function digits(number, base, count) {
   const vector = new Array(count).fill(0);
   for (let j = count - 1, rest = number; rest > 0; j -= 1) {
@@ -101,11 +87,8 @@ export function digits(number, base, count) {
   return vector;
 }
 
-/**
- * Index of the point of a nonzero vector: the inverse of `coordinates`.
- *
- * @type {(vector: readonly number[], prime: number) => number}
- */
+/** Index of the point of a nonzero vector: the inverse of `coordinates`.
+ * @type {(vector: readonly number[], prime: number) => number} */
 export function pointOf(vector, prime) {
   const place = vector.findIndex((entry) => entry !== 0);
   const scale = inverse(vector[place], prime);
@@ -119,12 +102,9 @@ export function pointOf(vector, prime) {
   return before + value;
 }
 
-/**
- * The vector with a given scalar product with a point, and given coordinates except at the place of the
+/** The vector with a given scalar product with a point, and given coordinates except at the place of the
  * first 1 of the point.
- *
- * @type {(point: readonly number[], others: readonly number[], product: number, prime: number) => number[]}
- */
+ * @type {(point: readonly number[], others: readonly number[], product: number, prime: number) => number[]} */
 export function solveCoordinate(point, others, product, prime) {
   const place = point.indexOf(1);
   const vector = [...others.slice(0, place), 0, ...others.slice(place)];
@@ -133,11 +113,8 @@ export function solveCoordinate(point, others, product, prime) {
   return vector;
 }
 
-/**
- * The scalar product, before it is taken modulo the prime.
- *
- * @type {(a: readonly number[], b: readonly number[]) => number}
- */
+/** The scalar product, before it is taken modulo the prime.
+ * @type {(a: readonly number[], b: readonly number[]) => number} */
 export function scalar(a, b) {
   return a.reduce((sum, entry, j) => sum + entry * b[j], 0);
 }

@@ -36,14 +36,8 @@ const MEMBERS = ["attributes", "choose", "weight"];
  * @typedef {{groups: number[][], sizes: number[], weight: number}} ViewClass
  */
 
-/**
- * Read the classes of views of a survey document.
- *
- * @param {unknown} written
- * @param {import("../schema.js").Schema} schema
- * @param {readonly number[]} unperturbed Positions that are in no view.
- * @returns {ViewClass[]}
- */
+/** Read the classes of views of a survey document.
+ * @type {(written: unknown, schema: import("../schema.js").Schema, unperturbed: readonly number[]) => ViewClass[]} */
 export function readClasses(written, schema, unperturbed) {
   if (!Array.isArray(written)) throw wrong("expected a list");
   const classes = written.map((document) => readClass(document, schema));
@@ -150,11 +144,8 @@ function responseTo(cells, prime, direct) {
   return { cells, symbols, subsetSize, dimension };
 }
 
-/**
- * All subsets of a size, in lexicographic order.
- *
- * @type {(group: readonly number[], size: number) => number[][]}
- */
+/** All subsets of a size, in lexicographic order.
+ * @type {(group: readonly number[], size: number) => number[][]} */
 function subsets(group, size) {
   /** @type {number[][]} */
   const all = [];
@@ -173,11 +164,8 @@ function subsets(group, size) {
   return all;
 }
 
-/**
- * Number of subsets of a size; infinite if it is too large for a number.
- *
- * @type {(all: number, size: number) => number}
- */
+/** Number of subsets of a size; infinite if it is too large for a number.
+ * @type {(all: number, size: number) => number} */
 function choices(all, size) {
   let count = 1;
   for (let i = 1; i <= size; i += 1) count = (count * (all - size + i)) / i;

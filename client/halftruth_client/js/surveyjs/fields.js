@@ -64,11 +64,8 @@ export class Fields {
     }
   }
 
-  /**
-   * Take the answers so far, and show the questions that are asked after them.
-   *
-   * @param {Questionnaire} questionnaire
-   */
+  /** Take the answers so far, and show the questions that are asked after them.
+   * @param {Questionnaire} questionnaire */
   update(questionnaire) {
     const fields = [...this.#fields.values()];
     const answers = fields.flatMap((field) => field.parts.map((part) => answerOf(field, part)));
@@ -77,11 +74,8 @@ export class Fields {
     for (const { question, parts } of fields) question.visible = names.has(parts[0].name);
   }
 
-  /**
-   * The sentence about an answer that is none of the survey's, or nothing.
-   *
-   * @type {(question: any, words: import("../form/wording.js").Wording) => string}
-   */
+  /** The sentence about an answer that is none of the survey's, or nothing.
+   * @type {(question: any, words: import("../form/wording.js").Wording) => string} */
   problem(question, words) {
     const field = this.#fields.get(question);
     for (const part of field?.parts ?? []) {
@@ -119,11 +113,8 @@ function fieldOf(question, map, attributes) {
   return { question, type, parts };
 }
 
-/**
- * The values that a question can have; those that an option is chosen, or none is, by.
- *
- * @type {(question: any, type: string, item: any) => readonly string[]}
- */
+/** The values that a question can have; those that an option is chosen, or none is, by.
+ * @type {(question: any, type: string, item: any) => readonly string[]} */
 function valuesOf(question, type, item) {
   const { valueFalse = false, valueTrue = true, columns, choices } = question;
   if (type === "boolean") return [String(valueFalse), String(valueTrue)];
@@ -173,11 +164,8 @@ function offered(field) {
   return field;
 }
 
-/**
- * The answer to an attribute: null without one, undefined where it is none that is known.
- *
- * @type {(field: Field, part: Part) => [string, string | null | undefined]}
- */
+/** The answer to an attribute: null without one, undefined where it is none that is known.
+ * @type {(field: Field, part: Part) => [string, string | null | undefined]} */
 function answerOf({ question, type }, { name, answers, item, attribute }) {
   const isSeveral = type !== "matrix" && item !== null;
   const value = type === "matrix" ? question.value?.[item.value] : question.value;
