@@ -22,19 +22,7 @@ class Entry:
 
 
 class Catalog:
-    """Verified surveys and terms of one collector.
-
-    Parameters
-    ----------
-    transport : Transport
-    operator_keys : collection of str
-        Public keys of trusted operators; without keys, no signature is required.
-
-    Raises
-    ------
-    ParameterError
-        If a key is invalid.
-    """
+    """Verified surveys and terms of one collector; without keys, no signature is required."""
 
     def __init__(self, transport: Transport, operator_keys: Collection[str]) -> None:
         self._transport = transport
@@ -84,13 +72,7 @@ class Catalog:
         return tuple(self._operator_keys) or ("",)
 
     def operator(self, survey: Survey) -> str:
-        """Return the pinned key that signed a survey.
-
-        Raises
-        ------
-        SurveyRefused, RequestRefused, CollectorUnavailable
-            If several keys are pinned and the survey cannot be fetched.
-        """
+        """Return the pinned key that signed a survey; fetch it if several keys are pinned."""
         if len(self.operators) == 1:
             return self.operators[0]
         return self.entry(survey.id, survey.digest).operator
@@ -105,15 +87,7 @@ class Catalog:
         If reports of a survey were sealed, they stay sealed until the caller fetches the survey
         again, so that an impostor of the collector cannot request unsealed reports.
 
-        Parameters
-        ----------
-        id, digest : str
-        refresh : bool
-            Whether to fetch the terms even if they are known.
-
-        Raises
-        ------
-        SurveyRefused, RequestRefused, CollectorUnavailable
+        With `refresh`, the terms are fetched even if they are known.
         """
         before = self._entries.get(digest)
         if before is not None and not refresh:

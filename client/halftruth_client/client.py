@@ -464,10 +464,9 @@ class Client:
         return delivery + Delivery(waiting=still, unsent=left_over)
 
     def _flush_quietly(self) -> None:
-        """Retry some waiting reports after a successful request.
+        """Retry some waiting reports in one request, without errors: the caller's was counted.
 
-        This sends at most one request and raises no error, since the caller waits for another
-        report. Surveys whose reports could not be sent are skipped until all others were tried.
+        Surveys whose reports could not be sent are skipped until all others were tried.
         """
         for survey, digest, _ in self._outbox.count_waiting(self._transport.url):
             if (survey, digest) in self._passed_over:
@@ -483,10 +482,7 @@ class Client:
     def _check_invitations(self, survey: Survey, invitations: Sequence[str | None]) -> str | None:
         """Check invitations against the survey's terms, before any report is stored.
 
-        Returns
-        -------
-        str or None
-            Reason why reports have to wait, if the collector is unavailable and the terms unknown.
+        The value is the reason why reports have to wait, if the terms cannot be fetched.
         """
         try:
             check_required(self._catalog, survey.id, survey.digest, invitations)

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, cast
 from uuid import UUID
 
-from halftruth_shared import HalftruthError, ParameterError, Survey
-from halftruth_shared.protocol.relay import Relay
+from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.protocol.reports import (
     Receipt,
     Report,
@@ -129,13 +128,7 @@ class Delivery:
 
 
 def check_form(invitations: Sequence[str | None]) -> None:
-    """Check the form of invitations.
-
-    Raises
-    ------
-    ParameterError
-        If an invitation is malformed; names its position and does not quote it.
-    """
+    """Raise an error that names the position of a malformed invitation, and does not quote it."""
     for i, invitation in enumerate(invitations):
         is_text = isinstance(invitation, str)
         if invitation is not None and not (is_text and _INVITATION.fullmatch(invitation)):
@@ -145,14 +138,7 @@ def check_form(invitations: Sequence[str | None]) -> None:
 def check_required(
     catalog: Catalog, id: str, digest: str, invitations: Sequence[str | None]
 ) -> None:
-    """Check that invitations are given if and only if a survey requires them.
-
-    Raises
-    ------
-    ParameterError
-    SurveyRefused, RequestRefused, CollectorUnavailable
-        If the terms cannot be fetched.
-    """
+    """Check that invitations are given if and only if a survey requires them."""
     required = catalog.entry(id, digest).terms.invitations
     if any((invitation is not None) != required for invitation in invitations):
         # Fetch the terms again before raising an error, since they may have changed.
@@ -174,10 +160,6 @@ def send(transport: Transport, catalog: Catalog, reports: Sequence[StoredReport]
     """Send reports of one survey in one request, and retry once if its terms have changed.
 
     Reports to a survey with a relay go to the relay only; the digest fixes its address and keys.
-
-    Raises
-    ------
-    SurveyRefused, RequestRefused, CollectorUnavailable
     """
     survey, digest = reports[0].survey, reports[0].digest
     entry = catalog.entry(survey, digest)
@@ -208,9 +190,8 @@ def _post(transport: Transport, entry: Entry, reports: Sequence[StoredReport]) -
     path = survey_path(id, "reports")
     relay = entry.survey.relay
     if relay is not None:
-        batch = _relay_batch(entry.survey, relay, reports)
-        return transport.to_relay(relay.url).post(path, Receipt, batch)
-    if terms.sealing_key is not None:
+        transport = transport.to_relay(relay.url)
+    if relay is not None or terms.sealing_key is not None:
         return transport.post(path, Receipt, _sealed_batch(entry, reports))
     plain = [Report(id=r.id, values=list(r.values), invitation=r.invitation) for r in reports]
     return transport.post(path, Receipt, ReportBatch(digest=reports[0].digest, reports=plain))
@@ -218,35 +199,23 @@ def _post(transport: Transport, entry: Entry, reports: Sequence[StoredReport]) -
 
 def _sealed_batch(entry: Entry, reports: Sequence[StoredReport]) -> SealedBatch:
     # Imported here: most surveys are not sealed, and cryptography is slow to import.
-    from halftruth_shared.protocol.sealing import seal
+    from halftruth_shared.protocol.sealing import seal, seal_for_relay
 
-    survey, key = entry.survey, entry.terms.sealing_key or ""
-    space = survey.report_space
+    survey, relay, key = entry.survey, entry.survey.relay, entry.terms.sealing_key or ""
     sealed = []
     try:
         for report in reports:
-            values = space.pack(report.values)
-            content = seal(key, survey.digest, report.id, values, report.invitation)
-            sealed.append(SealedReport(id=report.id, sealed=content))
-    except ParameterError as error:
-        raise SurveyRefused(f"survey '{survey.id}': {error}", field="sealing_key") from None
-    return SealedBatch(digest=survey.digest, reports=sealed)
-
-
-def _relay_batch(survey: Survey, relay: Relay, reports: Sequence[StoredReport]) -> SealedBatch:
-    # Imported here, as above.
-    from halftruth_shared.protocol.sealing import seal_for_relay
-
-    sealed = []
-    try:
-        for report in reports:
-            # Every report to a survey with a relay was drawn with a relay's id.
-            relay_id = cast(UUID, report.relay_id)
             packed = survey.report_space.pack(report.values)
-            content = seal_for_relay(relay, survey.digest, report.id, relay_id, packed)
-            sealed.append(SealedReport(id=relay_id, sealed=content))
+            # Every report to a survey with a relay was drawn with a relay's id.
+            id = report.id if relay is None else cast(UUID, report.relay_id)
+            if relay is None:
+                content = seal(key, survey.digest, id, packed, report.invitation)
+            else:
+                content = seal_for_relay(relay, survey.digest, report.id, id, packed)
+            sealed.append(SealedReport(id=id, sealed=content))
     except ParameterError as error:
-        raise SurveyRefused(f"survey '{survey.id}': {error}", field=error.field) from None
+        field = "sealing_key" if relay is None else error.field
+        raise SurveyRefused(f"survey '{survey.id}': {error}", field=field) from None
     return SealedBatch(digest=survey.digest, reports=sealed)
 
 

@@ -62,10 +62,7 @@ class Unsettled:
     def pop(self, mark: bytes, digest: str) -> StoredReport | None:
         """Remove and return a report of a record; None if there is none.
 
-        Raises
-        ------
-        AnsweredBefore
-            If there are only reports to another version of the survey.
+        If there are only reports to another version of the survey, raise `AnsweredBefore`.
         """
         with self._lock:
             left = self._reports.get(mark)

@@ -58,35 +58,21 @@ CREATE TABLE IF NOT EXISTS secret (
 
 @dataclass(frozen=True)
 class StoredReport:
-    """A perturbed report with the survey that it answers.
-
-    Attributes
-    ----------
-    relay_id : UUID, optional
-        Id of the report at the relay of the survey, which never sees `id`.
-    """
+    """A perturbed report with the survey that it answers."""
 
     id: UUID
     survey: str
     digest: str
     values: tuple[int, ...] = field(repr=False)
     invitation: str | None = field(default=None, repr=False)
+    #: Id of the report at the relay of the survey, which never sees `id`.
     relay_id: UUID | None = None
 
 
 class Outbox:
     """Reports in one file, which several threads and processes may share, or in memory.
 
-    Parameters
-    ----------
-    path : str or Path, optional
-        File, which is created if needed and readable by its owner only. Without it, reports are
-        stored in memory.
-
-    Raises
-    ------
-    ParameterError
-        If the file cannot be used.
+    The file is created if needed, and readable by its owner only.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
@@ -182,12 +168,8 @@ class Outbox:
     ) -> StoredReport:
         """Store a respondent's waiting report with its ledger entry in one transaction; return it.
 
-        If another thread or process has stored one meanwhile, return that one.
-
-        Raises
-        ------
-        SurveyRefused
-            If the report would exceed a limit of the ledger; nothing was stored.
+        If another thread or process has stored one meanwhile, return that one. If the report would
+        exceed a limit of the ledger, raise `SurveyRefused`, and store nothing.
         """
         pseudonym = self._pseudonym(respondent)
         with self._connect() as connection:

@@ -11,24 +11,10 @@ from .errors import SurveyRefused
 
 
 class PrivacyPolicy:
-    """Policy for surveys: largest amplification, and pinned digests.
+    """Policy for surveys, by the parameters of :class:`~halftruth_client.Client`.
 
-    Parameters
-    ----------
-    max_gamma : Fraction, int or str
-    unprotected : collection of str
-        Attributes that may be sent unperturbed; if one has a provable answer, only that answer.
-    digests : collection of str
-        Digests of the surveys that may be answered; any survey by default.
-    is_signed : bool
-        Whether all surveys are signed by a pinned key.
-    max_total_gamma : Fraction, int or str, optional
-        Largest total amplification of all reports of one person.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is invalid.
+    Of an unprotected attribute with a provable answer, only that answer may be proved. `is_signed`
+    is true if all surveys are signed by a pinned key.
     """
 
     def __init__(
@@ -52,12 +38,7 @@ class PrivacyPolicy:
         self._approved: set[str] = set()
 
     def check(self, survey: Survey) -> None:
-        """Check that a survey satisfies the policy.
-
-        Raises
-        ------
-        SurveyRefused
-        """
+        """Raise `SurveyRefused` unless a survey satisfies the policy."""
         if survey.digest in self._approved:
             return
         if survey.mechanism.randomized_by != "device":

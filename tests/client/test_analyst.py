@@ -23,20 +23,6 @@ def analyst(live, survey):
     return Analyst(live.url, operations.create_token(live.store, "analyst"))
 
 
-def test_a_wrong_token_is_refused(live, survey):
-    with pytest.raises(RequestRefused, match="token") as caught:
-        Analyst(live.url, "ht_wrong").counts("health")
-    assert caught.value.status == 401
-
-
-def test_a_survey_without_reports_has_no_results(live, survey):
-    analyst = Analyst(live.url, operations.create_token(live.store, "analyst"))
-    with pytest.raises(RequestRefused, match="no report has been counted"):
-        analyst.itemsets("health", min_support=0.1)
-    with pytest.raises(RequestRefused, match="no report has been counted"):
-        analyst.counts("health")
-
-
 def test_a_parameter_outside_its_range_is_named(analyst):
     with pytest.raises(ParameterError, match="min_support: expected a number above 0") as caught:
         analyst.itemsets("health", min_support=1.5)

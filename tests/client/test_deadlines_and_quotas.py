@@ -8,9 +8,8 @@ from halftruth_client import Client, HalftruthError, RequestRefused
 from halftruth_client import client as client_module
 from halftruth_collector import operations
 from halftruth_shared.protocol.terms import Terms
-from wire import free_port, listening
 
-from .conftest import Failing, counted, waiting
+from .conftest import counted
 
 PAST = datetime(2020, 3, 31, 22, tzinfo=UTC)
 PASSED, FULL = Terms(closes_at=PAST), Terms(max_reports=1)
@@ -41,41 +40,6 @@ def is_refused(refused, field):
     assert isinstance(error, HalftruthError)
     assert (error.status, error.field) == (409, field)
     assert str(error) == SAID[field]
-
-
-@too_late
-@pytest.mark.parametrize("many", [False, True])
-def test_a_report_that_comes_too_late_is_refused_and_does_not_wait(
-    one_counted, survey, record, tmp_path, terms, field, many
-):
-    outbox = tmp_path / "outbox.db"
-    client = Client(one_counted.url, max_gamma="19", outbox=outbox)
-    operations.set_terms(one_counted.store, "health", terms)
-    # Its questions can be had still.
-    assert client.survey("health") == survey
-    with pytest.raises(RequestRefused) as refused:
-        client.submit_many(survey, [record] * 2) if many else client.submit(survey, record)
-    is_refused(refused, field)
-    assert waiting(outbox) == []
-    assert client.flush().accepted == 0
-    assert counted(one_counted.store) == 1
-
-
-@too_late
-def test_reports_that_waited_too_long_are_given_up_with_a_refusal(
-    one_counted, survey, record, tmp_path, terms, field
-):
-    outbox, port = tmp_path / "outbox.db", free_port()
-    client = Client(f"http://127.0.0.1:{port}", max_gamma="19", outbox=outbox, retries=0)
-    assert client.submit_many(survey, [record] * 3).waiting == 3
-    operations.set_terms(one_counted.store, "health", terms)
-    with listening(one_counted.app, port):
-        [unsent] = client.flush().unsent
-        assert (unsent.survey, unsent.reports, unsent.is_waiting) == ("health", 3, False)
-        assert "survey 'health' is closed" in unsent.reason
-        assert client.flush().accepted == 0
-    assert waiting(outbox) == []
-    assert counted(one_counted.store) == 1
 
 
 @too_late
@@ -113,19 +77,3 @@ def test_a_batch_for_which_there_is_no_room_is_refused_whole_and_says_what_was_c
     again = client.submit_many(survey, [record] * 10)
     assert (again.accepted, again.duplicates) == (2, 8)
     assert counted(live.store) == 10
-
-
-def test_a_report_that_was_counted_in_time_is_a_duplicate_after_the_deadline(
-    live, survey, record, tmp_path
-):
-    outbox, port = tmp_path / "outbox.db", free_port()
-    client = Client(f"http://127.0.0.1:{port}", max_gamma="19", outbox=outbox, retries=0)
-    # Counted, and the answer is lost.
-    with listening(Failing(live.app, 1, "503 Service Unavailable"), port):
-        assert client.submit(survey, record).status == "waiting"
-    assert counted(live.store) == 1
-    operations.set_terms(live.store, "health", PASSED)
-    with listening(live.app, port):
-        delivery = client.flush()
-    assert (delivery.accepted, delivery.duplicates) == (0, 1)
-    assert waiting(outbox) == []

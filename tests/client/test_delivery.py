@@ -10,7 +10,6 @@ from halftruth_client import (
     Delivery,
     HalftruthError,
     RequestRefused,
-    SurveyRefused,
 )
 from halftruth_shared import ParameterError, Perturbation
 from halftruth_shared.protocol.terms import Terms
@@ -102,19 +101,6 @@ def test_another_key_is_fetched_when_the_old_one_is_retired(stub, client, sessio
     assert len(stub.counted) == 5
 
 
-def test_a_plain_report_to_a_survey_that_is_sealed_now_is_sent_again_sealed(
-    stub, client, session, record, tmp_path
-):
-    one = client(outbox=tmp_path / "outbox.db")
-    survey = one.survey("health")
-    stub.seal_to(sealing_key(3))
-    assert one.submit(survey, record).status == "accepted"
-    plain, sealed = posted(session)
-    assert plain["reports"][0]["id"] == sealed["reports"][0]["id"]
-    assert set(sealed["reports"][0]) == {"id", "sealed"}
-    assert waiting(tmp_path / "outbox.db") == []
-
-
 @pytest.mark.parametrize("changed", [False, True])
 def test_refused_reports_are_tried_once_more_if_the_terms_have_changed(
     stub, client, session, record, tmp_path, changed
@@ -130,21 +116,6 @@ def test_refused_reports_are_tried_once_more_if_the_terms_have_changed(
     assert (caught.value.status, caught.value.field) == (422, "sealed")
     assert methods(session) == ["GET", "POST", "GET", *(["POST"] if changed else [])]
     assert waiting(tmp_path / "outbox.db") == []
-
-
-def test_a_report_waits_while_changed_terms_cannot_be_had(stub, client, record, tmp_path):
-    outbox = tmp_path / "outbox.db"
-    stub.signer = OPERATOR
-    stub.seal_to(sealing_key(3))
-    one = client(operator_keys=[OPERATOR.public], outbox=outbox)
-    survey = one.survey("health")
-    stub.seal_to(sealing_key(4))
-    stub.signer = STRANGER
-    with pytest.raises(SurveyRefused, match="not pinned"):
-        one.submit(survey, record)
-    assert len(waiting(outbox)) == 1
-    stub.signer = OPERATOR
-    assert one.flush().accepted == 1
 
 
 @pytest.mark.parametrize(
@@ -213,22 +184,6 @@ def test_there_is_one_invitation_for_each_record(stub, client, session, record, 
         client().submit_many(stub.survey, iter([record] * 3), invitations=iter(INVITATIONS[:given]))
     assert caught.value.field == "invitations"
     assert session.asked == []
-
-
-@pytest.mark.parametrize("sealed", [False, True])
-def test_a_report_that_was_counted_before_is_a_duplicate_whatever_its_invitation(
-    stub, client, record, sealed, tmp_path
-):
-    stub.terms = Terms(invitations=True)
-    if sealed:
-        stub.seal_to(sealing_key(3), invitations=True)
-    one = client(outbox=tmp_path / "outbox.db")
-    first = one.submit(stub.survey, record, respondent="ada", invitation=INVITATIONS[0])
-    for invitation in INVITATIONS[:2]:
-        again = one.submit(stub.survey, record, respondent="ada", invitation=invitation)
-        assert (again.id, again.status) == (first.id, "duplicate")
-    assert len(stub.counted) == 1
-    assert INVITATIONS[1] in stub.unspent
 
 
 def test_one_refused_report_gives_up_itself_alone(stub, client, record, tmp_path):

@@ -37,34 +37,10 @@ def test_a_report_waits_in_the_outbox_until_the_collector_is_back(live, survey, 
     assert counted(live.store) == 1_501
 
 
-def test_the_next_report_takes_the_waiting_ones_along(live, survey, record, tmp_path):
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    client = Client(url, max_gamma="19", outbox=tmp_path / "outbox.db", retries=0)
-    client.submit(survey, record)
-    with listening(live.app, port):
-        assert client.submit(survey, record).status == "accepted"
-    assert counted(live.store) == 2
-
-
 def test_the_outbox_is_for_its_owner_alone(tmp_path):
     outbox = tmp_path / "outbox.db"
     Client(NOWHERE, max_gamma="19", outbox=outbox)
     assert stat.S_IMODE(outbox.stat().st_mode) == 0o600
-
-
-def test_a_respondent_who_answers_again_sends_the_same_report(live, survey, tmp_path):
-    outbox = tmp_path / "outbox.db"
-    first = Client(live.url, max_gamma="19", outbox=outbox)
-    one = first.submit(survey, {"smoker": "yes", "drinks": "daily"}, respondent="ada")
-    again = Client(live.url, max_gamma="19", outbox=outbox)
-    for answers in ({"smoker": "yes", "drinks": "daily"}, {"smoker": "no", "drinks": "never"}):
-        other = again.submit(survey, answers, respondent="ada")
-        assert other.id == one.id
-        assert other.status == "duplicate"
-    assert counted(live.store) == 1
-    assert again.submit(survey, {"smoker": "yes", "drinks": "daily"}, respondent="bob").id != one.id
-    assert counted(live.store) == 2
 
 
 def test_a_respondent_who_answers_twice_at_once_sends_one_report(live, survey, record, tmp_path):

@@ -31,21 +31,6 @@ def test_a_survey_is_held_against_the_limit_fetched_or_not(live, survey, record)
     assert live.store.reports.counts("health")[1].reports == 0
 
 
-def test_the_caller_alone_can_accept_an_attribute_sent_as_it_is(live):
-    bare = Survey("place", "Place", OPEN_PLACE, RandomizedResponse({"smoker": "0.9", "place": "1"}))
-    operations.publish_survey(live.store, bare)
-    for limit, unprotected, why in (
-        ("19", [], "a report can reveal 'place'"),
-        ("8.99", ["place"], "amplification 9 exceeds"),
-    ):
-        with pytest.raises(SurveyRefused, match=why):
-            Client(
-                live.url, max_gamma=limit, unprotected=unprotected, digests=[bare.digest]
-            ).survey("place")
-    client = Client(live.url, max_gamma="9", unprotected=["place"], digests=[bare.digest])
-    assert client.survey("place").digest == bare.digest
-
-
 def test_a_report_that_can_rule_an_answer_out_is_refused(live):
     # No "no" is ever reported as "yes": a "yes" proves itself.
     schema = Schema((Attribute("smoker", ("no", "yes"), sensitive=False),))
@@ -83,11 +68,6 @@ def test_the_caller_alone_can_let_an_answer_be_proved_and_the_other_one_still_co
 def test_a_limit_is_an_exact_number_above_1(limit):
     with pytest.raises(ParameterError, match="max_gamma"):
         Client("http://collector.test", max_gamma=limit)
-
-
-def test_unprotected_is_a_list():
-    with pytest.raises(ParameterError, match="unprotected"):
-        Client("http://collector.test", max_gamma="19", unprotected="place")
 
 
 def test_what_is_sent_unperturbed_is_allowed_in_a_pinned_survey_alone(live):

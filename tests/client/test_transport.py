@@ -10,7 +10,7 @@ from halftruth_client.transport import Transport
 from halftruth_shared import ParameterError
 from wire import listening
 
-from .conftest import NOWHERE, URL, Failing
+from .conftest import NOWHERE, URL
 
 
 @pytest.mark.parametrize("url", ["", "collector.test", "ftp://collector.test", "http://"])
@@ -37,16 +37,6 @@ def test_a_redirect_is_not_followed(scripted):
     with pytest.raises(RequestRefused):
         Client("http://collector.test", max_gamma="19", session=session).survey("health")
     assert len(adapter.asked) == 1
-
-
-def test_retries_come_to_an_end(live, record):
-    failing = Failing(live.app, 100, "503 Service Unavailable")
-    with listening(failing) as url:
-        client = Client(url, max_gamma="19", retries=2, backoff=0.001)
-        survey = client.survey("health")
-        with pytest.raises(CollectorUnavailable, match="503"):
-            client.submit(survey, record)
-    assert failing.posts == 3
 
 
 def test_an_unreachable_collector_is_one_clear_line(survey, record):

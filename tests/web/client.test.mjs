@@ -57,21 +57,6 @@ test("requests carry no cookies, referrer or cached answer and follow no redirec
   assert.deepEqual(post.headers, { "Content-Type": "application/json" });
 });
 
-test("a collector that changes the survey each time gets one draw", async () => {
-  for (const status of [409, 422, 500, 503]) {
-    const { collector, open } = await setUp();
-    for (let i = 0; i < 30; i += 1) {
-      await collector.publish({ ...DOCUMENT, title: `Health ${i}` });
-      collector.trouble = [() => problem(status), () => problem(status), () => problem(status)];
-      const client = open();
-      const sent = client.survey("health").then((survey) => client.submit(survey, RECORD));
-      await sent.catch((error) => assert.ok(i === 0 || error.name === "AnsweredBefore"));
-    }
-    const drawn = collector.posted.map(({ reports }) => JSON.stringify(reports));
-    assert.equal(new Set(drawn).size, 1, `${status}`);
-  }
-});
-
 test("the one draw is remembered before anything is sent", async () => {
   const { collector, storage, client } = await setUp();
   const kept = [];
@@ -365,15 +350,6 @@ for (const digests of [[], "", null, ["00"], ["0".repeat(63)], ["A".repeat(64)]]
   });
 }
 
-test("no survey has an id that another visit forgets its report by", async () => {
-  const probe = { ...DOCUMENT, id: "probe" };
-  const { storage, open } = await setUp(probe);
-  pretend("localStorage", storage);
-  const first = await open({ storage: undefined }).submit(new Survey(probe), RECORD);
-  const second = await open({ storage: undefined }).submit(new Survey(probe), RECORD);
-  assert.deepEqual(second, { ...first, status: "duplicate" });
-});
-
 // The collector is away.
 
 for (const [what, trouble, tries] of [
@@ -477,11 +453,6 @@ test("a collector that never answers is given up after the timeout", async () =>
   clearTimeout(alive);
 });
 
-test("a survey that cannot be fetched is an error that says so", async () => {
-  const { open } = await setUp();
-  await assert.rejects(open({ fetch: away }).survey("health"), { name: "CollectorUnavailable" });
-});
-
 for (const [status, isWaiting] of [[404, true], [429, true], [409, false]]) {
   test(`what is left after sending is said with its reason: ${status}`, async () => {
     const { collector, client } = await setUp();
@@ -499,15 +470,6 @@ for (const [status, isWaiting] of [[404, true], [429, true], [409, false]]) {
 }
 
 // Storage that fails.
-
-test("a report that cannot be remembered is not sent", async () => {
-  for (const failing of ["getItem", "setItem"]) {
-    const { collector, storage, client } = await setUp();
-    storage.fails = (method) => method === failing;
-    await assert.rejects(client.submit(new Survey(DOCUMENT), RECORD));
-    assert.equal(collector.posted.length, 0);
-  }
-});
 
 test("a report that is sent but cannot be settled is sent again as the same", async () => {
   const { collector, storage, client, open } = await setUp();

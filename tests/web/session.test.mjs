@@ -86,15 +86,6 @@ test("what is asked is known before anything is drawn or kept, and one report of
   assert.equal(session.questionnaire.answers.size, WIDTH);
 });
 
-test("whoever answers again sends the same report, also with other answers", async () => {
-  const { collector, session } = await answered();
-  await session.submit();
-  session.questionnaire.set([["a0", "c5"]]);
-  assert.equal(await session.submit(), "counted");
-  assert.equal(session.seen.at(-1)[1].status, "duplicate");
-  assert.deepEqual([collector.reports.size, drawn(collector).length], [1, 1]);
-});
-
 // What this browser remembers of an earlier visit.
 
 const EARLIER = {
@@ -118,22 +109,6 @@ for (const [what, [trouble, state, told, canResend]] of Object.entries(EARLIER))
     later.leave();
   });
 }
-
-test("what is remembered and cannot be read lets nothing be asked, and nothing be denied", async () => {
-  const { storage, begin } = await browser();
-  storage.items.set("halftruth:health", "null");
-  const session = begin();
-  assert.equal(await session.open(), "failed");
-  assert.deepEqual([session.error.name, session.mayHaveLeft], ["AnsweredBefore", true]);
-});
-
-test("another version of what was answered is not asked", async () => {
-  const { collector, begin, session } = await answered();
-  await session.submit();
-  await collector.publish({ ...DOCUMENT, title: "Health, again" });
-  const later = begin();
-  assert.deepEqual([await later.open(), later.error.name], ["failed", "AnsweredBefore"]);
-});
 
 // Nothing is asked.
 
@@ -269,36 +244,6 @@ test("what waits is sent every five seconds, as the same report, until it is cou
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(collector.posted.length, 4);
 });
-
-test("a busy collector is not asked before its time, and whoever answers is told at once", async () => {
-  const { collector, begin } = await browser();
-  const session = begin({ retries: 2 });
-  await session.open();
-  session.questionnaire.set(ANSWERS);
-  collector.trouble = Array(3).fill(() => new Response("{}", { status: 429, headers: { "Retry-After": "30" } }));
-  const begun = performance.now();
-  assert.equal(await session.submit(), "waiting");
-  assert.ok(performance.now() - begun < 10_000);
-  assert.equal(collector.posted.length, 1);
-  session.leave();
-});
-
-for (const [what, trouble] of Object.entries({
-  "no answer": away,
-  404: () => problem(404),
-  500: () => new Response("<html>", { status: 500 }),
-  "a receipt that cannot be read": () => new Response("{}"),
-})) {
-  test(`a report is kept, and not said to be refused, where the collector answers ${what}`, async () => {
-    const { collector, storage, session } = await answered();
-    collector.trouble = [trouble];
-    assert.equal(await session.submit(), "waiting");
-    assert.deepEqual([session.seen.length, storage.reports.length], [3, 1]);
-    // By hand, at any time.
-    assert.equal(await session.resend(), "counted");
-    assert.equal(drawn(collector).length, 1);
-  });
-}
 
 test("a report that is refused for good takes the answers with it, at once or later", async (t) => {
   for (const waits of [false, true]) {
@@ -461,21 +406,6 @@ test("a ledger is there only where something bounds it, and then of all reports"
       session.questionnaire.set([["a0", "c0"]]);
       await session.submit();
     }
-  }
-});
-
-test("where the browser keeps nothing, a series is not asked", async () => {
-  const storage = new FakeStorage();
-  storage.fails = () => true;
-  const before = Object.getOwnPropertyDescriptor(globalThis, "localStorage");
-  Object.defineProperty(globalThis, "localStorage", { value: storage, configurable: true });
-  try {
-    const { begin } = await browser(wave(1));
-    const session = begin({ storage: undefined });
-    assert.deepEqual([await session.open(), session.error.field], ["failed", "storage"]);
-  } finally {
-    if (before) Object.defineProperty(globalThis, "localStorage", before);
-    else delete globalThis.localStorage;
   }
 });
 

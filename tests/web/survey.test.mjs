@@ -304,3 +304,30 @@ test("the limits themselves are allowed", () => {
     assert.ok(new Survey(document));
   }
 });
+
+const ADDRESSES = [
+  ["https://example.org/a?b=c#d", "/thanks"],
+  ["http://example.org", "//example.org", "/\\example.org", "javascript:alert(1)", "thanks", 7,
+    "https://user@example.org", "https:///x", "/a b", "", "https://[", "/\u00fc"],
+];
+
+const FRAMINGS = {
+  redirect: ADDRESSES,
+  privacy_notice: ADDRESSES,
+  contact: [
+    ["survey@example.org", "a.b+c@mail.example.org", "https://example.org/contact"],
+    ["survey", "a@b", "a@b.org?subject=c", "mailto:a@b.org", "a b@c.org", "/contact", "", 7,
+      `${"a".repeat(2_000)}@b.org`],
+  ],
+  thanks: [["", "Danke", { en: "Thanks", de: "Danke" }], []],
+  anything: [[], ["else"]],
+};
+
+for (const [member, [good, bad]] of Object.entries(FRAMINGS)) {
+  test(`what those who ask say around the questions is read or refused: ${member}`, () => {
+    const read = (value) =>
+      new Survey(surveyOf([2], { kind: "gamma-diagonal", gamma: "19" }, { form: { [member]: value } }));
+    for (const value of good) assert.ok(read(value).framing, String(value));
+    for (const value of bad) assert.throws(() => read(value), { name: "SurveyError" }, String(value));
+  });
+}

@@ -156,16 +156,6 @@ test("the invitation waits with the report, and goes with it later", async () =>
   }
 });
 
-test("a counted person who answers again spends no further invitation", async () => {
-  const { collector, client, open, survey } = await fetched(INVITED);
-  const { id } = await client.submit(survey, RECORD, { invitation: INVITATION });
-  for (const delivery of [undefined, { invitation: ANOTHER }]) {
-    const again = await open().submit(await open().survey("health"), RECORD, delivery);
-    assert.deepEqual(again, { id, status: "duplicate" });
-  }
-  assert.equal(collector.posted.length, 1);
-});
-
 // Sealed reports.
 
 const KEY = newKey();

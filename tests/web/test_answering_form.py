@@ -84,9 +84,9 @@ def test_all_that_is_said_around_the_questions_fits_a_phone(live, visit, conditi
     anyone_can_use(found, f"receipt-{language}")
 
 
-def test_everyone_can_use_each_step_on_the_narrowest_screen_and_by_keyboard(live, visit):
+def test_everyone_can_use_each_step_on_the_narrowest_screen(live, visit):
     found = visit(f"{live.url}/s/work", viewport=NARROW)
-    page, keyboard = found.page, found.page.keyboard
+    page = found.page
 
     def looks_right(step):
         assert found.violations() == [], step
@@ -108,21 +108,13 @@ def test_everyone_can_use_each_step_on_the_narrowest_screen_and_by_keyboard(live
     assert found.said == []
 
 
-@pytest.mark.parametrize(
-    ("language", "written", "read"),
-    [
-        ("de", "7,5", "Gelesen als 7,5."),
-        ("de", "7.5", "Gelesen als 7,5."),
-        ("en", "7.5", "Read as 7.5."),
-    ],
-)
-def test_a_number_is_read_as_its_reader_writes_it(live, visit, language, written, read):
-    page = visit(f"{live.url}/s/work?lang={language}").page
+def test_a_number_is_read_as_its_reader_writes_it(live, visit):
+    page = visit(f"{live.url}/s/work?lang=de").page
     page.locator("halftruth-form button.main").click()
-    page.get_by_label("Hours of sleep?").fill(written)
-    expect(page.locator("output")).to_have_text(read)
+    page.get_by_label("Hours of sleep?").fill("7,5")
+    expect(page.locator("output")).to_have_text("Gelesen als 7,5.")
     # What could mean two things is asked for once more, and nothing is said to have been read.
-    page.get_by_label("Hours of sleep?").fill("1,234" if language == "en" else "1.234")
+    page.get_by_label("Hours of sleep?").fill("1.234")
     expect(page.locator("output")).to_have_text("")
     page.get_by_label("yes-hush").check()
     page.locator("halftruth-form button.main").click()

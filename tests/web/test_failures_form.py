@@ -12,7 +12,7 @@ from halftruth_shared.protocol.reports import Report
 from halftruth_shared.protocol.terms import Terms
 from playwright.sync_api import expect
 
-from .conftest import PHONE, SCHEMA, answer, anyone_can_use, counted, heading, posted, send
+from .conftest import PHONE, SCHEMA, anyone_can_use, heading, posted
 
 LANGUAGES = ("de", "fr", "es")
 ELSE = "0123456789abcdef" * 2
@@ -107,14 +107,12 @@ FAILURES = {
 }  # fmt: skip
 
 
-#: Failures that show, together, all that the others consist of; these are looked at by night.
-BY_DAY = ("closed", "unreachable", "waiting", "refused")
-LOOKED_AT = [(f, f in BY_DAY) for f in FAILURES]
-AT_NIGHT = [pytest.param(f, True, marks=pytest.mark.nightly) for f in FAILURES if f not in BY_DAY]
+#: Failures that show, together, all that the others consist of.
+LOOKED_AT = ("closed", "unreachable", "waiting", "refused")
 
 
-@pytest.mark.parametrize(("failure", "looked_at"), LOOKED_AT + AT_NIGHT)
-def test_everyone_can_read_what_is_in_the_way(live, survey, visit, failure, looked_at):
+@pytest.mark.parametrize("failure", FAILURES)
+def test_everyone_can_read_what_is_in_the_way(live, survey, visit, failure):
     arrange, end, title, words = FAILURES[failure]
     found = visit(viewport=PHONE, timezone_id="UTC")
     page = found.page
@@ -133,45 +131,9 @@ def test_everyone_can_read_what_is_in_the_way(live, survey, visit, failure, look
             expect(heading(page, title) if title else shown).to_be_visible()
             assert re.search(words, said["en"])
             # In other languages, only the words are others.
-            if looked_at:
+            if failure in LOOKED_AT:
                 anyone_can_use(found, f"failure-{failure.replace(' ', '-')}")
         assert page.locator("input, select:not([name=language])").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, language
     assert len(set(said.values())) == 2
     assert posted(found) == [] or failure == "waiting"
-
-
-#: What is said of a report that was not confirmed, and never: that nothing was sent.
-UNCONFIRMED = {
-    "en": ("Kept for later", "Nothing was sent"),
-    "de": ("Für später aufgehoben", "nichts gesendet"),
-    "es": ("Guardado para más tarde", "enviado nada"),
-    "fr": ("Gardé pour plus tard", "Rien n’a été envoyé"),
-}
-
-
-def test_nothing_is_said_not_to_be_sent_once_a_report_may_have_left(live, visit):
-    found = visit(f"{live.url}/s/work")
-    page = found.page
-    answer(page)
-    # It arrives, and something on the way answers in the collector's place.
-    page.route("**/reports", lambda route: (route.fetch(), route.fulfill(status=404, body="?")))
-    with page.expect_response("**/reports"):
-        send(page)
-    for language, (kept_for_later, nothing_sent) in UNCONFIRMED.items():
-        page.evaluate("(tag) => { document.querySelector('halftruth-form').lang = tag; }", language)
-        expect(heading(page, kept_for_later)).to_be_visible()
-        assert nothing_sent not in page.locator("halftruth-form").inner_text()
-    assert len(counted(live)) == 1
-    # Nor where the survey itself does not come any more.
-    page.route("**/v1/surveys/work", lambda route: route.fulfill(status=404, body="?"))
-    for language, (_, nothing_sent) in UNCONFIRMED.items():
-        page.goto("about:blank")
-        page.goto(f"{live.url}/s/work?lang={language}")
-        expect(page.locator("halftruth-form h2")).to_be_visible()
-        assert nothing_sent not in page.locator("halftruth-form").inner_text()
-    page.unroute("**/reports")
-    page.unroute("**/v1/surveys/work")
-    page.goto(f"{live.url}/s/work?lang=en")
-    expect(heading(page, "Answered in this browser already")).to_be_visible()
-    assert len(counted(live)) == 1

@@ -1,6 +1,5 @@
 """The hosted form in a real browser: what a person sees, and what leaves the device."""
 
-from halftruth_shared.protection import Protection
 from playwright.sync_api import expect
 
 from .conftest import (
@@ -49,13 +48,6 @@ def test_a_person_answers_by_keyboard_alone(live, visit):
     assert "hush" not in found.traffic()
     # No policy is violated, and nothing fails.
     assert found.said == []
-
-
-def test_before_the_first_question_is_promised_what_every_other_place_promises(live, visit):
-    page = visit(f"{live.url}/s/work").page
-    page.get_by_text("The same in exact words").click()
-    for sentence in Protection.of(live.store.surveys.get("work").survey()).sentences():
-        expect(page.get_by_text(sentence, exact=True)).to_be_visible()
 
 
 def test_nothing_that_is_seen_before_sending_depends_on_the_draw(live, visit):

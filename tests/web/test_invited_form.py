@@ -11,18 +11,13 @@ from halftruth_shared.protocol.terms import Terms
 from playwright.sync_api import expect
 
 from .conftest import (
-    RECORD,
     answer,
     answer_and_send,
-    attach,
     begin,
     counted,
     heading,
-    heard,
     is_not_asked,
-    listening,
     posted,
-    press,
     send,
     shown_report,
 )
@@ -115,26 +110,6 @@ def test_a_spent_invitation_is_told_before_anything_is_asked(both, visit):
     assert spent not in again.traffic()
 
 
-def test_an_invitation_that_is_spent_meanwhile_lets_nothing_in_and_another_one_the_same_report(
-    invited, visit
-):
-    spent = invitation_of(invited)
-    found = visit(link(invited, spent))
-    page = found.page
-    answer(page)
-    operations.revoke_invitations(invited.store, "work")
-    send(page)
-    expect(heading(page, "Your report was not counted")).to_be_visible()
-    expect(page.get_by_text("Please ask whoever invited you for another one")).to_be_visible()
-    assert len(counted(invited)) == 0
-    page.goto("about:blank")
-    page.goto(link(invited, invitation_of(invited)))
-    press(page, "Try again")
-    expect(heading(page, "Thank you")).to_be_visible()
-    assert len(counted(invited)) == 1
-    assert "hush" not in found.traffic()
-
-
 def test_a_sealed_report_holds_nothing_that_can_be_read_on_the_way(sealed, visit):
     found = visit(f"{sealed.url}/s/work")
     page = found.page
@@ -159,10 +134,10 @@ def publish_signed(live, survey, operator, terms):
     operations.publish_survey(live.store, survey, terms, sign(operator, survey.digest, terms))
 
 
-def own_page(found, live, more, body=None):
+def own_page(found, live, more):
     """A page of the same origin, made here; the value is its address."""
     address = f"{live.url}/own"
-    form = body or f'<halftruth-form survey="work" max-gamma="19" {more}></halftruth-form>'
+    form = f'<halftruth-form survey="work" max-gamma="19" {more}></halftruth-form>'
     html = (
         f'<!doctype html><html lang="en"><head><title>News</title>'
         f'<script type="module" src="{live.url}/js/form/index.js"></script></head>'
@@ -191,28 +166,3 @@ def test_a_form_with_pins_asks_what_one_of_them_signed_and_nothing_else(
     page = own_page(visit(), live, f'operator-keys="{other.public} {operator.public}"')
     answer_and_send(page)
     assert counted(live) == [shown_report(page)]
-
-
-def test_a_form_of_ones_own_takes_pins_and_an_invitation(
-    live, survey, operator, sealing_key, visit
-):
-    publish_signed(live, survey, operator, Terms(invitations=True, sealing_key=sealing_key))
-    inputs = "".join(f'<input name="{name}" value="{value}">' for name, value in RECORD.items())
-    found = listening(visit)
-    form = f'<form id="own" method="dialog">{inputs}<button>Send</button></form>'
-    page = own_page(found, live, "", form)
-    invitation, pins = invitation_of(live), [operator.public]
-    for options, wrong in (
-        ({"operatorKeys": pins}, "ParameterError: invitation: "),
-        ({"operatorKeys": [OperatorKey.create().public]}, "SurveyRefused: operatorKeys: "),
-        ({"operatorKeys": pins, "invitation": "0123"}, "ParameterError: invitation: "),
-    ):
-        assert attach(page, live, **options).startswith(wrong)
-    assert posted(found) == []
-    assert attach(page, live, operatorKeys=pins, invitation=invitation) == "attached"
-    press(page, "Send")
-    *refused, (name, detail) = heard(page, 4)
-    assert [name for name, _ in refused] == ["refused"] * 3
-    assert (name, detail["status"]) == ("submitted", "accepted")
-    assert len(counted(live)) == 1
-    assert invitation not in found.traffic()

@@ -1,15 +1,10 @@
 """What a person is told while a collector is away, and what is on its way and kept then."""
 
 import json
-from contextlib import contextmanager
 
-import pytest
 from halftruth_collector import operations
-from halftruth_collector.ops.settings import Config
-from halftruth_collector.web import create_app
-from halftruth_shared import Attribute, GammaDiagonal, RandomizedResponse, Schema, Survey
+from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from playwright.sync_api import expect
-from wire import free_port, listening
 
 from .conftest import (
     REGIONS,
@@ -18,9 +13,7 @@ from .conftest import (
     begin,
     counted,
     heading,
-    let_time_pass,
     posted,
-    press,
     send,
     shown_report,
 )
@@ -40,37 +33,8 @@ async () => ({
 """
 
 
-@contextmanager
-def serving(database, port):
-    """A collector of its own, with nothing on its port before and after."""
-    app = create_app(Config(database=database))
-    with listening(app, port):
-        yield
-    app.extensions["halftruth"].store.close()
-
-
 def codes(report):
     return list(SCHEMA.encode(dict(zip(SCHEMA.names, report, strict=True))))
-
-
-def test_a_report_outlives_a_collector_that_ends_and_starts_again(database, store, survey, visit):
-    operations.publish_survey(store, survey)
-    found = visit()
-    page = found.page
-    page.clock.install()
-    port = free_port()
-    with serving(database, port):
-        page.goto(f"http://127.0.0.1:{port}/s/work")
-        answer(page)
-    send(page)
-    let_time_pass(page, heading(page, "Kept for later"))
-    assert store.reports.counts("work")[1].reports == 0
-    with serving(database, port):
-        let_time_pass(page, heading(page, "Thank you"))
-    counts = store.reports.counts("work")[1]
-    assert counts.cells.tolist() == [codes(shown_report(page))]
-    assert counts.counts.tolist() == [1]
-    assert "hush" not in found.traffic()
 
 
 def test_exactly_the_report_that_is_shown_was_sent_and_kept_and_nothing_else(live, visit):
@@ -133,34 +97,6 @@ def test_where_the_script_does_not_load_the_page_says_so(live, visit):
     page.route("**/js/**", lambda route: route.abort())
     page.goto(f"{live.url}/s/work")
     expect(page.locator("halftruth-form")).to_contain_text("script")
-
-
-@pytest.mark.parametrize("kept", ["1", "0.999"])
-def test_no_more_is_promised_than_holds_where_an_answer_is_hardly_changed(live, store, visit, kept):
-    schema = Schema(
-        [
-            Attribute("smoker", ["no", "yes"], label="Do you smoke?"),
-            Attribute("town", ["Ash", "Birch"], label="Town", sensitive=False),
-        ]
-    )
-    mechanism = RandomizedResponse({"smoker": "0.9", "town": kept})
-    operations.publish_survey(store, Survey("mixed", "Mixed", schema, mechanism))
-    page = visit(f"{live.url}/s/mixed").page
-    page.get_by_text("The same in exact words").click()
-    # 9 · 0.05 / (0.95 + 9 · 0.05) = 0.3214…, rounded up; it holds for smoking alone. A report makes
-    # 5 % of the town as much as 999 · 0.05 / (0.95 + 999 · 0.05) = 98.1 %.
-    assert page.locator(".figures").get_by_text("at most 33").count() == (kept == "1")
-    assert (page.get_by_text("without protection: Town").count() > 0) == (kept == "1")
-    begin(page)
-    page.get_by_label("yes").check()
-    page.get_by_label("Birch").check()
-    press(page, "Continue")
-    expect(heading(page, "Nothing has been sent yet")).to_be_visible()
-    assert page.get_by_text("can be certain which").count() == (kept != "1")
-    send(page)
-    expect(heading(page, "Thank you")).to_be_visible()
-    promise = page.get_by_text("Nobody who sees the report can be certain what you answered")
-    assert promise.count() == (kept != "1")
 
 
 def test_questions_whose_names_hold_those_of_others_keep_their_labels(live, store, visit):

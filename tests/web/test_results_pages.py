@@ -154,15 +154,6 @@ def test_an_answer_is_chosen_after_its_question(analyst, filled):
     expect(page.get_by_label("Question")).to_have_value("How often do you drink? (drinks)")
 
 
-def test_what_takes_long_is_made_when_it_is_asked_for(analyst, filled):
-    page = analyst.page
-    page.goto(f"{filled.url}/results/work/microdata")
-    expect(page.locator(".answer")).to_contain_text("Show makes them")
-    assert page.locator("table").count() == 0
-    page.get_by_role("button", name="Show").click()
-    expect(page.get_by_role("columnheader", name="weight")).to_be_visible()
-
-
 def test_the_menu_opens_on_a_phone_and_is_open_where_there_is_room(filled, visit):
     found = visit(f"{filled.url}/results/work", java_script_enabled=False, viewport=PHONE)
     page = sign_in(found, filled, "analyst").page
@@ -204,19 +195,6 @@ def test_the_page_of_a_survey_tells_all_about_it(analyst, filled):
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
 
-def test_an_error_keeps_the_form_as_it_was_filled(analyst):
-    page = analyst.page
-    go_to(page, ANALYSES["itemsets"])
-    page.get_by_label("Min support").fill("7")
-    page.get_by_text("More choices").click()
-    page.get_by_label("Attribute").select_option("smoker")
-    page.get_by_role("button", name="Show").click()
-    expect(page.get_by_role("alert")).to_contain_text("min_support: expected a number above 0")
-    expect(page.get_by_label("Min support")).to_have_value("7")
-    expect(page.get_by_label("Attribute")).to_have_value("smoker")
-    assert analyst.violations() == []
-
-
 def test_tables_are_sorted_and_searched_where_they_are(analyst, filled):
     page = analyst.page
     page.goto(f"{filled.url}/results/work/itemsets?min_support=0.01&max_length=3")
@@ -240,15 +218,6 @@ def test_tables_are_sorted_and_searched_where_they_are(analyst, filled):
     expect(status).to_have_text(f"No row of {every} holds this")
     page.get_by_label("Search in the table").fill("")
     expect(rows).to_have_count(every)
-
-
-def test_a_sorted_row_names_its_question(analyst):
-    page = analyst.page
-    first = page.locator("tbody td:first-child")
-    page.goto(page.url.replace("/work", "/work/weighted"))
-    assert "" in first.all_text_contents()
-    page.get_by_role("button", name="unweighted").click()
-    assert "" not in first.all_text_contents()
 
 
 def test_a_table_has_all_rows_and_no_search_without_scripts(filled, visit):

@@ -5,13 +5,8 @@ import re
 
 import pytest
 from halftruth_collector import operations
-from halftruth_collector.disclosure.audit import audit
 from halftruth_shared import (
-    Attribute,
     GammaDiagonal,
-    Protection,
-    RandomizedResponse,
-    Schema,
     Series,
     Survey,
 )
@@ -193,56 +188,3 @@ def test_where_nothing_is_kept_no_wave_is_asked(live, visit, origin):
     attach(page, live, survey="work-1")
     expect(page.get_by_role("alert")).to_contain_text(NOT_COUNTED["en"])
     assert posted(found) == []
-
-
-def test_a_page_bounds_all_its_surveys_whatever_series_they_say_they_are_of(live, visit, origin):
-    unbound = Survey("other", "Another", SCHEMA, GammaDiagonal(19))
-    operations.publish_survey(live.store, unbound)
-    found = visit()
-    limits = 'max-gamma="19" max-total-gamma="360"'
-    found.page.goto(origin.add(element(live, "work-1", limits), script(live)))
-    answer_and_send(found)
-    found.page.goto(origin.add(element(live, "other", limits), script(live)))
-    refusal = found.page.get_by_text("more of you than this page allows for all surveys")
-    expect(refusal).to_be_visible()
-    assert len(posted(found)) == 1
-    # A form of the page's own says the same.
-    found.page.goto(origin.add('<form method="dialog" id="own"></form>') + "?own")
-    outcome = attach(found.page, live, survey="other", maxTotalGamma="360")
-    assert "LedgerRefused" in outcome
-    expect(refusal).to_be_visible()
-
-
-def test_what_is_perturbed_counts_though_it_is_not_sensitive(live, visit):
-    # Each question by three: 9 a wave, so that a total of 81 is spent by two waves.
-    schema = Schema(
-        [Attribute("smoker", ("no", "yes")), Attribute("age", ("young", "old"), sensitive=False)]
-    )
-    mechanism = RandomizedResponse({"smoker": "3/4", "age": "3/4"})
-    waves = [
-        Survey(
-            f"work-{n}",
-            "Health at work",
-            schema,
-            mechanism,
-            series=Series(id="work", wave=n, total_gamma="81"),
-        )
-        for n in (1, 2, 3)
-    ]
-    assert all(Protection.of(survey).record.gamma == 9 for survey in waves)
-    series = audit(waves[0], 1_000).series
-    assert (series.cost.gamma, series.waves) == (9, 2)
-    found = visit()
-    for survey in waves[:2]:
-        ask(found, live, survey)
-        press(found.page, "Begin")
-        for label in ("yes", "old"):
-            found.page.get_by_label(label, exact=True).check()
-        press(found.page, "Continue")
-        send(found.page)
-        expect(heading(found.page, "Thank you")).to_be_visible()
-    assert ledger(found) == [("work-1", "9"), ("work-2", "9")]
-    before = len(posted(found))
-    ask(found, live, waves[2])
-    expect(heading(found.page, "Enough was told already")).to_be_visible()
-    assert len(posted(found)) == before

@@ -13,7 +13,6 @@ from .conftest import (
     begin,
     element,
     heading,
-    is_not_asked,
     posted,
     press,
     script,
@@ -194,14 +193,9 @@ def test_where_the_browser_keeps_nothing_the_page_keeps_what_was_drawn(live, vis
     assert asked_about(survey, symbol) == asked
 
 
-@pytest.mark.parametrize("ask", ["all", "some"])
-def test_a_page_says_whether_all_is_asked(live, origin, visit, survey, ask):
-    allowed = f'max-gamma="19" unprotected="age" digests="{survey.digest}" ask="{ask}"'
-    found = visit(origin.add(element(live, "split", allowed), script(live)))
-    page = found.page
-    if ask == "some":
-        is_not_asked(found, "ask: expected drawn or all")
-        return
+def test_a_page_says_that_all_is_asked(live, origin, visit, survey):
+    allowed = f'max-gamma="19" unprotected="age" digests="{survey.digest}" ask="all"'
+    page = visit(origin.add(element(live, "split", allowed), script(live))).page
     asked = walk(page)
     assert len(asked) == 11
     assert page.locator(".card dt").all_text_contents() == asked
@@ -209,11 +203,6 @@ def test_a_page_says_whether_all_is_asked(live, origin, visit, survey, ask):
     expect(heading(page, "Thank you")).to_be_visible()
     ((_, symbol),) = counted(live)
     assert set(asked_about(survey, symbol)) <= set(asked)
-
-
-def test_a_caller_who_allows_nothing_to_be_sent_as_it_is_is_asked_nothing(live, origin, visit):
-    address = origin.add(element(live, "split"), script(live))
-    is_not_asked(visit(address), "its amplification is infinite")
 
 
 def test_without_storage_the_back_key_leads_to_no_second_draw_of_questions(live, visit):

@@ -15,6 +15,7 @@ from halftruth_collector.importing import import_questionnaire
 from halftruth_shared import Survey
 from installed import module
 from playwright.sync_api import expect
+from relays import with_relay
 
 from .conftest import PICTURES, counted, heading, posted, press
 
@@ -271,7 +272,6 @@ def changed(**entries):
 #: Settings that ask nothing, and what is to be read in the place of the first question.
 WRONG = {
     "a map of another questionnaire": ({"map": {}}, "expected a question of the model for"),
-    "no map": ({"map": None}, "map: expected names and values"),
     "a question of another survey": (
         changed(shift={"name": "shifts", "answers": {}}),
         "expected a question of the survey for 'shift'",
@@ -289,29 +289,42 @@ WRONG = {
         "expected a question of the survey for 'pets[dog]'",
     ),
     "a weaker survey": ({"maxGamma": "18"}, "amplification"),
-    "no collector": ({"collector": "http://127.0.0.1:1"}, "cannot be reached"),
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
-def test_what_does_not_fit_is_said_in_the_place_of_the_questions(live, people, wrong):
-    settings, said = WRONG[wrong]
+def test_what_does_not_fit_is_said_in_the_place_of_the_questions(live, people):
     operations.publish_survey(live.store, IMPORTED.survey)
-    [end] = people(person(random.Random(1)), **settings)
-    assert end["state"] == "loading"
-    assert said in re.sub("<[^>]*>", "", end["html"])
-    assert end["failed"]
-    assert posted(people.visit) == []
-    assert counted(live, "health") == []
-
-
-def test_what_is_wrong_is_said_in_the_language_of_the_questionnaire(live, people):
-    operations.publish_survey(live.store, IMPORTED.survey)
+    for settings, said in WRONG.values():
+        [end] = people(person(random.Random(1)), **settings)
+        assert end["state"] == "loading"
+        assert said in re.sub("<[^>]*>", "", end["html"])
+        assert end["failed"]
     settings = people.settings | {"maxGamma": "18"}
     arguments = [QUESTIONNAIRE, settings, {}, {"locale": "de"}]
     end = people.visit.page.evaluate("(given) => answer(...given)", arguments)
     assert "Diese Umfrage kann hier nicht beantwortet werden" in end["html"]
-    assert end["state"] == "loading"
+    assert posted(people.visit) == []
+    assert counted(live, "health") == []
+
+
+def test_a_report_for_a_relay_goes_to_it_alone_and_the_page_says_so(
+    live, people, tmp_path, sealing_key
+):
+    address = "http://127.0.0.1:1"
+    relay = {"url": address, "batch": 500, "sealing_key": sealing_key}
+    asked = with_relay(with_mechanism("9/10"), tmp_path, **relay)
+    operations.publish_survey(live.store, asked)
+    answer = {"status": 202, "json": {"accepted": 1}}
+    answer["headers"] = {"Access-Control-Allow-Origin": "*"}
+    people.visit.page.route(f"{address}/**", lambda route: route.fulfill(**answer))
+    [end] = people(person(random.Random(1)), maxGamma=str(10**40))
+    assert (end["state"], end["seen"]) == ("success", ["{}"])
+    assert "with at least 499 others" in end["text"]
+    [post] = posted(people.visit)
+    assert post.startswith(f"POST {address}/v1/surveys/health/reports ")
+    [report] = json.loads(post[post.index('{"digest"') :])["reports"]
+    assert report.keys() == {"id", "sealed"}
+    assert counted(live, "health") == []
 
 
 #: What is tried every few seconds is tried at once, so that nobody waits for it.

@@ -34,11 +34,9 @@ const MEMBERS = {
 
 /** A question with a single answer, or one option of a multiple-response question. */
 export class Attribute {
-  /**
-   * @param {Members} members
+  /** @param {Members} members
    * @param {readonly string[]} languages Languages of the survey.
-   * @param {{name: string, label: Text} | null} [question] The question of which this is an option.
-   */
+   * @param {{name: string, label: Text} | null} [question] The question of which this is an option. */
   constructor(members, languages, question = null) {
     const { name, missing = [], answers = {} } = members;
     if (typeof name !== "string" || !NAME.test(name)) {
@@ -104,13 +102,9 @@ export class Attribute {
     return this.question ? this.name.slice(this.question.name.length + 1) : this.name;
   }
 
-  /**
-   * The code of an answer: a category, or a number for a numeric question.
-   *
-   * @param {unknown} answer
-   * @returns {number}
-   * @throws {RecordError} If the answer is invalid; the message does not contain it.
-   */
+  /** The code of an answer: a category, or a number for a numeric question.
+   * @type {(answer: unknown) => number}
+   * @throws {RecordError} If the answer is invalid; the message does not contain it. */
   code(answer) {
     let code = typeof answer === "string" ? this.categories.indexOf(answer) : -1;
     if (code < 0 && this.number !== null) code = this.number.bin(answer);
@@ -129,10 +123,8 @@ export class Attribute {
 
 /** A question as respondents see it: an attribute, or all options of a multiple-response question. */
 export class Question {
-  /**
-   * @param {unknown} document The question in the survey document.
-   * @param {readonly string[]} languages
-   */
+  /** @param {unknown} document The question in the survey document.
+   * @param {readonly string[]} languages */
   constructor(document, languages) {
     const { kind = "choice" } = Object(document);
     if (!Object.hasOwn(MEMBERS, kind)) {

@@ -11,13 +11,11 @@ import { loaded } from "./transport.js";
  * Privacy requirements of the caller, which every survey must satisfy.
  *
  * @typedef {object} Policy
- * @property {string | number} maxGamma
- *   Largest amplification: a survey with a larger one is refused.
+ * @property {string | number} maxGamma Largest amplification: a survey with a larger one is refused.
  * @property {readonly string[]} [unprotected]
  *   Attributes that may be sent unperturbed. A survey with such an attribute is refused unless its
  *   digest or the key of an operator is pinned, since a name does not determine the question.
- * @property {readonly string[]} [digests]
- *   Digests of the surveys that may be answered; any survey by default.
+ * @property {readonly string[]} [digests] Digests of the surveys that may be answered; all by default.
  * @property {readonly string[]} [operatorKeys]
  *   Public keys of operators, in hexadecimal: surveys without a signature by one are refused.
  * @property {string | number} [maxTotalGamma]
@@ -35,10 +33,8 @@ export class Catalog {
   /** @type {Map<string, Survey>} Surveys by id, with the accepted terms. */
   #entries = new Map();
 
-  /**
-   * @param {import("./transport.js").Transport} transport
-   * @param {Policy} policy
-   */
+  /** @param {import("./transport.js").Transport} transport
+   * @param {Policy} policy */
   constructor(transport, { maxGamma, unprotected = [], digests, operatorKeys, maxTotalGamma }) {
     if (!Array.isArray(unprotected)) throw new ParameterError("unprotected: expected a list", "unprotected");
     this.#transport = transport;
@@ -127,12 +123,9 @@ export class Catalog {
     throw new SurveyRefused(`survey '${survey.id}': another version of it is asked now`, "digest");
   }
 
-  /**
-   * The pinned key that signed a survey; each key has its own ledger. Empty without pins.
-   *
-   * @param {Survey} survey
-   * @throws {CollectorUnavailable} If several keys are pinned and the survey cannot be fetched.
-   */
+  /** The pinned key that signed a survey; each key has its own ledger. Empty without pins.
+   * @type {(survey: Survey) => Promise<string>}
+   * @throws {CollectorUnavailable} If several keys are pinned and the survey cannot be fetched. */
   async operator(survey) {
     const keys = this.#operatorKeys ?? [""];
     if (keys.length === 1) return keys[0];

@@ -54,10 +54,8 @@ export class Client {
   /** @type {Set<string>} Ids of the reports that this client drew. */
   #drawn = new Set();
 
-  /**
-   * @param {string} url Address of the collector.
-   * @param {Options & import("./transport.js").Settings} options
-   */
+  /** @param {string} url Address of the collector.
+   * @param {Options & import("./transport.js").Settings} options */
   constructor(url, options) {
     const { maxGamma, unprotected, digests, operatorKeys, maxTotalGamma, storage, ...settings } = options;
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
@@ -190,12 +188,9 @@ export class Client {
     return this.#deliver(survey, null, delivery);
   }
 
-  /**
-   * Stored report of this survey, or null.
-   *
+  /** Stored report of this survey, or null.
    * @type {(survey: string, digest: string) => import("./memory.js").Remembered | null}
-   * @throws {AnsweredBefore} If the report is of another version of the survey.
-   */
+   * @throws {AnsweredBefore} If the report is of another version of the survey. */
   before(survey, digest) {
     const report = this.#memory.get(survey);
     if (report !== null && report.digest !== digest) {
@@ -253,13 +248,10 @@ export class Client {
     this.#drawn.clear();
   }
 
-  /**
-   * Delete the counted report of this survey and its view, so that another person can answer on this
+  /** Delete the counted report of this survey and its view, so that another person can answer on this
    * device. The ledger keeps its entry, in which the survey counts once.
-   *
    * @param {Survey} survey
-   * @throws {ParameterError} If the survey accepts one report from each device, or the report waits.
-   */
+   * @throws {ParameterError} If the survey accepts one report from each device, or the report waits. */
   async forget(survey) {
     const { id } = survey;
     if (!(await this.#catalog.published(survey)).terms.sharedDevices) {

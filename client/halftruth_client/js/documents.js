@@ -2,11 +2,8 @@
 
 import { SurveyError } from "./errors.js";
 
-/**
- * Text, or text by language; the first language is the fallback.
- *
- * @typedef {string | Readonly<Record<string, string>>} Text
- */
+/** Text, or text by language; the first language is the fallback.
+ * @typedef {string | Readonly<Record<string, string>>} Text */
 
 const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
 

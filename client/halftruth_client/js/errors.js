@@ -12,10 +12,8 @@
  *   └── CollectorUnavailable   the collector cannot be reached now
  */
 export class HalftruthError extends Error {
-  /**
-   * @param {string} message One line.
-   * @param {string} [field] The parameter or attribute concerned.
-   */
+  /** @param {string} message One line.
+   * @param {string} [field] The parameter or attribute concerned. */
   constructor(message, field) {
     super(message);
     this.name = new.target.name;
@@ -46,11 +44,9 @@ export class AnsweredBefore extends HalftruthError {}
 export class CollectorUnavailable extends HalftruthError {}
 
 export class RequestRefused extends HalftruthError {
-  /**
-   * @param {string} message
+  /** @param {string} message
    * @param {number} status HTTP status of the refusal.
-   * @param {string} [field]
-   */
+   * @param {string} [field] */
   constructor(message, status, field) {
     super(message, field);
     this.status = status;

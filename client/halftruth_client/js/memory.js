@@ -74,11 +74,8 @@ export class Memory {
     return this.#storage.getItem(this.nameOf(survey)) !== null;
   }
 
-  /**
-   * @param {string} survey
-   * @returns {Remembered | null}
-   * @throws {AnsweredBefore} If the stored report is damaged: the survey was answered.
-   */
+  /** @type {(survey: string) => Remembered | null}
+   * @throws {AnsweredBefore} If the stored report is damaged: the survey was answered. */
   get(survey) {
     const text = this.#storage.getItem(this.nameOf(survey));
     if (text === null) return null;
@@ -95,12 +92,9 @@ export class Memory {
     this.#storage.setItem(this.nameOf(survey), JSON.stringify(report));
   }
 
-  /**
-   * The ledger, which is kept longer than the reports.
-   *
-   * @param {string} operator Key that signed the surveys; empty for unsigned surveys.
-   * @throws {SurveyRefused} If the ledger is damaged.
-   */
+  /** The ledger of the key that signed the surveys, empty for unsigned ones; it is kept longer than reports.
+   * @type {(operator: string) => Ledger}
+   * @throws {SurveyRefused} If the ledger is damaged. */
   ledger(operator) {
     const text = this.#storage.getItem(LEDGER_PREFIX + operator) ?? "[]";
     try {

@@ -25,11 +25,9 @@ export const NO_NUMBER = "?";
  * If a changed answer means that a question is not asked any more, its answer is deleted.
  */
 export class Questionnaire {
-  /**
-   * @param {import("./schema.js").Schema} schema
+  /** @param {import("./schema.js").Schema} schema
    * @param {readonly string[]} [names] Attributes to ask; by default all.
-   * @param {import("./sampling.js").RandomBelow} [below] For tests.
-   */
+   * @param {import("./sampling.js").RandomBelow} [below] For tests. */
   constructor(schema, names = schema.names, below = randomBelow()) {
     this.schema = schema;
     this.names = names;
@@ -127,11 +125,7 @@ export function rangeOf({ minimum, maximum }, words) {
   return { minimum: words.point(decimals(minimum)), maximum: words.point(decimals(maximum)) };
 }
 
-/**
- * @param {Question} question
- * @param {readonly Attribute[]} attributes
- * @param {import("./sampling.js").RandomBelow} below
- */
+/** @type {(question: Question, attributes: readonly Attribute[], below: import("./sampling.js").RandomBelow) => number[]} */
 function orderOf({ kind }, attributes, below) {
   const [{ categories, missing, shuffle }] = attributes;
   const shown = kind === "several" ? attributes : categories.filter((c) => !missing.includes(c));

@@ -9,11 +9,9 @@ const MOST_CHARACTERS = 1000;
  * A fraction in lowest terms with a positive denominator.
  */
 export class Rational {
-  /**
-   * @param {bigint} numerator
+  /** @param {bigint} numerator
    * @param {bigint} denominator Not 0.
-   * @param {bigint} divisor Common divisor of both, with the sign of the denominator.
-   */
+   * @param {bigint} divisor Common divisor of both, with the sign of the denominator. */
   constructor(
     numerator,
     denominator = 1n,

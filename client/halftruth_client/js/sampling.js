@@ -5,21 +5,9 @@ import { ParameterError } from "./errors.js";
 /** Largest number of bytes of one call of `crypto.getRandomValues`. */
 const MOST_BYTES = 65_536;
 
-/**
- * Fill an array with random bytes, like `crypto.getRandomValues`.
- *
- * @callback RandomBytes
- * @param {Uint8Array} bytes
- * @returns {unknown}
- */
-
-/**
- * Uniform integer from 0 to k − 1.
- *
- * @callback RandomBelow
- * @param {bigint} k Above 0.
- * @returns {bigint}
- */
+/** Fill an array with random bytes, like `crypto.getRandomValues`; and a uniform integer from 0 to k − 1.
+ * @typedef {(bytes: Uint8Array) => unknown} RandomBytes
+ * @typedef {(k: bigint) => bigint} RandomBelow */
 
 /**
  * Draw integers from a source of random bytes; by default that of the browser.

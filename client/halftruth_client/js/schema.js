@@ -3,21 +3,16 @@
 import { NO_ANSWER, NOT_ASKED, Question } from "./attribute.js";
 import { RecordError, SurveyError } from "./errors.js";
 
-/**
- * Answers by attribute: a category, or a number for a numeric question. The answer to a
+/** Answers by attribute: a category, or a number for a numeric question. The answer to a
  * multiple-response question can be the list of chosen options, by the name of the question.
- *
- * @typedef {Readonly<Record<string, string | number | readonly string[]>>} PersonRecord
- */
+ * @typedef {Readonly<Record<string, string | number | readonly string[]>>} PersonRecord */
 
 /** @typedef {{position: number, codes: ReadonlySet<number>}} Condition */
 
 /** The attributes of a record, in order. */
 export class Schema {
-  /**
-   * @param {unknown} attributes Member of the survey document.
-   * @param {readonly string[]} [languages] Languages of the survey.
-   */
+  /** @param {unknown} attributes Member of the survey document.
+   * @param {readonly string[]} [languages] Languages of the survey. */
   constructor(attributes, languages = []) {
     if (!Array.isArray(attributes) || attributes.length === 0) {
       throw new SurveyError("attributes: expected one attribute or more", "attributes");
@@ -96,15 +91,10 @@ export class Schema {
     return new Set(asked);
   }
 
-  /**
-   * Codes of a record.
-   *
-   * @param {PersonRecord} record
-   *   An answer for each attribute that is asked and not optional.
-   * @param {readonly string[]} [asked] Attributes of the report; by default all.
-   * @returns {number[]} NaN for attributes without an answer.
-   * @throws {RecordError} If the record is invalid; the message contains no answer.
-   */
+  /** Codes of a record, which answers each attribute that is asked and not optional; NaN for attributes
+   * without an answer. By default all attributes are asked.
+   * @type {(record: PersonRecord, asked?: readonly string[]) => number[]}
+   * @throws {RecordError} If the record is invalid; the message contains no answer. */
   encode(record, asked = this.names) {
     const known = new Set([...this.names, ...this.questions.map(({ name }) => name)]);
     const unknown = Object.keys(record).filter((key) => !known.has(key));

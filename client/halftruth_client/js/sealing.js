@@ -43,25 +43,19 @@ export async function checkSealing(sealingKey) {
   }
 }
 
-/**
- * Encrypt a report to a collector, with an invitation where the survey asks for one; in base64.
- *
+/** Encrypt a report to a collector, with an invitation where the survey asks for one; in base64.
  * @typedef {{id: string, packed: Uint8Array, invitation?: string}} Sealed
- * @type {(sealingKey: string, digest: string, report: Sealed) => Promise<string>}
- */
+ * @type {(sealingKey: string, digest: string, report: Sealed) => Promise<string>} */
 export async function seal(sealingKey, digest, { id, packed, invitation = "" }) {
   const info = concat(PURPOSE, fromHex(digest), idBytes(id));
   const plaintext = concat(packed, fromHex(invitation));
   return base64(await sealBase(fromHex(sealingKey), info, EMPTY, plaintext));
 }
 
-/**
- * Encrypt a report, with its id, to the collector of a survey, and that to its relay, which knows it
+/** Encrypt a report, with its id, to the collector of a survey, and that to its relay, which knows it
  * by another id: so neither can connect the two. In base64.
- *
  * @typedef {{id: string, relayId: string, packed: Uint8Array}} Relayed
- * @type {(relay: import("./survey.js").Relay, digest: string, report: Relayed) => Promise<string>}
- */
+ * @type {(relay: import("./survey.js").Relay, digest: string, report: Relayed) => Promise<string>} */
 export async function sealForRelay({ key, sealingKey }, digest, { id, relayId, packed }) {
   const named = concat(idBytes(id), packed);
   const inner = await sealBase(fromHex(sealingKey), concat(RELAYED, fromHex(digest)), EMPTY, named);
@@ -92,12 +86,9 @@ export function pack(values, shape) {
   return packed;
 }
 
-/**
- * Encrypt a message to a public key: the ephemeral public key, then ciphertext and tag.
- *
+/** Encrypt a message to a public key: the ephemeral public key, then ciphertext and tag.
  * @typedef {Uint8Array<ArrayBuffer>} Bytes
- * @type {(publicKey: Bytes, info: Uint8Array, aad: Bytes, plaintext: Bytes) => Promise<Bytes>}
- */
+ * @type {(publicKey: Bytes, info: Uint8Array, aad: Bytes, plaintext: Bytes) => Promise<Bytes>} */
 export async function sealBase(publicKey, info, aad, plaintext) {
   const { enc, sharedSecret } = await encap(publicKey);
   const { key, nonce } = await keySchedule(sharedSecret, info);
@@ -160,11 +151,8 @@ function labeledExtract(suite, salt, label, ikm) {
   return hmac(salt, concat(VERSION, suite, utf8(label), ikm));
 }
 
-/**
- * At most the length of a hash, so that one block of HKDF is enough.
- *
- * @type {(suite: Uint8Array, prk: Bytes, label: string, info: Uint8Array, length: number) => Promise<Bytes>}
- */
+/** At most the length of a hash, so that one block of HKDF is enough.
+ * @type {(suite: Uint8Array, prk: Bytes, label: string, info: Uint8Array, length: number) => Promise<Bytes>} */
 async function labeledExpand(suite, prk, label, info, length) {
   const size = Uint8Array.of(0, length);
   const block = await hmac(prk, concat(size, VERSION, suite, utf8(label), info, FIRST_BLOCK));

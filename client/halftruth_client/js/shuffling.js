@@ -91,12 +91,9 @@ export function largestLoss(gamma, people, delta) {
   return best;
 }
 
-/**
- * Numbers of clones among the others, in blocks that count as their least, with their probabilities.
- *
+/** Numbers of clones among the others, in blocks that count as their least, with their probabilities.
  * @typedef {{blocks: {clones: number, mass: number}[], without: number}} Clones
- * @type {(gamma: number, others: number, ignored: number) => Clones}
- */
+ * @type {(gamma: number, others: number, ignored: number) => Clones} */
 function distribution(gamma, others, ignored) {
   const chance = 1 / gamma;
   const likely = -Math.log(ignored);

@@ -13,15 +13,10 @@ const PURPOSE = "halftruth survey 1\n";
 
 const VALUE = /^[0-9a-f]{128}$/;
 
-/**
- * Check that one of these operators signed the digest of a survey and its terms.
- *
- * @param {{terms: import("./terms.js").Terms, signature?: unknown}} published
- * @param {string} digest Digest of the survey, computed here.
- * @param {readonly string[]} pins Public keys in hexadecimal.
- * @returns {Promise<string>} The key of the signature.
- * @throws {SurveyRefused}
- */
+/** Check that one of these operators signed the digest of a survey, computed here, and its terms. The value
+ * is the key of the signature.
+ * @typedef {{terms: import("./terms.js").Terms, signature?: unknown}} Published
+ * @type {(published: Published, digest: string, pins: readonly string[]) => Promise<string>} */
 export async function verify({ terms, signature }, digest, pins) {
   if (signature === undefined || signature === null) {
     throw refused("there is no signature; expected one by a pinned key");

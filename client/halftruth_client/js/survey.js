@@ -116,12 +116,9 @@ export class Survey {
     return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(this.canonical))));
   }
 
-  /**
-   * Draw what to ask about, before anything is answered.
-   *
+  /** Draw what to ask about, before anything is answered.
    * @param {RandomBelow} [below]
-   * @returns {number | null} The number of a view; null where everything is always asked.
-   */
+   * @returns {number | null} The number of a view; null where everything is always asked. */
   drawView(below = randomBelow()) {
     return this.mechanism.drawView?.(below) ?? null;
   }
@@ -246,10 +243,8 @@ function readRelay(written) {
   return Object.freeze({ url: match[0], key, sealingKey, batch, release });
 }
 
-/**
- * @param {string} member
- * @param {string} expected
- */
+/** @param {string} member
+ * @param {string} expected */
 function fault(member, expected, table = "series") {
   const field = `${table}.${member}`;
   return new SurveyError(`${field}: expected ${expected}`, field);

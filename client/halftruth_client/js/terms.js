@@ -52,13 +52,8 @@ export function readPins(keys) {
   return [...keys];
 }
 
-/**
- * Refuse what is no invitation, and none where one is needed.
- *
- * @param {import("./survey.js").Survey} survey
- * @param {unknown} invitation Undefined where there is none.
- * @throws {ParameterError} That does not quote it.
- */
+/** Refuse what is no invitation, and none where one is needed; without quoting it.
+ * @type {(survey: import("./survey.js").Survey, invitation: unknown) => void} */
 export function checkInvitation(survey, invitation) {
   if (invitation === undefined && !survey.terms.invitations) return;
   if (typeof invitation !== "string" || !INVITATION.test(invitation)) {

@@ -26,11 +26,9 @@ export class Transport {
   /** The moment before which the collector wants no request, as `performance.now` has it. */
   #notBefore = 0;
 
-  /**
-   * @param {string} url
+  /** @param {string} url
    * @param {Settings} settings
-   * @param {"collector" | "relay"} [peer] What answers there.
-   */
+   * @param {"collector" | "relay"} [peer] What answers there. */
   constructor(url, { fetch = globalThis.fetch, ...settings }, peer = "collector") {
     this.peer = peer;
     /** The address in one spelling, without a slash at its end. */
@@ -55,12 +53,9 @@ export class Transport {
     }
   }
 
-  /**
-   * Wait as long as the collector asked for, and a pause.
-   *
-   * @param {number} pause Milliseconds.
-   * @throws {CollectorUnavailable} If that is longer than the caller's patience.
-   */
+  /** Wait as long as the collector asked for, and a pause in milliseconds.
+   * @type {(pause: number) => Promise<void>}
+   * @throws {CollectorUnavailable} If that is longer than the caller's patience. */
   async #wait(pause) {
     const requested = Math.max(this.#notBefore - performance.now(), 0);
     if (requested > this.#settings.patience) throw this.#unavailable();

@@ -132,11 +132,8 @@ export function reasonOf(error, mayHaveLeft, words) {
   return explain(mayHaveLeft ? "mayHaveLeft" : "nothingSent", error, words);
 }
 
-/**
- * A sentence around what a program said, which is English whatever the form speaks.
- *
- * @type {(key: "nothingSent" | "mayHaveLeft" | "refusedText", error: unknown, words: Wording) => Child[]}
- */
+/** A sentence around what a program said, which is English whatever the form speaks.
+ * @type {(key: "nothingSent" | "mayHaveLeft" | "refusedText", error: unknown, words: Wording) => Child[]} */
 function explain(key, error, words) {
   const [before, after] = words.splitAround(key, "message");
   if (!(error instanceof HalftruthError)) return [before, words.say("unforeseen"), after];
@@ -189,13 +186,10 @@ export function anotherPerson({ back, go }, words) {
   );
 }
 
-/**
- * Ask whether to forget what earlier reports cost, and say what that costs: what others can learn if as
+/** Ask whether to forget what earlier reports cost, and say what that costs: what others can learn if as
  * much is allowed again; without a bound, null.
- *
  * @typedef {{ledger: import("../ledger.js").Ledger, allowed: Rational | null, back: () => void, go: () => void}} Asking
- * @type {(step: Asking, words: Wording) => HTMLElement}
- */
+ * @type {(step: Asking, words: Wording) => HTMLElement} */
 export function askToForget({ ledger, allowed, back, go }, words) {
   const { gamma } = ledger;
   const total = gamma && allowed && gamma.times(allowed);

@@ -2,7 +2,7 @@
 
 import { NO_NUMBER, offeredMissing, rangeOf } from "../questionnaire.js";
 import { readNumber } from "./numbers.js";
-import { element, numberField, surveyText } from "./views.js";
+import { element, surveyText } from "./views.js";
 
 /** Categories up to which all are shown at once. */
 const FEW = 7;
@@ -131,7 +131,9 @@ class Controls {
       readAs.textContent = isAnswer ? words.say("readAs", { number: words.point(number) }) : "";
     };
     const field = /** @type {HTMLInputElement} */ (
-      numberField({
+      element("input", {
+        // A browser's own field for numbers misreads some that people write.
+        ...{ type: "text", class: "number", autocomplete: "off" },
         id,
         name,
         value: isNumber ? words.point(answer) : "",
@@ -227,13 +229,8 @@ class Controls {
     return element("label", { class: "option" }, element("input", input), element("span", {}, text));
   }
 
-  /**
-   * @param {string} name
-   * @param {string} value
-   * @param {Node | string} text
-   * @param {boolean} checked
-   * @param {(box: HTMLInputElement) => void} settle
-   */
+  /** @typedef {(box: HTMLInputElement) => void} Settle
+   * @type {(name: string, value: string, text: Node | string, checked: boolean, settle: Settle) => HTMLElement} */
   tick(name, value, text, checked, settle) {
     const change = (/** @type {Event} */ event) =>
       settle(/** @type {HTMLInputElement} */ (event.target));

@@ -10,13 +10,10 @@ import { button, buttons, element, surveyText } from "./views.js";
  * @import { Wording } from "./wording.js"
  */
 
-/**
- * A page of questions. The questionnaire is told of answers as they are given; `next` is called once nothing
+/** A page of questions. The questionnaire is told of answers as they are given; `next` is called once nothing
  * is left to be done here.
- *
  * @typedef {{questionnaire: Questionnaire, group: number, back: () => void, next: () => void}} Step
- * @type {(step: Step, words: Wording) => HTMLElement}
- */
+ * @type {(step: Step, words: Wording) => HTMLElement} */
 export function questions({ questionnaire, group, back, next }, words) {
   const heading = element("h2", { tabindex: "-1" });
   const progress = element("progress", { "aria-hidden": "true" });
@@ -88,11 +85,8 @@ function place(heading, progress, questionnaire, group, words) {
   progress.setAttribute("value", String(number));
 }
 
-/**
- * A question by an id, since names could hold the ends of other ids; `settle` is called after each answer.
- *
- * @param {{asked: Asked, id: string, questionnaire: Questionnaire, words: Wording, settle: () => void}} making
- */
+/** A question by an id, since names could hold the ends of other ids; `settle` is called after each answer.
+ * @param {{asked: Asked, id: string, questionnaire: Questionnaire, words: Wording, settle: () => void}} making */
 function question({ asked, id, questionnaire, words, settle }) {
   const { question, attributes } = asked;
   const single = isOneControl(asked);

@@ -109,12 +109,9 @@ function learnable(survey, relay, words) {
   return { label: words.say(isAll ? "learnt" : "learntProtected"), value };
 }
 
-/**
- * Questions that are asked for the sake of others alone: nothing is reported on them.
- *
+/** Questions that are asked for the sake of others alone: nothing is reported on them.
  * @param {import("../schema.js").Schema} schema
- * @param {readonly string[]} reported Names of the attributes that a report is about.
- */
+ * @param {readonly string[]} reported Names of the attributes that a report is about. */
 export function filterQuestions(schema, reported) {
   const needed = schema.withConditions(reported);
   return schema.questions.filter(({ attributes }) => {

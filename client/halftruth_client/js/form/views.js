@@ -16,10 +16,8 @@ export const PARTS = Object.entries({
   progress: "progress",
 });
 
-/**
- * @typedef {Node | string | false | null | undefined} Child False and none are left out.
- * @typedef {Record<string, string | boolean | ((event: Event) => void)>} Attributes
- */
+/** @typedef {Node | string | false | null | undefined} Child False and none are left out.
+ * @typedef {Record<string, string | boolean | ((event: Event) => void)>} Attributes */
 
 /**
  * An element with its attributes and children. Functions listen to the event of their name; true is an
@@ -42,10 +40,8 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/**
- * @typedef {import("./wording.js").Wording} Wording
- * @typedef {{label: string, value: string}} Line
- */
+/** @typedef {import("./wording.js").Wording} Wording
+ * @typedef {{label: string, value: string}} Line */
 
 /** A text of the survey, which says its language where that is not the one of the words around it.
  * @type {(text: string, words: Wording) => string | HTMLElement} */
@@ -74,13 +70,10 @@ export function button(text, click, style = false) {
   return element("button", { type: "button", class: style, click }, text);
 }
 
-/**
- * Certain of an answer can be nobody if all is hidden; `lasts` where the report is known after the page
+/** Certain of an answer can be nobody if all is hidden; `lasts` where the report is known after the page
  * was closed.
- *
  * @typedef {{answers: readonly Line[], isHidden: boolean, lasts: boolean, back: () => void, send: () => void}} Reviewing
- * @type {(step: Reviewing, words: Wording) => HTMLElement}
- */
+ * @type {(step: Reviewing, words: Wording) => HTMLElement} */
 export function review({ answers, isHidden, lasts, back, send }, words) {
   return view(
     words.say("review"),
@@ -98,9 +91,4 @@ export function card(heading, rows, style, words) {
     element("dd", {}, surveyText(value, words)),
   ]);
   return element("div", { class: style }, element("h3", {}, heading), element("dl", {}, ...lines));
-}
-
-/** @param {Attributes} attributes A browser's own field for numbers misreads some that people write. */
-export function numberField(attributes) {
-  return element("input", { type: "text", class: "number", autocomplete: "off", ...attributes });
 }

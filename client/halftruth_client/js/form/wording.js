@@ -30,11 +30,9 @@ export function directionOf(language) {
 
 /** Words of the form around the texts of a survey in their language. */
 export class Wording {
-  /**
-   * @param {string} [language] Of the survey's texts; empty where it is not known.
+  /** @param {string} [language] Of the survey's texts; empty where it is not known.
    * @param {string} [locale] Of the words.
-   * @param {import("./words.js").Vocabulary} [words]
-   */
+   * @param {import("./words.js").Vocabulary} [words] */
   constructor(language = "en", locale = "en", words = ENGLISH) {
     this.language = language;
     this.locale = locale;

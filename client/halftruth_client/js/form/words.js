@@ -2,17 +2,15 @@
  * All that the form says, by language: English here, the others in a module each that is loaded
  * where it is read.
  *
- * What stands in braces is put in by `wording.js`. A text that depends on a number is a table by the
+ * Each text is one line, so that a sentence can be searched for and languages compared line by line. What
+ * stands in braces is put in by `wording.js`. A text that depends on a number is a table by the
  * categories of `Intl.PluralRules`, chosen by the value of `count`.
  */
 
 import { loaded } from "../transport.js";
 
-/**
- * A text, or one by the categories of `Intl.PluralRules`.
- *
- * @typedef {string | Readonly<Record<string, string>>} Words
- */
+/** A text, or one by the categories of `Intl.PluralRules`.
+ * @typedef {string | Readonly<Record<string, string>>} Words */
 
 export const ENGLISH = {
   language: "Language",
@@ -65,31 +63,16 @@ export const ENGLISH = {
   contact: "Contact",
   privacyNotice: "Privacy notice",
   protection: "How your answers are protected",
-  chance:
-    "Chance on this device makes a report of your answers. Only that is sent. Reports that fit" +
-    " your answers: {figure}.",
-  chanceOthers:
-    "Chance on this device makes a report of your other answers. Reports that fit these:" +
-    " {figure}.",
-  certain:
-    "Nobody who collects, steals or demands the data can tell from it for certain what you" +
-    " answered.",
-  certainMostly:
-    "But for what is named here, nobody who collects, steals or demands the data can tell from it" +
-    " for certain what you answered.",
+  chance: "Chance on this device makes a report of your answers. Only that is sent. Reports that fit your answers: {figure}.",
+  chanceOthers: "Chance on this device makes a report of your other answers. Reports that fit these: {figure}.",
+  certain: "Nobody who collects, steals or demands the data can tell from it for certain what you answered.",
+  certainMostly: "But for what is named here, nobody who collects, steals or demands the data can tell from it for certain what you answered.",
   lasting: "What is sent cannot be taken back. That you take part is not hidden.",
   pace: "How long you take can show which questions you were asked.",
-  relayClosing:
-    "A relay, {host}, takes the report and cannot read it. It passes all reports on in random" +
-    " order once the survey is closed, if there are at least {batch}.",
-  relayBatches:
-    "A relay, {host}, takes the report and cannot read it. It passes reports on in random order," +
-    " at least {batch} at once.",
+  relayClosing: "A relay, {host}, takes the report and cannot read it. It passes all reports on in random order once the survey is closed, if there are at least {batch}.",
+  relayBatches: "A relay, {host}, takes the report and cannot read it. It passes reports on in random order, at least {batch} at once.",
   relayWaves: "The figure for the relay is of this wave alone; each further wave adds to it.",
-  series:
-    "You may be asked again: this is wave {wave} of a series. This browser counts what its" +
-    " reports tell, and refuses a wave beyond this promise. In another browser, in a private" +
-    " window, or once this page’s data are deleted, the count begins anew.",
+  series: "You may be asked again: this is wave {wave} of a series. This browser counts what its reports tell, and refuses a wave beyond this promise. In another browser, in a private window, or once this page’s data are deleted, the count begins anew.",
   ledger: "Counted in this browser so far",
   ledgerTells: "What others can learn at most",
   ledgerWhole: {
@@ -100,15 +83,10 @@ export const ENGLISH = {
     one: "{label} (in one report, to someone who already knows the other answers)",
     other: "{label} (in {count} reports, to someone who already knows the other answers)",
   },
-  ledgerNote:
-    "Each survey counts once, whoever answered it in this browser. What was sent stays with the" +
-    " survey’s server and is not counted any more. Please forget the count only if somebody else" +
-    " answered before.",
+  ledgerNote: "Each survey counts once, whoever answered it in this browser. What was sent stays with the survey’s server and is not counted any more. Please forget the count only if somebody else answered before.",
   forgetLedger: "Forget the count",
   forgetHeading: "Forget the count?",
-  forgetCost:
-    "From what was sent so far, others can learn: {spent}. Once the count is forgotten, this" +
-    " browser allows again all that was promised. Together, others could then learn: {total}.",
+  forgetCost: "From what was sent so far, others can learn: {spent}. Once the count is forgotten, this browser allows again all that was promised. Together, others could then learn: {total}.",
   forgetYes: "Yes, forget it",
   learn: "What can others learn about you?",
   suppose: "Suppose that {count} of 100 people have a secret. How many of 100 have it …",
@@ -122,42 +100,25 @@ export const ENGLISH = {
   ordinary: "if they admit it in an ordinary survey",
   exactly: "The same in exact words",
   unperturbed: "Sent as answered, without protection: {labels}.",
-  provable:
-    "Of “{label}”, a report can prove the answer “{answer}”, which this survey takes not to be" +
-    " sensitive. It never proves “{other}”: {bound}.",
+  provable: "Of “{label}”, a report can prove the answer “{answer}”, which this survey takes not to be sensitive. It never proves “{other}”: {bound}.",
   unbounded: "There is no bound: a report can prove an answer (γ is infinite).",
-  promise:
-    "{whose}: whatever someone thought {prior} likely, a report can at most make {posterior} likely," +
-    " whoever they are and whatever else they know (γ = {gamma}, ε = {epsilon}).",
+  promise: "{whose}: whatever someone thought {prior} likely, a report can at most make {posterior} likely, whoever they are and whatever else they know (γ = {gamma}, ε = {epsilon}).",
   whole: "The whole record",
   others: "All other answers together",
   single: "A single answer, to someone who already knows all other answers: {bound}.",
   bound: "from {prior} to at most {posterior} (γ = {gamma})",
-  promiseSeries:
-    "{whose}, from all waves of this series together: {bound}. The device that answers counts, and" +
-    " refuses a wave that would exceed this.",
+  promiseSeries: "{whose}, from all waves of this series together: {bound}. The device that answers counts, and refuses a wave that would exceed this.",
   boundless: "no bound, since a report can prove an answer (γ infinite)",
-  relayed:
-    "If the relay and the asker do not work together, and the others who answer are honest: of" +
-    " 100 people at most {apart}. If they work together: at most {together}.",
-  relayTooSmall:
-    "A relay passes reports on, but batches of {batch} are too small to promise more than a" +
-    " report by itself: of 100 people at most {together}.",
-  relayedThrough:
-    "Through the relay, in batches of at least {batch}, whatever someone thought true of 5 in 100" +
-    " people can become likely only this far. {relayed}",
-  timed:
-    "Some questions are asked after certain answers only. How long somebody takes can show whether" +
-    " they were asked, to whoever sees when the form is loaded and when the report arrives; no bound" +
-    " covers that.",
+  relayed: "If the relay and the asker do not work together, and the others who answer are honest: of 100 people at most {apart}. If they work together: at most {together}.",
+  relayTooSmall: "A relay passes reports on, but batches of {batch} are too small to promise more than a report by itself: of 100 people at most {together}.",
+  relayedThrough: "Through the relay, in batches of at least {batch}, whatever someone thought true of 5 in 100 people can become likely only this far. {relayed}",
+  timed: "Some questions are asked after certain answers only. How long somebody takes can show whether they were asked, to whoever sees when the form is loaded and when the report arrives; no bound covers that.",
   closesAt: "You can answer until {moment}.",
   maxReports: {
     one: "The survey ends with the first report.",
     other: "The survey ends once {count} people have answered.",
   },
-  forgetful:
-    "This browser keeps nothing for this page. If you open the page's address again, you are asked" +
-    " again, and a second report would tell more of you. Please answer only once.",
+  forgetful: "This browser keeps nothing for this page. If you open the page's address again, you are asked again, and a second report would tell more of you. Please answer only once.",
   consent: "Your consent",
   consentMissing: "Please tick this if you agree; nothing is asked before.",
   begin: "Begin",
@@ -166,12 +127,8 @@ export const ENGLISH = {
   answers: "Your answers",
   place: "{title} ({number} of {count})",
   drawn: {
-    one:
-      "You answer one of the {all} questions, drawn on this device; nothing is sent about the" +
-      " others.",
-    other:
-      "You answer {some} of the {all} questions, drawn on this device; nothing is sent about the" +
-      " others.",
+    one: "You answer one of the {all} questions, drawn on this device; nothing is sent about the others.",
+    other: "You answer {some} of the {all} questions, drawn on this device; nothing is sent about the others.",
   },
   optional: "(you may leave this out)",
   takeBack: "Take my answer back",
@@ -188,53 +145,33 @@ export const ENGLISH = {
 
   // Before sending.
   review: "Nothing has been sent yet",
-  draw:
-    "When you send, chance makes a report of your answers on this device. It may fit them or not," +
-    " and nobody who sees it can be certain which. Only the report is sent, and you will see it.",
-  drawProving:
-    "When you send, chance makes a report of your answers on this device. Only the report is" +
-    " sent, and you will see it.",
+  draw: "When you send, chance makes a report of your answers on this device. It may fit them or not, and nobody who sees it can be certain which. Only the report is sent, and you will see it.",
+  drawProving: "When you send, chance makes a report of your answers on this device. Only the report is sent, and you will see it.",
   send: "Send",
 
   // After sending.
   thanks: "Thank you",
   counted: "Your report was counted.",
-  withRelay:
-    "The relay has your report, and passes it on with at least {count} others; with fewer, it" +
-    " passes on none.",
+  withRelay: "The relay has your report, and passes it on with at least {count} others; with fewer, it passes on none.",
   answeredHere: "Answered in this browser already",
-  answeredHereText:
-    "A report from this browser has arrived. If it was yours, all is done: thank you. If it was" +
-    " somebody else's: this survey takes one report from each browser, so please use another" +
-    " device.",
-  answeredHereShared:
-    "A report from this browser has arrived. If it was yours, all is done: thank you. If it was" +
-    " somebody else's, you can answer here now.",
+  answeredHereText: "A report from this browser has arrived. If it was yours, all is done: thank you. If it was somebody else's: this survey takes one report from each browser, so please use another device.",
+  answeredHereShared: "A report from this browser has arrived. If it was yours, all is done: thank you. If it was somebody else's, you can answer here now.",
   keptForLater: "Kept for later",
-  waiting:
-    "The survey’s server has not confirmed your report yet. It is kept in this browser and sent" +
-    " as soon as it can be, at the latest when you open this page again.",
-  open:
-    "The survey’s server has not confirmed your report yet. It is sent as soon as it can be while" +
-    " this page is open. This browser keeps nothing for it: please leave the page open.",
+  waiting: "The survey’s server has not confirmed your report yet. It is kept in this browser and sent as soon as it can be, at the latest when you open this page again.",
+  open: "The survey’s server has not confirmed your report yet. It is sent as soon as it can be while this page is open. This browser keeps nothing for it: please leave the page open.",
   held: "So that less shows of how long you took, your report is not sent before {moment}.",
   nothingElse: "Of your answers, nothing but the report left this device.",
   sent: "This is what was sent",
-  receipt:
-    "Nobody who sees the report can be certain what you answered. This page shows it only now.",
+  receipt: "Nobody who sees the report can be certain what you answered. This page shows it only now.",
   learnt: "What others can learn from it",
   learntProtected: "What others can learn from it about your protected answers",
-  learntSame:
-    "Of 100 people who send the same, at most {after} have a secret that {before} of 100 people" +
-    " have.",
+  learntSame: "Of 100 people who send the same, at most {after} have a secret that {before} of 100 people have.",
   learntRelay: "Take a secret that {before} of 100 people have. {relayed}",
   receiptProving: "This page shows it only now.",
   again: "Send the same report again",
   another: "Answer as another person",
   anotherHeading: "Are you somebody else?",
-  anotherText:
-    "Please go on only if you have not answered yet. A second report of the same person would tell" +
-    " more of them. Nothing of whoever answered before will be shown.",
+  anotherText: "Please go on only if you have not answered yet. A second report of the same person would tell more of them. Nothing of whoever answered before will be shown.",
   anotherYes: "I have not answered yet",
   goOn: "Go on to {host}",
   goesOn: {
@@ -250,41 +187,24 @@ export const ENGLISH = {
   nothingSent: "Nothing was sent: {message}.",
   mayHaveLeft: "A report may have been sent. What went wrong: {message}.",
   answeredBefore: "Answered before",
-  answeredBeforeText:
-    "Another version of this survey was answered in this browser. A second report about the same" +
-    " answers would tell more of you, so nothing more is asked or sent.",
+  answeredBeforeText: "Another version of this survey was answered in this browser. A second report about the same answers would tell more of you, so nothing more is asked or sent.",
   enough: "Enough was told already",
-  seriesSpent:
-    "Together with what was sent from this browser before, this wave would tell more of you than" +
-    " was promised for the whole series. So nothing was asked or sent.",
-  totalSpent:
-    "Together with what was sent from this browser before, this survey would tell more of you than" +
-    " this page allows for all surveys. So nothing was asked or sent.",
-  waveAnswered:
-    "This wave was answered in this browser, under another name. A second report about the same" +
-    " answers would tell more of you. So nothing was asked or sent.",
-  notCounted:
-    "What all your reports tell together has to be counted here. This browser keeps nothing for this" +
-    " page, so it cannot be counted, and nothing was asked or sent. Allow the page to keep data, or" +
-    " use another browser.",
+  seriesSpent: "Together with what was sent from this browser before, this wave would tell more of you than was promised for the whole series. So nothing was asked or sent.",
+  totalSpent: "Together with what was sent from this browser before, this survey would tell more of you than this page allows for all surveys. So nothing was asked or sent.",
+  waveAnswered: "This wave was answered in this browser, under another name. A second report about the same answers would tell more of you. So nothing was asked or sent.",
+  notCounted: "What all your reports tell together has to be counted here. This browser keeps nothing for this page, so it cannot be counted, and nothing was asked or sent. Allow the page to keep data, or use another browser.",
   unforeseen: "something unforeseen went wrong",
   refused: "Your report was not counted",
   refusedText: "The survey’s server refused it: {message}.",
   late: "You were too late",
   lateText: "Nothing was counted. Thank you all the same.",
   invitationMissing: "An invitation is needed",
-  invitationMissingText:
-    "This survey is by invitation only. Please open the link that you were sent.",
+  invitationMissingText: "This survey is by invitation only. Please open the link that you were sent.",
   invitationUnreadable: "This invitation cannot be read",
-  invitationUnreadableText:
-    "Part of it may be missing. Please open the whole link that you were sent.",
+  invitationUnreadableText: "Part of it may be missing. Please open the whole link that you were sent.",
   invitationSpent: "This invitation cannot be used any more",
-  invitationSpentText:
-    "It was used already, or withdrawn, and nothing was asked or sent. If you have not answered" +
-    " yet, please ask whoever invited you for another one.",
-  invitationRefusedText:
-    "Your report was not let in: the invitation was used already, or withdrawn. Please ask whoever" +
-    " invited you for another one; the same report is sent with it.",
+  invitationSpentText: "It was used already, or withdrawn, and nothing was asked or sent. If you have not answered yet, please ask whoever invited you for another one.",
+  invitationRefusedText: "Your report was not let in: the invitation was used already, or withdrawn. Please ask whoever invited you for another one; the same report is sent with it.",
   closed: "This survey is over",
   closedOperator: "It takes no more answers. Thank you for your interest.",
   closedDeadline: "It could be answered until {moment}. Thank you for your interest.",
@@ -294,32 +214,17 @@ export const ENGLISH = {
   quoted: "“{text}”",
   chanceOf: "{some} in {all}",
   designFor: "For {questions}, {said}",
-  "design-warner":
-    "with chance {p} the device reports the answer, and with chance {not_p} the other one.",
-  "design-forced-response":
-    "with chance {yes} the device reports “{Yes}” whatever the answer is, with chance {no} “{No}”," +
-    " and else the answer.",
-  "design-unrelated-question":
-    "with chance {p} the device reports the answer. Else it reports the answer to a harmless" +
-    " question that nobody is asked: the device draws “{Yes}” with chance {prevalence}.",
-  "design-kuk":
-    "the device draws a card from one of two decks and reports its colour alone, “{Yes}” for red" +
-    " and “{No}” for black. Of the deck for “{Yes}” {theta1} are red, of that for “{No}” {theta2}.",
-  "design-crosswise":
-    "the device draws the answer to a harmless question that nobody is asked, “{Yes}” with chance" +
-    " {prevalence}. It reports “{Yes}” if both answers are the same, and else “{No}”.",
-  "design-triangular":
-    "the device draws the answer to a harmless question that nobody is asked, “{Yes}” with chance" +
-    " {prevalence}. It reports “{No}” if both answers are “{No}”, and else “{Yes}”.",
-  "design-mangat":
-    "the device reports “{Yes}” if that is the answer. If it is “{No}”, it reports “{No}” with" +
-    " chance {p}, and else “{Yes}”.",
+  "design-warner": "with chance {p} the device reports the answer, and with chance {not_p} the other one.",
+  "design-forced-response": "with chance {yes} the device reports “{Yes}” whatever the answer is, with chance {no} “{No}”, and else the answer.",
+  "design-unrelated-question": "with chance {p} the device reports the answer. Else it reports the answer to a harmless question that nobody is asked: the device draws “{Yes}” with chance {prevalence}.",
+  "design-kuk": "the device draws a card from one of two decks and reports its colour alone, “{Yes}” for red and “{No}” for black. Of the deck for “{Yes}” {theta1} are red, of that for “{No}” {theta2}.",
+  "design-crosswise": "the device draws the answer to a harmless question that nobody is asked, “{Yes}” with chance {prevalence}. It reports “{Yes}” if both answers are the same, and else “{No}”.",
+  "design-triangular": "the device draws the answer to a harmless question that nobody is asked, “{Yes}” with chance {prevalence}. It reports “{No}” if both answers are “{No}”, and else “{Yes}”.",
+  "design-mangat": "the device reports “{Yes}” if that is the answer. If it is “{No}”, it reports “{No}” with chance {p}, and else “{Yes}”.",
 };
 
-/**
- * @typedef {keyof typeof ENGLISH} Key
- * @typedef {Readonly<Record<Key, Words>>} Vocabulary
- */
+/** @typedef {keyof typeof ENGLISH} Key
+ * @typedef {Readonly<Record<Key, Words>>} Vocabulary */
 
 /** @type {Readonly<Record<string, () => Promise<{default: Vocabulary}>>>} */
 const FILES = {

@@ -39,16 +39,11 @@ import { ONE } from "../rational.js";
  *   Perturb one record with exact sampling. With a view that was drawn before, codes of attributes
  *   outside the view can be missing.
  * @property {(values: readonly number[]) => Contents} contents
- * @property {() => ReadonlyMap<string, import("./designs.js").Provable>} [provable]
- *   Answers that a report can prove, by attribute.
- * @property {ReadonlyMap<string, import("./designs.js").Design>} [designs]
- *   Named designs, which are explained to respondents, by attribute.
- * @property {(below: RandomBelow) => number} [drawView]
- *   Draw the view, before the answers; without this method, all questions are asked.
- * @property {(view: number) => readonly string[]} [asked]
- *   Names of the attributes of a report about a view.
- * @property {(values: readonly number[], codes: readonly number[]) => Likelihoods} likelihoods
- *   Likelihoods of a report, given its view.
+ * @property {() => ReadonlyMap<string, import("./designs.js").Provable>} [provable] By attribute.
+ * @property {ReadonlyMap<string, import("./designs.js").Design>} [designs] By attribute, for respondents.
+ * @property {(below: RandomBelow) => number} [drawView] Before the answers; without it, all is asked.
+ * @property {(view: number) => readonly string[]} [asked] Names of the attributes of a report about a view.
+ * @property {(values: readonly number[], codes: readonly number[]) => Likelihoods} likelihoods Given its view.
  * @property {(view?: number) => Fit} fit Probability of agreement, perhaps for reports about a view.
  */
 

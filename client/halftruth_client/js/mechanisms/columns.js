@@ -1,18 +1,15 @@
 /** Sampling of records with one weight for the true record and another for every other record. */
 
 /**
- * Dependent-column sampling (FRAPP §5, eq. 36) with one draw.
+ * Dependent-column sampling (FRAPP §5, eq. 36) with one draw, by the weights of the true record and of each
+ * other one.
  *
  * The total weight of a column equals the keeping weight of the column before it. So a draw that keeps
  * a column is also a draw for the next one, and a draw that changes a column leaves a remainder that is
  * uniform over the values of all later columns.
  *
- * @param {readonly number[]} codes
- * @param {readonly bigint[]} shape Sizes of the columns.
- * @param {bigint} same Weight of the true record.
- * @param {bigint} other Weight of each other one.
- * @param {import("../sampling.js").RandomBelow} below
- * @returns {number[]}
+ * @typedef {import("../sampling.js").RandomBelow} RandomBelow
+ * @type {(codes: readonly number[], shape: readonly bigint[], same: bigint, other: bigint, below: RandomBelow) => number[]}
  */
 export function sampleColumns(codes, shape, same, other, below) {
   let later = shape.reduce((product, size) => product * size, 1n);
@@ -25,15 +22,8 @@ export function sampleColumns(codes, shape, same, other, below) {
   return [...codes];
 }
 
-/**
- * A record whose first changed column is given.
- *
- * @param {readonly number[]} codes
- * @param {readonly bigint[]} shape
- * @param {number} changed
- * @param {bigint} later Number of combinations of the later columns.
- * @param {bigint} draw
- */
+/** A record whose first changed column is given, by a draw of it and of the `later` combinations behind it.
+ * @type {(codes: readonly number[], shape: readonly bigint[], changed: number, later: bigint, draw: bigint) => number[]} */
 function changedFrom(codes, shape, changed, later, draw) {
   const report = [...codes];
   report[changed] = otherValue(Number(draw / later), codes[changed]);

@@ -9,20 +9,15 @@ import { AttributeMechanism, byAttribute } from "./per_attribute.js";
 
 const MOST_CATEGORIES = 1024;
 
-/**
- * Cumulative integer weights of the reported values, for each true value.
- *
- * @typedef {{total: bigint, bounds: bigint[][]}} Cumulative
- */
+/** Cumulative integer weights of the reported values, for each true value.
+ * @typedef {{total: bigint, bounds: bigint[][]}} Cumulative */
 
 export class DistortionMatrices extends AttributeMechanism {
   static kind = "distortion-matrices";
   static members = ["matrices", "designs"];
 
-  /**
-   * @param {Record<string, unknown>} parameters
-   * @param {import("../schema.js").Schema} schema
-   */
+  /** @param {Record<string, unknown>} parameters
+   * @param {import("../schema.js").Schema} schema */
   constructor(parameters, schema) {
     super(schema);
     const matrices = membersOf(parameters.matrices ?? {}, schema.names, "matrices");

@@ -9,10 +9,8 @@ export class GammaDiagonal extends RecordMechanism {
   static kind = "gamma-diagonal";
   static members = ["gamma"];
 
-  /**
-   * @param {Record<string, unknown>} parameters
-   * @param {import("../schema.js").Schema} schema
-   */
+  /** @param {Record<string, unknown>} parameters
+   * @param {import("../schema.js").Schema} schema */
   constructor(parameters, schema) {
     super(schema);
     this.gamma = Rational.parse(parameters.gamma, "gamma");

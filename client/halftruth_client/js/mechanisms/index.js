@@ -25,10 +25,8 @@ const KINDS = [
   SplitQuestionnaire,
 ];
 
-/**
- * @param {unknown} written
- * @param {import("../schema.js").Schema} schema
- */
+/** @param {unknown} written
+ * @param {import("../schema.js").Schema} schema */
 export function readMechanism(written, schema) {
   const kind = KINDS.find((each) => each.kind === Object(written).kind);
   if (kind === undefined) {

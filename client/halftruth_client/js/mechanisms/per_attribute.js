@@ -12,8 +12,7 @@ import { least, most, RecordMechanism } from "./base.js";
  * @param {unknown} written
  * @param {string} field
  * @param {import("../schema.js").Schema} schema
- * @param {(value: unknown, field: string, size: bigint,
- *   attribute: import("../attribute.js").Attribute) => T} read
+ * @param {(value: unknown, field: string, size: bigint, attribute: import("../attribute.js").Attribute) => T} read
  * @returns {T[]}
  */
 export function byAttribute(written, field, schema, read) {

@@ -11,10 +11,8 @@ export class RandomizedGammaDiagonal extends GammaDiagonal {
   static kind = "randomized-gamma-diagonal";
   static members = ["gamma", "alpha", "steps"];
 
-  /**
-   * @param {Record<string, unknown>} parameters
-   * @param {import("../schema.js").Schema} schema
-   */
+  /** @param {Record<string, unknown>} parameters
+   * @param {import("../schema.js").Schema} schema */
   constructor(parameters, schema) {
     super(parameters, schema);
     const alpha = Rational.parse(parameters.alpha, "alpha");

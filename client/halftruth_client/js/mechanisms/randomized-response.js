@@ -5,20 +5,15 @@ import { gcd, ONE, Rational } from "../rational.js";
 import { otherValue } from "./columns.js";
 import { AttributeMechanism, byAttribute } from "./per_attribute.js";
 
-/**
- * Integer weights of one attribute: of the true value, of each other value, and their sum.
- *
- * @typedef {{same: bigint, other: bigint, total: bigint}} Weights
- */
+/** Integer weights of one attribute: of the true value, of each other value, and their sum.
+ * @typedef {{same: bigint, other: bigint, total: bigint}} Weights */
 
 export class RandomizedResponse extends AttributeMechanism {
   static kind = "randomized-response";
   static members = ["keep"];
 
-  /**
-   * @param {Record<string, unknown>} parameters
-   * @param {import("../schema.js").Schema} schema
-   */
+  /** @param {Record<string, unknown>} parameters
+   * @param {import("../schema.js").Schema} schema */
   constructor(parameters, schema) {
     super(schema);
     this.keep = byAttribute(parameters.keep, "keep", schema, (written, field, size) => {

@@ -24,10 +24,8 @@ export class SplitQuestionnaire {
   static kind = "split-questionnaire";
   static members = ["gamma", "prime", "direct", "views", "public"];
 
-  /**
-   * @param {Record<string, unknown>} parameters
-   * @param {import("../schema.js").Schema} schema
-   */
+  /** @param {Record<string, unknown>} parameters
+   * @param {import("../schema.js").Schema} schema */
   constructor({ gamma, prime, direct, views, public: unperturbed = [] }, schema) {
     this.schema = schema;
     this.gamma = Rational.parse(gamma, "gamma");

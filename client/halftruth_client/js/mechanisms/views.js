@@ -89,16 +89,9 @@ export function positionsOf(names, schema, field) {
   return positions.sort((a, b) => a - b);
 }
 
-/**
- * All views, class by class. Within a class, the subset of the last group changes fastest; subsets of a
- * group are in lexicographic order of their positions.
- *
- * @param {import("../schema.js").Schema} schema
- * @param {readonly ViewClass[]} classes
- * @param {number} prime q of the geometries.
- * @param {number} direct Largest number of cells for k-ary randomized response.
- * @returns {View[]}
- */
+/** All views, class by class. Within a class, the subset of the last group changes fastest; subsets of a
+ * group are in lexicographic order of their positions. Up to `direct` cells, randomized response is k-ary.
+ * @type {(schema: import("../schema.js").Schema, classes: readonly ViewClass[], prime: number, direct: number) => View[]} */
 export function expand(schema, classes, prime, direct) {
   const sizes = schema.shape.map(Number);
   /** @type {Map<number, Response>} */

@@ -73,10 +73,8 @@ class ModelView {
   /** Resolves once the last change of state is to be seen. */
   shown = Promise.resolve();
 
-  /**
-   * @param {Model} model
-   * @param {Settings} settings
-   */
+  /** @param {Model} model
+   * @param {Settings} settings */
   constructor(model, { map, ...settings }) {
     /** @type {any} */
     this.model = model;
