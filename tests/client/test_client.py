@@ -1,26 +1,29 @@
 """Reports arrive, each counted once, whatever happens on the way."""
 
 import time
+from datetime import UTC, datetime
+from itertools import count
 
 import pytest
-from halftruth_client import Client, CollectorUnavailable, RecordError
+from halftruth_client import Client, CollectorUnavailable, RecordError, RequestRefused
+from halftruth_client import client as client_module
 from halftruth_collector import operations
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
+from halftruth_shared.protocol.terms import Terms
 from wire import listening
 
 from .conftest import Failing, counted
 
 
-def test_many_reports_are_counted_in_batches(live, record):
+def test_many_reports_are_counted_in_batches(live, record, monkeypatch):
+    monkeypatch.setattr(client_module, "BATCH", 4)
     client = Client(live.url, max_gamma="19")
     progress: list[int] = []
-    delivery = client.submit_many(
-        client.survey("health"), [record] * 2_500, progress=progress.append
-    )
-    assert (delivery.accepted, delivery.duplicates, delivery.waiting) == (2_500, 0, 0)
-    assert progress == [1_000, 1_000, 500]
-    assert counted(live.store) == 2_500
+    delivery = client.submit_many(client.survey("health"), [record] * 10, progress=progress.append)
+    assert (delivery.accepted, delivery.duplicates, delivery.waiting) == (10, 0, 0)
+    assert progress == [4, 4, 2]
+    assert counted(live.store) == 10
 
 
 def test_no_records_are_no_reports(live, survey):
@@ -39,8 +42,8 @@ def test_a_report_whose_answer_was_lost_counts_once(live, record, status):
 
 
 def test_one_bad_record_stops_all_of_them(live, survey, record):
-    records = [record] * 1_200 + [{"smoker": "perhaps", "drinks": "daily"}]
-    with pytest.raises(RecordError, match=r"record 1200: attribute 'smoker': .* one of: no, yes"):
+    records = [record] * 12 + [{"smoker": "perhaps", "drinks": "daily"}]
+    with pytest.raises(RecordError, match=r"record 12: attribute 'smoker': .* one of: no, yes"):
         Client(live.url, max_gamma="19").submit_many(survey, records)
     assert counted(live.store) == 0
 
@@ -82,3 +85,35 @@ def test_more_reports_than_an_address_may_send_are_no_success(
         assert str(allowed.flush()) == "all 1502 reports are counted"
     assert counted(live.store) == 2_502
     app.extensions["halftruth"].store.close()
+
+
+def test_who_came_too_late_sends_the_same_report_if_more_are_taken_later(live, survey, record):
+    operations.set_terms(live.store, "health", Terms(closes_at=datetime(2020, 3, 31, tzinfo=UTC)))
+    client = Client(live.url, max_gamma="19")
+    for answer in ("yes", "no"):
+        with pytest.raises(RequestRefused, match="is closed since 2020-03-31") as refused:
+            client.submit(survey, record | {"smoker": answer}, respondent="ada")
+        assert (refused.value.status, refused.value.field) == (409, "closes_at")
+    drawn = client._outbox.find("health", "ada")
+    operations.set_terms(live.store, "health", Terms())
+    done = client.submit(survey, record | {"smoker": "no"}, respondent="ada")
+    assert (done.id, done.status) == (drawn.id, "accepted")
+    assert counted(live.store) == 1
+
+
+def test_a_batch_for_which_there_is_no_room_is_refused_whole_and_says_what_was_counted(
+    live, survey, record, monkeypatch
+):
+    monkeypatch.setattr(client_module, "BATCH", 4)
+    operations.set_terms(live.store, "health", Terms(max_reports=9))
+    client = Client(live.url, max_gamma="19")
+    settled = count()
+    with pytest.raises(RequestRefused, match="takes 1 more") as refused:
+        client.submit_many(survey, [record] * 10, progress=lambda _: next(settled))
+    assert (refused.value.status, refused.value.field) == (409, "max_reports")
+    assert (refused.value.accepted, counted(live.store), next(settled)) == (8, 8, 2)
+    # Where there is room for all, the same reports are sent, and none is counted twice.
+    operations.set_terms(live.store, "health", Terms(max_reports=10))
+    again = client.submit_many(survey, [record] * 10)
+    assert (again.accepted, again.duplicates) == (2, 8)
+    assert counted(live.store) == 10

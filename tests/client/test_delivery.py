@@ -11,6 +11,7 @@ from halftruth_client import (
     HalftruthError,
     RequestRefused,
 )
+from halftruth_client import client as client_module
 from halftruth_shared import ParameterError, Perturbation
 from halftruth_shared.protocol.terms import Terms
 
@@ -186,18 +187,19 @@ def test_there_is_one_invitation_for_each_record(stub, client, session, record, 
     assert session.asked == []
 
 
-def test_one_refused_report_gives_up_itself_alone(stub, client, record, tmp_path):
+def test_one_refused_report_gives_up_itself_alone(stub, client, record, tmp_path, monkeypatch):
+    monkeypatch.setattr(client_module, "BATCH", 4)
     stub.terms = Terms(invitations=True)
     one = client(outbox=tmp_path / "outbox.db")
-    given = INVITATIONS[:2_500]
-    given[1_100] = "ab" * 16
-    with pytest.raises(RequestRefused, match=r"^record 1100: ") as caught:
-        one.submit_many(stub.survey, [record] * 2_500, invitations=given)
-    assert caught.value.report == 1_100
+    given = INVITATIONS[:10]
+    given[5] = "ab" * 16
+    with pytest.raises(RequestRefused, match=r"^record 5: ") as caught:
+        one.submit_many(stub.survey, [record] * 10, invitations=given)
+    assert caught.value.report == 5
     # Its report may stand in any of the three batches; those after it wait with those beside it.
-    assert caught.value.accepted in (0, 1_000, 2_000)
-    assert one.flush().accepted == 2_499 - caught.value.accepted
-    assert len(stub.counted) == 2_499
+    assert caught.value.accepted in (0, 4, 8)
+    assert one.flush().accepted == 9 - caught.value.accepted
+    assert len(stub.counted) == 9
 
 
 def test_a_report_that_waits_without_an_invitation_is_given_up_alone(

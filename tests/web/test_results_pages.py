@@ -44,17 +44,6 @@ def analyst(filled, visit):
 KINDS = ("overview", "weighted", "comparison", "distribution", "rules", "counts")
 
 
-def go_to(page, analysis):
-    """Go to an analysis by the part of the results that it is in."""
-    places = page.get_by_role("navigation", name="Results")
-    places.get_by_role("link", name=analysis.place, exact=True).click()
-    heading = page.get_by_role("heading", level=2, name=analysis.title, exact=True)
-    if heading.count() == 0:
-        beside = page.get_by_role("navigation", name=analysis.place, exact=True)
-        beside.get_by_role("link", name=analysis.title, exact=True).click()
-    expect(heading).to_be_visible()
-
-
 def test_pages_of_every_kind_are_looked_at_by_day():
     def kinds(names):
         return {field.kind for name in names for field in fields(ANALYSES[name].query).values()}

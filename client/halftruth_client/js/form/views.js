@@ -70,8 +70,8 @@ export function button(text, click, style = false) {
   return element("button", { type: "button", class: style, click }, text);
 }
 
-/** Certain of an answer can be nobody if all is hidden; `lasts` where the report is known after the page
- * was closed.
+/** The answers before sending. `isHidden`: no report can prove an answer; `lasts`: the report is still
+ * stored after the page was closed.
  * @typedef {{answers: readonly Line[], isHidden: boolean, lasts: boolean, back: () => void, send: () => void}} Reviewing
  * @type {(step: Reviewing, words: Wording) => HTMLElement} */
 export function review({ answers, isHidden, lasts, back, send }, words) {
