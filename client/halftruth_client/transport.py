@@ -10,8 +10,7 @@ import msgspec
 import requests
 from halftruth_shared import ParameterError
 from halftruth_shared.analyses.reading import write
-from halftruth_shared.protocol.base import Message, Request, decode
-from halftruth_shared.protocol.problems import Problem
+from halftruth_shared.protocol.base import Message, Problem, Request, decode
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from urllib3.exceptions import MaxRetryError

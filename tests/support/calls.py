@@ -25,8 +25,8 @@ from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
 from halftruth_shared.analyses.plan import PlanQuery, PlanRequest
 from halftruth_shared.analyses.reading import fields
 from halftruth_shared.protocol.base import Request
-from halftruth_shared.protocol.invitations import InvitationCheck
 from halftruth_shared.protocol.reports import (
+    InvitationCheck,
     RelayedBatch,
     Report,
     ReportBatch,

@@ -18,7 +18,7 @@ from halftruth_shared import (
     SchemaError,
     SurveyError,
 )
-from halftruth_shared.protocol.problems import Problem
+from halftruth_shared.protocol.base import Problem
 from werkzeug.exceptions import HTTPException
 
 from .. import errors

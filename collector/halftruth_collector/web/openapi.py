@@ -11,8 +11,7 @@ import msgspec
 from halftruth_shared import Survey
 from halftruth_shared.analyses.reading import fields
 from halftruth_shared.columns import column_schema
-from halftruth_shared.protocol.base import Request
-from halftruth_shared.protocol.problems import Problem
+from halftruth_shared.protocol.base import Problem, Request
 from halftruth_shared.survey import SurveyDocument
 
 from ..analyses import choices

@@ -1,6 +1,6 @@
 """Messages between client and collector."""
 
-from . import problems, reports, surveys, terms  # noqa: F401 (which `prepare` looks for)
+from . import reports, surveys, terms  # noqa: F401 (which `prepare` looks for)
 from .base import Message, Request, prepare
 
 prepare(Message)

@@ -1,4 +1,4 @@
-"""Base of every message."""
+"""Base of every message, and the message about an error."""
 
 import re
 from collections.abc import Collection
@@ -38,6 +38,19 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of messages from a client; an unknown field is an error."""
+
+
+class Problem(Message, frozen=True, kw_only=True):
+    """Problem details of an error (RFC 9457)."""
+
+    type: Annotated[str, Meta(description="A URN that names the problem.")]
+    title: Annotated[str, Meta(description="The status in words.")]
+    status: Annotated[int, Meta(description="The status of the answer.")]
+    detail: Annotated[str, Meta(description="One line for a person.")]
+    field: Annotated[str, Meta(description="The member or parameter that is wrong.")] | None = None
+    report: Annotated[int, Meta(description="Index of the report in its batch, from 0.")] | None = (
+        None
+    )
 
 
 def prepare(kind: type[msgspec.Struct]) -> None:

@@ -1,11 +1,11 @@
-"""Reports on their way to a collector."""
+"""Reports on their way to a collector, and the invitations to send them."""
 
 from typing import Annotated
 from uuid import UUID
 
 from msgspec import Meta
 
-from .base import Digest, Invitation, Message, Request
+from .base import Digest, Invitation, InvitationHash, Message, Request
 
 _Id = Annotated[UUID, Meta(description="A random UUID that stays with the report.")]
 
@@ -84,3 +84,17 @@ class Receipt(Message, frozen=True, kw_only=True, omit_defaults=True):
     refused: Annotated[
         int, Meta(ge=0, description="Reports of a relay that cannot be opened, or do not fit.")
     ] = 0
+
+
+class InvitationCheck(Request, frozen=True, kw_only=True):
+    """Query for an invitation by its hash, which is no use for sending a report."""
+
+    hash: InvitationHash
+
+
+class InvitationState(Message, frozen=True, kw_only=True):
+    """State of an invitation."""
+
+    unspent: Annotated[
+        bool, Meta(description="Whether it was issued here, and neither used nor withdrawn.")
+    ]

@@ -3,8 +3,14 @@
 from flask import g
 from halftruth_shared import HalftruthError, ReportError
 from halftruth_shared.protocol.base import check_hexadecimal
-from halftruth_shared.protocol.invitations import InvitationCheck, InvitationState
-from halftruth_shared.protocol.reports import Receipt, RelayedBatch, ReportBatch, SealedBatch
+from halftruth_shared.protocol.reports import (
+    InvitationCheck,
+    InvitationState,
+    Receipt,
+    RelayedBatch,
+    ReportBatch,
+    SealedBatch,
+)
 from halftruth_shared.protocol.surveys import PublishedSurvey, SurveyList, SurveySummary
 
 from ... import operations
