@@ -34,14 +34,8 @@ _MAX_HELP = 2_000
 class MultipleResponse:
     """Multiple-response question; each of its options is a yes/no attribute.
 
-    Parameters
-    ----------
-    name : str
-        Prefix of the names of its attributes, as in ``symptoms.cough``.
-    label, help : str or mapping of str to str
-        Texts of a form above the options; the label is the name by default.
-    short : str or mapping of str to str
-        Name in results.
+    `name` is the prefix of the names of its attributes, as in ``symptoms.cough``; `label` (the name
+    by default) and `help` are texts of a form above the options, `short` is its name in results.
     """
 
     name: str

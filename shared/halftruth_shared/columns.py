@@ -57,15 +57,7 @@ class Column:
 
 
 class Texts(Column):
-    """Column of texts, stored by code.
-
-    Parameters
-    ----------
-    codes : array_like of int, shape (K,)
-        Code of each row; −1 for a missing text.
-    levels : sequence of str
-        Text of each code.
-    """
+    """Column of texts: the code of each row, −1 for a missing text, and the text of each code."""
 
     def __init__(self, codes: ArrayLike, levels: Sequence[str]) -> None:
         self.codes: Codes = np.asarray(codes, dtype=np.int64)
@@ -131,8 +123,7 @@ class AnswerSets(Column):
     Parameters
     ----------
     codes : array_like of int, shape (R, M)
-        Answer to each question; −1 for a question that is not in the set.
-    questions : sequence of str, length M
+        Answer to each of M questions; −1 for a question that is not in the set.
     answers : sequence of sequences of str
         Answers to each question, by code.
     of_rows : array_like of int, shape (K,), optional

@@ -33,11 +33,7 @@ class Framing(
     """Introduction and ending of a form, in files and messages; texts may be by language.
 
     The form does not send whether consent was given, and adds nothing to the address of the
-    redirect.
-
-    Raises
-    ------
-    SurveyError
+    redirect. Raises SurveyError for what is invalid.
     """
 
     asked_by: Annotated[TextDocument, Meta(description="Who asks.")] = ""

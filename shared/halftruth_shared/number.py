@@ -26,10 +26,8 @@ class NumberRange:
 
     Parameters
     ----------
-    minimum, maximum : Fraction, int or str
-        Smallest and largest answer; numerators and denominators of at most 15 digits.
-    step : Fraction, int or str
-        Width of a bin.
+    minimum, maximum, step : Fraction, int or str
+        Smallest and largest answer, and width of a bin, in terms of at most 15 digits.
     whole : bool, optional
         Whether only whole numbers are answers; by default if the other three are whole.
 
@@ -79,11 +77,8 @@ class NumberRange:
     ) -> "NumberRange":
         """Return the range with a given number of bins of the same width.
 
-        Raises
-        ------
-        SchemaError
-            If a parameter is invalid, such as a number of bins that does not divide the number of
-            whole answers.
+        Raises SchemaError if a parameter is invalid, such as a number of bins that does not divide
+        the number of whole answers.
         """
         low, high = _exact(minimum, "minimum"), _exact(maximum, "maximum")
         if type(bins) is not int or not 2 <= bins <= _MAX_BINS:
@@ -146,11 +141,8 @@ class NumberRange:
     def bin(self, answer: object) -> int | None:
         """Return the index of the bin of an answer; None for an invalid answer.
 
-        Parameters
-        ----------
-        answer : int, float, Fraction or str
-            Text is a decimal number, perhaps with an exponent. A float is read as the decimal
-            number that ``repr`` writes.
+        Text is a decimal number, perhaps with an exponent. A float is read as the decimal number
+        that ``repr`` writes.
         """
         value = parse_number(answer)
         if value is None or not self.minimum <= value <= self.maximum:

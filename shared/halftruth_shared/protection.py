@@ -249,12 +249,8 @@ def accepted_amplification(survey: Survey, unprotected: Collection[str]) -> Frac
 
     It decides whether a survey is accepted. What a report spends of a budget is
     :attr:`.Perturbation.spent_amplification`. An allowed attribute that is perturbed and has a
-    condition counts, since a report about it informs about its condition.
-
-    Parameters
-    ----------
-    unprotected : collection of str
-        Attributes that may be unprotected; if one has a provable answer, only that answer.
+    condition counts, since a report about it informs about its condition. Of an attribute with a
+    provable answer, only that answer may be unprotected.
     """
     perturbation = survey.perturbation
     allowed = {

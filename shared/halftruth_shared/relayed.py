@@ -40,13 +40,11 @@ def of_hundred(loss: float) -> int:
 class Relayed:
     """What the reports of one batch reveal of a person.
 
+    `gamma` is the amplification of one report, which bounds relay and asker together; `losses` are
+    those of the smallest batch, all of whose reports are honest.
+
     Attributes
     ----------
-    relay : Relay
-    gamma : Fraction
-        Amplification of one report, which bounds relay and asker together.
-    losses : Shuffled
-        Of the smallest batch, all of whose reports are honest.
     apart : int
         Of how many in 100 people something may be true that was true of 5, if the relay and the
         asker do not work together, but for a chance of δ.
@@ -155,12 +153,8 @@ class Relayed:
 def largest_gamma(at_most: int, batch: int) -> int:
     """Return the largest whole γ, up to a million, with which a batch keeps to a bound.
 
-    Parameters
-    ----------
-    at_most : int
-        Of how many in 100 people something may be true after a batch that was true of 5; 6 to 99.
-    batch : int
-        Number of honest reports.
+    After a batch of honest reports, something that was true of 5 in 100 people may be true of
+    `at_most`, 6 to 99.
 
     Examples
     --------

@@ -29,10 +29,6 @@ class Series(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Number of this survey in the series, from 1.
     total_gamma : str or int
         Largest amplification of all reports of one person together; exact, above 1.
-
-    Raises
-    ------
-    SurveyError
     """
 
     id: str

@@ -52,7 +52,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 @dataclass(frozen=True)
 class Shuffled:
-    """(ε, δ)-differential privacy of the counts of a survey.
+    """(ε, δ)-differential privacy of the counts of a survey of some number of honest respondents.
 
     Whether a person gave one answer or any other, the probability of any set of counts is at most
     e^ε times as large, plus δ. That is not to say that counts which are more than e^ε times as
@@ -60,8 +60,6 @@ class Shuffled:
 
     Attributes
     ----------
-    respondents : int
-        n, number of honest reports.
     epsilon : float
         The least of the numerical bound, the closed form and ε₀.
     tail : float
@@ -83,24 +81,10 @@ class Shuffled:
 
 @lru_cache(64)
 def shuffled(gamma: Fraction | float, respondents: int, delta: float) -> Shuffled | None:
-    """Return the guarantee for the counts of reports with this amplification.
+    """Return the guarantee for the counts of reports with amplification γ ≥ 1.
 
-    Parameters
-    ----------
-    gamma : Fraction, or ``math.inf``
-        Amplification of a whole report, at least 1.
-    respondents : int
-        n.
-
-    Returns
-    -------
-    Shuffled or None
-        None for infinite amplification: a report may prove an answer whatever the others are.
-
-    Raises
-    ------
-    ParameterError
-        Unless γ ≥ 1, n ≥ 1 and 0 < δ < 1.
+    It is None for infinite amplification: a report may prove an answer whatever the others are.
+    Raises ParameterError unless n ≥ 1 and 0 < δ < 1.
 
     Examples
     --------

@@ -23,17 +23,6 @@ def survey_of(mechanism, public=(), names=("smoker", "coughs")):
     return Survey("health", "Health", schema, mechanism)
 
 
-def test_a_single_warner_answer_at_three_quarters_goes_from_5_to_14_percent():
-    survey = survey_of(RandomizedResponse({"smoker": "0.75", "coughs": "0.75"}))
-    whole, answer = map(plain, Protection.of(survey).sentences())
-    assert "5 % likely, a report can at most make 32.2 % likely" in whole
-    assert "γ = 9" in whole
-    assert answer == (
-        "A single answer, to someone who already knows all other answers: from 5 % to at most"
-        " 13.7 % (γ = 3)."
-    )
-
-
 def test_the_parts_of_a_promise_are_those_of_its_sentences():
     mechanism = RandomizedResponse({"age": "1", "smoker": "0.75", "coughs": "0.75"})
     found = Protection.of(survey_of(mechanism, public=["age"], names=("age", "smoker", "coughs")))

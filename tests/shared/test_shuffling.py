@@ -108,22 +108,6 @@ def test_blocks_of_clones_cost_little_and_never_promise_more(vector):
         assert exact * (1 - 1e-5) <= getattr(found, member) <= exact * 1.002, member
 
 
-# Feldman, McMillan & Talwar's bound as this house computed it before: γ 19, 50, 100, 330.
-CHECKED = {
-    (500, 1e-6): [2.22, 3.91, 4.61, 5.80],
-    (1_000, 1e-6): [1.20, 3.89, 4.61, 5.80],
-    (5_000, 1e-8): [0.57, 1.09, 1.95, 5.80],
-    (40_000, 1e-8): [0.19, 0.33, 0.49, 1.01],
-    (48_842, 1e-8): [0.17, 0.30, 0.44, 0.89],
-}
-
-
-@pytest.mark.parametrize("batch", CHECKED)
-def test_the_numbers_of_the_manual_are_those_of_the_bound(batch):
-    found = [shuffled(Fraction(gamma), *batch).epsilon for gamma in (19, 50, 100, 330)]
-    assert np.round(found, 2).tolist() == CHECKED[batch]
-
-
 def tail_of_clones(gamma, respondents, epsilon):
     """Probability of a loss above ε of one person among clones, added up over all counts."""
     others, found = scipy.stats.binom(respondents - 1, 1 / gamma), 0.0
@@ -291,8 +275,8 @@ def test_a_relay_promises_what_the_vectors_have_and_says_both_figures(vector):
         assert said.endswith(f"than a report by itself: of 100 people at most {together}.")
 
 
-@pytest.mark.parametrize("batch", [2, 100, 5_000, 40_000])
-@pytest.mark.parametrize("at_most", [6, 10, 50, 99])
+@pytest.mark.parametrize("batch", [2, 5_000, 40_000])
+@pytest.mark.parametrize("at_most", [6, 50])
 def test_the_largest_gamma_keeps_to_the_bound_and_the_next_one_does_not(batch, at_most):
     gamma = largest_gamma(at_most, batch)
     assert gamma >= math.floor(19 * at_most / (100 - at_most)) >= 1

@@ -132,24 +132,19 @@ def distortion_matrices(mechanism, names, sizes, codes, stream):
     return report
 
 
-def reported_yes(design):
-    """P(report yes | yes) and P(report yes | no)."""
-    x = {key: Fraction(value) for key, value in design.items() if key not in DESIGN_WORDS}
-    match design["design"]:
-        case "warner":
-            return x["p"], 1 - x["p"]
-        case "forced-response":
-            return 1 - x["no"], x["yes"]
-        case "unrelated-question":
-            return x["p"] + (1 - x["p"]) * x["prevalence"], (1 - x["p"]) * x["prevalence"]
-        case "kuk":
-            return x["theta1"], x["theta2"]
-        case "crosswise":
-            return x["prevalence"], 1 - x["prevalence"]
-        case "triangular":
-            return Fraction(1), x["prevalence"]
-        case "mangat":
-            return Fraction(1), 1 - x["p"]
+#: P(report yes | yes) and P(report yes | no), from the parameters of each design.
+REPORTED_YES = {
+    "warner": lambda p: (p, 1 - p),
+    "forced-response": lambda yes, no: (1 - no, yes),
+    "unrelated-question": lambda p, prevalence: (
+        p + (1 - p) * prevalence,
+        (1 - p) * prevalence,
+    ),
+    "kuk": lambda theta1, theta2: (theta1, theta2),
+    "crosswise": lambda prevalence: (prevalence, 1 - prevalence),
+    "triangular": lambda prevalence: (Fraction(1), prevalence),
+    "mangat": lambda p: (Fraction(1), 1 - p),
+}
 
 
 def by_matrices(made):
@@ -164,7 +159,8 @@ def by_matrices(made):
             continue
         design = mechanism["designs"][name]
         yes = attribute["categories"].index(design.get("answer", "yes"))
-        by_yes, by_no = reported_yes(design)
+        given = {k: Fraction(v) for k, v in design.items() if k not in DESIGN_WORDS}
+        by_yes, by_no = REPORTED_YES[design["design"]](**given)
         rows = [[by_yes, by_no], [1 - by_yes, 1 - by_no]]
         found[name] = [row[::-1] for row in rows[::-1]] if yes else rows
     return {"kind": mechanism["kind"], "matrices": found}
@@ -218,21 +214,18 @@ def placed(u, m, symbols):
             return u
 
 
-def views_of(mechanism, names):
-    """Weight and positions of every view."""
+def classes_of(mechanism, names):
+    """The groups of positions, their numbers of chosen ones, and the weight of each class."""
     for group in mechanism["views"]:
-        sizes = group.get("choose", [len(members) for members in group["attributes"]])
-        positions = [sorted(map(names.index, members)) for members in group["attributes"]]
-        ways = map(itertools.combinations, positions, sizes)
-        for chosen in itertools.product(*ways):
-            yield group["weight"], sorted(itertools.chain(*chosen))
+        members = [list(map(names.index, of)) for of in group["attributes"]]
+        yield members, group.get("choose", list(map(len, members))), group["weight"]
 
 
 def split_questionnaire(mechanism, names, sizes, codes, stream):
     """A view, and then a symbol for the cell of the record in its table."""
     gamma, q = Fraction(mechanism["gamma"]), mechanism["prime"]
     a, b = gamma.numerator, gamma.denominator
-    views = list(views_of(mechanism, names))
+    views = dense_split.views(sizes, classes_of(mechanism, names))
     s, before = stream.below(sum(weight for weight, _ in views)), 0
     public = [codes[j] for j in sorted(map(names.index, mechanism.get("public", [])))]
     for weight, positions in views:
@@ -713,39 +706,14 @@ RELAYED = {
 }
 
 #: Addresses of relays, and what is none.
-URLS = [
-    "https://a",
-    "https://relay.example.edu:8443/a/b~c",
-    "https://192.0.2.255",
-    "https://a1-b.c",
-]
-URLS += ["http://localhost:8000", "http://127.1.2.3/x", "http://[::1]:65535"]
-NO_URLS = ["", "relay.example.edu", "http://relay.example.edu", "http://128.0.0.1", "ftp://a"]
-NO_URLS += [
-    "https://a/",
-    "https://a/x/",
-    "https://a//x",
-    "https://a/../x",
-    "https://a/?x",
-    "https://a#",
-]
-NO_URLS += [
-    "https://u@a",
-    "https://A",
-    "https://a:0",
-    "https://a:65536",
-    "https://a:",
-    "https://a_b",
-]
-NO_URLS += [
-    "https://1.2.3",
-    "https://256.1.1.1",
-    "https://-a",
-    "https://a.",
-    "https://a\n",
-    " https://a",
-]
-NO_URLS += ["https://" + "a/" * 1_000 + "a", "https://é"]
+URLS = ["https://a", "https://relay.example.edu:8443/a/b~c", "https://192.0.2.255"]
+URLS += ["https://a1-b.c", "http://localhost:8000", "http://127.1.2.3/x", "http://[::1]:65535"]
+NO_URLS = (
+    ",relay.example.edu,http://relay.example.edu,http://128.0.0.1,ftp://a,https://a/,https://a/x/,"
+    "https://a//x,https://a/../x,https://a/?x,https://a#,https://u@a,https://A,https://a:0,"
+    "https://a:65536,https://a:,https://a_b,https://1.2.3,https://256.1.1.1,https://-a,https://a.,"
+    "https://a\n, https://a,https://" + "a/" * 1_000 + "a,https://é"
+).split(",")
 
 #: What follows from these questions: name, categories, and those that are no answer.
 ATTRIBUTES = [
@@ -824,14 +792,10 @@ def channel(made, sizes):
     """Records, and the probability of each report under each of them, as rows."""
     mechanism = by_matrices(made)
     if "views" in mechanism:
-        number = {attribute["name"]: j for j, attribute in enumerate(made["attributes"])}
-        public = [number[name] for name in mechanism.get("public", [])]
-        classes = []
-        for group in mechanism["views"]:
-            members = [[number[name] for name in names] for names in group["attributes"]]
-            choose = group.get("choose", list(map(len, members)))
-            classes.append((members, choose, group["weight"]))
+        names = [attribute["name"] for attribute in made["attributes"]]
+        public = [names.index(name) for name in mechanism.get("public", [])]
         strength = Fraction(mechanism["gamma"]), mechanism["prime"], mechanism["direct"]
+        classes = classes_of(mechanism, names)
         rows = dense_split.matrix(sizes, public, *strength, classes).values()
     elif "gamma" in mechanism:
         rows = dense.gamma_diagonal(math.prod(sizes), Fraction(mechanism["gamma"]))
@@ -1115,7 +1079,7 @@ def signed_vectors():
 
 
 def recipient(name):
-    return X25519PrivateKey.from_private_bytes(known_bytes(f"recipient/{name}", 32))
+    return x25519(f"recipient/{name}")
 
 
 def packed(sizes, values):
@@ -1137,32 +1101,56 @@ REPORTS = [
 ]
 
 
+def x25519(name):
+    return X25519PrivateKey.from_private_bytes(known_bytes(name, 32))
+
+
+def report_id(name):
+    return uuid.UUID(bytes=known_bytes(f"id/{name}", 16), version=4)
+
+
+def digest_bytes(name):
+    return hashlib.sha256(f"digest/{name}".encode()).digest()
+
+
+def sealed_to(private, purpose, bound, plaintext, ephemeral):
+    """What is sealed for one purpose, bound to a digest and perhaps an id."""
+    info = f"halftruth {purpose} 1\n".encode() + bound
+    return hpke.seal(private.public_key().public_bytes_raw(), info, plaintext, ephemeral=ephemeral)
+
+
+def base64_of(content):
+    return base64.b64encode(content).decode()
+
+
+def private_hex(private):
+    return private.private_bytes_raw().hex()
+
+
 def sealed_vectors():
     """Every width with and without an invitation, and what a collector must not open."""
     vectors = []
     for i, (sizes, values) in enumerate(REPORTS):
         for invitation in (None, known_bytes(f"invitation/{i}", 16)):
             name = f"{i}/{invitation is not None}"
-            ours = recipient(name)
-            ephemeral = X25519PrivateKey.from_private_bytes(known_bytes(f"ephemeral/{name}", 32))
-            digest = hashlib.sha256(f"digest/{name}".encode()).digest()
-            report = uuid.UUID(bytes=known_bytes(f"id/{name}", 16), version=4)
-            recipient_public = ours.public_key().public_bytes_raw()
+            ours, ephemeral = recipient(name), x25519(f"ephemeral/{name}")
+            digest, report = digest_bytes(name), report_id(name)
             plaintext = packed(sizes, values) + (invitation or b"")
-            info = b"halftruth sealed report 1\n" + digest + report.bytes
-            sealed = hpke.seal(recipient_public, info, plaintext, ephemeral=ephemeral)
+            bound = digest + report.bytes
             vectors.append(
                 {
-                    "recipient_private": ours.private_bytes_raw().hex(),
-                    "recipient_public": recipient_public.hex(),
-                    "ephemeral_private": ephemeral.private_bytes_raw().hex(),
+                    "recipient_private": private_hex(ours),
+                    "recipient_public": public_hex(ours),
+                    "ephemeral_private": private_hex(ephemeral),
                     "digest": digest.hex(),
                     "id": str(report),
                     "shape": sizes,
                     "values": values,
                     "invitation": invitation and invitation.hex(),
                     "plaintext": plaintext.hex(),
-                    "sealed": base64.b64encode(sealed).decode(),
+                    "sealed": base64_of(
+                        sealed_to(ours, "sealed report", bound, plaintext, ephemeral)
+                    ),
                 }
             )
     return {
@@ -1209,43 +1197,28 @@ def relayed_vectors():
     vectors = []
     for i, (sizes, values) in enumerate(REPORTS):
         ours, theirs = recipient(f"relayed/{i}"), recipient(f"relay/{i}")
-        inner, outer = (
-            X25519PrivateKey.from_private_bytes(known_bytes(f"ephemeral/{layer}/{i}", 32))
-            for layer in ("inner", "outer")
-        )
-        digest = hashlib.sha256(f"digest/relayed/{i}".encode()).digest()
-        report, relay = (
-            uuid.UUID(bytes=known_bytes(f"id/{name}/{i}", 16), version=4)
-            for name in ("relayed", "relay")
-        )
-        public_keys = [key.public_key().public_bytes_raw() for key in (ours, theirs)]
+        ephemeral = [x25519(f"ephemeral/{layer}/{i}") for layer in ("inner", "outer")]
+        digest = digest_bytes(f"relayed/{i}")
+        report, relay = report_id(f"relayed/{i}"), report_id(f"relay/{i}")
         plaintext = report.bytes + packed(sizes, values)
-        relayed = hpke.seal(
-            public_keys[0],
-            b"halftruth relayed report 1\n" + digest,
-            plaintext,
-            ephemeral=inner,
-        )
-        sealed = hpke.seal(
-            public_keys[1],
-            b"halftruth relay envelope 1\n" + digest + relay.bytes,
-            relayed,
-            ephemeral=outer,
-        )
+        relayed = sealed_to(ours, "relayed report", digest, plaintext, ephemeral[0])
+        bound = digest + relay.bytes
         vectors.append(
             {
-                "collector_private": ours.private_bytes_raw().hex(),
-                "relay_private": theirs.private_bytes_raw().hex(),
-                "sealing_key": public_keys[0].hex(),
-                "key": public_keys[1].hex(),
-                "ephemeral_private": [key.private_bytes_raw().hex() for key in (inner, outer)],
+                "collector_private": private_hex(ours),
+                "relay_private": private_hex(theirs),
+                "sealing_key": public_hex(ours),
+                "key": public_hex(theirs),
+                "ephemeral_private": list(map(private_hex, ephemeral)),
                 "digest": digest.hex(),
                 "id": str(report),
                 "relay_id": str(relay),
                 "shape": sizes,
                 "values": values,
-                "relayed": base64.b64encode(relayed).decode(),
-                "sealed": base64.b64encode(sealed).decode(),
+                "relayed": base64_of(relayed),
+                "sealed": base64_of(
+                    sealed_to(theirs, "relay envelope", bound, relayed, ephemeral[1])
+                ),
             }
         )
     return {
@@ -1307,30 +1280,26 @@ def shuffled_vectors():
 def sealed_but_refused():
     """What a collector must not open, though it has the private key."""
     ours, sizes, values = recipient("refused"), [2, 3], [1, 2]
-    recipient_public = ours.public_key().public_bytes_raw()
-    ephemeral = X25519PrivateKey.from_private_bytes(known_bytes("ephemeral/refused", 32))
-    digest = hashlib.sha256(b"digest/refused").digest()
-    report = uuid.UUID(bytes=known_bytes("id/refused", 16), version=4)
-    invitation = known_bytes("invitation/refused", 16)
-    whole = packed(sizes, values) + invitation
+    digest, report = digest_bytes("refused"), report_id("refused")
+    whole = packed(sizes, values) + known_bytes("invitation/refused", 16)
 
-    def made(
-        first_line=b"halftruth sealed report 1\n",
-        to=recipient_public,
-        digest=digest,
-        report=report,
-        plaintext=whole,
-    ):
-        info = first_line + digest + report.bytes
-        return hpke.seal(to, info, plaintext, ephemeral=ephemeral)
+    def made(private=ours, digest=digest, report=report, plaintext=whole):
+        bound, ephemeral = digest + report.bytes, x25519("ephemeral/refused")
+        return sealed_to(private, "sealed report", bound, plaintext, ephemeral)
 
-    good, swapped = made(), recipient("other").public_key().public_bytes_raw()
+    good, other = made(), recipient("other")
+    unnamed = hpke.seal(
+        ours.public_key().public_bytes_raw(),
+        digest + report.bytes,
+        whole,
+        ephemeral=x25519("ephemeral/refused"),
+    )
     flipped = {i: good[:i] + bytes([good[i] ^ 1]) + good[i + 1 :] for i in (0, 32, len(good) - 1)}
     for why, sealed in [
-        ("it is sealed to another key", made(to=swapped)),
-        ("it is of another survey", made(digest=hashlib.sha256(b"digest/other").digest())),
-        ("it has another id", made(report=uuid.UUID(bytes=known_bytes("id/o", 16), version=4))),
-        ("its purpose is another one", made(first_line=b"")),
+        ("it is sealed to another key", made(other)),
+        ("it is of another survey", made(digest=digest_bytes("other"))),
+        ("it has another id", made(report=report_id("o"))),
+        ("its purpose is another one", unnamed),
         ("it has no invitation", made(plaintext=packed(sizes, values))),
         ("it has an invitation and more", made(plaintext=b"\0" + whole)),
         ("a bit of the ephemeral key is wrong", flipped[0]),
@@ -1342,16 +1311,16 @@ def sealed_but_refused():
         ("it is empty", b""),
         ("there is a byte too many", good + b"\0"),
         ("its ephemeral key is of small order", bytes(32) + good[32:]),
-        ("its ephemeral key is another one", swapped + good[32:]),
+        ("its ephemeral key is another one", other.public_key().public_bytes_raw() + good[32:]),
     ]:
         yield {
             "why": why,
-            "recipient_private": ours.private_bytes_raw().hex(),
+            "recipient_private": private_hex(ours),
             "digest": digest.hex(),
             "id": str(report),
             "shape": sizes,
             "invitations": True,
-            "sealed": base64.b64encode(sealed).decode(),
+            "sealed": base64_of(sealed),
         }
 
 

@@ -25,17 +25,10 @@ _ONE = Fraction(1)
 class DesignKind:
     """Randomized response design from the literature.
 
-    Attributes
-    ----------
-    parameters : tuple of str
-        Names of its parameters, probabilities above 0 and below 1.
-    reported : callable
-        Function of the parameters that returns P(report yes | yes) and P(report yes | no).
-    words : str
-        Template of a sentence about the device, with fields for the parameters, their complements
-        (``not_p``) and both answers.
-    respondent_words : str
-        Template of a sentence about respondents, if it differs by more than the subject.
+    `parameters` are probabilities above 0 and below 1, and `reported` is a function of them that
+    returns P(report yes | yes) and P(report yes | no). `words` is the template of a sentence about
+    the device, with fields for the parameters, their complements (``not_p``) and both answers;
+    `respondent_words` that about respondents, if it differs by more than the subject.
     """
 
     parameters: tuple[str, ...]
@@ -111,7 +104,7 @@ DESIGNS = {
 
 
 class RandomizedResponseDesign:
-    """Randomized response design of one question.
+    """Randomized response design of one question, whose field of the survey is named in messages.
 
     Parameters
     ----------
@@ -119,8 +112,6 @@ class RandomizedResponseDesign:
         ``design``, its name; its parameters, as exact numbers; ``answer``, the category that it
         calls yes, ``"yes"`` by default; and ``not_sensitive``, the other category, if a report can
         prove it.
-    field : str
-        Field of the survey, for messages.
     by_respondent : bool
         Whether respondents randomize themselves, so that answers can be missing.
 

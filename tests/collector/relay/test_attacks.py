@@ -216,7 +216,9 @@ def test_a_collector_that_acknowledges_what_it_did_not_take_is_not_believed(make
     parties = make(batch=2)
     parties.fill(3)
     relaying.close(parties.relay_store, "health")
-    parties.store.reports.count = lambda batch, _: Receipt(accepted=len(batch.ids) - 1, duplicates=0)
+    parties.store.reports.count = lambda batch, _: Receipt(
+        accepted=len(batch.ids) - 1, duplicates=0
+    )
     parties.passing().look()
     assert parties.held() == 3
     assert "3 reports of health are held: the receipt of 3 reports is not of as many" in caplog.text

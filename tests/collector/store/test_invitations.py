@@ -146,9 +146,7 @@ def test_a_retry_that_comes_while_its_report_is_being_committed_is_a_duplicate(
             again = threads.submit(other.reports.count, made)
             # SQLite has it wait as soon as it begins.
             begun = other.reports._commits
-            wait_until(
-                lambda: begun._thread if database.startswith("sqlite") else looked.is_set()
-            )
+            wait_until(lambda: begun._thread if database.startswith("sqlite") else looked.is_set())
             assert not again.done()
         finally:
             free.set()

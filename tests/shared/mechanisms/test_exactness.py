@@ -65,9 +65,3 @@ def test_the_first_draw_of_a_client_chooses_evenly_among_its_matrices(ran_case):
 def test_a_single_record_is_perturbed_with_the_randomness_of_the_operating_system(case):
     source = inspect.signature(case.perturbation.report).parameters["randbelow"].default
     assert source == secrets.randbelow
-
-
-def test_perturbing_leaves_the_record_as_it_was(case):
-    record = list(case.cells[-1])
-    case.perturbation.report(record, lambda outcomes: outcomes - 1)
-    assert tuple(record) == case.cells[-1]

@@ -65,14 +65,6 @@ def test_a_document_says_everything_that_clients_need():
     assert hash(again.mechanism) == hash(made.mechanism)
 
 
-def test_the_document_of_many_questions_is_small(schema_of):
-    names = tuple(f"a{j}" for j in range(40))
-    mechanism = SplitQuestionnaire("19", [view(names, choose=(2,)), view(names, choose=(1,))])
-    made = Survey("many", "Many", schema_of((4,) * 40), mechanism)
-    assert len(mechanism.bind(made.schema).views) == 40 * 39 // 2 + 40
-    assert len(made.canonical_json) < 50_000
-
-
 def views(*written):
     return f'public = ["age"]\nviews = [{", ".join(written)}]'
 

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 
 import msgspec
@@ -24,6 +24,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from ...channels import SubsetResponse
 from ...channels.geometry import is_prime
 from ...errors import ParameterError
 from ...schema import Schema
@@ -34,6 +35,9 @@ Array = NDArray[np.float64]
 
 #: Types of sets of attributes, one in each row: the number of attributes of each group.
 Types = NDArray[np.int64]
+
+#: Response to a view with some number of cells.
+Respond = Callable[[int], SubsetResponse]
 
 #: Exponent of the power mean that approximates the largest error. Unlike the maximum, it is smooth,
 #: and it also reduces the errors that are not the largest.
@@ -245,13 +249,14 @@ def choose_views(
         If all tables of the greatest length would need too many or too large views.
     """
     importance = dict(importances)
+    respond = partial(response, gamma, prime=prime, direct=direct)
     groups = group_by_categories(schema, public)
     max_length = max(importance)
     largest = _count_largest_table(schema, public, max_length)
     if largest <= MAX_CELLS:
         classes = None
         while classes is None:
-            classes = _choose_views(schema, groups, gamma, importance, prime, direct)
+            classes = _choose_views(schema, groups, importance, respond)
             groups = merge_similar_groups(groups)
         if classes:
             return classes
@@ -273,12 +278,12 @@ def decodable_prime(
     the tables have too many cells for every prime.
     """
     cells = _count_largest_table(schema, public, max_length)
-    if _is_decodable(gamma, cells, usual, choose_direct(gamma, usual)):
+    if _is_decodable(response(gamma, cells, usual, choose_direct(gamma, usual))):
         return usual
     # For larger primes, even a plane has too many vectors.
     primes = filter(is_prime, range(2, round(_MAX_VECTORS ** (1 / 3)) + 1))
     return min(
-        (q for q in primes if _is_decodable(gamma, cells, q, direct=0)),
+        (q for q in primes if _is_decodable(response(gamma, cells, q, direct=0))),
         key=lambda q: max(q / (gamma + 1), (gamma + 1) / q),
         default=usual,
     )
@@ -291,18 +296,12 @@ def _count_largest_table(schema: Schema, public: Collection[str], max_length: in
     return math.prod(sorted(free)[-max_length:])
 
 
-def _is_decodable(gamma: Fraction, cells: int, prime: int, direct: int) -> bool:
-    answered = response(gamma, cells, prime, direct)
+def _is_decodable(answered: SubsetResponse) -> bool:
     return bool(answered.prime**answered.dimension <= _MAX_VECTORS)
 
 
 def _choose_views(
-    schema: Schema,
-    groups: Groups,
-    gamma: Fraction,
-    importance: Mapping[int, float],
-    prime: int,
-    direct: int,
+    schema: Schema, groups: Groups, importance: Mapping[int, float], respond: Respond
 ) -> tuple[ViewClass, ...] | None:
     """Return the views for these groups; () for too many views, None for too many groups."""
     coarsest = len(groups) == 1
@@ -317,15 +316,13 @@ def _choose_views(
     candidates: list[tuple[float, tuple[ViewClass, ...]]] = []
     before = 0
     for most in _CLASS_VIEWS:
-        views = _keep_feasible(groups, types, most, gamma, prime, direct)
+        views = _keep_feasible(groups, types, most, respond)
         if len(views) == before:
             continue
         before = len(views)
         if len(components) * len(views) > _MAX_MATRIX_ENTRIES and not coarsest:
             return None
-        unit_information = _compute_unit_information(
-            groups, components, views, gamma, prime, direct
-        )
+        unit_information = _compute_unit_information(groups, components, views, respond)
         if (candidates and most == MAX_VIEWS) or not unit_information.any(axis=1).all():
             continue
         numbers = product_over_groups(groups, views, Group.subsets)
@@ -336,9 +333,7 @@ def _choose_views(
             _optimize_chances(coefficients, unit_information),
         )
         drawn = weights > 0
-        symbols = numbers * [
-            response(gamma, n, prime, direct).symbols for n in count_largest_cells(groups, views)
-        ]
+        symbols = numbers * [respond(n).symbols for n in count_largest_cells(groups, views)]
         if numbers[drawn].sum() > MAX_VIEWS or symbols[drawn].sum() > MAX_SYMBOLS:
             continue
         chosen = zip(views[drawn].tolist(), weights[drawn].tolist(), strict=True)
@@ -353,24 +348,22 @@ def _choose_views(
     )
 
 
-def _keep_feasible(
-    groups: Groups, types: Types, most: int, gamma: Fraction, prime: int, direct: int
-) -> Types:
+def _keep_feasible(groups: Groups, types: Types, most: int, respond: Respond) -> Types:
     """Return the types whose views are neither too many nor too large."""
     sizes = count_largest_cells(groups, types)
-    small = np.array([n <= MAX_CELLS and _is_decodable(gamma, n, prime, direct) for n in sizes])
+    small = np.array([n <= MAX_CELLS and _is_decodable(respond(n)) for n in sizes])
     return types[small & (product_over_groups(groups, types, Group.subsets) <= most)]
 
 
 def _compute_unit_information(
-    groups: Groups, components: Types, views: Types, gamma: Fraction, prime: int, direct: int
+    groups: Groups, components: Types, views: Types, respond: Respond
 ) -> Array:
     """Return the information about each component in a report about a random view of each type.
 
     Shape (types of components, types of views), relative to the most informative view.
     """
     cells = product_over_groups(groups, views, lambda group, n: group.size**n)
-    absolute = [response(gamma, round(n), prime, direct).information for n in cells.tolist()]
+    absolute = [respond(round(n)).information for n in cells.tolist()]
     most = max(absolute)
     relative = np.array([float(each / most) for each in absolute])
     information = np.tile(relative / cells, (len(components), 1))

@@ -6,10 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...channels import SubsetResponse
 from ...channels.geometry import Integers, is_prime
@@ -164,17 +163,9 @@ class SplitQuestionnaire(Mechanism):
     ) -> "SplitQuestionnaire":
         """Return the mechanism with optimal views for tables of some numbers of attributes.
 
-        Parameters
-        ----------
-        importance : mapping of int to float
-            Weight of the error of each length; the largest weighted error is minimized.
-        prime, direct : int, optional
-            The default prime depends on the largest of these tables.
-
-        Raises
-        ------
-        ParameterError
-            If a parameter is outside its range, or SciPy, which optimizes the views, is missing.
+        `importance` has the weight of the error of each length; the largest weighted error is
+        minimized. The default prime depends on the largest of these tables. Raises ParameterError
+        if a parameter is outside its range, or SciPy, which optimizes the views, is missing.
         """
         resolved = cls(gamma, (), public, prime=prime, direct=direct)
         try:
@@ -233,11 +224,7 @@ class SplitQuestionnaire(Mechanism):
 class SplitSampler(Sampler):
     """Sampler that draws a view, and then a symbol for the cell of its answers.
 
-    Attributes
-    ----------
-    public : tuple of int
-        Positions of the attributes that are sent unperturbed.
-    views : tuple of View
+    `public` are the positions of the attributes that are sent unperturbed.
     """
 
     public: tuple[int, ...]
@@ -250,9 +237,8 @@ class SplitSampler(Sampler):
 
     @property
     def outcomes(self) -> int:
-        return max(
-            self._cumulative[-1], *(response.outcomes for response in self._columns.responses)
-        )
+        _, responses = self._responses
+        return max(self._cumulative[-1], *(response.outcomes for response in responses))
 
     def report(self, record: Sequence[int], randbelow: RandBelow) -> tuple[int, ...]:
         drawn = self.views[bisect_right(self._cumulative, randbelow(self._cumulative[-1]))]
@@ -263,23 +249,25 @@ class SplitSampler(Sampler):
         return (*[record[j] for j in self.public], answer)
 
     def reports(self, records: Integers, draw: DrawBelow) -> Integers:
-        columns = self._columns
-        drawn = np.searchsorted(
-            columns.cumulative, draw(self._cumulative[-1], len(records)), side="right"
-        )
-        own = np.take_along_axis(records, columns.positions[drawn], axis=1)
-        cells = np.einsum("ij,ij->i", own, columns.strides[drawn])
-        answers = columns.first[drawn]
-        kinds = columns.kind[drawn]
-        order = np.argsort(kinds, kind="stable")
-        ends = np.searchsorted(kinds[order], np.arange(len(columns.responses)), side="right")
-        for response, chosen in zip(columns.responses, np.split(order, ends[:-1]), strict=True):
+        cumulative, positions, strides, first = self._columns
+        drawn = np.searchsorted(cumulative, draw(self._cumulative[-1], len(records)), side="right")
+        own = np.take_along_axis(records, positions[drawn], axis=1)
+        cells = np.einsum("ij,ij->i", own, strides[drawn])
+        answers = first[drawn]
+        kind, responses = self._responses
+        kinds = kind[drawn]
+        for number, response in enumerate(responses):
+            chosen = np.flatnonzero(kinds == number)
             if chosen.size:
                 answers[chosen] += response.draw_many(cells[chosen], draw)
         return np.column_stack([records[:, list(self.public)], answers])
 
     @cached_property
-    def _columns(self) -> "_ViewColumns":
+    def _columns(self) -> tuple[Integers, ...]:
+        """Cumulative weights, positions and strides of the answers, and first symbol of each view.
+
+        Positions and strides, of shape (views, length of the longest view), end with zeros.
+        """
         longest = max(len(view.positions) for view in self.views)
         positions, strides = np.zeros((2, len(self.views), longest), dtype=np.int64)
         for row, view in enumerate(self.views):
@@ -287,40 +275,20 @@ class SplitSampler(Sampler):
             strides[row, : len(view.shape)] = [
                 math.prod(view.shape[axis + 1 :]) for axis in range(len(view.shape))
             ]
+        first = np.array([view.first for view in self.views])
+        return np.array(self._cumulative), positions, strides, first
+
+    @cached_property
+    def _responses(self) -> tuple[Integers, tuple[SubsetResponse, ...]]:
+        """Number of the response of each view, and the responses."""
         # Geometries with the same points share a sampler, whatever their numbers of cells.
         every = list(map(_response_of, self.views))
         ways = [(response.symbols, response.prime) for response in every]
         responses = dict(zip(ways, every, strict=True))
         number = {way: kind for kind, way in enumerate(responses)}
-        # Sorting is fastest for 16-bit numbers.
-        kinds = np.array([number[way] for way in ways], np.min_scalar_type(len(responses)))
-        first = np.array([view.first for view in self.views])
-        return _ViewColumns(
-            np.array(self._cumulative), positions, strides, first, kinds, tuple(responses.values())
-        )
+        return np.array([number[way] for way in ways]), tuple(responses.values())
 
 
 def _response_of(view: View) -> SubsetResponse:
     assert isinstance(view.channel, SubsetResponse)  # noqa: S101 - `enumerate_views` makes no others
     return view.channel
-
-
-class _ViewColumns(NamedTuple):
-    """Columns of the views, for looking up the views of many records at once.
-
-    Attributes
-    ----------
-    cumulative : ndarray, shape (views,)
-        Cumulative weights.
-    positions, strides : ndarray, shape (views, length of the longest view)
-        Position of each answer in a record, and its stride in the number of the cell.
-    first, kind : ndarray, shape (views,)
-        First symbol, and index of the response in `responses`.
-    """
-
-    cumulative: Integers
-    positions: Integers
-    strides: Integers
-    first: Integers
-    kind: NDArray[np.unsignedinteger]
-    responses: tuple[SubsetResponse, ...]
