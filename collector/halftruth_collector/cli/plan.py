@@ -15,10 +15,8 @@ from ..estimation.planning.planner import plan as make_plan
 from ..estimation.planning.wording import (
     footnotes,
     headline,
-    mechanism_heads,
-    mechanism_rows,
-    planned_heads,
-    planned_rows,
+    mechanism_table,
+    planned_table,
 )
 from . import options
 from .output import show, table
@@ -42,7 +40,7 @@ plan = click.Command(
         click.Argument(["survey_file"], metavar="SURVEY", type=click.Path()),
         *options.make_query_options(fields(PlanQuery), {}),
     ],
-    help="Predict what SURVEY (a TOML file) will tell, and what would make it more precise.",
+    help="Predict the margins of error of SURVEY (a TOML file), and compare mechanisms.",
 )
 options.processes(options.plot(options.formats(options.pilot(plan))))
 
@@ -52,10 +50,10 @@ def _lines(result: PlanResult, pilot: bool = False) -> Iterator[str]:
     own = next(each for each in result.mechanisms if each.own)
     yield f"Plan · {number(result.query.respondents)} respondents · {own.kind}, {gamma}"
     yield from (headline(result), "")
-    yield table(planned_heads(result), planned_rows(result))
+    yield table(*planned_table(result))
     yield from footnotes(result, pilot)
     if len(result.mechanisms) > 1:
-        yield from ("", table(mechanism_heads(), mechanism_rows(result)))
+        yield from ("", table(*mechanism_table(result)))
         yield f"Most precise is {result.reason}."
     if result.advice:
         yield from ("", " ".join(result.advice))

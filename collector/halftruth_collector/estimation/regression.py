@@ -22,7 +22,7 @@ With a model, a weak penalty keeps the estimates finite, and the tests are Wald 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 
 import numpy as np
@@ -37,16 +37,13 @@ from .table import Table
 #: Largest absolute linear predictor of a logistic model: odds of three million.
 _FARTHEST = 15.0
 
-#: Most steps of Newton's method, and most halvings of one.
+#: Largest number of steps of Newton's method, and of halvings of a step.
 _STEPS, _HALVINGS = 50, 30
 
 #: Step of every linear predictor at which Newton's method ends; eigenvalues below it are 0.
 _ROUNDING = 1e-10
 
-#: Step of a derivative by a coefficient, in units in which its information is 1.
-_DIFFERENCE = 1e-5
-
-#: Most numbers in the derivatives of linear predictors, or in those of coefficients.
+#: Largest number of derivatives of linear predictors, or of coefficients.
 _MOST_NUMBERS = 2**25
 
 _NOT_DETERMINED = "too little is known of these answers together"
@@ -54,46 +51,11 @@ _NO_ROOT = "no coefficients solve its equations, as where hardly anybody answers
 
 
 class NotIdentified(Exception):
-    """The coefficients are not identified; `weights` say how much each contributes to that."""
+    """The coefficients are not identified; `weights` are the contributions of each to that."""
 
     def __init__(self, reason: str, weights: np.ndarray) -> None:
         super().__init__(f"the data cannot carry the model: {reason}")
         self.weights = np.abs(weights)
-
-
-@dataclass(frozen=True, eq=False)
-class Joint:
-    """Estimated shares of combinations of predictors and outcome, some of the cells of a table.
-
-    Attributes
-    ----------
-    table : Table
-        Of the predictors and then the outcome.
-    cells : ndarray of int
-        The cells that the equation uses, in row-major order.
-    answers : int
-        Number of answers to the outcome in these cells.
-    """
-
-    table: Table
-    cells: NDArray[np.int64]
-    answers: int
-
-    @cached_property
-    def support(self) -> Array:
-        """Shares, shape (combinations, answers)."""
-        return np.asarray(self.table.value.ravel()[self.cells].reshape(-1, self.answers))
-
-    @property
-    def modelled(self) -> bool:
-        """Whether it is the table of a fitted model."""
-        return self.table.logit
-
-    def covariance_of(self, influence: Array) -> Array:
-        """Covariance of functions of the shares, from their derivatives in rows."""
-        forms = np.zeros((len(influence), self.table.value.size))
-        forms[:, self.cells] = influence
-        return self.table.covariance_of(forms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,16 +65,14 @@ class Regression:
     Attributes
     ----------
     coefficients : ndarray, shape (k,)
-        NaN where undefined.
+        NaN if undefined.
     covariance : ndarray, shape (k, k)
-        Of the coefficients, NaN where undefined.
     z : ndarray, shape (k,)
-        Test statistic of each coefficient; NaN where undefined.
+        Test statistic of each coefficient.
     effects, effect_errors : ndarray, shape (terms of one factor,)
         Average marginal effects on the probability of the answer, and their standard errors; empty
         for a linear model, whose coefficients are the effects.
     undefined : str or None
-        Why the coefficients are undefined.
     least_known : tuple of int
         The least precise coefficients, if the coefficients are not identified.
     ratio : Quotients, optional
@@ -131,7 +91,15 @@ class Regression:
     @property
     def standard_error(self) -> Array:
         """Standard error of each coefficient."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        return _errors(self.covariance)
+
+
+def without_numbers(
+    coefficients: int, reason: str, least_known: tuple[int, ...] = ()
+) -> Regression:
+    """Return undefined coefficients with their reason."""
+    nothing = np.full(coefficients, np.nan)
+    return Regression(nothing, np.diag(nothing), nothing, undefined=reason, least_known=least_known)
 
 
 def fit_table(
@@ -152,18 +120,58 @@ def fit_table(
     Raises
     ------
     DomainTooLarge
-        If the table is too large for its covariance.
+        If there are too many combinations of answers and coefficients.
     """
-    coefficients = len(model.predictors.terms)
+    predictors, outcome = model.predictors.everywhere(), model.outcome
+    columns = predictors.columns
+    coefficients = columns.shape[1]
     if not table.logit:
         if table.reports < 2:
             return without_numbers(coefficients, "one report shows no error")
         if not np.isfinite(table.covariance()).all():
             reason = "the reports do not determine the errors of these answers together"
             return without_numbers(coefficients, reason)
-    cells = np.arange(table.value.size) if kept is None else np.flatnonzero(kept)
-    joint = Joint(table, cells, len(model.outcome.scores))
-    return fit_regression(joint, model.predictors.everywhere(), model.outcome)
+    cells = np.arange(table.support.size) if kept is None else np.flatnonzero(kept)
+    if coefficients * cells.size > _MOST_NUMBERS:
+        raise DomainTooLarge(
+            f"predictors: {cells.size} combinations of answers, {coefficients}"
+            " coefficients; expected fewer predictors",
+            field="predictors",
+        )
+
+    def errors(influence: Array) -> Array:
+        """Return the standard errors of functions of the shares, from their derivatives."""
+        return _errors(table.covariance_of(_placed(influence, cells, table)))
+
+    support = table.support.ravel()[cells].reshape(-1, len(outcome.scores))
+    equations = _Equations(columns, support, outcome)
+    try:
+        by_shares = equations.by_shares
+        covariance = table.covariance_of(_placed(by_shares, cells, table))
+        if table.logit:
+            z = equations.coefficients / _errors(covariance)
+        else:
+            sizes, directions = _directions(equations.information)
+            if not sizes[0] > SIGNIFICANT * errors(equations.influence(directions[:1]))[0]:
+                raise NotIdentified(_NOT_DETERMINED, directions[0])
+            z = np.array([equations.score_test(j, errors) for j in range(coefficients)])
+    except NotIdentified as failure:
+        weights = failure.weights
+        least = np.flatnonzero(weights >= weights.max() / 2)
+        return without_numbers(coefficients, str(failure), tuple(least.tolist()))
+    total = support.sum()
+    shares = support.sum(axis=1) / total
+    effects, influences = [], []
+    for each, slope in marginal_effects(predictors, outcome, equations.coefficients, shares):
+        average = shares @ each
+        # The average also depends on the shares of the combinations.
+        own = np.repeat((each - average) / total, support.shape[1])
+        effects.append(average)
+        influences.append(own + slope @ by_shares)
+    effect_errors = [errors(influence[None])[0] for influence in influences]
+    return Regression(
+        equations.coefficients, covariance, z, np.array(effects), np.array(effect_errors)
+    )
 
 
 def carries(
@@ -192,71 +200,24 @@ def carries(
     if table.reports < 2:
         return False
     independent = reduce(np.multiply.outer, single)
-    cells = np.arange(table.value.size) if kept is None else np.flatnonzero(kept)
+    cells = np.arange(table.support.size) if kept is None else np.flatnonzero(kept)
     support = independent.ravel()[cells].reshape(-1, len(model.outcome.scores))
     columns = model.predictors.everywhere().columns
+    equations = _Equations(columns, support, model.outcome)
     try:
-        solved = _solved(columns, support, model.outcome)
+        sizes, directions = _directions(equations.information)
     except NotIdentified:
         return False
-    sizes, directions = _directions(solved.information)
     every = np.concatenate([directions, np.eye(len(sizes))])
     known = np.concatenate([sizes, np.ones(len(sizes))])
-    influence = [
-        _influence_on_information(columns, support, model.outcome, solved, direction)
-        for direction in every
-    ]
-    forms = np.zeros((len(every) + len(columns.T), table.value.size))
-    forms[:, cells] = np.concatenate([influence, solved.by_shares])
-    error = _errors(table.null_covariance(independent, forms))
+    influence = np.concatenate([equations.influence(every), equations.by_shares])
+    error = _errors(table.null_covariance(independent, _placed(influence, cells, table)))
     carried = known > 2 * SIGNIFICANT * error[: len(every)]
     # Otherwise the estimated share of the answer in a category can be below 0 or above 1.
     span = np.ptp(columns, axis=0)
-    share = float((solved.here.mean * support.sum(axis=1)).sum() / support.sum())
+    share = float((equations.here.mean * support.sum(axis=1)).sum() / support.sum())
     far = error[len(every) :] * np.where(span > 0, span, 1.0) * max(share, 1 - share)
     return bool(carried.all() and (SIGNIFICANT * far < 1).all())
-
-
-def fit_regression(joint: Joint, predictors: Predictors, outcome: Outcome) -> Regression:
-    """Fit a regression to an estimated table.
-
-    Parameters
-    ----------
-    joint : Joint
-        Of the predictors and then the outcome.
-    predictors : Predictors
-        Of every combination.
-    outcome : Outcome
-
-    Raises
-    ------
-    DomainTooLarge
-        If there are too many combinations of answers and coefficients.
-    """
-    columns = predictors.columns
-    coefficients, answers = columns.shape[1], joint.support.shape[1]
-    if coefficients * joint.support.size > _MOST_NUMBERS:
-        raise DomainTooLarge(
-            f"predictors: {joint.support.size} combinations of answers, {coefficients}"
-            " coefficients; expected fewer predictors",
-            field="predictors",
-        )
-    try:
-        fit, influence = _fitted(joint, columns, outcome)
-    except NotIdentified as failure:
-        weights = failure.weights
-        least = np.flatnonzero(weights >= weights.max() / 2)
-        return without_numbers(coefficients, str(failure), tuple(least.tolist()))
-    total = joint.support.sum()
-    shares = joint.support.sum(axis=1) / total
-    effects, errors = [], []
-    for each, by_coefficient in marginal_effects(predictors, outcome, fit.coefficients, shares):
-        average = shares @ each
-        # The average also depends on the shares of the combinations.
-        own = np.repeat((each - average) / total, answers)
-        effects.append(average)
-        errors.append(_errors(joint.covariance_of((own + by_coefficient @ influence)[None]))[0])
-    return replace(fit, effects=np.array(effects), effect_errors=np.array(errors))
 
 
 def marginal_effects(
@@ -277,100 +238,102 @@ def marginal_effects(
     return effects
 
 
-def without_numbers(
-    coefficients: int, reason: str, least_known: tuple[int, ...] = ()
-) -> Regression:
-    """Return undefined coefficients with their reason."""
-    nothing = np.full(coefficients, np.nan)
-    return Regression(nothing, np.diag(nothing), nothing, undefined=reason, least_known=least_known)
-
-
 @dataclass(frozen=True, eq=False)
-class _Solved:
-    """Solution of the equations of a table.
+class _Equations:
+    """Estimating equations of a table, with their solution.
 
     Attributes
     ----------
-    coefficients : ndarray, shape (k,)
-    here : Response
-        At the coefficients.
-    information : ndarray, shape (k, k)
-    by_shares : ndarray, shape (k, cells)
-        Derivatives of the coefficients by the shares of the table.
+    columns : ndarray, shape (x, k)
+    support : ndarray, shape (x, answers)
+        Shares of the table.
+    outcome : Outcome
     """
 
-    coefficients: Array
-    here: Response
-    information: Array
-    by_shares: Array
+    columns: Array
+    support: Array
+    outcome: Outcome
+
+    @cached_property
+    def coefficients(self) -> Array:
+        """β; raises NotIdentified if there is no solution."""
+        return self._solve(self.columns)
+
+    @cached_property
+    def here(self) -> Response:
+        return self.outcome.response(self.columns @ self.coefficients)
+
+    @cached_property
+    def information(self) -> Array:
+        """A, shape (k, k)."""
+        return information_of(self.columns, self.support, self.here)
+
+    @cached_property
+    def by_shares(self) -> Array:
+        """Derivatives of the coefficients by the shares, shape (k, cells)."""
+        return np.asarray(np.linalg.solve(self.information, self._gradient(self.here)))
+
+    def _solve(self, columns: Array) -> Array:
+        def evaluate(coefficients: Array) -> tuple[float, Array, Array]:
+            here = self.outcome.response(columns @ coefficients)
+            level = float((self.support * here.level).sum())
+            score = score_of(columns, self.support, here)
+            return level, score, information_of(columns, self.support, here)
+
+        return newton(columns, evaluate, _FARTHEST)
+
+    def _gradient(self, here: Response) -> Array:
+        """∂U/∂π, shape (k, cells)."""
+        by_cell = np.einsum("xy,xk->kxy", here.slope, self.columns)
+        return np.asarray(by_cell.reshape(len(by_cell), -1))
+
+    def influence(self, directions: Array) -> Array:
+        """Return derivatives, by the shares, of the information about linear combinations.
+
+        The information depends on the shares directly and through the coefficients.
+
+        Parameters
+        ----------
+        directions : ndarray, shape (r, k)
+            In units in which the information about each coefficient is 1.
+
+        Returns
+        -------
+        ndarray, shape (r, cells)
+        """
+        squares = (self.columns @ (directions * _units(self.information)).T).T ** 2
+        own = np.repeat(squares * self.here.curvature, self.support.shape[1], axis=1)
+        # The derivative of m(1 − m) by the linear predictor is m(1 − m)(1 − 2m).
+        bend = self.here.curvature * (1 - 2 * self.here.mean) * self.support.sum(axis=1)
+        return np.asarray(own + squares * bend @ self.columns @ self.by_shares)
+
+    def score_test(self, j: int, errors: Callable[[Array], Array]) -> float:
+        """Return the score test statistic of coefficient `j`, with the other ones fitted."""
+        others = np.delete(np.arange(self.columns.shape[1]), j)
+        try:
+            rest = self._solve(self.columns[:, others])
+        except NotIdentified:
+            return np.nan
+        here = self.outcome.response(self.columns[:, others] @ rest)
+        information = information_of(self.columns, self.support, here)
+        # The nuisance coefficients are estimated, so they depend on the table.
+        row = np.zeros(self.columns.shape[1])
+        row[j] = 1
+        row[others] = -np.linalg.solve(information[np.ix_(others, others)], information[others, j])
+        error = errors((row @ self._gradient(here))[None])[0]
+        score = score_of(self.columns, self.support, here)[j]
+        return float(score / error) if error > 0 else np.nan
 
 
-def _solved(columns: Array, support: Array, outcome: Outcome) -> _Solved:
-    """Solve the estimating equations of a table; raise NotIdentified without a solution."""
-    coefficients = _root(columns, support, outcome)
-    here = outcome.response(columns @ coefficients)
-    information = information_of(columns, support, here)
-    by_shares = np.asarray(np.linalg.solve(information, _gradient(columns, here)))
-    return _Solved(coefficients, here, information, by_shares)
-
-
-def _influence_on_information(
-    columns: Array, support: Array, outcome: Outcome, solved: _Solved, direction: Array
-) -> Array:
-    """Derivatives, by the shares, of the information about a linear combination of coefficients.
-
-    The information depends on the shares directly and through the coefficients.
-
-    Parameters
-    ----------
-    direction : ndarray, shape (k,)
-        In units in which the information about each coefficient is 1.
-    """
-    units = _units(solved.information)
-    squares = (columns @ (units * direction)) ** 2
-    own = np.repeat(squares * solved.here.curvature, support.shape[1])
-
-    def curvature(trial: Array) -> float:
-        there = outcome.response(columns @ trial)
-        return float((support.sum(axis=1) * squares) @ there.curvature)
-
-    return own + _derivatives(curvature, solved.coefficients, units) @ solved.by_shares
-
-
-def _fitted(joint: Joint, columns: Array, outcome: Outcome) -> tuple[Regression, Array]:
-    solved = _solved(columns, joint.support, outcome)
-    coefficients, covariance = solved.coefficients, joint.covariance_of(solved.by_shares)
-    if joint.modelled:
-        z = coefficients / _errors(covariance)
-        return Regression(coefficients, covariance, z), solved.by_shares
-    sizes, directions = _directions(solved.information)
-    change = _influence_on_information(columns, joint.support, outcome, solved, directions[0])
-    error = _errors(joint.covariance_of(change[None]))[0]
-    if not sizes[0] > SIGNIFICANT * error:
-        raise NotIdentified(_NOT_DETERMINED, directions[0])
-    z = np.array([_score_if_zero(j, joint, columns, outcome) for j in range(columns.shape[1])])
-    return Regression(coefficients, covariance, z), solved.by_shares
+def _placed(influence: Array, cells: NDArray[np.int64], table: Table) -> Array:
+    """Return linear forms of all cells of a table from those of some cells."""
+    forms = np.zeros((len(influence), table.support.size))
+    forms[:, cells] = influence
+    return forms
 
 
 def _errors(covariance: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
-
-
-def _derivatives(function: Callable[[Array], float], at: Array, units: Array) -> Array:
-    """Central differences by each coefficient."""
-    steps = _DIFFERENCE * np.diag(units)
-    return np.array(
-        [
-            (function(at + step) - function(at - step)) / (2 * step[j])
-            for j, step in enumerate(steps)
-        ]
-    )
-
-
-def _gradient(columns: Array, here: Response) -> Array:
-    """∂U/∂π, coefficients in rows and cells of the table in columns."""
-    by_cell = np.einsum("xy,xk->kxy", here.slope, columns)
-    return np.asarray(by_cell.reshape(len(by_cell), -1))
 
 
 def score_of(columns: Array, weights: Array, here: Response) -> Array:
@@ -388,67 +351,57 @@ def weighted_squares(columns: Array, weights: Array) -> Array:
     return np.asarray(columns.T @ (weights[:, None] * columns))
 
 
-def _score_if_zero(j: int, joint: Joint, columns: Array, outcome: Outcome) -> float:
-    """Return the score test statistic of coefficient `j`, with the other coefficients fitted."""
-    others = np.delete(np.arange(columns.shape[1]), j)
-    try:
-        rest = _root(columns[:, others], joint.support, outcome)
-    except NotIdentified:
-        return np.nan
-    here = outcome.response(columns[:, others] @ rest)
-    information = information_of(columns, joint.support, here)
-    # The nuisance coefficients are estimated, so they depend on the table.
-    row = np.zeros(columns.shape[1])
-    row[j] = 1
-    row[others] = -np.linalg.solve(information[np.ix_(others, others)], information[others, j])
-    variance = joint.covariance_of((row @ _gradient(columns, here))[None])[0, 0]
-    score = score_of(columns, joint.support, here)[j]
-    return float(score / np.sqrt(variance)) if variance > 0 else np.nan
+def newton(
+    columns: Array,
+    evaluate: Callable[[Array], tuple[float, Array, Array]],
+    farthest: float = np.inf,
+) -> Array:
+    """Return the maximum of a log-likelihood, by Newton's method with halved steps.
 
+    Parameters
+    ----------
+    columns : ndarray, shape (x, k)
+    evaluate : callable
+        Returns log-likelihood, score and information at some coefficients.
+    farthest : float
+        Largest absolute linear predictor of a solution.
 
-def _root(columns: Array, support: Array, outcome: Outcome) -> Array:
-    """Return the root of the score, by Newton's method with halved steps."""
+    Raises
+    ------
+    NotIdentified
+    """
     coefficients = np.zeros(columns.shape[1])
-    first = True
-    here = outcome.response(columns @ coefficients)
-    level = _level(support, here)
+    level, score, information = evaluate(coefficients)
+    reason = _NOT_DETERMINED
     for _ in range(_STEPS):
-        information = information_of(columns, support, here)
         (eigenvalue, *_), (vector, *_) = _directions(information)
         if not eigenvalue > _ROUNDING:
-            # At the first step A depends on the predictors alone.
-            raise NotIdentified(_NOT_DETERMINED if first else _NO_ROOT, vector)
-        step = np.linalg.solve(information, score_of(columns, support, here))
-        first = False
+            # At the first step, the information depends on the predictors alone.
+            raise NotIdentified(reason, vector)
+        step, reason = np.linalg.solve(information, score), _NO_ROOT
         for halving in range(_HALVINGS):
             trial = coefficients + step / 2**halving
-            here = outcome.response(columns @ trial)
-            reached = _level(support, here)
+            reached, score, information = evaluate(trial)
             if reached >= level - _ROUNDING * (1 + abs(level)):
                 break
         else:
             break
         coefficients, level = trial, reached
-        if np.abs(columns @ coefficients).max() > _FARTHEST:
+        if np.abs(columns @ coefficients).max() > farthest:
             break
         if np.abs(columns @ step).max() < _ROUNDING * (1 + np.abs(columns @ coefficients).max()):
             return np.asarray(coefficients)
     raise NotIdentified(_NO_ROOT, step)
 
 
-def _level(support: Array, here: Response) -> float:
-    """Return the log-likelihood, whose gradient is the score."""
-    return float((support * here.level).sum())
-
-
 def _units(information: Array) -> Array:
-    """Scale factors of the coefficients that make the information about each 1, if possible."""
+    """Return scale factors of the coefficients that make the information about each 1."""
     diagonal = np.diag(information)
     return 1 / np.sqrt(diagonal) if (diagonal > 0).all() else np.ones_like(diagonal)
 
 
 def _directions(information: Array) -> tuple[Array, Array]:
-    """Eigenvalues of the information in units of its diagonal, the smallest first, and vectors.
+    """Return eigenvalues, the smallest first, and vectors in units of the diagonal.
 
     If the diagonal is not positive, return its smallest element and the positions of such elements.
     """

@@ -1,9 +1,8 @@
-"""Probabilities of reports, by the views of a perturbation: for likelihoods and for simulation.
+"""Probabilities of reports by the views of a perturbation, for likelihoods and simulation.
 
-Reports come in independent parts, one for each view: the reports of a part are about one margin of
-the true table, and its true cell alone decides how likely each report is. How many reports a part
-has tells nothing of the answers, so that the likelihood is a product over the parts, given these
-numbers.
+The reports of one view depend on one margin of the true table, and on nothing else. The number of
+reports of a view does not depend on the answers, so given these numbers, the likelihood is a
+product over the views.
 """
 
 from abc import ABC, abstractmethod
@@ -22,31 +21,32 @@ from numpy.typing import NDArray
 
 from .counts import Counts
 
-#: Pairs that are looked at at once.
+#: Number of pairs of a cell and a symbol that are examined at once.
 _AT_ONCE = 2**21
 
-#: Most pairs of a cell and a symbol of its own that are listed; beyond, sums take transforms.
+#: Largest number of pairs of a cell and a symbol of its subset in a sparse matrix; larger views
+#: are summed by transforms.
 _MOST_PAIRS = 2**23
 
-#: Most different reports.
+#: Largest number of possible reports.
 _MOST_REPORTS = 2**24
 
-#: Pairs for each symbol of a view, up to which listing those of its reports takes less time.
+#: Pairs per symbol up to which a sparse matrix of the observed symbols is faster than transforms.
 _FEW = 16
 
 
 class PairsOperator:
-    """Responses to the cells of some views, by a sparse matrix of symbols and the cells they own.
+    """Subset responses of several views as one sparse matrix of symbols by cells.
 
-    A symbol of a geometry is orthogonal to one in q of the cells of its view. Where these are few,
-    or few of all symbols are wanted, this takes less time than transforms over all symbols.
+    It is faster than transforms over all symbols if few pairs of a cell and a symbol of its subset
+    exist, or if few symbols are needed.
 
     Parameters
     ----------
     responses : sequence of SubsetResponse
-        Those of the views, whose cells, and whose symbols, follow each other.
+        Their cells are concatenated, and so are their symbols.
     symbols : sequence of ndarray of int
-        Symbols that are wanted of each.
+        Needed symbols of each.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class PairsOperator:
 
     def forward(self, x: Array) -> Array:
         own = self._more * _product(self._cells, x)
-        # Each view has all people in its cells.
+        # The cells of each view sum to 1.
         return np.asarray(self._lowest * (own + x.sum(axis=-1, keepdims=True) / self._views))
 
     def adjoint(self, y: Array) -> Array:
@@ -77,7 +77,7 @@ def _product(matrix: "scipy.sparse.csr_array", values: Array) -> Array:
 
 
 def _pairs(response: SubsetResponse, symbols: NDArray[np.int64]) -> "scipy.sparse.csr_array":
-    """Return which cells (columns) own each of some symbols (rows)."""
+    """Return the incidence matrix of some symbols (rows) and the cells."""
     step = max(1, _AT_ONCE // response.cells)
     blocks = [
         scipy.sparse.csr_array(response.belongs(some).astype(np.float64))
@@ -95,58 +95,81 @@ def _geometry(response: SubsetResponse) -> SubsetResponse | PairsOperator:
 
 @dataclass(frozen=True, eq=False)
 class ReportPart:
-    """Reports whose probabilities depend on a few of the attributes.
+    """Reports whose probabilities depend on one margin of the true table.
 
     Attributes
     ----------
     unperturbed : tuple of int
-        Axes, of a table of all answers, of attributes that these reports state unperturbed.
+        Axes of the table that these reports state unperturbed.
     axes : tuple of int
-        Axes of those that they are about perturbed, in the order of the operator's cells.
+        Axes that they depend on otherwise, in the order of the cells of the operator.
+    shape : tuple of int
+        Shape of the margin over `unperturbed` and `axes`.
     operator : Operator
-        Of the table of `axes`: a `Channel` with an axis for each, or else one axis for all
-        its cells in row-major order.
+        Maps the table of `axes` to probabilities of reports: a `Channel` has an axis for each, any
+        other operator one axis for all cells in row-major order.
     counts : ndarray, shape (*sizes of `unperturbed`, *reports)
-        Number of each report.
     """
 
     unperturbed: tuple[int, ...]
     axes: tuple[int, ...]
+    shape: tuple[int, ...]
     operator: Operator | PairsOperator
     counts: Array
+
+    @property
+    def margin(self) -> tuple[int, ...]:
+        """Axes of the margin."""
+        return (*self.unperturbed, *self.axes)
+
+    @property
+    def rows(self) -> int:
+        """Number of combinations of the unperturbed answers."""
+        return prod(self.shape[: len(self.unperturbed)])
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """Shape of a table that the operator maps."""
+        if isinstance(self.operator, Channel):
+            return self.operator.shape
+        return (prod(self.shape[len(self.unperturbed) :]),)
+
+    def probabilities(self, margins: Array) -> Array:
+        """Return the probability of each report, shape (…, *counts), from margins (…, *shape)."""
+        batch = margins.shape[: margins.ndim - len(self.shape)]
+        known = self.shape[: len(self.unperturbed)]
+        return self.operator.forward(margins.reshape(*batch, *known, *self.cells))
+
+    def mean_weights(self, weights: Array) -> Array:
+        """Return the mean weight of the reports of each cell, the adjoint of `probabilities`."""
+        batch = weights.shape[: weights.ndim - self.counts.ndim]
+        return self.operator.adjoint(weights).reshape(*batch, *self.shape)
 
 
 def report_parts(
     perturbation: Perturbation, counts: Counts, attributes: Sequence[str]
 ) -> list[ReportPart]:
-    """Return the reports in independent parts, as far as they are about some attributes.
+    """Return the reports about some attributes, in independent parts.
 
-    Of views with others besides, reports by a channel of each attribute, or by k-ary randomized
-    response, are taken as reports of what they have in common. Those of a geometry tell nothing
-    alone of a margin, and are left out.
+    A part is the reports of all records, or of a view. If a view has other attributes as well, the
+    reports of channels by attribute and of k-ary randomized response are summed over these; those
+    of a geometry do not identify a margin, and are left out.
 
     Parameters
     ----------
-    counts : Counts
     attributes : sequence of str
-        In the order of the schema.
-
-    Returns
-    -------
-    list of ReportPart
-        Of those views that have reports; axes are those of the table of these attributes.
+        In the order of the schema; parts have the axes of their table.
     """
     among = perturbation.schema.positions(attributes)
     if (channel := perturbation.channel(attributes)) is not None:
         numbers = counts.marginal(among).astype(np.float64)
-        return [ReportPart((), tuple(range(len(among))), channel, numbers)]
+        return [ReportPart((), tuple(range(len(among))), channel.shape, channel, numbers)]
     return [part for part in _parts_by_view(perturbation, counts, among) if part.counts.any()]
 
 
 def _parts_by_view(
     perturbation: Perturbation, counts: Counts, among: Sequence[int]
 ) -> Iterator[ReportPart]:
-    """Yield the reports of each view that has some."""
     views, shape = perturbation.views, perturbation.schema.shape
     order = np.argsort(counts.cells[:, -1], kind="stable")
     cells, numbers = counts.cells[order], counts.counts[order]
@@ -168,27 +191,29 @@ def _parts_by_view(
         cell = np.ravel_multi_index((*row, symbols), (*sizes, response.symbols))
         sums = np.bincount(cell, numbers[start:end], prod(sizes) * response.symbols)
         table = sums.astype(np.float64).reshape(*sizes, response.symbols)
-        if not response.is_direct:
-            yield ReportPart(known, kept, _geometry(response), table)
-            continue
-        others = tuple(len(sizes) + axis for axis, j in enumerate(view.positions) if j not in among)
-        table = table.reshape(*sizes, *view.shape).sum(axis=others).reshape(*sizes, -1)
-        yield ReportPart(known, kept, response.merged(table.shape[-1]), table)
+        operator: Operator | PairsOperator
+        if response.is_direct:
+            others = [len(sizes) + axis for axis, j in enumerate(view.positions) if j not in among]
+            table = table.reshape(*sizes, *view.shape).sum(axis=tuple(others)).reshape(*sizes, -1)
+            operator = response.merged(table.shape[-1])
+        else:
+            operator = _geometry(response)
+        margin = (*sizes, *(shape[among[axis]] for axis in kept))
+        yield ReportPart(known, kept, margin, operator, table)
 
 
 def response_of(view: View) -> SubsetResponse:
     """Return the channel of a view whose reports are symbols."""
-    assert isinstance(view.channel, SubsetResponse)  # noqa: S101 - no other reports are no records
+    assert isinstance(view.channel, SubsetResponse)  # noqa: S101 - all others report records
     return view.channel
 
 
 def report_probabilities(
     perturbation: Perturbation, table: Array, attributes: Sequence[str] | None = None
 ) -> Array:
-    """Return the probability of every report, for a table of some attributes or of all.
+    """Return the probability of every report, given a table of some or all attributes.
 
-    All others are uniform, independently of these, and parts of a report that are independent of
-    these are left out.
+    The other attributes are uniform and independent of these.
 
     Parameters
     ----------
@@ -198,13 +223,13 @@ def report_probabilities(
     Returns
     -------
     ndarray
-        A record's shape where reports are records; else of shape (P, symbols), with a row for
-        each cell of those attributes of the table that every report states.
+        Shape of the table if reports are records; otherwise (P, symbols), a row for each
+        combination of the attributes of the table that reports state unperturbed.
 
     Raises
     ------
     DomainTooLarge
-        If there are too many different reports.
+        If there are too many possible reports.
     """
     views = perturbation.views
     if attributes is None:
@@ -230,7 +255,7 @@ def report_probabilities(
 
 
 def _check_reports(perturbation: Perturbation) -> int:
-    """Return the number of symbols; DomainTooLarge if there are too many different reports."""
+    """Return the number of symbols; raise DomainTooLarge for too many possible reports."""
     space = perturbation.space
     if space.size > _MOST_REPORTS:
         raise DomainTooLarge(
@@ -242,23 +267,23 @@ def _check_reports(perturbation: Perturbation) -> int:
 
 
 class Likelihood(ABC):
-    """Operators of the likelihood of the table of all attributes, which has the schema's shape."""
+    """Operators of the likelihood of the table of all attributes."""
 
     @abstractmethod
     def expected(self, table: Array) -> Array:
-        """Return the probability of every report, in an array of any shape."""
+        """Return the probability of every report."""
 
     @abstractmethod
     def adjoint(self, weights: Array) -> Array:
-        """Apply the transpose of :meth:`expected`: the mean weight of each record's reports."""
+        """Return the mean weight of the reports of each record."""
 
     @abstractmethod
     def observed(self, counts: Counts) -> Array:
-        """Return the share of every report, arranged like :meth:`expected`."""
+        """Return the share of every report, in the arrangement of `expected`."""
 
 
 class ChannelLikelihood(Likelihood):
-    """Likelihood by a channel of all attributes, merged for thousands of products."""
+    """Likelihood of reports that are records."""
 
     def __init__(self, channel: Channel) -> None:
         self._shape, self._merged = channel.shape, channel.merged()
@@ -274,10 +299,9 @@ class ChannelLikelihood(Likelihood):
 
 
 class MarginTree:
-    """Some margins of a table, each the sum over one axis of another one.
+    """Several margins of a table, computed by sums over one axis at a time.
 
-    Every margin is reached from the whole table by leaving out its missing axes, the first one
-    first, so that those with the same last axes have most of the way in common.
+    Margins with the same last axes share most of the sums.
 
     Parameters
     ----------
@@ -290,7 +314,7 @@ class MarginTree:
     def __init__(self, axes: int, wanted: Sequence[tuple[int, ...]]) -> None:
         everything = tuple(range(axes))
         self._numbers = {everything: 0}
-        #: Number of the margin that each is a sum of, and over which of its axes.
+        #: For each margin, the number of the one that it is a sum of, and the summed axis.
         self._sums: list[tuple[int, int]] = []
         self.wanted = [self._find(kept, everything) for kept in wanted]
 
@@ -306,14 +330,14 @@ class MarginTree:
         return self._numbers[kept]
 
     def margins(self, table: Array) -> list[Array]:
-        """Return the wanted margins of a table with an axis before the others."""
+        """Return the margins of a table."""
         tables = [table]
         for number, axis in self._sums:
             tables.append(tables[number].sum(axis=axis))
         return [tables[number] for number in self.wanted]
 
     def adjoint(self, margins: Sequence[Array], shape: tuple[int, ...]) -> Array:
-        """Sum of margins, each repeated along the axes that it lacks."""
+        """Return the sum of margins, each repeated along its missing axes."""
         tables = [np.zeros(shape)]
         for number, axis in self._sums:
             tables.append(np.zeros(np.delete(tables[number].shape, axis)))
@@ -325,16 +349,10 @@ class MarginTree:
 
 
 class ViewLikelihood(Likelihood):
-    """Likelihood of the reports about views, arranged in the shape (P, symbols).
+    """Likelihood of reports that are symbols of views.
 
-    Where few of the symbols came, only these are computed.
-
-    P is the number of cells of the attributes that every report states.
-
-    Raises
-    ------
-    DomainTooLarge
-        If there are too many different reports.
+    Reports have the shape (P, symbols) with P combinations of the unperturbed attributes. If few of
+    the symbols were observed, only these are computed.
     """
 
     def __init__(self, perturbation: Perturbation, counts: Counts) -> None:
@@ -360,7 +378,7 @@ class ViewLikelihood(Likelihood):
             self._operators = list(responses)
         weights = np.array([view.weight for view in views])
         self._chances = np.repeat(weights / weights.sum(), list(map(len, came)))
-        # Where the cells of each further view begin, and the cells and symbols of each operator.
+        # First cell of each further view, and first cell and symbol of each further operator.
         self._views: list[int] = np.cumsum([response.cells for response in responses])[:-1].tolist()
         self._cells = [] if listed else self._views
         self._reports = [] if listed else first[1:]
@@ -389,7 +407,13 @@ class ViewLikelihood(Likelihood):
 
 
 def likelihood(perturbation: Perturbation, counts: Counts) -> Likelihood:
-    """Return the operators of the likelihood, possibly without reports of count 0."""
+    """Return the operators of the likelihood of some reports.
+
+    Raises
+    ------
+    DomainTooLarge
+        If there are too many possible reports.
+    """
     if (channel := perturbation.channel(perturbation.schema.names)) is not None:
         return ChannelLikelihood(channel)
     return ViewLikelihood(perturbation, counts)

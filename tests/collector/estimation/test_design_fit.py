@@ -6,8 +6,7 @@ from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.design_fit import (
     LEVEL,
     contradictions,
-    likeliest_shares,
-    parts_of,
+    likelihood_of,
 )
 from halftruth_shared import (
     Attribute,
@@ -59,8 +58,8 @@ def test_the_closest_shares_are_the_most_likely_ones(shape, mechanism):
     channel = mechanism.bind(survey.schema).channel(survey.schema.names)
     counts = np.zeros(shape, int)
     counts.flat[:3] = 60, 5, 1
-    parts = parts_of(survey, counts_of(survey, counts), survey.schema.names)
-    [shares], [statistic] = likeliest_shares(parts, [counts[None].astype(float)])
+    likelihood = likelihood_of(survey, counts_of(survey, counts), survey.schema.names)
+    [shares], [statistic] = likelihood.maximum([counts[None].astype(float)])
 
     def loss(logits):
         chances = channel.forward((np.exp(logits) / np.exp(logits).sum()).reshape(shape))

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import math
-import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -26,8 +25,8 @@ from halftruth_collector.estimation.planning.summaries import MAX_PAIRS
 from halftruth_collector.estimation.planning.wording import (
     footnotes,
     headline,
-    mechanism_rows,
-    planned_rows,
+    mechanism_table,
+    planned_table,
 )
 from halftruth_collector.estimation.reconstruction import reconstruction
 from halftruth_shared import (
@@ -60,9 +59,6 @@ KINDS = (
 SPLIT = "split-questionnaire"
 #: Matrices of which those who lack a category weigh more in its estimate than those who have it.
 LOPSIDED = "lopsided-matrices"
-
-#: Surveys that are simulated: a simulated standard deviation is then off by 1/√(2·20000) = 0.5 %.
-SURVEYS = 20_000
 
 
 def make_survey(kind, shape, items=None, public=()):
@@ -140,66 +136,6 @@ def even_error(found, respondents, target="population"):
     """Root mean square error of all cells of some margins, under uniform answers."""
     units = [m.unit(np.full(m.cells, 1 / m.cells), target) for m in found]
     return math.sqrt(max(np.concatenate(units).mean(), 0) / respondents)
-
-
-def one_itemset(kind):
-    """A survey with a single itemset of length 2, and the dense margin it is a cell of.
-
-    The third attribute has no items; its answers change the reports nevertheless.
-    """
-    survey = make_survey(kind, (2, 3, 2), items={0: [1], 1: [2], 2: []})
-    margin = Margin(survey, (0, 1))
-    [cell] = margin.items
-    return survey, margin, cell
-
-
-def simulate(margin, cell, people, target, rng):
-    """Estimates of one cell's support in many surveys of these people, counts by whole record."""
-    people = np.asarray(people)
-    respondents = people.sum()
-    if target == "population":
-        reported = margin.matrix @ (people / respondents)
-        counts = rng.multinomial(respondents, reported / reported.sum(), SURVEYS)
-    else:
-        counts = sum(
-            rng.multinomial(count, margin.matrix[:, u] / margin.matrix[:, u].sum(), SURVEYS)
-            for u, count in enumerate(people)
-            if count
-        )
-    return counts @ margin.weights[cell] / respondents
-
-
-def spread(margin, by_cell):
-    """Whole records with these counts by cell of the margin, unevenly within each."""
-    people = np.zeros(len(margin.names), dtype=int)
-    for cell, count in enumerate(by_cell):
-        first, second = np.flatnonzero(margin.names == cell)
-        people[first], people[second] = count // 3, count - count // 3
-    return people
-
-
-# What is foretold happens
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_simulated_surveys_scatter_as_forecast(kind, target):
-    survey, margin, cell = one_itemset(kind)
-    by_cell = np.full(6, 880)
-    by_cell[cell] = 600
-    unbiased = reconstruction(survey)
-    tables = unit_variances(unbiased, [(0, 1)], target)
-    [unit] = of_itemsets(survey.schema, tables).at(0.12)
-    error = math.sqrt(unit / 5000)
-    estimates = simulate(
-        margin, cell, spread(margin, by_cell), target, np.random.default_rng(20_240_1)
-    )
-    # Each limit is five of its own standard errors: false alarm below 1e-6 each.
-    assert estimates.mean() == pytest.approx(0.12, abs=5 * error / SURVEYS**0.5)
-    assert estimates.std(ddof=1) == pytest.approx(error, rel=0.025)
-    inside = np.abs(estimates - 0.12) <= Z * error
-    assert inside.mean() == pytest.approx(0.95, abs=0.008)
 
 
 # Unit variances
@@ -421,7 +357,6 @@ def test_margins_behind_a_relay_are_those_of_a_survey_with_the_largest_amplifica
     named = Relay(url="https://relay", key="1" * 64, sealing_key="2" * 64, batch=5_000)
     behind = replace(survey, relay=named)
     assert plan(behind, query).relayed.gamma == largest_gamma(9, 5_000)
-    assert "public question" not in " ".join(plan(behind, PlanQuery(respondents=10_000)).advice)
     assert plan(survey, PlanQuery(respondents=10_000, alone=True)).relayed is None
 
 
@@ -520,7 +455,7 @@ def test_on_census_a_split_questionnaire_is_best():
     }
     assert widths[SPLIT] == min(width for width in widths.values() if width is not None)
     # The sentence and the table of mechanisms have the same numbers.
-    rows = {row[0].removesuffix(" (the survey's)"): row for row in mechanism_rows(result)}
+    rows = {row[0].removesuffix(" (the survey's)"): row for row in mechanism_table(result)[1]}
     said = result.reason
     assert said.startswith(f"{SPLIT}: shares within groups {rows[SPLIT][2]}")
     assert f"its error is {rows[SPLIT][3]} times the least of an unbiased estimate" in said
@@ -557,52 +492,28 @@ def test_one_that_is_hardly_narrower_does_not_displace_the_surveys_own():
 # Advice
 
 
-def advice_of(shape, respondents, public="", **asked):
-    schema = schema_of(shape, public=["abcdefgh".index(name) for name in public])
-    mechanism = SplitQuestionnaire.for_amplification(schema, 19, list(public), 2)
-    survey = Survey("s", "S", schema, mechanism)
-    return plan(survey, PlanQuery(respondents=respondents, **asked))
+def test_the_best_length_is_that_of_the_survey_with_the_narrowest_margins():
+    schema = schema_of((2, 3, 2, 4))
 
+    def planned(length):
+        mechanism = SplitQuestionnaire.for_amplification(schema, 19, (), length)
+        return plan(Survey("s", "S", schema, mechanism), PlanQuery(respondents=20_000))
 
-def test_advice_names_lengths_public_questions_merged_answers_and_too_many_questions():
-    result = advice_of((2, 3, 2, 4, 3, 8), 5_000)
-    lengths, public, merged, many = result.advice
-    assert lengths.startswith("Shares of answers by max_length: 1 (±")
-    assert public.startswith("A public question makes groups of it more precise")
-    assert "f from ±" in public
-    assert "sent unchanged and can be read by the collector" in public
-    assert merged.startswith("Merging the 8 answers to f in pairs would make shares within its")
-    assert many.startswith("6 perturbed questions are too many for ±10 points of shares within")
-    # What is advised comes true: the survey with that question public is as precise.
-    wide, narrow = re.search(r"f from ±([\d.]+) points to ±([\d.]+)", public).groups()
-    before = of(advice_of((2, 3, 2, 4, 3, 8), 5_000, groups=["f"]), "share_within").median
-    after = of(advice_of((2, 3, 2, 4, 3, 8), 5_000, "f", groups=["f"]), "share_within").median
-    assert 100 * before == pytest.approx(float(wide), rel=0.05)
-    assert 100 * after == pytest.approx(float(narrow), rel=0.05)
-    halved = of(advice_of((2, 3, 2, 4, 3, 4), 5_000, groups=["f"]), "share_within").median
-    merging = re.search(r"groups ±([\d.]+) points instead", merged)[1]
-    assert 100 * halved == pytest.approx(float(merging), rel=0.05)
-    count, then = re.search(r"first (\d) of them it would be ±([\d.]+)", many).groups()
-    fewer = of(advice_of((2, 3, 2, 4, 3, 8)[: int(count)], 5_000), "share_within").median
-    assert 100 * fewer == pytest.approx(float(then), rel=0.05)
-    assert float(then) <= 10
-
-
-def test_nothing_is_too_many_where_the_margin_wanted_is_reached():
-    result = advice_of((2, 2, 3), 200_000)
-    assert not any("too many" in sentence for sentence in result.advice)
-    result = advice_of((2, 2, 3), 1_000, half_width=0.001)
-    assert result.advice[-1].endswith("It takes more respondents.")
-
-
-def test_a_question_that_is_declared_not_sensitive_is_the_one_that_could_be_public():
-    schema = schema_of((2, 5, 3), public=(2,))
-    survey = Survey("s", "S", schema, SplitQuestionnaire.for_amplification(schema, 19, (), 2))
-    [public] = [
-        each for each in plan(survey, PlanQuery(respondents=5_000)).advice if "public" in each
-    ]
-    assert "shares within groups of c from" in public
-    assert " b from" not in public
+    results = {length: planned(length) for length in (1, 2, 3)}
+    [said] = results[2].advice
+    assert said.startswith("Shares of answers by max_length: 1 (±")
+    for length, result in results.items():
+        assert f"{length} ({half_width(of(result, 'share').median)}" in said
+        if length > 1:
+            assert f"within groups {half_width(of(result, 'share_within').median)})" in said
+    widths = {n: of(results[n], "share_within").median for n in (2, 3)}
+    best = min(widths, key=widths.get)
+    assert said.endswith(
+        f", {best} for groups, differences and regression"
+        f"{'; tables of three questions need 3' * (best == 2)}."
+    )
+    # The mechanisms of whole records have the same margins whatever the length.
+    assert plan(make_survey("gamma-diagonal", (2,)), PlanQuery()).advice == []
 
 
 # Many attributes, large tables, extremes
@@ -647,7 +558,7 @@ def test_extremes_are_finite(kind, respondents):
     for each in result.margins:
         assert each.median is None or 0 < each.median <= each.worst or each.worst is None
         assert each.respondents_needed is None or each.respondents_needed >= 2
-    assert list(planned_rows(result))
+    assert list(planned_table(result)[1])
 
 
 @pytest.mark.parametrize("gamma", ["1.001", 10**6, 10**15])
@@ -665,31 +576,26 @@ def test_hardly_any_and_hardly_no_privacy_are_planned(gamma):
     assert found.median == pytest.approx(exact, rel=1e-5)
 
 
-# Bad input, the same on every surface
-
-BAD = [
-    *(({"respondents": bad}, "respondents") for bad in (0, 1, -5, 10.5, "many")),
-    *(({"half_width": bad}, "half_width") for bad in (0, 1, -0.01, "1%")),
-    *(({"confidence": bad}, "confidence") for bad in (0, 1, "95%")),
-    ({"target": "everyone"}, "target"),
-    *(({"relay": bad}, "relay") for bad in (5, 100, "ten")),
-]
-#: The first bad value of each field, which the command is given, too.
-ONE_OF_EACH = {field: asked for asked, field in BAD[::-1]}
-#: Names that are those of no attribute of the survey, or of too few.
-NAMES = [
-    ({"groups": ["none"]}, "groups"),
-    ({"questions": []}, "questions"),
-    ({"outcome": "a"}, "predictors"),
-    ({"predictors": ["a"]}, "outcome"),
-    ({"outcome": "none", "predictors": ["a"]}, "outcome"),
-    ({"outcome": "a", "predictors": ["a", "b"]}, "predictors"),
-]
-NAN = [({name: math.nan}, name) for name in ("half_width", "confidence")]
+# Refused input
 
 
-@pytest.mark.parametrize(("asked", "field"), NAMES)
-def test_names_are_refused_in_one_line_that_names_the_field(asked, field):
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        *(({"respondents": bad}, "respondents") for bad in (0, 1, -5, 10.5, "many")),
+        *(({"half_width": bad}, "half_width") for bad in (0, 1, -0.01, "1%", math.nan)),
+        *(({"confidence": bad}, "confidence") for bad in (0, 1, "95%", math.nan)),
+        ({"target": "everyone"}, "target"),
+        *(({"relay": bad}, "relay") for bad in (5, 100, "ten")),
+        ({"groups": ["none"]}, "groups"),
+        ({"questions": []}, "questions"),
+        ({"outcome": "a"}, "predictors"),
+        ({"predictors": ["a"]}, "outcome"),
+        ({"outcome": "none", "predictors": ["a"]}, "outcome"),
+        ({"outcome": "a", "predictors": ["a", "b"]}, "predictors"),
+    ],
+)
+def test_an_invalid_query_is_refused_in_one_line_that_names_the_field(asked, field):
     with pytest.raises((ParameterError, SchemaError), match=f"^{field}: ") as caught:
         plan(make_survey("gamma-diagonal", (2, 3)), PlanQuery(**asked))
     assert caught.value.field == field
@@ -749,32 +655,6 @@ def options(asked):
     return words
 
 
-@pytest.mark.parametrize(("asked", "field"), BAD + NAN)
-def test_a_query_outside_its_range_is_one_line_that_names_the_field(
-    ask, survey, survey_file, command, asked, field
-):
-    with pytest.raises(ParameterError) as caught:
-        plan(survey, PlanQuery(**{"respondents": 100, **asked}))
-    assert caught.value.field == field
-    lines = [str(caught.value)]
-    assert lines[0].startswith(f"{field}: expected ")
-    if (asked, field) not in NAN:
-        response = ask(**asked)
-        assert response.status_code == 422
-        document = response.get_json()
-        # What is not even of the right kind is a complaint about the body, which names the place.
-        assert document["field"] == field or f"$.{field}" in document["detail"]
-        lines.append(document["detail"])
-    if ONE_OF_EACH.get(field) == asked:
-        status, said, complaint = command("plan", survey_file, *options(asked))
-        assert (status, said) == (2, "")
-        assert complaint.startswith("halftruth: ")
-        lines.append(complaint.removesuffix("\n"))
-    for line in lines:
-        assert field.removesuffix("s").replace("_", "-") in line.replace("_", "-")
-        assert "\n" not in line
-
-
 # What people read, and the same numbers everywhere
 
 
@@ -792,9 +672,9 @@ def test_the_table_for_people_holds_the_figures_of_the_result(command, survey_fi
     assert f"Most precise is {result.reason}." in said
     assert " ".join(result.advice) in said
     lines = [" ".join(line.split()) for line in said.splitlines()]
-    for row in [*planned_rows(result), *mechanism_rows(result)]:
+    for row in [*planned_table(result)[1], *mechanism_table(result)[1]]:
         assert " ".join(" ".join(row).split()) in lines
-    of_share = next(row for row in planned_rows(result) if row[0] == "share of an answer")
+    of_share = next(row for row in planned_table(result)[1] if row[0] == "share of an answer")
     assert of_share[1] == half_width(of(result, "share").median)
 
 

@@ -8,7 +8,7 @@ outcome is perturbed, and ``records`` makes weighted records with replicate weig
 
 from .adequacy import LackOfFit, adequacy
 from .cached import cached_model, described
-from .fit import LoglinearModel, Penalty, at_independence, fit_model, off_the_edge
+from .fit import LoglinearModel, at_independence, fit_model, off_the_edge
 from .perturbed_outcome import Reported, channel_of_outcome, perturbed_outcome_regression
 from .tables import ModelTable, shares
 
@@ -16,7 +16,6 @@ __all__ = [
     "LackOfFit",
     "LoglinearModel",
     "ModelTable",
-    "Penalty",
     "Reported",
     "adequacy",
     "at_independence",

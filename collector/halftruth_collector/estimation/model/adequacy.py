@@ -1,35 +1,39 @@
 """Score tests of the interactions that a model leaves out (Rao 1948; Agresti 2013, §1.3.3).
 
-With U the score of the parameters of an interaction at 0, where all others are at their estimates,
-and V its information less what these take of it, I_ss − I_sθ (I_θθ + R)⁻¹ I_θs, the statistic
-U' V⁻¹ U has about a χ² distribution with as many degrees of freedom as there are parameters. It
-needs no fit of a larger model. With sparse counts the χ² approximation is inaccurate, so the
-distribution is simulated (parametric bootstrap): from the efficient scores of simulated reports at
-the estimates, which are linear in the counts. All interactions are tested with the same
-simulations.
+With U the score of the parameters of an interaction at 0, the others at their estimates, and V its
+efficient information I_ss − I_sθ (I_θθ + R)⁻¹ I_θs, the statistic U' V⁻¹ U is about χ² distributed,
+with the number of parameters as degrees of freedom. No larger model is fitted. With sparse counts
+the χ² approximation is inaccurate, so the distribution is simulated (parametric bootstrap) from the
+efficient scores of simulated reports at the estimates, which are linear in the counts. All
+interactions are tested with the same simulations.
 """
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import scipy
-from halftruth_shared import ParameterError, Survey
+from halftruth_shared import Survey
 
 from ..bounds import Array
 from ..counts import Counts
 from ..report_model import ReportPart, report_parts
 from .design import MAX_PARAMETERS, Design
-from .fit import LoglinearModel, is_told
+from .fit import LoglinearModel, is_identified
 from .information import Fitted, blocks
 
 #: Eigenvalues of V below this fraction of the largest one are treated as 0.
 _ROUNDING = 1e-9
 
-#: Simulated counts that are held at once.
+#: Number of simulated sets of reports; the smallest p-value is 1/(_SIMULATIONS + 1).
+_SIMULATIONS = 199
+
+#: Number of simulated counts in memory.
 _AT_ONCE = 2**22
+
+Term = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -55,53 +59,29 @@ class LackOfFit:
 
 
 def adequacy(
-    survey: Survey,
-    counts: Counts,
-    model: LoglinearModel,
-    terms: Sequence[Collection[str]] | None = None,
-    simulations: int = 199,
-    seed: int = 0,
+    survey: Survey, counts: Counts, model: LoglinearModel, terms: Sequence[Term] | None = None
 ) -> list[LackOfFit]:
     """Test omitted interactions by score tests, the most significant one first.
 
     Parameters
     ----------
-    survey : Survey
     counts : Counts
         The counts to which the model was fitted.
-    model : LoglinearModel
-    terms : sequence of collections of str, optional
-        Interactions whose lower-order parts are in the model; by default all that the reports
-        identify. Reports about pairs identify none.
-    simulations : int
-        At least 1; the smallest p-value is 1/(simulations + 1).
-    seed : int
+    terms : sequence of tuple of int, optional
+        Axes of interactions whose lower-order parts are in the model; by default the
+        `omitted_interactions`.
 
     Raises
     ------
-    SchemaError, ParameterError
-        For an interaction that is in the model, or that has lower-order parts outside it.
     DomainTooLarge
         If there are too many distinct reports.
     """
-    if simulations < 1:
-        raise ParameterError("simulations: expected 1 or more", field="simulations")
     parts = report_parts(survey.perturbation, counts, model.schema.names)
     if terms is None:
-        candidates = [term for term in _next_terms(model.design) if is_told(term, parts)]
-    else:
-        candidates = [tuple(sorted(model.schema.positions(list(t), "terms"))) for t in terms]
-        for term in candidates:
-            if term in model.design.terms or not _parts_known(term, model.design):
-                names = ", ".join(model.schema.names[axis] for axis in term)
-                raise ParameterError(
-                    f"terms: {names}; expected interactions that the model leaves out, all of whose"
-                    " parts it has",
-                    field="terms",
-                )
-    statistics: list[tuple[tuple[int, ...], int, Array]] = []
-    for several in _grouped(model.design, candidates):
-        statistics += _Tests(model, parts, several).statistics(simulations, seed)
+        terms = omitted_interactions(survey, counts, model)
+    statistics: list[tuple[Term, int, Array]] = []
+    for several in _grouped(model.design, terms):
+        statistics += _Tests(model, parts, several).statistics()
     # Adjusted for all tests: smallest χ² p-value of each simulation.
     levels = np.array([scipy.stats.chi2.logsf(values, rank) for _, rank, values in statistics])
     least = levels.min(axis=0, initial=0.0)
@@ -118,21 +98,37 @@ def adequacy(
     return sorted(results, key=lambda test: (test.adjusted_p_value, test.p_value, -test.statistic))
 
 
-def work(survey: Survey, counts: Counts, model: LoglinearModel) -> int:
-    """Return the size of the tests: the number of distinct reports times that of parameters."""
+def omitted_interactions(survey: Survey, counts: Counts, model: LoglinearModel) -> list[Term]:
+    """Return the omitted interactions of the next order that the reports identify."""
     parts = report_parts(survey.perturbation, counts, model.schema.names)
-    terms = [term for term in _next_terms(model.design) if is_told(term, parts)]
+    axes, included = range(len(model.design.shape)), set(model.design.terms)
+    longest = max(map(len, included))
+    return [
+        term
+        for length in range(2, min(longest + 1, len(axes)) + 1)
+        for term in combinations(axes, length)
+        if term not in included
+        and included.issuperset(combinations(term, length - 1))
+        and is_identified(term, parts)
+    ]
+
+
+def size_of_tests(
+    survey: Survey, counts: Counts, model: LoglinearModel, terms: Sequence[Term]
+) -> int:
+    """Return the number of distinct reports times the number of parameters."""
+    parts = report_parts(survey.perturbation, counts, model.schema.names)
     columns = model.design.parameters + sum(_columns(model.design, term) for term in terms)
-    return int(sum(part.counts.size for part in parts)) * columns * bool(terms)
+    return sum(part.counts.size for part in parts) * columns
 
 
-def _columns(design: Design, term: tuple[int, ...]) -> int:
+def _columns(design: Design, term: Term) -> int:
     return math.prod(design.shape[axis] - 1 for axis in term)
 
 
-def _grouped(design: Design, terms: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
+def _grouped(design: Design, terms: Sequence[Term]) -> Iterator[list[Term]]:
     """Group interactions that fit into one design."""
-    several: list[tuple[int, ...]] = []
+    several: list[Term] = []
     columns = design.parameters
     for term in terms:
         if several and columns + _columns(design, term) > MAX_PARAMETERS:
@@ -144,33 +140,11 @@ def _grouped(design: Design, terms: Sequence[tuple[int, ...]]) -> Iterator[list[
         yield several
 
 
-def _next_terms(design: Design) -> list[tuple[int, ...]]:
-    """Return the omitted interactions whose lower-order parts are all included."""
-    axes, longest = range(len(design.shape)), max(map(len, design.terms))
-    return [
-        term
-        for length in range(2, min(longest + 1, len(design.shape)) + 1)
-        for term in combinations(axes, length)
-        if term not in design.terms and _parts_known(term, design)
-    ]
-
-
-def _parts_known(term: tuple[int, ...], design: Design) -> bool:
-    return all(part in design.terms for part in combinations(term, len(term) - 1))
-
-
 class _Tests:
-    """Efficient scores and tests of omitted interactions.
-
-    Parameters
-    ----------
-    model : LoglinearModel
-    parts : sequence of ReportPart
-    terms : sequence of tuple of int
-    """
+    """Efficient scores and tests of omitted interactions."""
 
     def __init__(
-        self, model: LoglinearModel, parts: Sequence[ReportPart], terms: Sequence[tuple[int, ...]]
+        self, model: LoglinearModel, parts: Sequence[ReportPart], terms: Sequence[Term]
     ) -> None:
         self._terms, self._parts = terms, parts
         design = Design(model.design.shape, [*model.design.terms, *terms])
@@ -203,7 +177,7 @@ class _Tests:
         self._weights = np.hstack(weights)
 
     def _scores(self, part: ReportPart) -> list[tuple[Array, Array, Array]]:
-        """Counts, probabilities and scores of reports, in sum-to-zero coding."""
+        """Return counts, probabilities and scores of reports, in sum-to-zero coding."""
         recode, scored = self._fitted.design.corner.T, []
         for counts, block in blocks(part, self._fitted):
             possible = block[0] > 0
@@ -212,18 +186,18 @@ class _Tests:
             scored.append((counts[possible], probabilities, scores))
         return scored
 
-    def statistics(self, simulations: int, seed: int) -> list[tuple[tuple[int, ...], int, Array]]:
-        """Return rank and statistics of each test, the observed one and those of simulations."""
-        totals = np.zeros((simulations, self._weights.shape[1]))
+    def statistics(self) -> list[tuple[Term, int, Array]]:
+        """Return rank and statistics of each test: the observed one, then the simulated ones."""
+        totals = np.zeros((_SIMULATIONS, self._weights.shape[1]))
         for number, part in enumerate(self._parts):
             # Use the same simulated reports for every group of interactions.
-            rng = np.random.default_rng([seed, number])
+            rng = np.random.default_rng([0, number])
             every = self._scores(part)
             probabilities = np.concatenate([chances for _, chances, _ in every])
             weights = np.hstack([scores for _, _, scores in every]).T @ self._weights
             step = max(1, _AT_ONCE // len(probabilities))
-            for start in range(0, simulations, step):
-                several = min(step, simulations - start)
+            for start in range(0, _SIMULATIONS, step):
+                several = min(step, _SIMULATIONS - start)
                 drawn = rng.multinomial(
                     int(part.counts.sum()), probabilities / probabilities.sum(), several
                 )

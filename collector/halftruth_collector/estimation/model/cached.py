@@ -8,17 +8,16 @@ from halftruth_shared import Survey
 from halftruth_shared.analyses.base import ModelFit, TestedInteraction
 
 from ..counts import Counts, Snapshot
-from .adequacy import LackOfFit, adequacy, work
+from .adequacy import adequacy, omitted_interactions, size_of_tests
 from .fit import LoglinearModel, fit_model
 
 #: Number of cached models; the largest takes about twenty megabytes.
 _KEPT = 8
 
-#: Largest size of the tests of one model (see `work`): some seconds of computation.
+#: Largest size of the tests of one model (see `size_of_tests`): some seconds of computation.
 MOST_TESTED = 2**25
 
-_Term = tuple[str, ...]
-_Terms = tuple[_Term, ...]
+_Terms = tuple[tuple[str, ...], ...]
 
 
 def cached_model(
@@ -27,25 +26,8 @@ def cached_model(
     interactions: Sequence[Collection[str]] = (),
     attributes: Sequence[str] | None = None,
 ) -> LoglinearModel:
-    """Return the model of all pairs and further interactions, cached by counts.
-
-    Parameters
-    ----------
-    survey : Survey
-    counts : Counts
-    interactions : sequence of collections of str
-        By attributes.
-    attributes : sequence of str, optional
-        Attributes of the model; all by default.
-
-    Raises
-    ------
-    SchemaError, ParameterError, DomainTooLarge, EstimateError
-        As of `fit_model`.
-    """
-    return _fitted(
-        Snapshot.of(survey, counts), _names(interactions), attributes and tuple(attributes)
-    )
+    """Return the model of all pairs and further interactions, cached by counts; see `fit_model`."""
+    return _fitted(*_key(survey, counts, interactions, attributes))
 
 
 def described(
@@ -54,64 +36,64 @@ def described(
     interactions: Sequence[Collection[str]] = (),
     attributes: Sequence[str] | None = None,
 ) -> ModelFit:
-    """Return the assumptions of the model of `cached_model`, with the tests of these.
-
-    Parameters are as there.
-    """
-    source = Snapshot.of(survey, counts)
-    return _described(source, _names(interactions), attributes and tuple(attributes))
+    """Return the assumptions of the model of `cached_model` with their tests, cached by counts."""
+    return _described(*_key(survey, counts, interactions, attributes))
 
 
-def _names(interactions: Sequence[Collection[str]]) -> _Terms:
-    return tuple(tuple(names) for names in interactions)
+def _key(
+    survey: Survey,
+    counts: Counts,
+    interactions: Sequence[Collection[str]],
+    attributes: Sequence[str] | None,
+) -> tuple[Snapshot, _Terms, tuple[str, ...]]:
+    names = survey.schema.names if attributes is None else tuple(attributes)
+    return Snapshot.of(survey, counts), tuple(map(tuple, interactions)), names
 
 
 @lru_cache(maxsize=_KEPT)
-def _fitted(source: Snapshot, interactions: _Terms, attributes: _Term | None) -> LoglinearModel:
-    names = source.survey.schema.names if attributes is None else attributes
+def _fitted(source: Snapshot, interactions: _Terms, names: tuple[str, ...]) -> LoglinearModel:
     terms = [*combinations(names, 2), *interactions]
-    return fit_model(source.survey, source.counts, terms, attributes)
+    return fit_model(source.survey, source.counts, terms, names)
 
 
 @lru_cache(maxsize=_KEPT)
-def _described(source: Snapshot, interactions: _Terms, attributes: _Term | None) -> ModelFit:
+def _described(source: Snapshot, interactions: _Terms, names: tuple[str, ...]) -> ModelFit:
     survey, counts = source.survey, source.counts
-    model = _fitted(source, interactions, attributes)
-    clearest: LackOfFit | None = None
-    untested = None
-    if not (numbers := work(survey, counts, model)):
+    model = _fitted(source, interactions, names)
+    clearest = untested = None
+    if not (terms := omitted_interactions(survey, counts, model)):
         untested = "the reports do not identify such interactions"
-    elif numbers > MOST_TESTED:
+    elif size_of_tests(survey, counts, model, terms) > MOST_TESTED:
         untested = "the test would take too long"
     else:
-        clearest = adequacy(survey, counts, model)[0]
+        first = adequacy(survey, counts, model, terms)[0]
+        clearest = TestedInteraction(attributes=list(first.term), p_value=first.adjusted_p_value)
     return ModelFit(
         attributes=list(model.schema.names),
         interactions=[
             TestedInteraction(
-                attributes=list(term), p_value=_needed(source, term, interactions, attributes)
+                attributes=list(term), p_value=_p_value(source, term, interactions, names)
             )
             for term in interactions
             # All pairwise interactions are in every model.
             if len(term) > 2
         ],
         converged=model.converged,
-        p_value=None if clearest is None else clearest.adjusted_p_value,
-        clearest=None
-        if clearest is None
-        else TestedInteraction(attributes=list(clearest.term), p_value=clearest.adjusted_p_value),
+        p_value=None if clearest is None else clearest.p_value,
+        clearest=clearest,
         untested=untested,
     )
 
 
-def _needed(
-    source: Snapshot, term: _Term, interactions: _Terms, attributes: _Term | None
+def _p_value(
+    source: Snapshot, term: tuple[str, ...], interactions: _Terms, names: tuple[str, ...]
 ) -> float | None:
-    """Return the p-value of the test against the model without an interaction."""
+    """Return the p-value of an interaction, tested against the model without it."""
     others = tuple(each for each in interactions if each != term)
     smaller = (*others, *combinations(term, len(term) - 1))
-    model = _fitted(source, smaller, attributes)
-    if set(term) in map(set, model.terms):
+    model = _fitted(source, smaller, names)
+    axes = model.schema.positions(term)
+    if tuple(sorted(axes)) in model.design.terms:
         return None
-    [test] = adequacy(source.survey, source.counts, model, [term])
+    [test] = adequacy(source.survey, source.counts, model, [tuple(sorted(axes))])
     return test.p_value

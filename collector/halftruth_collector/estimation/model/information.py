@@ -1,19 +1,19 @@
 """Log-likelihood of reports under a loglinear model, with its score and Fisher information.
 
 With π the table of the model, D its design matrix in corner coding and μ = D'π, the reports of a
-part with the channel A have the probabilities λ = Aπ, whose derivatives λ' are the columns of
-A diag(π)(D − 1μ'). With s_y = λ_y'/λ_y, their log-likelihood Σ n_y ln λ_y has the score
-Σ n_y s_y and the expected information N Σ λ_y s_y s_y' (van den Hout & van der Heijden 2004). With
-g = A'(n/λ), by which EM weights the true cells, the score is (D − 1μ')'(πg), too, and the observed
-information (D − 1μ')' diag(Nπ − πg) (D − 1μ') + Σ n_y s_y s_y' (Louis 1982).
+part with the channel A have the probabilities λ = Aπ with the derivatives A diag(π)(D − 1μ'). With
+s_y the derivative of ln λ_y, the log-likelihood Σ n_y ln λ_y has the score Σ n_y s_y and the
+expected information N Σ λ_y s_y s_y' (van den Hout & van der Heijden 2004). With g = A'(n/λ), the
+EM weights of the true cells, the score is also (D − 1μ')'(πg), and the observed information is
+(D − 1μ')' diag(Nπ − πg) (D − 1μ') + Σ n_y s_y s_y' (Louis 1982).
 
-No part needs a matrix of its reports by the cells of the table:
+No matrix of reports by cells is computed:
 
-- A mixture of the table itself and a uniform one has λ' = p diag(π)(D − 1μ'), so that its
-  information consists of second moments of D with the weights π²/λ.
-- A Kronecker product is applied axis by axis to all columns of diag(π) D at once, which have much
-  in common: a column that is about none of the last axes is the same along these as π.
-- Reports of a few attributes need the columns summed over all the others.
+- For a mixture of the table and a uniform one, the information consists of second moments of D with
+  the weights π²/λ.
+- A Kronecker product is applied axis by axis to all columns of diag(π) D at once. Columns with the
+  same codes of the last axes share the computation along these axes.
+- For reports about a few attributes, the columns are summed over the others first.
 """
 
 import math
@@ -31,10 +31,10 @@ from ..bounds import Array
 from ..report_model import ReportPart
 from .design import Design, Integers
 
-#: Most numbers in the derivatives of the probabilities of reports that are computed at once.
+#: Number of derivatives of the probabilities of reports that are computed at once.
 _AT_ONCE = 2**22
 
-#: Most of these numbers for a part whose table is small enough, in all.
+#: Largest number of these derivatives for one combination of unperturbed answers.
 _MOST_NUMBERS = 2**26
 
 
@@ -48,7 +48,7 @@ class Fitted:
     corner : ndarray, shape (p,)
         Parameters in corner coding.
     feasible : ndarray of bool or None
-        Cells that can be; None for all.
+        Cells with a positive share; None for all.
     """
 
     design: Design
@@ -75,10 +75,14 @@ class Fitted:
         return np.asarray(self.cube[self.design.place])
 
     def margin(self, axes: tuple[int, ...]) -> Array:
-        """Table of some attributes, an axis for each in the order given."""
+        """Return the margin of some axes, in this order."""
         if axes == tuple(range(len(self.design.shape))):
             return self.table
         return self.design.margin_alone(self.cube, axes)
+
+    def probabilities(self, part: ReportPart) -> Array:
+        """λ, shape of the counts of a part."""
+        return part.probabilities(self.margin(part.margin))
 
     def scatter(self, weights: Array) -> Array:
         """(D − 1μ')' diag(w) (D − 1μ'), shape (p, p)."""
@@ -95,10 +99,8 @@ class Derivatives:
     Attributes
     ----------
     score : ndarray, shape (p,)
-    observed : ndarray, shape (p, p)
-        Observed information.
-    expected : ndarray, shape (p, p)
-        Expected information, given how many reports each part has; 0 where it was not asked for.
+    observed, expected : ndarray, shape (p, p)
+        Information; the expected one is given the number of reports of each part.
     """
 
     score: Array
@@ -106,21 +108,21 @@ class Derivatives:
     expected: Array
 
     def recoded(self, matrix: Array) -> "Derivatives":
-        """Return those by other parameters, of which `matrix` makes these."""
+        """Return the derivatives by parameters that `matrix` maps to these."""
         observed, expected = (matrix.T @ x @ matrix for x in (self.observed, self.expected))
         return Derivatives(matrix.T @ self.score, observed, expected)
 
 
 def log_likelihood(parts: Sequence[ReportPart], fitted: Fitted) -> float:
-    """Σ n_y ln λ_y over the reports of all parts; −∞ where one of them could not be."""
-    levels = (scipy.special.xlogy(part.counts, _probabilities(part, fitted)) for part in parts)
+    """Return Σ n_y ln λ_y over the reports of all parts; −∞ if one of them is impossible."""
+    levels = (scipy.special.xlogy(part.counts, fitted.probabilities(part)) for part in parts)
     return math.fsum(float(level.sum()) for level in levels)
 
 
 def derivatives(
     parts: Sequence[ReportPart], fitted: Fitted, *, expected: bool = True
 ) -> Derivatives:
-    """Score and information of the reports of all parts, the expected one only where asked for."""
+    """Return score and information of all parts; the expected information is 0 unless wanted."""
     design = fitted.design
     of_model, of_reports = np.zeros((2, design.parameters, design.parameters))
     effects = np.zeros(design.cells)
@@ -128,7 +130,10 @@ def derivatives(
         mean, total = _products(part, fitted, expected)
         of_model += part.counts.sum() * mean
         of_reports += total
-        design.add_effects(effects, _weights(part, fitted), (*part.unperturbed, *part.axes))
+        probabilities = fitted.probabilities(part)
+        ratio = np.zeros_like(probabilities)
+        np.divide(part.counts, probabilities, out=ratio, where=part.counts > 0)
+        design.add_effects(effects, part.mean_weights(ratio), part.margin)
     reports = math.fsum(part.counts.sum() for part in parts)
     weights = design.expanded(effects) * fitted.table
     score = design.cube(weights)[design.place] - weights.sum() * fitted.means
@@ -136,39 +141,8 @@ def derivatives(
     return Derivatives(score, observed, of_model)
 
 
-def _probabilities(part: ReportPart, fitted: Fitted) -> Array:
-    """λ, shape as of the counts."""
-    margin = fitted.margin((*part.unperturbed, *part.axes))
-    shape = (_rows(part, fitted), *_cells(part, fitted))
-    return part.operator.forward(margin.reshape(shape)).reshape(part.counts.shape)
-
-
-def _weights(part: ReportPart, fitted: Fitted) -> Array:
-    """The weights g of the margin that these reports are about."""
-    probabilities = _probabilities(part, fitted)
-    ratio = np.divide(
-        part.counts, probabilities, out=np.zeros(probabilities.shape), where=part.counts > 0
-    )
-    rows = _rows(part, fitted)
-    reports = part.operator.shape if isinstance(part.operator, Channel) else (-1,)
-    weights = part.operator.adjoint(ratio.reshape(rows, *reports))
-    return weights.reshape([fitted.design.shape[axis] for axis in (*part.unperturbed, *part.axes)])
-
-
-def _rows(part: ReportPart, fitted: Fitted) -> int:
-    """Number of cells that these reports carry unperturbed."""
-    return math.prod(fitted.design.shape[axis] for axis in part.unperturbed)
-
-
-def _cells(part: ReportPart, fitted: Fitted) -> tuple[int, ...]:
-    """Shape of the tables that the operator takes."""
-    if isinstance(part.operator, Channel):
-        return part.operator.shape
-    return (math.prod(fitted.design.shape[axis] for axis in part.axes),)
-
-
 def _products(part: ReportPart, fitted: Fitted, expected: bool) -> tuple[Array, Array]:
-    """Σ λ_y s_y s_y', 0 where it is not asked for, and Σ n_y s_y s_y'."""
+    """Return Σ λ_y s_y s_y' (0 unless wanted) and Σ n_y s_y s_y'."""
     operator, whole = part.operator, len(part.axes) == fitted.table.ndim
     if whole and isinstance(operator, UniformMixture):
         probabilities = (operator.keep * fitted.table + operator.spread).ravel()
@@ -191,12 +165,12 @@ def _products(part: ReportPart, fitted: Fitted, expected: bool) -> tuple[Array, 
 
 
 def blocks(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]]:
-    """Counts of some reports after others, and A diag(π)(1, D − 1μ')' with a row for each column.
+    """Yield counts of some reports, and their λ with its derivatives, shape (1 + p, reports).
 
     Raises
     ------
     DomainTooLarge
-        If these are too many numbers.
+        If there are too many derivatives.
     """
     operator = part.operator
     # A view of all attributes has one axis for all its cells.
@@ -206,38 +180,34 @@ def blocks(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]]:
 
 
 def _of_margin(part: ReportPart, fitted: Fitted) -> Iterator[tuple[Array, Array]]:
-    """As `blocks`, of reports of a few attributes."""
+    """Yield the blocks of reports about a margin."""
     design = fitted.design
-    columns = design.margin(fitted.cube, (*part.unperturbed, *part.axes))
+    columns = design.margin(fitted.cube, part.margin)
     columns[:, 1:] -= np.outer(columns[:, 0], fitted.means)
-    rows = _rows(part, fitted)
-    counts = part.counts.reshape(rows, -1)
-    _check_size(counts.shape[1] * (1 + design.parameters))
-    step = max(1, _AT_ONCE // (counts.shape[1] * (1 + design.parameters)))
-    by_row = columns.reshape(rows, *_cells(part, fitted), -1)
-    for start in range(0, rows, step):
-        several = np.moveaxis(by_row[start : start + step], -1, 0)
-        block = part.operator.forward(several)
-        yield counts[start : start + step].ravel(), block.reshape(1 + design.parameters, -1)
-
-
-def _check_size(numbers: int) -> None:
+    counts = part.counts.reshape(part.rows, -1)
+    numbers = counts.shape[1] * (1 + design.parameters)
     if numbers > _MOST_NUMBERS:
         raise DomainTooLarge(
             f"attributes: {numbers} derivatives of the probabilities of reports; expected at most"
             f" {_MOST_NUMBERS}, so fewer attributes or interactions",
             field="attributes",
         )
+    step = max(1, _AT_ONCE // numbers)
+    by_row = columns.reshape(part.rows, *part.cells, -1)
+    for start in range(0, part.rows, step):
+        several = np.moveaxis(by_row[start : start + step], -1, 0)
+        block = part.operator.forward(several)
+        yield counts[start : start + step].ravel(), block.reshape(1 + design.parameters, -1)
 
 
 def _along_axes(
     part: ReportPart, matrices: Sequence[Array], fitted: Fitted
 ) -> Iterator[tuple[Array, Array]]:
-    """As `blocks`, of reports of whole records whose axes are changed one by one."""
+    """Yield the blocks of reports that are records, perturbed along each axis independently."""
     design = fitted.design
     rows = 1 + design.parameters
     steps = list(zip(matrices[::-1], design.suffixes, strict=True))
-    # The last axes at once, and for each report of these the others.
+    # Apply the last axes at once, and the others for each report of these.
     columns, done = fitted.table.reshape(1, -1, 1), 0
     while done < len(steps) and columns.shape[-1] * _AT_ONCE < rows * design.cells:
         columns = _along_axis(columns, *steps[done])
@@ -253,21 +223,20 @@ def _along_axes(
 
 
 def _along_axis(columns: Array, matrix: Array, suffixes: tuple[Integers, Integers]) -> Array:
-    """Apply a matrix along the last of the axes that are left.
+    """Apply a matrix along the last of the remaining axes.
 
     Parameters
     ----------
-    columns : ndarray, shape (suffixes, cells of the axes that are left, reports of the others)
-    matrix : ndarray
+    columns : ndarray, shape (suffixes, cells of the remaining axes, reports of the others)
     suffixes : tuple of ndarray
-        As of `Design.suffixes`.
+        An element of `Design.suffixes`.
     """
     behind, codes = suffixes
     by_category = columns.reshape(len(columns), -1, len(matrix), columns.shape[-1])
     result = np.empty((len(codes), *by_category.shape[1:]))
     about = codes > 0
     result[~about] = matrix @ by_category[behind[~about]]
-    # A column that is about a category is 0 for all others.
+    # An indicator of a category is 0 for all other categories.
     of_category = by_category[behind[about], :, codes[about], None, :]
     result[about] = of_category * matrix[:, codes[about]].T[:, None, :, None]
     return result.reshape(len(codes), -1, len(matrix) * columns.shape[-1])

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.analyses.base import Answers
 from numpy.typing import NDArray
@@ -24,23 +25,17 @@ from ..regression import (
     Regression,
     information_of,
     marginal_effects,
+    newton,
     score_of,
     weighted_squares,
     without_numbers,
 )
 
-#: Most of Newton's steps, and most halvings of each.
-_STEPS, _HALVINGS = 100, 30
-
-#: Newton's steps end where one would be so short in standard errors.
-_PRECISION = 1e-8
-
 
 def channel_of_outcome(survey: Survey, outcome: str, others: Sequence[str]) -> Array | None:
     """Return P(report | answer) of the outcome, if reports state the predictors unperturbed.
 
-    None where they do not, or do not tell whether the outcome is missing. Where it is, there is
-    neither report nor answer.
+    None if they do not, or if they do not state whether the outcome is missing.
     """
     whole = survey.perturbation.channel([*others, outcome])
     if whole is None or whole.factors is None:
@@ -101,27 +96,47 @@ class Reported:
 def perturbed_outcome_regression(
     numbers: Array, channel: Array, predictors: Predictors, outcome: Outcome
 ) -> Regression:
-    """Fit the regression of a perturbed outcome on unperturbed predictors.
+    """Fit the logistic regression of a perturbed outcome on unperturbed predictors.
 
     Parameters
     ----------
     numbers : ndarray, shape (x, reports)
-        Of each report of the outcome, for each row of the predictors.
+        Number of each report of the outcome, for each row of the predictors.
     channel : ndarray, shape (reports, answers)
-    predictors : Predictors
-    outcome : Outcome
-        Outcome with a likelihood: not a linear model.
 
     Raises
     ------
     ParameterError
-        For an outcome without a likelihood.
+        If the outcome has more than two answers.
     """
     if not outcome.is_distribution:
         raise ParameterError("outcome: expected a question of two answers", field="outcome")
     columns = predictors.columns
+
+    def derivatives(coefficients: Array) -> tuple[float, Array, Array, Array]:
+        """Log-likelihood, score, and information of the reports and of the true answers."""
+        here = outcome.response(columns @ coefficients)
+        level, posterior = _posterior(numbers, channel, here)
+        weighted = numbers[:, :, None] * posterior
+        answers = weighted.sum(axis=1)
+        complete = information_of(columns, answers, here)
+        # Σ_v n_v of the variance of the scores of the true answers given report v.
+        by_report = np.einsum("xvu,xu->xv", posterior, here.slope)
+        second = (answers * here.slope**2).sum(axis=1)
+        open_ = second - (weighted.sum(axis=2) * by_report**2).sum(axis=1)
+        observed = complete - weighted_squares(columns, open_)
+        return level, score_of(columns, answers, here), observed, complete
+
+    def evaluate(coefficients: Array) -> tuple[float, Array, Array]:
+        level, score, observed, complete = derivatives(coefficients)
+        # The likelihood is not concave everywhere.
+        return level, score, observed if _is_definite(observed) else complete
+
     try:
-        coefficients, information = _maximum(columns, numbers, channel, outcome)
+        coefficients = newton(columns, evaluate)
+        _, score, information, _ = derivatives(coefficients)
+        if not _is_definite(information):
+            raise NotIdentified("the reports do not determine its coefficients", score)
     except NotIdentified as failure:
         return without_numbers(columns.shape[1], str(failure))
     covariance: Array = np.asarray(np.linalg.inv(information), dtype=np.float64)
@@ -131,59 +146,20 @@ def perturbed_outcome_regression(
     effects, errors = [], []
     for each, slope in marginal_effects(predictors, outcome, coefficients, shares):
         average = shares @ each
-        # Of a sample of people, whose predictors say nothing of the error of the coefficients.
+        # The predictors are a sample; they are independent of the error of the coefficients.
         sampling = shares @ (each - average) ** 2 / reports
         effects.append(average)
         errors.append(np.sqrt(slope @ covariance @ slope + sampling))
-    return Regression(
-        coefficients,
-        covariance,
-        z,
-        effects=np.array(effects),
-        effect_errors=np.array(errors),
-    )
+    return Regression(coefficients, covariance, z, np.array(effects), np.array(errors))
 
 
-def _maximum(
-    columns: Array, numbers: Array, channel: Array, outcome: Outcome
-) -> tuple[Array, Array]:
-    """Return the coefficients with their observed information."""
-    coefficients = np.zeros(columns.shape[1])
-    here = outcome.response(columns @ coefficients)
-    for _ in range(_STEPS):
-        level, posterior = _posterior(numbers, channel, here)
-        weighted = numbers[:, :, None] * posterior
-        expected = weighted.sum(axis=1)
-        score = score_of(columns, expected, here)
-        complete = information_of(columns, expected, here)
-        information = complete - weighted_squares(columns, _open(weighted, posterior, here))
-        definite = bool(np.linalg.eigvalsh(information)[0] > 0)
-        try:
-            step = np.linalg.solve(information if definite else complete, score)
-        except np.linalg.LinAlgError:
-            break
-        if definite and score @ step <= _PRECISION**2:
-            return coefficients, information
-        for halving in range(_HALVINGS):
-            trial = coefficients + step / 2**halving
-            here = outcome.response(columns @ trial)
-            if _posterior(numbers, channel, here)[0] >= level - 1e-12 * abs(level):
-                break
-        coefficients = trial
-    raise NotIdentified("the reports do not determine its coefficients", score)
+def _is_definite(information: Array) -> bool:
+    return bool(np.linalg.eigvalsh(information)[0] > 0)
 
 
 def _posterior(numbers: Array, channel: Array, here: Response) -> tuple[float, Array]:
     """Return the log-likelihood, and the probability of each answer given each report."""
     joint = np.exp(here.level)[:, None] * channel
     reports = joint.sum(axis=2)
-    came = numbers > 0
-    level = numbers[came] @ np.log(reports[came]) if (reports[came] > 0).all() else -np.inf
-    return float(level), joint / np.where(reports > 0, reports, 1.0)[:, :, None]
-
-
-def _open(weighted: Array, posterior: Array, here: Response) -> Array:
-    """Σ_v n_v of the variance of the scores of the true answers given report v."""
-    by_report = np.einsum("xvu,xu->xv", posterior, here.slope)
-    second = (weighted.sum(axis=1) * here.slope**2).sum(axis=1)
-    return np.asarray(second - (weighted.sum(axis=2) * by_report**2).sum(axis=1))
+    level = float(scipy.special.xlogy(numbers, reports).sum())
+    return level, joint / np.where(reports > 0, reports, 1.0)[:, :, None]

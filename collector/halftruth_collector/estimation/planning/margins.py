@@ -9,7 +9,7 @@ The margin of a question, or of a pair, is the median over its cells with a shar
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..answers import answer_codes, nothing_missing
 from ..automatic import modelled
 from ..bounds import Array, normal_quantile
 from ..contrasts import Contrasts, Groups, compare_groups
+from ..counts import Counts
 from ..distribution import Distributions, scale_of
 from ..domain import Domain
 from ..equation import Equation, equation
@@ -30,18 +31,20 @@ from ..independence import Departures
 from ..intervals import table_intervals
 from ..model import LoglinearModel
 from ..model import shares as modelled_shares
-from ..model.fit import feasible, off_the_edge, schema_of
+from ..model.fit import at_independent_answers, feasible, off_the_edge, schema_of
 from ..ratios import conditional_shares
 from ..reconstruction import of_perturbation
 from ..regression import carries, fit_table
 from ..table import COVARIANCE_CELLS, Reconstruction, Table
-from .expected_model import expected_model
 
 #: Power and level of the test for which a difference or an association is called detectable.
 POWER, LEVEL = 0.8, 0.05
 
-#: Steps in which a detectable difference is approached, and its last change that does not matter.
+#: Largest number of steps for a detectable difference, and the change at which they end.
 _STEPS, _NEAR = 50, 1e-5
+
+#: Number of reports for the expected information; that of one report is in proportion.
+_MANY = 10**12
 
 #: Counts or shares of people by some attributes, an axis for each.
 People = Callable[[Sequence[str]], Array]
@@ -49,7 +52,11 @@ People = Callable[[Sequence[str]], Array]
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """Tables that a survey is expected to give.
+    """Tables that a survey is expected to give, and margins of error planned from them.
+
+    Each quantity of `Planned` is a method of its name. A margin is infinite if so many reports
+    cannot determine it: if a group is not significantly above zero, or if no difference is
+    detectable.
 
     Attributes
     ----------
@@ -62,9 +69,6 @@ class Expectation:
         Counts of the people who are assumed to answer; by default all feasible combinations of
         answers are equally frequent.
     target : {"population", "respondents"}
-
-    A margin is infinite if this number of reports cannot determine it: if a group is not
-    significantly above zero, or no difference is detectable.
     """
 
     schema: Schema
@@ -103,6 +107,14 @@ class Expectation:
     def cells(self, names: Sequence[str]) -> int:
         """Return the number of cells of the table of some attributes."""
         return math.prod(self.schema.shape[j] for j in self.schema.positions(names))
+
+    def identifies(self, names: Sequence[str]) -> bool:
+        """Return whether the reports identify the table of some attributes."""
+        try:
+            self._unbiased.check(names)
+        except ParameterError:
+            return False
+        return True
 
     def likeness(self, names: Sequence[str]) -> tuple[object, ...]:
         """Return a key that is equal for tables with equal margins of error.
@@ -233,21 +245,20 @@ class Expectation:
         v = math.sqrt(needed / information / (min(rows, columns) - 1))
         return v if v <= 1 else math.inf
 
-    def odds_ratio(self, outcome: str, predictors: Sequence[str]) -> float:
-        """Margin of an odds ratio in the regression of a question on others, as a factor.
+    def odds_ratio(self, *names: str) -> float:
+        """Margin of an odds ratio in the regression of the last question on the others, a factor.
 
         The estimate is the default one: from the table of these answers if the reports are
         expected to suffice, otherwise from the loglinear model at independent answers. A numeric
         predictor is in units of two standard deviations, which makes it comparable with a yes/no
         predictor (Gelman 2008).
         """
+        *predictors, outcome = names
         sizes = self.shares([outcome])
         attribute = self.schema.attributes[self.schema.position(outcome)]
         answers = sorted(answer_codes(attribute), key=lambda code: -sizes[code])
         present = attribute.categories[answers[len(answers) // 2]]
-        query = RegressionQuery(
-            outcome=outcome, predictors=list(predictors), present={outcome: present}
-        )
+        query = RegressionQuery(outcome=outcome, predictors=predictors, present={outcome: present})
         model = equation(self.schema, query)
         kept = nothing_missing(self.schema, model.names)
         if self._carries(model, kept):
@@ -269,13 +280,13 @@ class Expectation:
 
     def _carries(self, model: Equation, kept: NDArray[np.bool_]) -> bool:
         """Return whether a regression is fitted to the table of its answers by default."""
-        if not self.tells(model.names) or model.cells > COVARIANCE_CELLS:
+        if not self.identifies(model.names) or model.cells > COVARIANCE_CELLS:
             return False
         single = [off_the_edge(self.shares([name]), self.respondents) for name in model.names]
         return carries(self.table(model.names), model, single, kept)
 
     def _model(self, names: Sequence[str]) -> LoglinearModel | None:
-        """Return the expected loglinear model of these answers; None if it cannot be fitted."""
+        """Return the expected loglinear model of these answers; None if it is not identified."""
         about = modelled(Survey("plan", "Plan", self.schema, self.mechanism), names)
         single = None
         if self.people is not None:
@@ -283,13 +294,43 @@ class Expectation:
             single = [off_the_edge(self.shares([name]), self.respondents) for name in asked]
         return expected_model(self.schema, self.mechanism, self.respondents, about, single)
 
-    def tells(self, names: Sequence[str]) -> bool:
-        """Return whether the reports identify the table of these attributes."""
-        try:
-            self._unbiased.check(names)
-        except ParameterError:
-            return False
-        return True
+
+def expected_model(
+    schema: Schema,
+    mechanism: Mechanism,
+    respondents: int,
+    attributes: Sequence[str] | None = None,
+    single: Sequence[Array] | None = None,
+) -> LoglinearModel | None:
+    """Return the model of all pairs that a survey is expected to give; None if not identified.
+
+    Parameters
+    ----------
+    attributes : sequence of str, optional
+        All by default.
+    single : sequence of ndarray, optional
+        Positive shares of the answers to each question, in the order of the survey; even by
+        default.
+
+    Raises
+    ------
+    DomainTooLarge
+        If the model has too many cells or parameters.
+    """
+    survey = Survey("plan", "Plan", schema, mechanism)
+    views = survey.perturbation.views
+    # The expected information depends on the number of reports of each view, not on the reports.
+    cells = np.zeros((len(views), len(survey.report_space.shape)), dtype=np.int64)
+    if not survey.perturbation.reports_records:
+        cells[:, -1] = [view.first for view in views]
+    weights = np.array([view.weight for view in views], dtype=np.float64)
+    expected = np.rint(weights / weights.sum() * _MANY).astype(np.int64)
+    counts = Counts.from_cells(survey, cells, expected)
+    model = at_independent_answers(survey, counts, attributes or schema.names, single)
+    if model is None:
+        return None
+    covariance = model.covariance * (counts.reports / respondents)
+    return replace(model, covariance=covariance, reports=respondents)
 
 
 def _deviation(shares: Array, values: Array) -> float:

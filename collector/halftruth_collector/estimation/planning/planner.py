@@ -1,12 +1,11 @@
 """Expected precision of a survey, before any field work."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache, partial
 
 from halftruth_shared import (
     DomainTooLarge,
-    HalftruthError,
     Mechanism,
     ParameterError,
     Protection,
@@ -21,15 +20,14 @@ from halftruth_shared.analyses.plan import (
     PlanResult,
     RelayedPlan,
 )
-from halftruth_shared.analyses.reading import fields, make
 from halftruth_shared.mechanisms import MECHANISMS
 from halftruth_shared.rational import as_float
 from halftruth_shared.relayed import bounds_of_batch, largest_gamma
 
 from ...executors import Map
-from ..bounds import optional
+from ..bounds import checked, optional
 from ..reconstruction import of_perturbation
-from .advice import advise, recommend
+from .advice import advise_length, design_mechanism, recommend
 from .bound import information_bound, largest_error
 from .margins import Expectation, People
 from .sets import even_variance, perturbed_of, sets_of, unit_variances
@@ -55,16 +53,15 @@ _BOUND = (1, 2)
 def plan(
     survey: Survey, query: PlanQuery, map_pieces: Map = map, people: People | None = None
 ) -> PlanResult:
-    """Return the expected precision of a survey, and what would make it more precise.
+    """Return the expected precision of a survey, with a recommended mechanism and `max_length`.
 
     Parameters
     ----------
     survey : Survey
-        Its own mechanism is compared with one of every other kind and the same amplification γ, as
-        far as these can serve its schema. Attributes that the survey sends unperturbed may be sent
-        so by the others too.
+        Its mechanism is compared with one of every other kind that can serve its schema with the
+        same amplification γ. The others may send the unperturbed attributes unperturbed, too.
     map_pieces : callable
-        Where the mechanisms are planned; the numbers are the same everywhere.
+        Plans the mechanisms, possibly in several processes.
     people : callable, optional
         Counts of the people who are assumed to answer, by the names of some attributes; by default
         all answers are evenly spread.
@@ -85,21 +82,23 @@ def plan(
     >>> [(each.quantity, round(each.median, 3)) for each in result.margins[::2][:2]]
     [('share', 0.017), ('share_within', 0.024)]
     """
-    query = make(PlanQuery, {name: getattr(query, name) for name in fields(PlanQuery)})
+    query = checked(query)
     public = survey.perturbation.unperturbed
     gamma = _amplification(survey, public)
     chosen = Chosen(survey, query)
     compared = [survey.mechanism]
     if not query.alone and gamma is not None:
         longest = min(_max_length(survey, survey.mechanism), max(_BOUND))
-        compared += _others(survey, gamma, public, longest)
+        others = (kind for kind in MECHANISMS if kind.kind != survey.mechanism.kind)
+        designs = (design_mechanism(kind, survey, gamma, longest) for kind in others)
+        compared += [mechanism for mechanism in designs if mechanism is not None]
     plans = list(map_pieces(partial(_plan_mechanism, chosen, gamma, people), compared))
     best, reason = recommend(plans)
     own = _expected(chosen, survey.mechanism, people)
     advice: list[str] = []
     if not query.alone and gamma is not None:
         design = _expected(chosen, compared[plans.index(best)], people)
-        advice = list(advise(chosen, design, gamma, best.max_length))
+        advice = list(advise_length(chosen, design, gamma))
     protection = Protection.of(survey)
     return PlanResult(
         query=query,
@@ -137,8 +136,8 @@ def _relayed(chosen: Chosen, people: People | None) -> RelayedPlan | None:
     longest = _max_length(survey, survey.mechanism)
     mechanism = None
     if gamma > 1:
-        make = type(survey.mechanism).for_amplification
-        mechanism = make(survey.schema, gamma, (), longest)
+        kind = type(survey.mechanism)
+        mechanism = kind.for_amplification(survey.schema, gamma, (), longest)
     if mechanism is None:
         raise ParameterError(
             f"relay: no {survey.mechanism.kind} is made for γ = {gamma}; expected a larger bound,"
@@ -179,24 +178,6 @@ def _amplification(survey: Survey, public: frozenset[str]) -> Fraction | None:
     """γ over the perturbed attributes; None if none is perturbed or γ is infinite."""
     gamma = survey.perturbation.amplification(public=public)
     return gamma if isinstance(gamma, Fraction) and gamma > 1 else None
-
-
-def _others(
-    survey: Survey, gamma: Fraction, public: frozenset[str], longest: int
-) -> Iterator[Mechanism]:
-    """One mechanism of every other kind with the same amplification as the survey's."""
-    for offered in MECHANISMS:
-        if offered.kind == survey.mechanism.kind:
-            continue
-        try:
-            mechanism = offered.for_amplification(survey.schema, gamma, public, longest)
-            if mechanism is None:
-                continue
-            mechanism.bind(survey.schema)
-        except HalftruthError:
-            # No survey could have it.
-            continue
-        yield mechanism
 
 
 def _plan_mechanism(

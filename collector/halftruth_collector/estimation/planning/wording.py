@@ -1,6 +1,6 @@
 """Plans in words: the same sentences and table from the command and on the page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanResult
@@ -9,7 +9,7 @@ from halftruth_shared.results.wording import GAP, half_width, number, percent, v
 from ..reliability import RELIABILITIES, UNDETERMINED, grades
 from .summaries import MAX_PAIRS
 
-#: What is planned, as lines of a table say it.
+#: Names of the planned quantities in tables, in this order.
 NAMES: dict[Planned, str] = {
     "share": "share of an answer",
     "detectable_share": "detectable share",
@@ -21,72 +21,64 @@ NAMES: dict[Planned, str] = {
     "odds_ratio": "odds ratio, a factor",
 }
 
-#: Text in place of a margin that says nothing, as that of half of all that is possible.
+#: Text for a margin that is undetermined.
 _UNKNOWN = "unknown"
 
-
-#: Quantities that are detectable, and have no margin of their own.
+#: Quantities that are the smallest detectable effects, not margins of error.
 _DETECTABLE = ("detectable_share", "detectable_difference", "detectable_association")
 
 
-def planned_heads(result: PlanResult) -> list[str]:
-    """Return the heads of the table of what is planned."""
+def planned_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
+    """Return heads and lines of the table of margins, a line for each quantity."""
     wanted = result.query.half_width
-    needed = [] if wanted is None else [f"respondents for {half_width(wanted)}"]
-    relay = [] if result.relayed is None else ["behind a relay"]
-    return ["estimate", "typical margin", *relay, "worst", "verdict", *needed]
+    heads = ["estimate", "typical margin", "worst", "verdict"]
+    if result.relayed is not None:
+        heads.insert(2, "behind a relay")
+    if wanted is not None:
+        heads.append(f"respondents for {half_width(wanted)}")
+    margins = {each.quantity: each for each in result.margins}
+    return heads, [_line(result, margins[each]) for each in NAMES if each in margins]
 
 
-def planned_rows(result: PlanResult) -> list[list[str]]:
-    """Return its lines, one for each quantity."""
-    wanted = result.query.half_width is not None
-    return [
-        [
-            name,
-            _formatted(each, each.median),
-            *_behind_relay(result, quantity),
-            _worst(each),
-            _verdict(each),
-            *([_needed(each)] if wanted else []),
-        ]
-        for quantity, name in NAMES.items()
-        for each in result.margins
-        if each.quantity == quantity
+def _line(result: PlanResult, margin: PlannedMargin) -> list[str]:
+    line = [
+        NAMES[margin.quantity],
+        _formatted(margin.quantity, margin.median),
+        _worst(margin),
+        _verdict(margin),
     ]
+    if result.relayed is not None:
+        line.insert(2, _medians(result.relayed.margins).get(margin.quantity, _UNKNOWN))
+    if result.query.half_width is not None:
+        count = margin.respondents_needed
+        line.append("" if count is None else f"{count:,}".replace(",", GAP))
+    return line
 
 
-def _behind_relay(result: PlanResult, quantity: Planned) -> list[str]:
-    """Return the typical margin behind a relay, where one is planned."""
-    if result.relayed is None:
-        return []
-    of = {each.quantity: each for each in result.relayed.margins}
-    return [_formatted(of[quantity], of[quantity].median) if quantity in of else _UNKNOWN]
-
-
-def mechanism_heads() -> list[str]:
-    """Return the heads of the table of mechanisms of one amplification."""
-    return ["mechanism", "share", "within a group", "times the bound", "γ of one answer"]
-
-
-def mechanism_rows(result: PlanResult) -> list[list[str]]:
-    """Return its lines, one for each mechanism."""
-    rows = []
+def mechanism_table(result: PlanResult) -> tuple[list[str], list[list[str]]]:
+    """Return heads and lines of the comparison of mechanisms of one amplification."""
+    lines = []
     for plan in result.mechanisms:
-        of = {each.quantity: _formatted(each, each.median) for each in plan.margins}
-        rows.append(
+        medians = _medians(plan.margins)
+        lines.append(
             [
                 plan.kind + (" (the survey's)" if plan.own else ""),
-                of.get("share", _UNKNOWN),
-                of.get("share_within", ""),
+                medians.get("share", _UNKNOWN),
+                medians.get("share_within", ""),
                 "" if plan.times_bound is None else f"{plan.times_bound:.3g}",
                 value(plan.answer_amplification, None),
             ]
         )
-    return rows
+    return ["mechanism", "share", "within a group", "times the bound", "γ of one answer"], lines
+
+
+def _medians(margins: Sequence[PlannedMargin]) -> dict[Planned, str]:
+    """Return the typical margin of each quantity in words."""
+    return {each.quantity: _formatted(each.quantity, each.median) for each in margins}
 
 
 def _verdict(margin: PlannedMargin) -> str:
-    """Return how reliable estimates with the typical margin are, and with the worst."""
+    """Return the reliability of estimates with the typical margin, and with the worst."""
     if margin.quantity in _DETECTABLE:
         return ""
     known = [np.inf if each is None else each for each in (margin.median, margin.worst)]
@@ -95,38 +87,32 @@ def _verdict(margin: PlannedMargin) -> str:
     return said if worst == typical else f"{said}, worst {RELIABILITIES[worst]}"
 
 
-def _formatted(margin: PlannedMargin, width: float | None) -> str:
+def _formatted(quantity: Planned, width: float | None) -> str:
     if width is None:
-        return "none" if margin.quantity in _DETECTABLE else _UNKNOWN
-    if width >= UNDETERMINED and margin.quantity in ("share", "share_within", "difference", "mean"):
+        return "none" if quantity in _DETECTABLE else _UNKNOWN
+    match quantity:
+        case "detectable_share":
+            return percent(width, 1)
+        case "detectable_difference":
+            return half_width(width).removeprefix("±")
+        case "detectable_association":
+            return number(float(f"{width:.2g}"))
+        case "odds_ratio":
+            return number(float(f"{width:.3g}"))
+    if width >= UNDETERMINED:
         return _UNKNOWN
-    if margin.quantity == "mean":
-        return f"±{percent(width, 1)}"
-    if margin.quantity == "detectable_share":
-        return percent(width, 1)
-    if margin.quantity == "odds_ratio":
-        return number(float(f"{width:.3g}"))
-    if margin.quantity == "detectable_association":
-        return number(float(f"{width:.2g}"))
-    if margin.quantity == "detectable_difference":
-        return half_width(width).removeprefix("±")
-    return half_width(width)
+    return f"±{percent(width, 1)}" if quantity == "mean" else half_width(width)
 
 
 def _worst(margin: PlannedMargin) -> str:
-    """Describe the worst question, and which that is; nothing where there is one alone."""
+    """Return the worst margin with its questions; empty if there is no other one."""
     if margin.examined == 1 and margin.quantity != "mean":
         return ""
     *given, about = margin.worst_of
     said = f"{about} by {', '.join(given)}" if given else about
     if margin.quantity == "mean" and margin.worst is not None and margin.unit is not None:
         return f"±{number(float(f'{margin.worst * margin.unit:.2g}'))} ({said})"
-    return f"{_formatted(margin, margin.worst)} ({said})"
-
-
-def _needed(margin: PlannedMargin) -> str:
-    count = margin.respondents_needed
-    return "" if count is None else f"{count:,}".replace(",", GAP)
+    return f"{_formatted(margin.quantity, margin.worst)} ({said})"
 
 
 def headline(result: PlanResult) -> str:
@@ -143,7 +129,7 @@ def headline(result: PlanResult) -> str:
     'Typical margins: ±1.7 points of the share of an answer, ±2.4 points within a group; a \
 difference of 4.8 points between two groups is detectable.'
     """
-    said = {each.quantity: _formatted(each, each.median) for each in result.margins}
+    said = _medians(result.margins)
     if said.get("share", _UNKNOWN) == _UNKNOWN:
         return "Too few respondents for a share of a single answer."
     typical = f"Typical margins: {said['share']} of the share of an answer"

@@ -24,10 +24,8 @@ from ...estimation.planning.planner import plan
 from ...estimation.planning.wording import (
     footnotes,
     headline,
-    mechanism_heads,
-    mechanism_rows,
-    planned_heads,
-    planned_rows,
+    mechanism_table,
+    planned_table,
 )
 from ...survey_file import of_survey
 from .. import errors, parameters
@@ -265,11 +263,9 @@ def _results(survey: Survey | None) -> dict[str, Any]:
     return results | {
         "planned": planned,
         "headline": headline(planned),
-        "heads": planned_heads(planned),
-        "rows": planned_rows(planned),
+        "margins": planned_table(planned),
         "footnotes": list(footnotes(planned)),
-        "mechanism_heads": mechanism_heads(),
-        "mechanism_rows": mechanism_rows(planned),
+        "mechanisms": mechanism_table(planned),
     }
 
 
