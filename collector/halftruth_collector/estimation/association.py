@@ -1,8 +1,8 @@
 """Association measures of reconstructed tables, with errors by the delta method.
 
 Their variance is ∇gᵀ Cov(π̂) ∇g (Guo §3.3.1) with exact gradients. That assumes that a measure, or
-the logarithm of a ratio, is nearly linear over the error of the table; what is 0 at independence is
-not, and is corrected to second order.
+the logarithm of a ratio, is nearly linear over the error of the table. Measures whose gradient is 0
+at independence are corrected to second order.
 """
 
 import math
@@ -48,10 +48,10 @@ _CLEAR_OF_LOGARITHMS = 3.0
 _UNCLEAR = "a share that it rests on is not significantly above zero"
 _UNCLEAR_CELL = "a cell is less than three standard errors above zero, too few for its logarithm"
 
-#: Most numbers in the covariances of tables whose measures are computed at once.
+#: Largest number of covariances of the tables of one batch.
 _AT_ONCE = 2**18
 
-#: Most attributes whose associations are estimated at once.
+#: Largest number of attributes of a map of associations.
 MAX_ASSOCIATED = 32
 
 
@@ -117,9 +117,9 @@ class MeasureColumn:
     Attributes
     ----------
     value, standard_error : ndarray, shape (R,)
-        NaN if undefined. The standard error of a ratio is that of its logarithm. reason : ndarray
-        of str, shape (R,) Why the value is undefined; empty if it is defined.
-    quantity : Quantity
+        NaN if undefined. The standard error of a ratio is that of its logarithm.
+    reason : ndarray of str, shape (R,)
+        Why the value is undefined; empty if it is defined.
     """
 
     name: str
@@ -139,13 +139,7 @@ class MeasureColumn:
         return lower, upper
 
     def columns(self, confidence: float, *, judged_at: float | None = None) -> Estimates:
-        """Return the measure as columns of a result, with its intervals.
-
-        Parameters
-        ----------
-        judged_at : float, optional
-            Confidence level for the reliability; by default that of the intervals.
-        """
+        """Return columns of a result; `judged_at` is the confidence level for the reliability."""
         judged_at = judged_at or confidence
         margins = margin(*self.interval(judged_at), ratio=self.measure.ratio)
         if self.measure.to_expected:
@@ -164,13 +158,7 @@ class MeasureColumn:
 
 
 def evaluate(measure: Measure, tables: Batch, name: str | None = None) -> MeasureColumn:
-    """Compute one measure of a batch of R tables, with standard errors by the delta method.
-
-    Parameters
-    ----------
-    name : str, optional
-        Name of the measure in the query.
-    """
+    """Compute one measure of a batch of R tables, with standard errors by the delta method."""
     cells, n = tables.cells, float(tables.reports)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         plain = measure.of(cells, n)
@@ -229,12 +217,10 @@ def measure_columns(
     present: Mapping[str, str],
     names: Sequence[str] | None,
 ) -> list[MeasureColumn]:
-    """Return measures of one table, each with its standard error.
+    """Return measures of one table of two or more attributes, with their standard errors.
 
     Parameters
     ----------
-    table : Table
-        Table of two or more attributes.
     present : mapping of str to str
         Category that counts as presence, by attribute. By default it is the only item, or the
         second of two categories.
@@ -245,7 +231,7 @@ def measure_columns(
     ------
     ParameterError
         If there are fewer than two attributes, a category or a measure is unknown, or a measure
-        was asked for that such a table does not have.
+        does not apply to the table.
     DomainTooLarge
         If the table is too large for its covariance.
     """
@@ -282,16 +268,8 @@ def estimate_associations(
 
     It is the proportional reduction of the Gini index of the second attribute if the first is known
     (Guo Table 3.6). Unlike measures with logarithms, it is defined for negative estimates of cells.
-
-    Parameters
-    ----------
-    tables : mapping of pair of str to Table
-        By ``itertools.combinations(names, 2)``.
-
-    Returns
-    -------
-    Estimates
-        In the order of ``itertools.permutations(names, 2)``.
+    Tables are those of ``combinations(names, 2)``; estimates have the order of
+    ``permutations(names, 2)``.
     """
     measure, places = find_measure("concentration"), [*permutations(names, 2)]
     # Tables of the same shape form a batch.
@@ -324,7 +302,7 @@ def estimate_associations(
 
 
 def _lack(measure: Measure, about: Sequence[Attribute], codes: Sequence[int | None]) -> str | None:
-    """Why a measure does not apply to these attributes, None where it does."""
+    """Return why a measure does not apply to these attributes; None if it does."""
     names = [attribute.name for attribute in about]
     if measure.scope == "ordered":
         return _lack_of_order(measure.name, about)

@@ -27,7 +27,7 @@ from .bounds import NEARLY_LINEAR, TOO_SMALL, Array
 #: Relative tolerance of the sum of a margin, since shares are written with few digits.
 _WRITTEN = 1e-3
 
-#: Smallest sum of a margin that is given in numbers of people.
+#: Smallest sum of a margin in numbers of people.
 _PEOPLE = 2
 
 #: Tolerance of raking, and its largest number of iterations.
@@ -43,13 +43,7 @@ _ROUNDING, _AGREES = 1e-10, 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Margin:
-    """Known distribution of the answers to one question.
-
-    Attributes
-    ----------
-    shares : ndarray
-        Of each category, adding up to 1.
-    """
+    """Known shares of the categories of one question, which sum to 1."""
 
     attribute: Attribute
     shares: Array
@@ -65,15 +59,13 @@ class Weighted:
         NaN if undefined.
     covariance : ndarray, shape (C, C)
     gradient : ndarray, shape (C, cells)
-        Of the shares by the cells of the table, in row-major order.
+        Derivatives of the shares by the cells of the table.
     weights : ndarray or None
-        Raking weights of all combinations of the categories of the margins, with mean 1 over the
-        respondents.
+        Raking weights of all combinations of the margins, with mean 1 over the respondents.
     design_effect : float or None
-        Design effect due to weighting: the mean square of the weights, 1 plus their squared
-        coefficient of variation (Kish 1965).
+        Mean square of the weights: 1 plus their squared coefficient of variation (Kish 1965).
     p_value : float or None
-        P-value of the test of calibration that the respondents have these margins.
+        Of the test of calibration that the respondents have these margins.
     undefined : str or None
         Why the distribution is undefined.
     """
@@ -251,7 +243,6 @@ def calibrate(support: Array, covariance: Array, margins: Sequence[Margin]) -> W
     correction = per_answer.T @ vectors
     of_answers = covariance.reshape(answers, groups, answers, groups).sum(axis=(1, 3))
     distance = along @ (along / eigenvalues)
-    # Each answer by itself, and the correction by what its margins are.
     gradient = np.repeat(np.eye(answers), groups, axis=1)
     gradient -= (correction / eigenvalues) @ vectors.T @ sums
     return Weighted(
@@ -273,7 +264,7 @@ def _undefined(support: Array, reason: str) -> Weighted:
 
 
 def _indicators(shape: Sequence[int]) -> Array:
-    """Return indicators of each category (rows) in the cells (columns), axis by axis."""
+    """Return indicators of each category of each axis (rows) in the cells (columns)."""
     codes = np.indices(shape).reshape(len(shape), -1)
     return np.concatenate(
         [codes[axis] == np.arange(size)[:, None] for axis, size in enumerate(shape)]

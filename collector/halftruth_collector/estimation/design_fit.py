@@ -27,7 +27,7 @@ from .counts import Counts, Snapshot
 from .intervals import SHARE, intervals_at
 from .reconstruction import reconstruction
 from .report_model import ReportPart, report_parts
-from .table import DerivedTable, Sample, Table, TableSource
+from .table import DerivedTable, ReportDistribution, Table, TableSource
 
 #: Familywise level of the test, over all tables of a result.
 LEVEL = 0.01
@@ -251,15 +251,15 @@ class _MostLikely(DerivedTable):
     shares: Array
 
     @property
-    def support(self) -> Array:
+    def value(self) -> Array:
         return self.shares
 
     @property
     def effective_reports(self) -> Array:
         return self.joint.effective_reports
 
-    def samples(self, shares: Array) -> Iterable[Sample]:
-        return self.joint.samples(shares)
+    def report_distributions(self, shares: Array) -> Iterable[ReportDistribution]:
+        return self.joint.report_distributions(shares)
 
     def _variance(self, target: Target) -> Array:
         return self.joint.variance()

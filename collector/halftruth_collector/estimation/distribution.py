@@ -1,7 +1,6 @@
 """Means, standard deviations and quantiles of ordered answers, such as the bins of numbers.
 
-All are functions of the shares p of the answers within a group and of their covariance C (delta
-method). With scores m of the answers:
+With the shares p of the answers within a group, their covariance C, and scores m of the answers:
 
 - The mean is m·p, with variance mᵀCm.
 - The variance of the answers is Σ m²p − (m·p)² + mᵀCm. The last term corrects the bias due to the
@@ -44,11 +43,11 @@ class Distributions:
     Attributes
     ----------
     base : ndarray, shape (G,)
-        Share, among all people, of those in the group who answered.
+        Share of the members of the group who answered, among all people.
     share : Jet, shape (G, k)
         NaN if the base of the group is less than `NEARLY_LINEAR` standard errors above zero.
     covariance : ndarray
-        Of what these are functions of; NaN where the reports determine none.
+        Covariance of the variables of the jets; NaN if not identified.
     """
 
     base: Array
@@ -59,13 +58,6 @@ class Distributions:
     def of(cls, support: Array, covariance: Array) -> "Distributions":
         """Make distributions from the shares among all people, groups by answers.
 
-        Parameters
-        ----------
-        support : ndarray, shape (G, k)
-        covariance : ndarray, shape (Gk, Gk)
-
-        Examples
-        --------
         >>> people = np.array([[0.1, 0.2, 0.1], [0.3, 0.2, 0.1]])
         >>> covariance = (np.diag(people.ravel()) - np.outer(people, people)) / 999
         >>> groups, ranks = Distributions.of(people, covariance), np.array([1.0, 2.0, 3.0])
@@ -115,10 +107,7 @@ class Distributions:
         return Contrasts.normal(mean.value, mean.standard_error(self.covariance), z)
 
     def mean_differences(self, values: Array, reference: int, z: float) -> Contrasts:
-        """Return the difference of each mean from that of the reference group.
-
-        NaN if one of the two groups is undefined.
-        """
+        """Return the difference of each mean from that of the reference group."""
         means = (self.share * values).sum(1)[:, 0]
         others = np.delete(np.arange(len(self)), reference)
         difference = means[others] - means[[reference] * len(others)]
@@ -149,12 +138,12 @@ class Distributions:
         Parameters
         ----------
         values : ndarray, shape (k,)
-            What the answers count as.
+            Scores of the answers.
         z : float
             Standard errors on both sides.
         edges : ndarray, shape (k + 1,), optional
-            Ends of the bins, between which numbers are interpolated; else it is what an answer
-            counts as.
+            Ends of the bins; the quantile is interpolated within a bin. Without them, it is the
+            score of an answer.
         """
         cumulative = self.cumulative[group]
         curve, error = cumulative.value, cumulative.standard_error(self.covariance)
@@ -210,7 +199,7 @@ class Scale:
 
 
 def scale_of(attribute: Attribute, scores: Mapping[str, str]) -> Scale:
-    """Numbers that the answers to a question count as.
+    """Return the scores of the answers to a question.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Equation of a regression: outcome, predictors and their columns, from an analyst's names.
+"""Equation of a regression: outcome, predictors and their columns.
 
-The linear predictor η of a person is the log odds of an answer (*logistic*), or the mean of the
-answers' scores (*linear*). Both links are canonical: the curvature of the log-likelihood is the
-same for every answer, and is the derivative of the mean.
+The linear predictor η is the log odds of an answer (*logistic*), or the mean score (*linear*). Both
+links are canonical: the curvature of the log-likelihood is the same for every answer, and is the
+derivative of the mean.
 """
 
 import math
@@ -23,13 +23,13 @@ from .bounds import Array
 
 Scores = Mapping[str, Sequence[float]]
 
-#: Step of a derivative by scores, as a part of their range.
+#: Step of a derivative by scores, relative to their range.
 _DIFFERENCE = 1e-4
 
 
 @dataclass(frozen=True)
 class Factor:
-    """One of the predictors of a term: a category against a reference, or a unit of scores."""
+    """Predictor in a term: a category against a reference, or one unit of scores."""
 
     attribute: str
     category: str | None = None
@@ -44,9 +44,9 @@ class Predictor:
     ----------
     name : str
     factors : tuple of Factor
-        What each column is about.
+        Factor of each column.
     values : ndarray, shape (x, columns)
-        Of each answer, or of each person.
+        Values of each answer, or of each person.
     """
 
     name: str
@@ -58,11 +58,11 @@ class Predictor:
         return self.factors[0].category is None
 
     def at(self, codes: NDArray[np.int64]) -> "Predictor":
-        """Return that of people who give these answers."""
+        """Return the predictor of people with these answers."""
         return replace(self, values=self.values[codes])
 
     def contrasts(self) -> Iterator[tuple[Array, Array, float]]:
-        """Yield for each column values for everybody to compare, and what to divide by."""
+        """Yield two values to compare for each column, and the divisor of the difference."""
         if self.is_scored:
             step = _DIFFERENCE * float(np.ptp(self.values) or 1.0)
             yield self.values + step, self.values - step, 2 * step
@@ -80,7 +80,7 @@ class Predictors:
     ----------
     each : tuple of Predictor
     interactions : tuple of tuple of int
-        Numbers of the predictors of each.
+        Indices of the predictors of each.
     """
 
     each: tuple[Predictor, ...]
@@ -88,7 +88,7 @@ class Predictors:
 
     @property
     def terms(self) -> list[tuple[Factor, ...]]:
-        """Factors of each term, none of the intercept."""
+        """Factors of each term; the intercept has none."""
         main = [(factor,) for predictor in self.each for factor in predictor.factors]
         crossed = [
             term
@@ -98,22 +98,22 @@ class Predictors:
         return [(), *main, *crossed]
 
     def at(self, cells: NDArray[np.int64]) -> "Predictors":
-        """Return those of people whose answers are given, a column for each predictor."""
+        """Return the predictors of people whose answers are given, a column for each predictor."""
         pairs = zip(self.each, cells.T, strict=True)
         return replace(self, each=tuple(predictor.at(codes) for predictor, codes in pairs))
 
     def everywhere(self) -> "Predictors":
-        """Return those of every combination of answers, in row-major order."""
+        """Return the predictors of every combination of answers, in row-major order."""
         cells = np.indices([len(predictor.values) for predictor in self.each])
         return self.at(cells.reshape(len(self.each), -1).T)
 
     @property
     def columns(self) -> Array:
-        """A column for each term, shape (x, terms)."""
+        """Design matrix, shape (x, terms)."""
         return self._with({})
 
     def contrasts(self) -> Iterator[tuple[Array, Array, float]]:
-        """Yield for each term of one factor columns to compare, and what to divide by."""
+        """Yield two design matrices to compare for each term of one factor, and the divisor."""
         for number, predictor in enumerate(self.each):
             for high, low, divisor in predictor.contrasts():
                 yield self._with({number: high}), self._with({number: low}), divisor
@@ -124,7 +124,7 @@ class Predictors:
 
 
 def indicators(categories: int, reference: int) -> Array:
-    """Columns that tell each category but one from that one.
+    """Return indicator columns of all categories except the reference.
 
     >>> indicators(3, 1).astype(int).tolist()
     [[1, 0], [0, 0], [0, 1]]
@@ -133,21 +133,8 @@ def indicators(categories: int, reference: int) -> Array:
 
 
 def columns_of(values: Sequence[Array], interactions: Sequence[Sequence[int]] = ()) -> Array:
-    """Intercept, predictors, and the products of the columns of some of them.
+    """Return the columns of the intercept, the predictors, and their interactions.
 
-    Parameters
-    ----------
-    values : sequence of ndarray, shapes (x, k_j)
-        Columns of each predictor.
-    interactions : sequence of sequences of int
-        Numbers of the predictors of each interaction.
-
-    Returns
-    -------
-    ndarray, shape (x, 1 + Σ k_j + …)
-
-    Examples
-    --------
     >>> columns_of([np.array([[2.0], [3.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])], [(0, 1)])
     array([[1., 2., 1., 0., 2., 0.],
            [1., 3., 0., 1., 0., 3.]])
@@ -164,16 +151,14 @@ def columns_of(values: Sequence[Array], interactions: Sequence[Sequence[int]] = 
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """Log-likelihood of each answer, of x people.
+    """Log-likelihood of each answer, for x linear predictors.
 
     Attributes
     ----------
     level, slope : ndarray, shape (x, answers)
-        The log-likelihood, and its derivative by the linear predictor.
-    mean : ndarray, shape (x,)
-        Expected score of the answer; in a logistic model, its probability.
-    curvature : ndarray, shape (x,)
-        Minus the second derivative, which is the derivative of the mean.
+        The log-likelihood, and its derivative.
+    mean, curvature : ndarray, shape (x,)
+        Probability of the answer, and its derivative.
     """
 
     level: Array
@@ -190,7 +175,7 @@ class Outcome:
     ----------
     model : {"logistic", "linear"}
     scores : ndarray, shape (answers,)
-        What each answer counts as: 0 or 1 in a logistic model, its score in a linear one.
+        0 or 1 in a logistic model.
     """
 
     model: Model
@@ -198,11 +183,11 @@ class Outcome:
 
     @property
     def is_distribution(self) -> bool:
-        """True if the log-likelihood has the probability of every answer."""
+        """True if the log-likelihood determines the probability of every answer."""
         return self.model == "logistic" and len(self.scores) == 2
 
     def response(self, predictor: Array) -> Response:
-        """Return the log-likelihood of each answer at linear predictors of shape (x,)."""
+        """Return the log-likelihood of a logistic model at linear predictors of shape (x,)."""
         mean = scipy.special.expit(predictor)
         return Response(
             level=self.scores * predictor[:, None] - np.logaddexp(0.0, predictor)[:, None],
@@ -221,12 +206,12 @@ class Equation:
     names : tuple of str
         The predictors, and then the outcome: axes of the table that it is fitted to.
     predictors : Predictors
-        With a row for each of their answers. Missing categories are no answers, here and of the
-        outcome.
+        A row for each answer, without missing categories.
     outcome : Outcome
-    present, reference : mapping of str to str
-        The answer whose odds are modelled, and the category of each predictor that its others are
-        compared with.
+    present : mapping of str to str
+        The answer whose odds are modelled.
+    reference : mapping of str to str
+        Reference category of each predictor.
     scores : mapping of str to sequence of float
     """
 
@@ -245,14 +230,14 @@ class Equation:
 
 
 def equation(schema: Schema, query: RegressionQuery) -> Equation:
-    """The equation of a regression.
+    """Return the equation of a regression.
 
     Raises
     ------
     SchemaError
         If an attribute is unknown or named twice.
     ParameterError
-        If a category is unknown, or something is given that such a model does not have.
+        If a category is unknown, or an option does not apply to the model.
     """
     schema.positions([query.outcome], "outcome")
     predictors = query.predictors
@@ -264,12 +249,9 @@ def equation(schema: Schema, query: RegressionQuery) -> Equation:
     explained = schema.attributes[schema.position(query.outcome)]
     attributes = [schema.attributes[j] for j in positions]
     scored = _scores([explained, *attributes], query.scores)
-    # What stands for a number, unless it is said otherwise, is the middle of its bin.
-    spoken = (query.outcome,) if query.model == "linear" else ()
-    for attribute in (explained, *attributes):
-        if attribute.number is None or attribute.name in query.reference:
-            continue
-        if attribute.name in (*spoken, *predictors) and attribute.name not in scored:
+    # By default, the score of a bin of numbers is its midpoint.
+    for attribute in (explained, *attributes) if query.model == "linear" else attributes:
+        if attribute.number is not None and attribute.name not in (*query.reference, *scored):
             scored[attribute.name] = [float(middle) for middle in attribute.number.midpoints]
     outcome, present = outcome_of(schema, query, scored)
     reference = _reference(attributes, scored, query.reference)
@@ -348,7 +330,7 @@ def outcome_of(schema: Schema, query: RegressionQuery, scores: Scores) -> tuple[
 
 
 def _check_answer(attribute: Attribute, category: str, field: str) -> None:
-    """Check that a category is an answer."""
+    """Raise an error unless a category is an answer."""
     category_code(attribute, category, field)
     if category not in (answers := answers_of(attribute)):
         raise ParameterError(
@@ -359,7 +341,7 @@ def _check_answer(attribute: Attribute, category: str, field: str) -> None:
 
 
 def _reference(attributes: Sequence[Attribute], scores: Scores, given: Items) -> Items:
-    """The category that others are compared with, of every predictor without scores."""
+    """Return the reference category of every predictor without scores."""
     without_scores = {a.name: a for a in attributes if a.name not in scores}
     _known("reference", given, tuple(without_scores), "predictors without scores")
     for name, category in given.items():
@@ -375,7 +357,7 @@ def _scores(attributes: Sequence[Attribute], given: Items) -> dict[str, list[flo
 
 
 def score_values(name: str, categories: int, text: str) -> list[float]:
-    """Return scores of so many categories: 1, 2, … for "ranks", or the numbers given."""
+    """Parse the scores of an attribute: "ranks" for 1, 2, …, or numbers with commas."""
     if text.strip() == "ranks":
         return [float(rank) for rank in range(1, categories + 1)]
     try:

@@ -41,10 +41,9 @@ from .table import ReportDistribution, Table
 #: Smallest expected count of a cell under independence (Cochran's rule for single cells).
 _LEAST_EXPECTED = 1.0
 
-#: Smallest eigenvalue of the departures' covariance, against the largest; smallest variance of a
-#: departure against its expected share of one report.
+#: Smallest eigenvalue of the departures' covariance relative to the largest, and smallest variance
+#: of a departure relative to its expected share of one report.
 _ROUNDING = 1e-10
-
 
 #: Negligible skewness.
 _SYMMETRIC = 1e-6
@@ -57,11 +56,11 @@ class IndependenceTest:
     Attributes
     ----------
     statistic : float or None
-        Approximately χ² distributed with `degrees_of_freedom` under independence.
+        Approximately χ² distributed under independence.
     degrees_of_freedom : int
         (R − 1)(C − 1), times the number of layers.
-    undefined : str or None
-        Why the test is undefined.
+    p_value, undefined : optional
+        The p-value, or the reason why the test is undefined.
     """
 
     statistic: float | None
@@ -119,13 +118,7 @@ class Departures:
 
     @cached_property
     def covariance(self) -> Array:
-        """HVHᵀ under independence, shape (cells, cells).
-
-        Raises
-        ------
-        DomainTooLarge
-            If the table is too large for it.
-        """
+        """HVHᵀ under independence, shape (cells, cells); DomainTooLarge for too many cells."""
         parts = [
             each.reports * (each.weights.T * each.chances) @ each.weights for each in self._samples
         ]
@@ -153,7 +146,6 @@ class Departures:
         """Rows and columns of each layer whose shares are significantly above zero."""
         support, shape = self._cells, self._cells.shape
         whole = self.table.sampled(0.0).covariance().reshape(*shape, *shape)
-        # Σ over the other attribute, on both sides of the covariance.
         variances = np.einsum("ijkipk->ik", whole), np.einsum("ijkpjk->jk", whole)
         margins = support.sum(axis=1), support.sum(axis=0)
         with np.errstate(invalid="ignore"):
@@ -258,12 +250,7 @@ class Departures:
 
 @dataclass(frozen=True, eq=False)
 class JointTest:
-    """Tests of several tables of two questions for association.
-
-    Parameters
-    ----------
-    departures : sequence of Departures
-    """
+    """Tests of several tables of two questions for association."""
 
     departures: Sequence[Departures]
 
@@ -276,9 +263,8 @@ class JointTest:
     def clearest(self) -> Array:
         """Largest absolute score in each table; 0 if no departure is close to significant.
 
-        Scores are slow, so they are computed only if the largest Wald statistic has a corrected
-        p-value below 1. Wald statistics are too large rather than too small, so this screening is
-        conservative.
+        Scores are slow. They are computed only if the largest Wald statistic, which tends to be too
+        large, has a corrected p-value below 1.
         """
         return np.array(
             [
@@ -291,10 +277,7 @@ class JointTest:
 
     @cached_property
     def p_values(self) -> Array:
-        """p-value of each pair: that of its largest score, corrected for its cells (Bonferroni).
-
-        NaN if no cell of a table is tested.
-        """
+        """p-value of the largest score of each pair (Bonferroni); NaN without a tested cell."""
         corrected = np.minimum(1.0, 2 * self.tested * scipy.special.ndtr(-self.clearest))
         return np.asarray(np.where(self.tested > 0, corrected, np.nan))
 
@@ -315,6 +298,6 @@ def unskewed(scores: Array, skewness: Array) -> Array:
 
 
 def _margins(cells: Array) -> tuple[Array, Array, Array]:
-    """Rows, columns and layers of cells (i, j, k, …), which broadcast with them."""
+    """Return sums of cells (i, j, k, …) over columns, rows, and both, which broadcast."""
     rows, columns = cells.sum(axis=1, keepdims=True), cells.sum(axis=0, keepdims=True)
     return rows, columns, rows.sum(axis=0, keepdims=True)

@@ -1,23 +1,22 @@
 """Best guess of the table of all attributes: expectation maximization with early stopping.
 
 The moment estimate is unbiased and the basis of all intervals, but can be outside the simplex. The
-best guess, by expectation maximization (EM), is inside, and the margins of its table are
-consistent: a superset is never more frequent than its subset. It is biased.
+best guess is inside, and its margins are consistent: a superset is never more frequent than its
+subset. It is biased.
 
-One EM step is π ← π∘Aᵀ(λ̂ / Aπ), and raises the mean log-likelihood Σ_v λ̂_v ln (Aπ)_v. Its limit,
-the maximum likelihood table, overfits the noise of the perturbation. So EM starts from
-independence, the product of the tables of single attributes, and its first steps fit the strongest
-associations. The number of steps is chosen by cross-validation: it maximizes the likelihood of
-held-out reports.
+One EM step is π ← π∘Aᵀ(λ̂ / Aπ). The limit, the maximum likelihood table, overfits the noise of the
+perturbation. EM starts from independence, and its first steps fit the strongest associations; the
+number of steps maximizes the likelihood of held-out reports (cross-validation).
 """
 
 import math
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, combinations
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -57,16 +56,15 @@ _LEVEL = 0.05
 _MOST_WORK = 2**31
 
 
-@dataclass(frozen=True, eq=False)
-class BestGuess:
+class BestGuess(NamedTuple):
     """Estimate of a table by EM with early stopping.
 
     Attributes
     ----------
     table : ndarray
-        π, at least 0 and adding up to 1.
+        At least 0 and adding up to 1; shrunk towards independence, without error bounds.
     steps : int
-        EM steps from independence.
+        Number of EM steps from independence.
     learned : bool
         Whether held-out reports favour it significantly over independence, at a level of 5 %.
     """
@@ -82,7 +80,7 @@ class WholeTable:
     Parameters
     ----------
     tables : Tables
-        Unbiased estimates from the same counts, of the same people.
+        Unbiased estimates of the same domain from the same counts.
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -90,7 +88,7 @@ class WholeTable:
 
     @cached_property
     def estimate(self) -> Array:
-        """Table within the domain, an axis for each attribute that can be asked about.
+        """Table of the domain, an axis for each attribute.
 
         Raises
         ------
@@ -106,7 +104,7 @@ class WholeTable:
         return self._tables.domain.slice(self._best_guess.table)
 
     def table(self, attributes: Sequence[str]) -> Array:
-        """Return the margin of some attributes, one axis for each in the order given."""
+        """Return the margin of some attributes, in this order."""
         return _part_of(self.estimate, self._tables, attributes)
 
     def typical_error(self, attributes: Sequence[str]) -> TypicalError:
@@ -122,12 +120,8 @@ class WholeTable:
                 squares.append(self._mean_square_error(part, guess, subsets))
             estimated = typical_error(np.array(squares))
         error, bound = estimated or (None, True)
-        return TypicalError(
-            length=len(attributes),
-            error=error,
-            bound=bound,
-            learned=len(attributes) > 1 and self._best_guess.learned,
-        )
+        learned = len(attributes) > 1 and self._best_guess.learned
+        return TypicalError(length=len(attributes), error=error, bound=bound, learned=learned)
 
     @property
     def _unbiased(self) -> Reconstruction:
@@ -139,12 +133,16 @@ class WholeTable:
 
     @cached_property
     def _held_out(self) -> list[tuple[Counts, Array]]:
-        tables = self._tables
-        guesses = held_out_guesses(self._unbiased, tables.counts, self._best_guess.steps)
-        return list(guesses)
+        """Folds of the reports, each with the best guess from the other folds."""
+        unbiased, counts = self._unbiased, self._tables.counts
+        model, steps = likelihood(unbiased.perturbation, counts), self._best_guess.steps
+        return [
+            (part, _guess(model, rest, independence(unbiased, rest), steps))
+            for rest, part in _divided(counts)
+        ]
 
     def _like(self, attributes: Sequence[str]) -> list[tuple[int, ...]]:
-        """Their positions, and those of others as many, by chance where these are too many."""
+        """Return the positions of these attributes, and of all or some sets of as many others."""
         schema, rng = self._tables.schema, np.random.default_rng(0)
         positions = tuple(sorted(schema.positions(attributes)))
         size, every = len(positions), range(len(schema.shape))
@@ -160,7 +158,7 @@ class WholeTable:
     def _mean_square_error(
         self, part: Counts, guess: Array, subsets: Sequence[tuple[int, ...]]
     ) -> float:
-        """Of a guess of the whole table, by the unbiased estimates from other reports."""
+        """Estimate the error of a guess by the unbiased estimates from other reports."""
         domain = self._tables.domain
         tables = Tables(self._tables.survey, part, domain.where, domain.answered)
         guess = domain.slice(guess)
@@ -174,7 +172,7 @@ class WholeTable:
 
 
 def _part_of(whole: Array, tables: Tables, attributes: Sequence[str]) -> Array:
-    """Return the margin of some attributes, without missing answers if these are excluded."""
+    """Return the margin of some attributes in the domain, with or without missing answers."""
     tables.check(attributes)
     table = margin(whole, tables.schema.positions(attributes))
     if not tables.domain.leaves_out(attributes):
@@ -184,19 +182,7 @@ def _part_of(whole: Array, tables: Tables, attributes: Sequence[str]) -> Array:
 
 
 def best_guess(unbiased: Reconstruction, counts: Counts) -> BestGuess:
-    """Compute the best guess of the table of all attributes.
-
-    Parameters
-    ----------
-    counts : Counts
-        With at least one report.
-
-    Returns
-    -------
-    BestGuess
-        Shrunk towards independence, the more so the less informative the reports are; without error
-        bounds.
-    """
+    """Compute the best guess of the table of all attributes."""
     start, model = independence(unbiased, counts), likelihood(unbiased.perturbation, counts)
     steps, learned = _steps_by_held_out_reports(model, counts, start)
     return BestGuess(_guess(model, counts, start, steps), steps, learned)
@@ -238,23 +224,12 @@ def independence(unbiased: Reconstruction, counts: Counts) -> Array:
     return table
 
 
-def held_out_guesses(
-    unbiased: Reconstruction, counts: Counts, steps: int
-) -> Iterator[tuple[Counts, Array]]:
-    """Return the folds, each with the best guess from the other folds."""
-    model = likelihood(unbiased.perturbation, counts)
-    for rest, part in _divided(counts):
-        if rest.reports and part.reports:
-            yield part, _guess(model, rest, independence(unbiased, rest), steps)
-
-
 def _steps_by_held_out_reports(model: Likelihood, counts: Counts, start: Array) -> tuple[int, bool]:
     """Choose the number of EM steps by the mean likelihood of held-out reports.
 
     Also return whether it is significantly larger than that of independence.
     """
-    divided = [(rest, part) for rest, part in _divided(counts) if rest.reports and part.reports]
-    if not divided:
+    if not (divided := _divided(counts)):
         return 0, False
     learned = [model.observed(rest) for rest, _ in divided]
     held_out = [model.observed(part) * part.reports for _, part in divided]
@@ -283,7 +258,7 @@ def _steps_by_held_out_reports(model: Likelihood, counts: Counts, start: Array) 
 
 
 def _divided(counts: Counts) -> list[tuple[Counts, Counts]]:
-    """Return for each fold the counts of the other folds and its own; the division is random."""
+    """Return the counts of the other folds and of each fold, drawn at random; none is empty."""
     # The seed depends on the counts, so the same reports give the same estimate.
     rng = np.random.default_rng(zlib.crc32(counts.counts.tobytes()))
     left, pairs = counts.counts, []
@@ -291,7 +266,7 @@ def _divided(counts: Counts) -> list[tuple[Counts, Counts]]:
         drawn = rng.binomial(left, 1 / (PARTS - number))
         left = left - drawn
         pairs.append((replace(counts, counts=counts.counts - drawn), replace(counts, counts=drawn)))
-    return pairs
+    return [(rest, part) for rest, part in pairs if rest.reports and part.reports]
 
 
 def _guess(model: Likelihood, counts: Counts, start: Array, steps: int) -> Array:
@@ -310,10 +285,7 @@ def _step(model: Likelihood, observed: Array, image: Array, table: Array) -> Arr
 
 
 def project_to_simplex(values: Array) -> Array:
-    """Project values onto the simplex (Euclidean distance).
-
-    It is max(x − t, 0) with the t for which this adds up to 1.
-    """
+    """Project values onto the simplex: max(x − t, 0) with the t for which they sum to 1."""
     ordered = np.sort(values, axis=None)[::-1]
     shifts = (np.cumsum(ordered) - 1) / np.arange(1, values.size + 1)
     shift = shifts[np.flatnonzero(ordered > shifts)[-1]]
@@ -321,7 +293,7 @@ def project_to_simplex(values: Array) -> Array:
 
 
 def margin(table: Array, positions: Sequence[int]) -> Array:
-    """Return a margin of a table with its axes in the order given."""
+    """Return a margin of a table, with its axes in this order."""
     others = tuple(axis for axis in range(table.ndim) if axis not in positions)
     order = sorted(positions)
     summed: Array = table.sum(axis=others)
@@ -329,13 +301,7 @@ def margin(table: Array, positions: Sequence[int]) -> Array:
 
 
 def supports_within(table: Array, codes: NDArray[np.int64]) -> Array:
-    """Return the supports of itemsets from a table of all attributes.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (K, M)
-        −1 where an attribute is left open.
-    """
+    """Return supports of itemsets; codes of shape (K, M) are −1 for attributes not in them."""
     supports = np.empty(len(codes))
     patterns, group = np.unique(codes >= 0, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):

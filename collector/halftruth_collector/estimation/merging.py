@@ -14,25 +14,19 @@ from .bounds import SIGNIFICANT, Array
 from .table import SOMEBODY, DerivedTable, ReportDistribution, Table
 from .variances import UnitVariance
 
-#: Longest label that names all of three merged categories or more.
+#: Longest label that names all categories, if `_NAMED` or more are merged.
 _LONGEST, _NAMED = 60, 3
 
 
 @dataclass(frozen=True)
 class Merging:
-    """Merged categories of some questions.
-
-    Parameters
-    ----------
-    whole : Schema
-    merge : mapping of str to sequence of sequences of str
-        Groups of two categories or more, by attribute.
+    """Merged categories of some questions: groups of two categories or more, by attribute.
 
     Raises
     ------
     SchemaError, ParameterError
-        If an attribute or a category is unknown, in two groups, or no answer; or if a question is
-        left with one category.
+        If an attribute or a category is unknown, in two groups, or missing; or if one category of a
+        question remains.
     """
 
     whole: Schema
@@ -111,7 +105,7 @@ class MergedTable(DerivedTable):
         return self._sums(self.joint.effective_reports)
 
     def report_distributions(self, shares: Array) -> Iterable[ReportDistribution]:
-        # A merged cell divides among its parts in proportion to their estimates.
+        # The share of a merged cell is divided in proportion to the estimates of its parts.
         parts = np.maximum(self.joint.value.ravel(), SOMEBODY)
         of_cell = np.bincount(self._cell, parts, self.value.size)
         finer = (parts * (shares.ravel() / of_cell)[self._cell]).reshape(self.joint.value.shape)
@@ -122,7 +116,7 @@ class MergedTable(DerivedTable):
         return self.joint.covariance_of(forms[:, self._cell])
 
     def unit_variance(self) -> UnitVariance | None:
-        """Of a cell that is merged, as of its parts on average, met at the estimated share."""
+        """Return the mean variance of the parts of a merged cell, exact at the estimated share."""
         parts = self.joint.unit_variance()
         if parts is None:
             return None
@@ -153,7 +147,7 @@ class MergedTable(DerivedTable):
 
     @cached_property
     def _cell(self) -> NDArray[np.int64]:
-        """Number of the cell of this table that each one of the finer table is part of."""
+        """Index of the merged cell of each cell of the finer table."""
         codes = np.meshgrid(*self.places, indexing="ij")
         shape = [int(places.max()) + 1 for places in self.places]
         return np.asarray(np.ravel_multi_index(tuple(codes), shape).ravel())

@@ -131,7 +131,7 @@ def fit_table(
         if not np.isfinite(table.covariance()).all():
             reason = "the reports do not determine the errors of these answers together"
             return without_numbers(coefficients, reason)
-    cells = np.arange(table.support.size) if kept is None else np.flatnonzero(kept)
+    cells = np.arange(table.value.size) if kept is None else np.flatnonzero(kept)
     if coefficients * cells.size > _MOST_NUMBERS:
         raise DomainTooLarge(
             f"predictors: {cells.size} combinations of answers, {coefficients}"
@@ -143,7 +143,7 @@ def fit_table(
         """Return the standard errors of functions of the shares, from their derivatives."""
         return _errors(table.covariance_of(_placed(influence, cells, table)))
 
-    support = table.support.ravel()[cells].reshape(-1, len(outcome.scores))
+    support = table.value.ravel()[cells].reshape(-1, len(outcome.scores))
     equations = _Equations(columns, support, outcome)
     try:
         by_shares = equations.by_shares
@@ -200,7 +200,7 @@ def carries(
     if table.reports < 2:
         return False
     independent = reduce(np.multiply.outer, single)
-    cells = np.arange(table.support.size) if kept is None else np.flatnonzero(kept)
+    cells = np.arange(table.value.size) if kept is None else np.flatnonzero(kept)
     support = independent.ravel()[cells].reshape(-1, len(model.outcome.scores))
     columns = model.predictors.everywhere().columns
     equations = _Equations(columns, support, model.outcome)
@@ -327,7 +327,7 @@ class _Equations:
 
 def _placed(influence: Array, cells: NDArray[np.int64], table: Table) -> Array:
     """Return linear forms of all cells of a table from those of some cells."""
-    forms = np.zeros((len(influence), table.support.size))
+    forms = np.zeros((len(influence), table.value.size))
     forms[:, cells] = influence
     return forms
 

@@ -32,15 +32,8 @@ from .table import SOMEBODY, Table
 class Rows(NamedTuple):
     """Labels of K estimates of one question: shares, means or differences between groups.
 
-    Attributes
-    ----------
-    attribute : str
-    answers : tuple of str or None
-        Whose shares they are; None for means.
-    groups : tuple of str or None
-        Whose difference from a reference; None for everybody's own.
-    of : Quantity
-        What they are estimates of.
+    Answers are None for means, and groups are None unless the estimates are differences from a
+    reference group.
     """
 
     attribute: str
@@ -58,23 +51,20 @@ def levels_of(
     scores: Mapping[str, str] | None = None,
     confidence: float = 0.95,
 ) -> dict[Rows, Contrasts]:
-    """Levels of one question in one wave.
+    """Return the levels of one question in one wave: shares, and means of ordered answers.
 
     Parameters
     ----------
-    name : str
-        The question.
     groups, reference : str, optional
         An attribute and one of its categories: levels are then differences of each other group
-        from that one.
+        from this one.
     scores : mapping of str to str, optional
-        What the answers to some questions count as, see `scale_of`. There are means of these, and
-        of numbers and answers in an order.
+        Scores of the answers to some questions, see `scale_of`.
 
     Raises
     ------
     SchemaError, ParameterError, EstimateError, DomainTooLarge
-        As of `Estimator.table` and `scale_of`.
+        As for `Estimator.table` and `scale_of`.
     """
     attribute = estimator.schema.attributes[estimator.schema.position(name)]
     scale = _scale(attribute, scores or {})
@@ -111,7 +101,7 @@ def _of_everybody(
             np.sqrt(table.variance()),
             *table_intervals(table, confidence),
             parts=table.error_parts(),
-            # Of a model's shares the error behind the interval is that of the test, too (Wald).
+            # Shares of a model are tested by their own errors (Wald).
             table=None if table.logit else table,
         ),
     )
@@ -173,15 +163,8 @@ def stacked(waves: Sequence[Contrasts]) -> Contrasts:
 
 
 def contrast(waves: Sequence[Contrasts], weights: Array) -> Contrasts:
-    """Σ_w c_w θ̂_w of independent estimates, with the p-values of the tests that it is 0.
+    """Return Σ_w c_w θ̂_w of independent estimates, with p-values of the hypothesis that it is 0.
 
-    Parameters
-    ----------
-    weights : ndarray, shape (W,)
-        c.
-
-    Examples
-    --------
     >>> levels = [
     ...     Contrasts.normal(np.array([share]), np.array([error]), 2)
     ...     for share, error in [(0.30, 0.03), (0.34, 0.04)]
@@ -207,7 +190,7 @@ def contrast(waves: Sequence[Contrasts], weights: Array) -> Contrasts:
 
 
 def _errors_if_equal(every: Contrasts, tables: Sequence[Table], weights: Array) -> Array:
-    """Standard errors of all shares of each wave, if those in a contrast are equal."""
+    """Return the standard errors of the shares of each wave if the contrasted shares are equal."""
     reports = np.array([table.reports for table in tables], float)
     pooled = np.average(every.value, axis=1, weights=reports * (weights != 0))
     shares = np.maximum(pooled, SOMEBODY)
@@ -218,19 +201,11 @@ def _errors_if_equal(every: Contrasts, tables: Sequence[Table], weights: Array) 
 
 
 def slope_weights(waves: Sequence[Contrasts], times: Sequence[float]) -> Array:
-    """c_w of the slope of a straight line through levels, by weighted least squares.
+    """Return the weights of the slope of a straight line by weighted least squares, shape (W,).
 
-    A wave weighs as much as its estimates are precise: by 1/Σ_k var(θ̂_wk). All answers to a
-    question have the same weights, so that slopes of their shares add up to 0, and hardly any
-    weight depends on how large a share came out.
+    A wave has the weight 1/Σ_k var(θ̂_wk). All answers to a question have the same weights, so the
+    slopes of their shares sum to 0, and weights hardly depend on the estimates.
 
-    Returns
-    -------
-    ndarray, shape (W,)
-        NaN where a wave has no error.
-
-    Examples
-    --------
     >>> level = Contrasts.normal(np.ones(1), np.ones(1), 2)
     >>> slope_weights([level] * 3, [1, 2, 4]).round(3).tolist()
     [-0.286, -0.071, 0.357]

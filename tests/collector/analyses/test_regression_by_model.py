@@ -357,5 +357,5 @@ def test_predictors_that_are_determined_by_others_have_no_coefficients():
     same = Counts.from_cells(survey, [[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]], [40, 30, 20, 60])
     reports = AnalysisContext(survey, same, datetime(2026, 5, 9, tzinfo=UTC), min_reports=1)
     result = regression(reports, outcome="x", predictors=["u", "v"])
-    assert "reports do not determine its coefficients" in result.caveats[0].sentence
+    assert "too little is known of these answers together" in result.caveats[0].sentence
     assert all(each.value is None for each in coefficients(result))

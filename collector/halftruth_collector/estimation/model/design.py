@@ -1,12 +1,12 @@
 """Design of a hierarchical loglinear model, without its matrix of cells by parameters.
 
-With corner coding a column of the design matrix D says which cells have certain categories, other
-than the first, of the attributes of one interaction. So products of columns are columns again, or
-0, and every sum over cells that a fit needs, D'w and D' diag(w) D, is an entry of the *cube* of w:
-w itself, with the sum over each axis in the place of its first category.
+With corner coding, a column of the design matrix D indicates the cells with certain categories,
+other than the first, of the attributes of one interaction. A product of columns is a column or 0,
+so every sum over cells that a fit needs, D'w and D' diag(w) D, is an entry of the *cube* of w: w,
+with the sum over each axis in place of its first category.
 
-Parameters are estimated in sum-to-zero coding: for each attribute orthogonal contrasts of its
-categories, scaled to mean square 1, of which no category is the reference.
+Parameters are estimated in sum-to-zero coding: orthogonal contrasts of the categories of each
+attribute, scaled to mean square 1, without a reference category.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,13 +22,13 @@ from ..bounds import Array
 
 Integers = NDArray[np.int64]
 
-#: Most parameters of a model.
+#: Largest number of parameters of a model.
 MAX_PARAMETERS = 1_000
 
-#: Most numbers in the derivatives of a margin: its cells times parameters.
+#: Largest number of derivatives of a margin: its cells times parameters.
 MAX_DERIVATIVES = 2**25
 
-#: Of two columns that no cell has both of; larger than any cube.
+#: Place of the product of two columns that is 0; larger than any cube.
 _NEVER = 2**40
 
 
@@ -38,18 +38,18 @@ class Design:
     Parameters
     ----------
     shape : tuple of int
-        Of the table.
+        Shape of the table.
     generators : collection of collections of int
-        Axes of each of the highest-order interactions. Main effects are always in the model.
+        Axes of each highest-order interaction. Main effects are always included.
 
     Attributes
     ----------
     terms : tuple of tuple of int
         Axes of every interaction, main effects first.
     codes : ndarray of int, shape (p, M)
-        Category of each attribute that each column is about, 0 for attributes it is not about.
+        Category of each attribute in each column, 0 for attributes that are not in its interaction.
     term_of : ndarray of int, shape (p,)
-        Number of the interaction that each column belongs to.
+        Index of the interaction of each column.
 
     Raises
     ------
@@ -96,7 +96,7 @@ class Design:
 
     @cached_property
     def corner(self) -> Array:
-        """T, by which parameters θ in sum-to-zero coding are Tθ in corner coding, shape (p, p)."""
+        """Matrix T that maps sum-to-zero to corner coding, shape (p, p)."""
         return self._recoded([_corner_inverse(d) @ _contrasts(d) for d in self.shape])
 
     @cached_property
@@ -111,13 +111,13 @@ class Design:
         return result
 
     def predictor(self, corner: Array) -> Array:
-        """Dθ of parameters in corner coding, shape of the table."""
+        """Return Dθ of parameters in corner coding, shape of the table."""
         table = np.zeros(self.cells)
         table[self.place] = corner
         return self.expanded(table)
 
     def expanded(self, effects: Array) -> Array:
-        """Return the table whose effects in corner coding are given, by their places in a cube."""
+        """Return the table with these effects in corner coding, shape (cells,) as in a cube."""
         table = effects.copy()
         for size, stride in zip(self.shape, self._strides, strict=True):
             by_category = table.reshape(-1, size, stride)
@@ -125,7 +125,7 @@ class Design:
         return table.reshape(self.shape)
 
     def cube(self, weights: Array) -> Array:
-        """Cube of the weights of cells, shape (cells + 1,): the last place is always 0."""
+        """Return the cube of weights of cells, shape (cells + 1,); the last entry is 0."""
         cube = np.zeros(self.cells + 1)
         cube[:-1] = weights.ravel()
         for size, stride in zip(self.shape, self._strides, strict=True):
@@ -134,7 +134,7 @@ class Design:
         return cube
 
     def second_moments(self, cube: Array) -> Array:
-        """D' diag(w) D, shape (p, p), from the cube of w."""
+        """Return D' diag(w) D, shape (p, p), from the cube of w."""
         return np.asarray(cube[self._pairs])
 
     @cached_property
@@ -145,19 +145,12 @@ class Design:
         return np.minimum(places, self.cells)
 
     def margin(self, cube: Array, axes: tuple[int, ...]) -> Array:
-        """Margin of w and of the columns of diag(w) D, shape (cells of the margin, 1 + p).
-
-        Parameters
-        ----------
-        cube : ndarray
-            Of w.
-        axes : tuple of int
-            Of the margin, in the order wanted.
+        """Return the margin of w and of the columns of diag(w) D, shape (cells, 1 + p).
 
         Raises
         ------
         DomainTooLarge
-            If that is more than `MAX_DERIVATIVES` numbers.
+            If these are more than `MAX_DERIVATIVES` numbers.
         """
         sizes = [self.shape[axis] for axis in axes]
         if prod(sizes) * (1 + self.parameters) > MAX_DERIVATIVES:
@@ -171,22 +164,13 @@ class Design:
         return sums
 
     def margin_alone(self, cube: Array, axes: tuple[int, ...]) -> Array:
-        """Margin of w, with an axis for each of `axes`, at least 0."""
+        """Return the margin of w, at least 0, with an axis for each of `axes`."""
         sums = cube[self._places(axes)]
         _leave_first(sums, sums.shape)
         return np.maximum(sums, 0.0)
 
     def add_effects(self, effects: Array, values: Array, axes: tuple[int, ...]) -> None:
-        """Add the effects in corner coding of a function of some attributes.
-
-        Parameters
-        ----------
-        effects : ndarray, shape (cells,)
-            As of `expanded`.
-        values : ndarray
-            An axis for each of `axes`.
-        axes : tuple of int
-        """
+        """Add to effects those of a function of some attributes, an axis for each of `axes`."""
         own = values.copy()
         for axis, size in enumerate(own.shape):
             by_category = own.reshape(prod(own.shape[:axis]), size, -1)
@@ -194,7 +178,7 @@ class Design:
         effects[self._places(axes)] += own
 
     def _places(self, axes: tuple[int, ...]) -> Integers:
-        """Places in a cube of the cells of a margin, with an axis for each of `axes`."""
+        """Return the places in a cube of the cells of a margin."""
         places = np.zeros((), dtype=np.int64)
         for axis in axes:
             places = np.add.outer(places, np.arange(self.shape[axis]) * self._strides[axis])
@@ -216,11 +200,11 @@ class Design:
 
     @cached_property
     def suffixes(self) -> list[tuple[Integers, Integers]]:
-        """Columns by their codes of the last axes, from the last axis to the first.
+        """Distinct codes of the last axes of the constant and all columns, as a trie.
 
-        For each axis the different codes of this axis and those behind it, the constant's zeros
-        among them: which of those behind it each one has, and its code of this axis. In the end
-        these are the constant and all columns, in the order of `order`.
+        For each axis, from the last to the first: the parent of each distinct code of this and the
+        later axes, among those of the later axes, and the code of this axis. The leaves are the
+        constant and all columns, in the order of `order`.
         """
         codes = np.vstack([np.zeros(len(self.shape), dtype=np.int64), self.codes])
         number, steps = np.zeros(len(codes), dtype=np.int64), []
@@ -235,27 +219,27 @@ class Design:
 
     @property
     def order(self) -> Integers:
-        """Row of the constant and of each column in the last of `suffixes`, shape (1 + p,)."""
+        """Leaf of the constant and of each column, shape (1 + p,)."""
         _ = self.suffixes
         return self._order
 
 
 def _leave_first(sums: Array, sizes: Sequence[int]) -> None:
-    """Leave in the first category of each axis what the others have not of the sum over it."""
+    """Replace the sum in the first category of each axis by the share of that category."""
     for axis, size in enumerate(sizes):
         by_category = sums.reshape(prod(sizes[:axis]), size, -1)
         by_category[:, 0] -= by_category[:, 1:].sum(axis=1)
 
 
 def _both(size: int, stride: int) -> Integers:
-    """Add to the place of two columns in a cube, by their codes of one axis."""
+    """Return the part of the place of a product of two columns, by their codes of one axis."""
     first, second = np.indices((size, size))
     never = (first != second) & (first > 0) & (second > 0)
     return np.where(never, _NEVER, stride * np.maximum(first, second))
 
 
 def _corner(size: int) -> Array:
-    """Constant and indicators of all categories but the first, shape (size, size)."""
+    """Return constant and indicators of all categories but the first, in columns."""
     matrix = np.eye(size)
     matrix[:, 0] = 1.0
     return matrix
@@ -268,7 +252,7 @@ def _corner_inverse(size: int) -> Array:
 
 
 def _contrasts(size: int) -> Array:
-    """Constant and Helmert contrasts, in columns of mean square 1."""
+    """Return constant and Helmert contrasts, in columns of mean square 1."""
     matrix = np.triu(np.ones((size, size)))
     matrix[range(1, size), range(size - 1)] = -np.arange(1, size)
     matrix = np.column_stack([matrix[:, -1], matrix[:, :-1]])

@@ -323,8 +323,8 @@ def fit_model(
     parts = report_parts(survey.perturbation, counts, schema.names)
     for term in design.terms:
         if not is_identified(term, parts):
-            names = [f"'{schema.names[axis]}'" for axis in term]
-            about = f"{' and '.join(names)} together" if len(names) > 1 else names[0]
+            *others, last = [f"'{schema.names[axis]}'" for axis in term]
+            about = f"{', '.join(others)} and {last} together" if others else last
             raise EstimateError(
                 f"terms: no report tells of {about}; expected terms of attributes that are"
                 " reported together",
@@ -340,7 +340,7 @@ def fit_model(
 def marginal_shares(survey: Survey, counts: Counts, schema: Schema) -> list[Array]:
     """Return the estimated positive shares of each question."""
     tables = (reconstruction(survey).table(counts, [name]) for name in schema.names)
-    return [off_the_edge(each.support, counts.reports) for each in tables]
+    return [off_the_edge(each.value, counts.reports) for each in tables]
 
 
 def at_independence(survey: Survey, counts: Counts, model: LoglinearModel) -> LoglinearModel:

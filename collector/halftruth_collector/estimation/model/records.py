@@ -1,7 +1,7 @@
 """Weighted records of a fitted model, with replicate weights for variance estimation.
 
-A row is a combination of answers u with the weight N π(u). With V = LL' the covariance of θ̂, and
-ln π(u) of the derivatives g(u)' by θ, there are two replicate weights for each column of L,
+A row is a combination of answers u with the weight N π(u). With V = LL' the covariance of θ̂ and
+g(u) the gradient of ln π(u), there are two replicate weights for each column of L,
 N π(u) exp(±h g(u)'L_j), scaled to the same sum. For every smooth statistic f of the weights
 
     Σ_j [(f_j⁺ − f)² + (f_j⁻ − f)²] / 2h²
@@ -29,7 +29,7 @@ STEP = 0.1
 #: Largest number of replicate weights, rows times replicates.
 MAX_NUMBERS = 2**23
 
-#: Newton's steps that fit the weights of drawn rows, and how near.
+#: Largest number of Newton's steps for the weights of drawn rows, and their tolerance.
 _STEPS, _NEAR = 50, 1e-10
 
 
@@ -42,11 +42,10 @@ class WeightedRecords:
     codes : ndarray of int, shape (rows, attributes)
     weights : ndarray, shape (rows,)
     replicates : ndarray, shape (rows, replicates)
-    scale : float
-        Factor of the sum of squared differences between replicates and the statistic in the
-        variance.
     drawn : bool
         Whether the rows are a sample of all combinations.
+    scale : float
+        Factor of the sum of squared differences in the variance.
     """
 
     codes: NDArray[np.int64]
@@ -61,19 +60,16 @@ def weighted_records(
 ) -> WeightedRecords:
     """Return the combinations of answers to some questions by a model, with replicate weights.
 
-    Where there are more combinations than `most`, or than `MAX_NUMBERS` replicate weights are
-    enough for, the commonest and a systematic sample of the others stand for all, with weights that
-    give every table of the model's interactions exactly, and replicate weights that give their
-    errors.
+    If there are too many for `most` rows, or for `MAX_NUMBERS` replicate weights, the most frequent
+    ones and a systematic sample of the others are returned. Their weights reproduce every table of
+    the model's interactions exactly, and their replicate weights its errors.
 
     Parameters
     ----------
-    model : LoglinearModel
-    attributes : sequence of str
     people : float
         Sum of the weights.
     most : int
-        Of rows.
+        Largest number of rows.
 
     Raises
     ------
@@ -99,7 +95,7 @@ def weighted_records(
 
 
 def _moves(weights: Array, by_root: Array) -> Array:
-    """Changes of ln π, a column for each pair of replicates; what moves no weight needs none."""
+    """Return the changes of ln π, a column for each pair of replicates that changes weights."""
     _, sizes, directions = np.linalg.svd(np.sqrt(weights)[:, None] * by_root, full_matrices=False)
     moving = sizes > 1e-9 * sizes.max(initial=0.0)
     return np.asarray(STEP * by_root @ directions[moving].T)
@@ -108,16 +104,7 @@ def _moves(weights: Array, by_root: Array) -> Array:
 def raked(
     records: WeightedRecords, axes: Sequence[int], margins: Sequence[Margin], people: float
 ) -> WeightedRecords:
-    """Weight records, and each replicate alike, to known margins of some of their columns.
-
-    Parameters
-    ----------
-    records : WeightedRecords
-    axes : sequence of int
-        Column of each margin.
-    margins : sequence of Margin
-    people : float
-        Sum of the weights.
+    """Rake the weights and each replicate to known margins of some columns (`axes`).
 
     Raises
     ------
@@ -138,7 +125,7 @@ def raked(
 
 
 def _root(covariance: Array) -> Array:
-    """L with LL' = V."""
+    """Return L with LL' = V."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
@@ -146,7 +133,7 @@ def _root(covariance: Array) -> Array:
 def _drawn(
     model: LoglinearModel, attributes: Sequence[str], rows: int
 ) -> tuple[NDArray[np.int64], Array, Array]:
-    """Codes, weights, and derivatives of their logarithms by the columns of L, of drawn rows."""
+    """Return codes, weights, and the gradients of their logarithms times L, of drawn rows."""
     design, table = model.design, model.table.ravel()
     cells, weights = _systematic(table, rows)
     codes = np.stack(np.unravel_index(cells, design.shape), axis=1)
@@ -154,7 +141,7 @@ def _drawn(
     for own, wanted in zip(codes.T, design.codes.T, strict=True):
         columns &= (wanted == 0) | (own[:, None] == wanted)
     departures = columns - model.fitted.means
-    # Exponential tilting: the sample's tables of the model's interactions become the model's.
+    # Exponential tilting gives the sample the model's tables of the interactions.
     tilt = np.zeros(design.parameters)
     for _ in range(_STEPS):
         exponent = departures @ tilt
@@ -171,14 +158,14 @@ def _drawn(
             " fewer attributes",
             field="max_rows",
         )
-    # Moments move with the sample's weights as they do with the model's.
+    # Moments of the sample change as those of the model do.
     moved = model.fitted.scatter(model.table) @ design.corner @ _root(model.covariance)
     by_root = departures @ np.linalg.lstsq(scatter, moved, rcond=1e-12)[0]
     return codes[:, list(model.schema.positions(attributes))], tilted, by_root
 
 
 def _systematic(shares: Array, rows: int) -> tuple[NDArray[np.int64], Array]:
-    """Cells with the largest shares, and of the others a sample by their shares, with weights."""
+    """Return the cells with the largest shares and a sample of the others, with weights."""
     order = np.argsort(-shares, kind="stable")
     certain, others = order[: rows // 2], np.sort(order[rows // 2 :])
     ends = np.cumsum(shares[others])

@@ -25,15 +25,10 @@ class ModelTable(Table):
 
     Parameters
     ----------
-    attributes : tuple of str
-        One for each axis.
-    support : ndarray
     gradient : ndarray, shape (cells, p)
-        Derivatives of the logarithm of each share by θ, cells in row-major order; 0 where the share
-        is 0 because nobody can give these answers.
+        Derivatives of the logarithm of each share by θ; 0 for impossible combinations of answers.
     parameters : ndarray, shape (p, p)
         Covariance of θ̂.
-    reports : int
     """
 
     def __init__(
@@ -118,17 +113,12 @@ def shares(model: LoglinearModel, attributes: Sequence[str]) -> ModelTable:
     return ModelTable(tuple(attributes), support, gradient, model.covariance, model.reports)
 
 
-#: Most numbers in the derivatives of all margins of a table.
+#: Largest number of derivatives of all margins of a table.
 _MARGINS = 2**24
 
 
 class ModelTables(TableSource):
-    """Source of model-based tables, from a model fitted to the same counts.
-
-    Parameters
-    ----------
-    model : LoglinearModel
-    """
+    """Source of model-based tables, from a model fitted to the same counts."""
 
     def __init__(self, model: LoglinearModel) -> None:
         super().__init__(model.schema)
@@ -142,6 +132,6 @@ class ModelTables(TableSource):
         return shares(self.model, attributes)
 
     def unit_variance(self, attributes: Sequence[str], target: Target) -> UnitVariance:
-        # By the logits of the shares their errors are taken to be the same at any threshold.
+        # The errors of logits are assumed to be equal at all thresholds.
         nothing = np.zeros(1)
         return UnitVariance(nothing, nothing, nothing, nothing)

@@ -18,7 +18,7 @@ from halftruth_shared.mechanisms.split_questionnaire.design import (
 )
 from halftruth_shared.rational import as_float
 
-#: Most numbers that identify the components of the information bound.
+#: Largest number of integers that identify the components of the information bound.
 _COMPONENTS = 2**24
 
 
@@ -33,26 +33,21 @@ def information_bound(
     """Return the errors of the best possible mechanism, under uniform answers.
 
     The information of a report about all dimensions together is at most (γ − 1)²/(4γ), and about
-    each at most that of an unperturbed answer; this is the optimal allocation for some lengths. No
-    mechanism has a smaller largest error for every population, but some may be more accurate if
-    answers are not uniform.
+    each at most that of an unperturbed answer. Its allocation minimizes the largest error of the
+    lengths. No mechanism has a smaller largest error for every population, but some may be more
+    accurate if answers are not uniform.
 
     Parameters
     ----------
     gamma : Fraction
         Amplification, above 1.
-    respondents : int
-        N.
     public : collection of str
         Attributes that are in none of the tables.
-    lengths : collection of int
-        All equally important.
-    target : {"population", "respondents"}
 
     Returns
     -------
     dict of int to float
-        By length, the root mean square error over the cells of all tables of so many attributes.
+        Root mean square error over the cells of all tables of each length.
 
     Raises
     ------
@@ -86,19 +81,15 @@ def largest_error(errors: Collection[float]) -> float:
 def _best_squares(coefficients: Array, dimensions: Array, information: float) -> Array:
     """Return the squared errors of each length for one report with optimal allocation.
 
-    Given prices of the lengths' squared errors the optimal allocation is explicit. The best prices
-    solve the dual problem, which has few variables and is concave.
+    Given prices of the squared errors, the optimal allocation is explicit. The best prices solve
+    the dual problem, which is concave with one variable for each length.
 
     Parameters
     ----------
     coefficients : ndarray, shape (lengths, components)
     dimensions : ndarray, shape (components,)
     information : float
-        About all dimensions together.
-
-    Returns
-    -------
-    ndarray, shape (lengths,)
+        Information about all dimensions together.
     """
     dual = EXPONENT / (EXPONENT - 2)
 
@@ -118,13 +109,13 @@ def _best_squares(coefficients: Array, dimensions: Array, information: float) ->
 
 
 def _allocate(price: Array, dimensions: Array, information: float) -> Array:
-    """Information on each dimension of a component with the smallest Σ price/J, Σ dimensions·J ≤ i.
+    """Return the information J ≤ 1 of each component with the smallest Σ price/J.
 
-    In proportion to √(price/dimensions), but at most 1.
+    With Σ dimensions·J ≤ information, J is in proportion to √(price/dimensions) below 1.
     """
     wanted = np.sqrt(price / dimensions)
     order = np.argsort(-wanted)
-    # Information left for the other components if the first k have 1, by k.
+    # Remaining information if the first k components have 1, by k.
     left = information - np.concatenate([[0.0], np.cumsum(dimensions[order])[:-1]])
     others = np.cumsum((wanted * dimensions)[order][::-1])[::-1]
     fits = left * wanted[order] <= others

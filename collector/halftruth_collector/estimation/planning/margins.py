@@ -1,10 +1,9 @@
 """Planned margins of error and power, from the expected table of each question or pair.
 
-Planning needs no reports. The expected table has the assumed shares and the covariance that the
-planned number of reports would give it. The functions that estimate from the reports of a survey
-then estimate from this table, so that planned and obtained margins differ only by chance.
-
-The margin of a question, or of a pair, is the median over its cells with a share above 0.
+The expected table has the assumed shares and the covariance of the planned number of reports. The
+functions that estimate from reports then estimate from this table, so planned and obtained margins
+differ only by chance. The margin of a question or pair is the median over its cells with a positive
+share.
 """
 
 import math
@@ -46,7 +45,7 @@ _STEPS, _NEAR = 50, 1e-5
 #: Number of reports for the expected information; that of one report is in proportion.
 _MANY = 10**12
 
-#: Counts or shares of people by some attributes, an axis for each.
+#: Returns counts or shares of people by some attributes, an axis for each.
 People = Callable[[Sequence[str]], Array]
 
 
@@ -117,10 +116,9 @@ class Expectation:
         return True
 
     def likeness(self, names: Sequence[str]) -> tuple[object, ...]:
-        """Return a key that is equal for tables with equal margins of error.
+        """Return a key that is equal only for tables with equal margins of error.
 
-        For even answers, tables of questions with equal numbers of answers and equal reporting
-        have the same key.
+        For even answers, it depends on the numbers of answers and on the perturbation.
         """
         attributes = [self.schema.attributes[j] for j in self.schema.positions(names)]
         uneven = self.people is not None or any(each.ask_if for each in attributes)
@@ -140,13 +138,13 @@ class Expectation:
         return table.sampled(1.0 if self.target == "respondents" else 0.0)
 
     def share(self, name: str) -> float:
-        """Margin of the share of an answer to a question."""
+        """Return the margin of the share of an answer to a question."""
         table = self.table([name])
         lower, upper = table_intervals(table, self.confidence)
         return _median((upper - lower) / 2, table.value)
 
     def detectable_share(self, name: str) -> float:
-        """Smallest share of an answer to a question that is found to be above 0 with `POWER`."""
+        """Return the smallest share of an answer that is significantly above 0 with `POWER`."""
         table = self.table([name])
         design = table.unit_variance()
         if design is None:
@@ -156,31 +154,31 @@ class Expectation:
         return _median(np.where(smallest < 1, smallest, np.inf), table.value)
 
     def mean(self, name: str) -> float:
-        """Margin of the mean of a question, as a part of the range of its numbers."""
+        """Return the margin of the mean of a question, relative to the range of its numbers."""
         values = scale_of(self.schema.attributes[self.schema.position(name)], {}).values
         of_all = Distributions.of_table(self.schema, self.table([name]))
         found = of_all.means(values, normal_quantile(1 - self.confidence))
         return _finite(float(found.upper[0] - found.lower[0]) / 2 / float(np.ptp(values)))
 
     def share_within(self, group: str, name: str) -> float:
-        """Margin of the share of an answer to a question in a group of another."""
+        """Return the margin of the share of an answer within a group."""
         table = self.table([group, name])
         shares = conditional_shares(table.value, table.identified_covariance(), [0])
         sets = shares.sets(normal_quantile(1 - self.confidence))
         return _median(sets.half_width.reshape(table.value.shape), table.value)
 
     def difference(self, group: str, name: str) -> float:
-        """Margin of the difference of the shares of an answer in two groups."""
+        """Return the margin of the difference of the shares of an answer in two groups."""
         shares = self.shares([group, name])
         found = self._contrast(shares, group, name)
         return _finite(float(found.upper[0] - found.lower[0]) / 2)
 
     def detectable_difference(self, group: str, name: str) -> float:
-        """Difference of an answer's shares in two groups that is significant with `POWER`.
+        """Return the difference of an answer's shares in two groups that is detected with `POWER`.
 
         The answer has its assumed share in one group and a larger share in the other. The
-        detectable difference is the sum of two terms: the quantile of the level times the standard
-        error under equality, and the quantile of the power times that of the difference.
+        detectable difference is the quantile of the level times the standard error under equality,
+        plus the quantile of the power times the standard error of the difference.
         """
         shares = self.shares([group, name])
         (first, _), answer = self._compared(shares, group, name)
@@ -211,7 +209,7 @@ class Expectation:
         return compare_groups(groups, 1, "difference", self.confidence)
 
     def _compared(self, shares: Array, group: str, name: str) -> tuple[tuple[int, int], int]:
-        """Return the two groups of median size, and the answer of median size, for a comparison."""
+        """Return two groups and an answer, of median sizes."""
         attributes = (self.schema.attributes[j] for j in self.schema.positions([group, name]))
         groups, answers = (
             sorted(answer_codes(attribute), key=lambda code: -sizes[code])
@@ -223,10 +221,9 @@ class Expectation:
         return (groups[place], groups[place + 1]), answers[len(answers) // 2]
 
     def detectable_association(self, first: str, second: str) -> float:
-        """Cramér's V that the test of independence of two questions finds with `POWER`.
+        """Return Cramér's V that the test of independence of two questions detects with `POWER`.
 
-        Mean over the directions in which answers can depart from independence: V is that of
-        departures whose noncentrality is the mean one.
+        The noncentrality is the mean over all directions of departure from independence.
         """
         shares = self.shares([first, second])
         independent = np.multiply.outer(shares.sum(axis=1), shares.sum(axis=0))
@@ -246,12 +243,12 @@ class Expectation:
         return v if v <= 1 else math.inf
 
     def odds_ratio(self, *names: str) -> float:
-        """Margin of an odds ratio in the regression of the last question on the others, a factor.
+        """Return the margin, a factor, of odds ratios of the last question on the other ones.
 
         The estimate is the default one: from the table of these answers if the reports are
         expected to suffice, otherwise from the loglinear model at independent answers. A numeric
-        predictor is in units of two standard deviations, which makes it comparable with a yes/no
-        predictor (Gelman 2008).
+        predictor is in units of two standard deviations, comparable with a yes/no predictor
+        (Gelman 2008).
         """
         *predictors, outcome = names
         sizes = self.shares([outcome])
@@ -334,13 +331,13 @@ def expected_model(
 
 
 def _deviation(shares: Array, values: Array) -> float:
-    """Standard deviation of the numbers that answers count as."""
+    """Return the standard deviation of scores."""
     scores, weights = values.ravel(), shares[: values.size] / shares[: values.size].sum()
     return float(np.sqrt(weights @ (scores - weights @ scores) ** 2))
 
 
 def _median(margins: Array, shares: Array) -> float:
-    """Median over the cells that hold anybody; infinite where it is undefined."""
+    """Return the median over the cells with a positive share; infinite if undefined."""
     present = margins[shares > 0]
     return _finite(float(np.median(np.where(np.isnan(present), np.inf, present))))
 

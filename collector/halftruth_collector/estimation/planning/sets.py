@@ -1,4 +1,4 @@
-"""Sets of attributes that a plan looks at, and the error of their tables for even answers."""
+"""Expected errors of the tables of all sets of attributes of one length, for even answers."""
 
 import math
 import random
@@ -15,12 +15,11 @@ from ..reconstruction import reconstruction
 from ..table import Reconstruction
 from ..variances import UnitVariance
 
-#: Sets of attributes of one length up to which all are looked at, and how many of more are.
+#: Number of sets of one length up to which all are examined, and the sample size of more.
 MAX_SETS, SAMPLED = 1_000, 300
 
-#: Largest table that is looked at, and most cells of all tables of one length together.
-MAX_CELLS = 2**18
-_ALL_CELLS = 2**22
+#: Largest table, and largest number of cells of all tables of one length.
+MAX_CELLS, _ALL_CELLS = 2**18, 2**22
 
 #: Largest length of tables by default.
 USUAL_LENGTHS = 3
@@ -29,7 +28,7 @@ USUAL_LENGTHS = 3
 def unit_variances(
     reconstruction: Reconstruction, sets: Iterable[Sequence[int]], target: Target
 ) -> dict[tuple[int, ...], UnitVariance]:
-    """Variances of all cells of the tables of some sets of attributes, by their positions."""
+    """Return the variances of the tables of some sets of attributes, by their positions."""
     names = reconstruction.schema.names
     return {
         tuple(positions): reconstruction.unit_variance([names[j] for j in positions], target)
@@ -38,17 +37,17 @@ def unit_variances(
 
 
 def largest_table(schema: Schema, positions: Sequence[int], length: int) -> int:
-    """Number of cells of the largest table of `length` of these attributes."""
+    """Return the number of cells of the largest table of `length` of these attributes."""
     return math.prod(sorted(schema.shape[j] for j in positions)[-length:])
 
 
 def perturbed_of(schema: Schema, public: frozenset[str]) -> list[int]:
-    """Positions of the attributes that are not sent unperturbed."""
+    """Return the positions of the perturbed attributes."""
     return [j for j, name in enumerate(schema.names) if name not in public]
 
 
 def sets_of(schema: Schema, positions: Sequence[int], length: int) -> list[tuple[int, ...]]:
-    """Return sets of `length` of these attributes: all, or a fixed sample of them.
+    """Return sets of `length` of these attributes: all, or a fixed sample.
 
     Raises
     ------
@@ -81,10 +80,10 @@ class LengthPrecision:
     ----------
     length : int
     half_width : float
-        Root mean square over all cells of the tables without public attributes, under uniform
-        answers; of all tables if each has a public attribute.
+        Root mean square over the cells of all tables without public attributes, under uniform
+        answers; over all tables if each has a public attribute.
     worst_half_width : float
-        Of the worst itemset under the worst distribution.
+        Half-width for the worst itemset under the worst distribution.
     """
 
     length: int
@@ -93,7 +92,7 @@ class LengthPrecision:
 
 
 def precision_of_lengths(survey: Survey, respondents: int) -> tuple[LengthPrecision, ...]:
-    """Plan the tables of each length that itemsets have; none where no attribute has items."""
+    """Return the expected precision of itemsets of each length; empty without any items."""
     schema, unbiased = survey.schema, reconstruction(survey)
     askable = [j for j, attribute in enumerate(schema.attributes) if attribute.item_mask.any()]
     perturbed = perturbed_of(schema, survey.perturbation.unperturbed)
@@ -106,7 +105,6 @@ def precision_of_lengths(survey: Survey, respondents: int) -> tuple[LengthPrecis
         fits = largest_table(schema, perturbed, length) <= MAX_CELLS
         if len(perturbed) >= length and fits:
             whole = sets_of(schema, perturbed, length)
-        # Most sets are in both.
         tables = unit_variances(unbiased, dict.fromkeys([*sets, *whole]), "population")
         of_sets = of_itemsets(schema, {positions: tables[positions] for positions in sets})
         variances = even_variance([tables[p] for p in whole]), float(of_sets.worst.max())
@@ -116,7 +114,7 @@ def precision_of_lengths(survey: Survey, respondents: int) -> tuple[LengthPrecis
 
 
 def even_variance(tables: Sequence[UnitVariance]) -> float:
-    """Mean over all cells of some tables."""
+    """Return the mean variance over all cells of some tables, under uniform answers."""
     square = cells = 0.0
     for variances in tables:
         size = variances.constant.size
@@ -126,7 +124,7 @@ def even_variance(tables: Sequence[UnitVariance]) -> float:
 
 
 def of_itemsets(schema: Schema, tables: dict[tuple[int, ...], UnitVariance]) -> UnitVariance:
-    """Variances of those cells of some tables that are itemsets, in one row."""
+    """Return the variances of the cells that are itemsets, concatenated."""
     kept = []
     for positions, variances in tables.items():
         masks = [schema.attributes[j].item_mask for j in positions]

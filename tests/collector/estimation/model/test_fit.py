@@ -98,7 +98,7 @@ def test_a_saturated_model_of_perturbed_answers_is_the_moment_estimate(make_surv
     counts = counted(survey, np.rint(1e6 * matrix @ truth).astype(int).reshape(2, 3))
     model = fit_model(survey, counts, [["a", "b"]], variances=UNPENALIZED)
     moment = Estimator(survey, counts).table(["a", "b"])
-    np.testing.assert_allclose(model.table, moment.support, rtol=1e-7)
+    np.testing.assert_allclose(model.table, moment.value, rtol=1e-7)
     found = covariance_of_table(model, [(0, 1)])
     np.testing.assert_allclose(found, moment.covariance(), rtol=1e-4, atol=1e-14)
 
