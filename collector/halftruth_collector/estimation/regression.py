@@ -245,13 +245,13 @@ class _Equations:
     Attributes
     ----------
     columns : ndarray, shape (x, k)
-    support : ndarray, shape (x, answers)
-        Shares of the table.
+    shares : ndarray, shape (x, answers)
+        Of the table.
     outcome : Outcome
     """
 
     columns: Array
-    support: Array
+    shares: Array
     outcome: Outcome
 
     @cached_property
@@ -266,7 +266,7 @@ class _Equations:
     @cached_property
     def information(self) -> Array:
         """A, shape (k, k)."""
-        return information_of(self.columns, self.support, self.here)
+        return information_of(self.columns, self.shares, self.here)
 
     @cached_property
     def by_shares(self) -> Array:
@@ -276,9 +276,9 @@ class _Equations:
     def _solve(self, columns: Array) -> Array:
         def evaluate(coefficients: Array) -> tuple[float, Array, Array]:
             here = self.outcome.response(columns @ coefficients)
-            level = float((self.support * here.level).sum())
-            score = score_of(columns, self.support, here)
-            return level, score, information_of(columns, self.support, here)
+            level = float((self.shares * here.level).sum())
+            score = score_of(columns, self.shares, here)
+            return level, score, information_of(columns, self.shares, here)
 
         return newton(columns, evaluate, _FARTHEST)
 
@@ -302,9 +302,9 @@ class _Equations:
         ndarray, shape (r, cells)
         """
         squares = (self.columns @ (directions * _units(self.information)).T).T ** 2
-        own = np.repeat(squares * self.here.curvature, self.support.shape[1], axis=1)
+        own = np.repeat(squares * self.here.curvature, self.shares.shape[1], axis=1)
         # The derivative of m(1 − m) by the linear predictor is m(1 − m)(1 − 2m).
-        bend = self.here.curvature * (1 - 2 * self.here.mean) * self.support.sum(axis=1)
+        bend = self.here.curvature * (1 - 2 * self.here.mean) * self.shares.sum(axis=1)
         return np.asarray(own + squares * bend @ self.columns @ self.by_shares)
 
     def score_test(self, j: int, errors: Callable[[Array], Array]) -> float:
@@ -315,13 +315,13 @@ class _Equations:
         except NotIdentified:
             return np.nan
         here = self.outcome.response(self.columns[:, others] @ rest)
-        information = information_of(self.columns, self.support, here)
+        information = information_of(self.columns, self.shares, here)
         # The nuisance coefficients are estimated, so they depend on the table.
         row = np.zeros(self.columns.shape[1])
         row[j] = 1
         row[others] = -np.linalg.solve(information[np.ix_(others, others)], information[others, j])
         error = errors((row @ self._gradient(here))[None])[0]
-        score = score_of(self.columns, self.support, here)[j]
+        score = score_of(self.columns, self.shares, here)[j]
         return float(score / error) if error > 0 else np.nan
 
 

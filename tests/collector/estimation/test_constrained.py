@@ -1,15 +1,12 @@
 """Estimates inside the simplex: the projection onto it, and best guesses."""
 
-from functools import cache, reduce
 from itertools import combinations, product
 
 import numpy as np
 import pytest
-from halftruth_collector.demo.census import SCHEMA, census_codes, census_counts, census_survey
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.likelihood import project_to_simplex
-from halftruth_shared import DomainTooLarge, GammaDiagonal, RandomizedResponse
-from sources import estimator_of
+from halftruth_shared import DomainTooLarge
 
 # --- The projection.
 
@@ -123,52 +120,3 @@ def test_a_whole_table_of_too_many_cells_is_refused_in_one_line(make_survey):
         assert caught.value.field == "estimate"
     assert estimator.support(["a"]).shape == (2,)
     assert len(estimator.itemsets(0.5, 1)) > 0
-
-
-# --- CENSUS at γ = 19.
-
-
-@pytest.fixture(scope="module")
-def census_errors():
-    """Root-mean-square error over all itemsets of a length, 1 to 6, averaged over three surveys."""
-    counts = census_counts()
-    truth = np.zeros(SCHEMA.shape)
-    truth[tuple(counts.cells.T)] = counts.counts / counts.reports
-    codes = census_codes()
-    mechanisms = {
-        "gamma-diagonal": GammaDiagonal(19),
-        "randomized-response": RandomizedResponse.for_amplification(SCHEMA, 19),
-    }
-
-    def error(table, length):
-        squares = []
-        for positions in combinations(range(6), length):
-            others = tuple(set(range(6)) - set(positions))
-            squares.append(((table - truth).sum(axis=others) ** 2).ravel())
-        return np.sqrt(np.concatenate(squares).mean())
-
-    @cache
-    def errors(kind):
-        mechanism = mechanisms[kind]
-        found = {estimate: [] for estimate in ("moment", "likelihood", "independence")}
-        for seed in (110, 111, 112):
-            survey = census_survey("census", mechanism)
-            estimator = estimator_of(survey, codes, np.random.default_rng(seed))
-            singles = [project_to_simplex(estimator.support([name])) for name in SCHEMA.names]
-            tables = {"independence": reduce(np.multiply.outer, singles)}
-            for estimate, values in found.items():
-                if estimate != "independence":
-                    tables[estimate] = estimator.support(SCHEMA.names, estimate)
-                values.append([error(tables[estimate], length) for length in range(1, 7)])
-        return {estimate: np.mean(values, axis=0) for estimate, values in found.items()}
-
-    return errors
-
-
-def test_the_best_guess_is_nearer_to_the_census_than_moment_estimate_and_independence(
-    census_errors,
-):
-    for kind in ("gamma-diagonal", "randomized-response"):
-        errors = census_errors(kind)
-        assert (errors["likelihood"] < errors["moment"]).all(), (kind, errors)
-        assert (errors["likelihood"] < 1.01 * errors["independence"]).all(), (kind, errors)

@@ -43,9 +43,7 @@ def mean_variances(model):
 
 def mean_squares(model):
     """Mean squared error of the same cells, of which the true answers are even."""
-    found = (
-        [(t.value - 1 / t.value.size).ravel() for t in tables(model, n)] for n in (1, 2, 3)
-    )
+    found = ([(t.value - 1 / t.value.size).ravel() for t in tables(model, n)] for n in (1, 2, 3))
     return [np.mean(np.concatenate(errors) ** 2) for errors in found]
 
 

@@ -80,14 +80,6 @@ def test_a_table_is_of_those_who_answered_all_of_it(reports, oracle, where, targ
     np.testing.assert_allclose([lower, upper], [share - 2 * error, share + 2 * error], rtol=1e-6)
 
 
-def test_without_missing_answers_nothing_changes(reports):
-    survey, found = reports
-    counts = Counts.from_reports(survey, found)
-    kept, excluded = (Estimator(survey, counts, None, m).table(NAMES) for m in ("keep", "exclude"))
-    np.testing.assert_array_equal(kept.value, excluded.value)
-    np.testing.assert_array_equal(kept.variance(), excluded.variance())
-
-
 def test_best_guesses_are_of_those_who_answered(reports):
     survey, found = reports
     survey = with_missing(survey)

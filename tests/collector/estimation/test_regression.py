@@ -78,7 +78,7 @@ def exactly(shares, covariance=None, reports=1_000_000):
     """A table of known shares."""
     whole = np.zeros((shares.size,) * 2) if covariance is None else covariance
     return SimpleNamespace(
-        support=shares,
+        value=shares,
         reports=reports,
         logit=False,
         covariance=lambda: whole,

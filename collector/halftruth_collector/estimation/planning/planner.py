@@ -29,7 +29,7 @@ from ..bounds import checked, optional
 from ..reconstruction import of_perturbation
 from .advice import advise_length, design_mechanism, recommend
 from .bound import information_bound, largest_error
-from .margins import Expectation, People
+from .margins import People
 from .sets import even_variance, perturbed_of, sets_of, unit_variances
 from .summaries import Chosen
 
@@ -85,35 +85,34 @@ def plan(
     query = checked(query)
     public = survey.perturbation.unperturbed
     gamma = _amplification(survey, public)
-    chosen = Chosen(survey, query)
+    chosen = Chosen(survey, query, people)
     compared = [survey.mechanism]
     if not query.alone and gamma is not None:
         longest = min(_max_length(survey, survey.mechanism), max(_BOUND))
         others = (kind for kind in MECHANISMS if kind.kind != survey.mechanism.kind)
         designs = (design_mechanism(kind, survey, gamma, longest) for kind in others)
         compared += [mechanism for mechanism in designs if mechanism is not None]
-    plans = list(map_pieces(partial(_plan_mechanism, chosen, gamma, people), compared))
+    plans = list(map_pieces(partial(_plan_mechanism, chosen, gamma), compared))
     best, reason = recommend(plans)
-    own = _expected(chosen, survey.mechanism, people)
     advice: list[str] = []
     if not query.alone and gamma is not None:
-        design = _expected(chosen, compared[plans.index(best)], people)
+        design = chosen.expectation(compared[plans.index(best)])
         advice = list(advise_length(chosen, design, gamma))
     protection = Protection.of(survey)
     return PlanResult(
         query=query,
         gamma=None if gamma is None else optional(as_float(gamma)),
-        margins=chosen.summaries(own, _ALL),
+        margins=chosen.summaries(chosen.expectation(survey.mechanism), _ALL),
         mechanisms=plans,
         recommended=best.kind,
         reason=reason,
         advice=advice,
         protection=[*protection.sentences(), *protection.learning()],
-        relayed=_relayed(chosen, people),
+        relayed=_relayed(chosen),
     )
 
 
-def _relayed(chosen: Chosen, people: People | None) -> RelayedPlan | None:
+def _relayed(chosen: Chosen) -> RelayedPlan | None:
     """Plan the survey behind a relay, with the largest amplification for the bound wanted.
 
     Raises
@@ -150,20 +149,7 @@ def _relayed(chosen: Chosen, people: People | None) -> RelayedPlan | None:
         gamma=gamma,
         apart=apart,
         together=together,
-        margins=chosen.summaries(_expected(chosen, mechanism, people), _ALL),
-    )
-
-
-def _expected(chosen: Chosen, mechanism: Mechanism, people: People | None) -> Expectation:
-    """Return the expected tables of the survey under a mechanism."""
-    query = chosen.query
-    return Expectation(
-        chosen.survey.schema,
-        mechanism,
-        query.respondents,
-        query.confidence,
-        people,
-        query.target,
+        margins=chosen.summaries(chosen.expectation(mechanism), _ALL),
     )
 
 
@@ -180,12 +166,9 @@ def _amplification(survey: Survey, public: frozenset[str]) -> Fraction | None:
     return gamma if isinstance(gamma, Fraction) and gamma > 1 else None
 
 
-def _plan_mechanism(
-    chosen: Chosen, gamma: Fraction | None, people: People | None, mechanism: Mechanism
-) -> MechanismPlan:
+def _plan_mechanism(chosen: Chosen, gamma: Fraction | None, mechanism: Mechanism) -> MechanismPlan:
     survey = chosen.survey
     public, perturbation = survey.perturbation.unperturbed, mechanism.bind(survey.schema)
-    expected = _expected(chosen, mechanism, people)
     answer = max(
         perturbation.amplification(each, public=public) for each in survey.schema.questions
     )
@@ -196,7 +179,7 @@ def _plan_mechanism(
         max_length=_max_length(survey, mechanism),
         answer_amplification=optional(as_float(answer)),
         times_bound=None if gamma is None else _times_bound(survey, mechanism, gamma, chosen.query),
-        margins=chosen.summaries(expected, _COMPARED),
+        margins=chosen.summaries(chosen.expectation(mechanism), _COMPARED),
     )
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from halftruth_shared import HalftruthError, ParameterError, Survey
+from halftruth_shared import HalftruthError, Mechanism, ParameterError, Survey
 from halftruth_shared.analyses.plan import Planned, PlannedMargin, PlanQuery
 
 from ..bounds import optional
 from ..distribution import scale_of
-from .margins import Expectation
+from .margins import Expectation, People
 
 #: Largest number of questions, and of pairs, that are planned; of more, a fixed sample.
 MAX_QUESTIONS, MAX_PAIRS = 100, 30
@@ -31,7 +31,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The questions, and pairs of a group and a question, that a plan is about.
+    """The questions, and pairs of a group and a question, of a plan, and who answers.
 
     Raises
     ------
@@ -41,6 +41,7 @@ class Chosen:
 
     survey: Survey
     query: PlanQuery
+    people: People | None = None
 
     def __post_init__(self) -> None:
         query, schema = self.query, self.survey.schema
@@ -56,6 +57,18 @@ class Chosen:
                 raise ParameterError(
                     "predictors: expected one or more other attributes", field="predictors"
                 )
+
+    def expectation(self, mechanism: Mechanism) -> Expectation:
+        """Return the expected tables of the survey under a mechanism."""
+        query = self.query
+        return Expectation(
+            self.survey.schema,
+            mechanism,
+            query.respondents,
+            query.confidence,
+            self.people,
+            query.target,
+        )
 
     @cached_property
     def questions(self) -> list[Names]:

@@ -79,12 +79,18 @@ def test_shares_of_every_table_are_its_margins_with_errors_by_differences(model)
             np.testing.assert_allclose(upper, np.clip(found.value + reach, high, 1))
 
 
-def test_shares_within_a_domain_are_among_it_alone(model):
+@pytest.mark.parametrize(
+    ("where", "names", "answered", "inside"),
+    [
+        ({"a": ["x", "z"]}, ["c", "b"], False, lambda table: table[[0, 2]].sum(axis=0).T),
+        ({"a": "y"}, ["b", "c"], True, lambda table: table[1, :, :3]),
+    ],
+)
+def test_shares_of_a_domain_are_conditional_ones(model, where, names, answered, inside):
     def conditional(table):
-        inside = table[[0, 2]].sum(axis=0)
-        return (inside / inside.sum()).T
+        return inside(table) / inside(table).sum()
 
-    found = within(model, {"a": ["x", "z"]}, ["c", "b"])
+    found = within(model, where, names, answered=answered)
     np.testing.assert_allclose(found.value, conditional(model.table))
     by_parameter = slopes(model, conditional)
     np.testing.assert_allclose(
@@ -92,17 +98,7 @@ def test_shares_within_a_domain_are_among_it_alone(model):
     )
 
 
-def test_missing_answers_are_left_out_where_asked(model):
-    def answered(table):
-        inside = table[1, :, :3]
-        return inside / inside.sum()
-
-    found = within(model, {"a": "y"}, ["b", "c"], answered=True)
-    np.testing.assert_allclose(found.value, answered(model.table))
-    by_parameter = slopes(model, answered)
-    np.testing.assert_allclose(
-        found.covariance(), by_parameter @ model.covariance @ by_parameter.T, atol=1e-11
-    )
+def test_missing_answers_to_other_questions_are_left_out(model):
     others = within(model, {}, ["b"], ["c"], answered=True)
     inside = model.table[:, :, :3].sum(axis=(0, 2))
     np.testing.assert_allclose(others.value, inside / inside.sum())
