@@ -233,20 +233,11 @@ def scale_of(attribute: Attribute, scores: Mapping[str, str]) -> Scale:
     if attribute.number is not None:
         edges = [float(edge) for edge in attribute.number.edges]
         middles = np.array([float(middle) for middle in attribute.number.midpoints])
-        error = largest_distance(edges, attribute.number.whole)
+        # The largest distance of an answer from the midpoint of its bin.
+        error = (float(np.diff(edges).max()) - attribute.number.whole) / 2
         return Scale(answers, middles, "middles", np.array(edges), error)
     read = [parse_number(answer) for answer in answers]
     values = np.array([np.nan if one is None else float(one) for one in read])
     if (np.diff(values) > 0).all():
         return Scale(answers, values, "numbers")
     return Scale(answers, np.arange(1.0, len(answers) + 1), "ranks")
-
-
-def largest_distance(edges: Sequence[float], whole: bool) -> float:
-    """Return the largest distance of an answer from the midpoint of its bin.
-
-    >>> largest_distance([19.5, 29.5, 39.5], whole=True), largest_distance([0, 2.5, 5], whole=False)
-    (4.5, 1.25)
-    """
-    width = float(np.diff(edges).max())
-    return (width - 1) / 2 if whole else width / 2
