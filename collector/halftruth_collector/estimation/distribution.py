@@ -17,7 +17,7 @@ of an answer from the midpoint of its bin; the same bound holds for a standard d
 triangle inequality.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
