@@ -12,7 +12,7 @@ from halftruth_shared.analyses.base import Columns, R, data_frame, texts
 from halftruth_shared.analyses.plan import PlanQuery, PlanRequest, PlanResult
 from halftruth_shared.analyses.reading import Field, fields, make
 from halftruth_shared.protocol.surveys import SurveyList, SurveySummary
-from halftruth_shared.results.showing import Shown
+from halftruth_shared.results.showing import html_table, text_table
 
 from .catalog import Catalog
 from .questions import Questions, to_names
@@ -203,16 +203,15 @@ class Surveys(list[SurveySummary]):
         return data_frame(self, 1)
 
     def __repr__(self) -> str:
-        return self._shown().text()
+        return text_table(*self._shown())
 
     def _repr_html_(self) -> str:
-        return self._shown().html()
+        return html_table(*self._shown())
 
-    def _shown(self) -> Shown:
+    def _shown(self) -> tuple[list[str], list[list[str]]]:
         # Digests are long, and for programs only.
-        kept = [i for i, (name, _) in enumerate(self.columns) if name != "digest"]
-        header = [self.columns[i][0] for i in kept]
-        return Shown("surveys", [], header, [[str(row[i]) for i in kept] for row in self.rows()])
+        header = [name for name, _ in self.columns if name != "digest"]
+        return header, [[str(getattr(survey, name)) for name in header] for survey in self]
 
 
 class SurveyAnalyst:

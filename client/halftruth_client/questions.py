@@ -13,7 +13,7 @@ from halftruth_shared import ParameterError, Schema
 from halftruth_shared.analyses.reading import Field
 from halftruth_shared.attribute import OPTION
 from halftruth_shared.errors import listing
-from halftruth_shared.results.showing import Shown
+from halftruth_shared.results.showing import html_table
 from halftruth_shared.schema import Question as Asked
 
 
@@ -137,7 +137,7 @@ class Questions(_Named[Question | MultipleResponseQuestion]):
 
     def _repr_html_(self) -> str:
         rows = [[q.name, q.label, ", ".join(q._items)] for q in self]
-        return Shown("questions", [], ["name", "label", "answers"], rows).html()
+        return html_table(["name", "label", "answers"], rows)
 
 
 def to_names(field: Field, value: Any) -> Any:

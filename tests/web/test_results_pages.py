@@ -70,7 +70,7 @@ def test_everyone_can_read_every_analysis_on_a_phone_too(analyst, filled, survey
         ).to_be_visible()
         assert page.locator("tbody tr").count() > 0 or analysis.placeholder
         assert page.locator(".answer").text_content(timeout=5_000).endswith("."), name
-        if analysis.chart:
+        if analysis.pictured:
             expect(page.locator("figure, .questions").first).to_be_visible()
         anyone_can_use(analyst, f"results-{name}", without if place > 0 else ())
     assert page.evaluate("document.cookie") == ""

@@ -12,9 +12,9 @@ from typing import Any
 from halftruth_shared import Survey
 
 from ..estimation.reconstruction import reconstruction
-from .base import Analysis, AnalysisContext, Grid, choices
+from .base import Analysis, AnalysisContext, choices
 
-__all__ = ["ANALYSES", "Analysis", "AnalysisContext", "Grid", "choices", "identified"]
+__all__ = ["ANALYSES", "Analysis", "AnalysisContext", "choices", "identified"]
 
 
 def _analyses() -> dict[str, Analysis[Any, Any]]:

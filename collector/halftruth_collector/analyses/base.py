@@ -14,30 +14,26 @@ from halftruth_shared import (
     DomainTooLarge,
     EstimateError,
     ParameterError,
+    Schema,
     SchemaError,
     Survey,
 )
-from halftruth_shared.analyses import Query, name_of, result_of
+from halftruth_shared.analyses import Query, name_of
 from halftruth_shared.analyses.base import (
     Answers,
     Contradiction,
-    Group,
-    Merge,
     MiningQuery,
     Missing,
-    ModelFit,
-    Target,
 )
 from halftruth_shared.analyses.measures import MeasuresQuery
 from halftruth_shared.analyses.reading import Field, fields
 from halftruth_shared.analyses.waves import WavesQuery
+from halftruth_shared.columns import Codes
 from halftruth_shared.results import AnswerSets, Block, Estimates, Key, Result, Texts
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.layout import Grid as Grid
-from halftruth_shared.results.layout import grid
-from halftruth_shared.results.long_table import NUMBERS
 from halftruth_shared.results.presentation import Presentation, present
+from halftruth_shared.results.result import NUMBERS
 from halftruth_shared.results.showing import contradicted
 from halftruth_shared.results.wording import items
 
@@ -89,14 +85,13 @@ class AnalysisContext:
         EstimateError
             If the share of the query's domain is too small.
         """
-        return self._estimator(self._missing)
+        return self._estimator(self._asked("missing", "keep"))
 
     @cached_property
     def of_all(self) -> Estimator:
         """Estimator that includes missing values, whatever the query."""
-        if self._missing == "keep":
-            return self.estimator
-        return self._estimator("keep")
+        kept = self._asked("missing", "keep") == "keep"
+        return self.estimator if kept else self._estimator("keep")
 
     def _estimator(self, missing: Missing) -> Estimator:
         return Estimator(
@@ -105,11 +100,20 @@ class AnalysisContext:
             self._where,
             missing,
             self._model,
-            self._population,
-            target=self._target,
+            self._asked("population", None),
+            target=self._asked("target", "population"),
             possible=bool(self.contradictions) and self._few,
-            merge=self._merge,
+            merge=self._asked("merge", {}),
         )
+
+    def _asked(self, name: str, default: Any) -> Any:
+        """Return a field of the query, or a default if its type has none."""
+        return getattr(self.question, name, default)
+
+    @property
+    def _where(self) -> Answers:
+        where: Answers = self._asked("where", {})
+        return where
 
     @cached_property
     def contradictions(self) -> list[Contradiction]:
@@ -149,8 +153,8 @@ class AnalysisContext:
         # Every row depends on the questions that a query names outside its list of questions.
         said = msgspec.to_builtins(self.question)
         others = [said[field] for field in said if field not in ("attributes", "merge")]
-        shared = {*_texts(others)} & names
-        return cast(R, without_errors_of(result, names, possible=self._few, whole=bool(shared)))
+        whole = not names.isdisjoint(_texts(others))
+        return cast(R, without_errors_of(result, names, possible=self._few, whole=whole))
 
     def result(
         self,
@@ -161,38 +165,16 @@ class AnalysisContext:
     ) -> Result[Q]:
         """Return the result of a query: its provenance with keys and columns of estimates.
 
-        Parameters
-        ----------
-        query : Query
-        keys : sequence of Key
-        estimates : Estimates, or sequence of these
-            Several blocks are concatenated.
-        **more
-            Further fields of the result.
+        Several tables of estimates are concatenated; `more` are further fields of the result.
         """
         if not isinstance(estimates, Estimates):
             estimates = Estimates.concatenate(estimates)
         return Result(**self.origin(), query=query, keys=list(keys), estimates=estimates, **more)
 
     def model(
-        self,
-        interactions: Sequence[Sequence[str]] = (),
-        attributes: Sequence[str] | None = None,
+        self, interactions: Sequence[Sequence[str]] = (), attributes: Sequence[str] | None = None
     ) -> LoglinearModel:
-        """Return the loglinear model of the true answers of all people, cached for these counts.
-
-        Parameters
-        ----------
-        interactions : sequence of sequences of str
-            Attributes of further interactions, besides all pairs.
-        attributes : sequence of str, optional
-            Attributes of the model; all by default.
-
-        Raises
-        ------
-        SchemaError, ParameterError, DomainTooLarge, EstimateError
-            As of `fit_model`.
-        """
+        """Return the loglinear model of these attributes (all by default) and interactions."""
         return cached_model(self.survey, self.counts, interactions, attributes)
 
     def check(self) -> None:
@@ -218,13 +200,18 @@ class AnalysisContext:
 
     def origin(self) -> dict[str, Any]:
         """Return the provenance fields of every result."""
+        asked, model_fit, group = cast(Any, self.question), None, None
+        if self._model is not None:
+            model_fit = described(self.survey, self.counts, asked.interactions, asked.modelled)
+        if self._where:
+            group = self.estimator.group(self._asked("confidence", 0.95))
         return {
             "survey": self.survey.id,
             "digest": self.survey.digest,
             "reports": self.counts.reports,
             "as_of": self.as_of,
-            "group": self._group(),
-            "model_fit": self._described(),
+            "group": group,
+            "model_fit": model_fit,
             "contradictions": self.contradictions,
         }
 
@@ -240,7 +227,8 @@ class AnalysisContext:
         """
         schema = self.survey.schema
         missing = any(schema.attributes[schema.position(name)].missing for name in answering)
-        if not names and not self._where and (self._missing == "keep" or not missing):
+        kept = self._asked("missing", "keep") == "keep" or not missing
+        if not names and not self._where and kept:
             every = np.array(float(self.counts.reports))
             return every, every, every
         quantile, reports = normal_quantile(1 - confidence), self.counts.reports
@@ -253,11 +241,7 @@ class AnalysisContext:
         question: Any = self.question
         if not hasattr(question, "modelled"):
             return None
-        schema = self.survey.schema
-        for names in question.interactions:
-            schema.positions(names, "interactions")
-        if question.modelled is not None:
-            schema.positions(question.modelled, "modelled")
+        check_model_names(self.survey, question)
         if question.estimate != "model":
             return None
         if question.target != "population":
@@ -269,37 +253,13 @@ class AnalysisContext:
         with errors_naming("modelled"), errors_naming("interactions", "terms"):
             return self.model(question.interactions, question.modelled)
 
-    def _described(self) -> ModelFit | None:
-        question: Any = self.question
-        if self._model is None:
-            return None
-        return described(self.survey, self.counts, question.interactions, question.modelled)
 
-    @property
-    def _where(self) -> Answers:
-        return getattr(self.question, "where", {})
-
-    @property
-    def _missing(self) -> Missing:
-        return getattr(self.question, "missing", "keep")
-
-    @property
-    def _merge(self) -> Merge:
-        return getattr(self.question, "merge", {})
-
-    @property
-    def _population(self) -> int | None:
-        return getattr(self.question, "population", None)
-
-    @property
-    def _target(self) -> Target:
-        return getattr(self.question, "target", "population")
-
-    def _group(self) -> Group | None:
-        if not self._where:
-            return None
-        confidence = getattr(self.question, "confidence", 0.95)
-        return self.estimator.group(confidence)
+def check_model_names(survey: Survey, query: Any) -> None:
+    """Check the attributes that a query names for its model."""
+    for names in query.interactions:
+        survey.schema.positions(names, "interactions")
+    if query.modelled is not None:
+        survey.schema.positions(query.modelled, "modelled")
 
 
 def named_by(query: Query[Any], survey: Survey) -> set[str]:
@@ -338,15 +298,8 @@ def without_errors_of(
 ) -> Result[Any]:
     """Remove errors and tests of rows about questions whose reports contradict the mechanism.
 
-    Parameters
-    ----------
-    result : Result
-    names : collection of str
-        These questions. Rows about other questions stay.
-    possible : bool
-        Whether values are those of the closest possible shares; otherwise they are removed.
-    whole : bool
-        Whether every row depends on one of these questions.
+    Rows about questions without any of these `names` stay, unless the `whole` table depends on one.
+    Values are those of the closest possible shares, if `possible`; otherwise they are removed.
     """
     table = result.estimates
     known, about = np.zeros((2, len(table)), dtype=bool)
@@ -399,10 +352,6 @@ def without_errors_of(
     )
 
 
-def _keys(said: str | Mapping[str, Any]) -> list[str]:
-    return [said] if isinstance(said, str) else list(said)
-
-
 @contextmanager
 def errors_naming(field: str, instead_of: str = "attributes") -> Iterator[None]:
     """Rename the field of errors raised inside, so that they name a field of the query."""
@@ -444,10 +393,8 @@ class Analysis(Generic[Q, R]):
         Returns the tests and claims of a computed result: all decisions behind its headline.
     state : callable
         Returns the sentence of one claim. It makes no decisions and computes no statistics.
-    chart : callable or None
-        The result as a chart.
-    related : callable
-        Returns related queries whose results are shown on the same page.
+    pictured : bool
+        Whether results have a chart.
     table : callable or None
         Returns the attributes of the table of a query, without those of its domain; required for
         queries with `estimate` = auto.
@@ -475,8 +422,6 @@ class Analysis(Generic[Q, R]):
     from_pilot: Callable[[Survey, Q, Callable[[Sequence[str]], Array]], R] | None = None
     decide: Callable[[R], tuple[list[Test], list[Claim]]] = lambda _: ([], [])
     state: Callable[[R, Claim], str] = lambda _, __: ""
-    chart: Callable[[R], Chart] | None = None
-    related: Callable[[Survey, Q], Sequence[Query[Any]]] = lambda _, __: ()
     table: Callable[[Survey, Q], Sequence[str]] | None = None
     min_order: int = 1
     check_work: Callable[[Survey, Q], None] = lambda _, __: None
@@ -502,8 +447,6 @@ class Analysis(Generic[Q, R]):
             return self.decided(result)
 
         object.__setattr__(self, "compute", checked)
-        if self.pictured:
-            object.__setattr__(self, "chart", self._chart)
         if (from_pilot := self.from_pilot) is not None:
             object.__setattr__(self, "from_pilot", lambda *of: self.decided(from_pilot(*of)))
 
@@ -541,18 +484,23 @@ class Analysis(Generic[Q, R]):
         described: Any = self.described(result)
         return present(described, self.title)
 
-    def grid(self, result: Any) -> Grid:
-        """Return the first table of a result for people."""
-        return grid(result, self.layout(result)[0])
+    def chart(self, result: Any) -> Chart:
+        """Return the first chart of a result.
 
-    def _chart(self, result: Any) -> Chart | None:
-        return self.present(result).chart
+        Raises
+        ------
+        ParameterError
+            If there is nothing to draw.
+        """
+        chart = self.present(result).chart
+        if chart is None:
+            raise ParameterError("chart: this result has no estimates to draw", field="format")
+        return chart
 
     def described(self, result: R) -> R:
         """Return a result, with names or labels, with its headline and its layout."""
-        layout = self.layout(result)
         described: R = msgspec.structs.replace(
-            result, layout=layout, headline=self.headline(result)
+            result, layout=self.layout(result), headline=self.headline(result)
         )
         return described
 
@@ -573,11 +521,6 @@ class Analysis(Generic[Q, R]):
         return name_of(self.query)
 
     @property
-    def result(self) -> type[R]:
-        """Type of its results."""
-        return result_of(self.query)
-
-    @property
     def summary(self) -> str:
         """Summary of the query in one sentence."""
         return (self.query.__doc__ or "").partition("\n\n")[0]
@@ -586,6 +529,53 @@ class Analysis(Generic[Q, R]):
     def fields(self) -> Mapping[str, Field]:
         """Fields of the query by name."""
         return fields(self.query)
+
+
+class RowBuilder:
+    """Rows of a result, part by part; a key that a part does not name is missing in its rows.
+
+    Parameters
+    ----------
+    **keys : dict
+        Fields of each key, by its name.
+    """
+
+    def __init__(self, **keys: dict[str, Any]) -> None:
+        self.parts: list[Estimates] = []
+        self._keys = keys
+        self._values: dict[str, list[str | None]] = {name: [] for name in keys}
+
+    def add(self, part: Estimates, **values: Sequence[str | None] | str | None) -> None:
+        """Add estimates with the values of their keys; a single value is that of all rows."""
+        self.parts.append(part)
+        for name, column in self._values.items():
+            given = values.get(name)
+            if given is None or isinstance(given, str):
+                column += [given] * len(part)
+            else:
+                column += given
+
+    @property
+    def keys(self) -> list[Key]:
+        """The keys with their values."""
+        return [
+            Key(name=name, values=Texts.of(column), **self._keys[name])
+            for name, column in self._values.items()
+        ]
+
+
+def answers_to(question: str, **more: str) -> dict[str, Any]:
+    """Return the fields of a key whose values are answers to a question."""
+    return {"kind": "answer", "question": question, **more}
+
+
+def answer_keys(schema: Schema, names: Sequence[str], codes: Codes) -> list[Key]:
+    """Return a key for each attribute, from the codes of its answers in each row."""
+    attributes = [schema.attributes[j] for j in schema.positions(names)]
+    return [
+        Key(name=each.name, values=Texts(column, each.categories), **answers_to(each.name))
+        for each, column in zip(attributes, codes.T, strict=True)
+    ]
 
 
 def clearest(survey: Survey) -> list[Attribute]:

@@ -1,24 +1,18 @@
 """Shares of one answer in several groups, compared."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, Schema, Survey
-from halftruth_shared.analyses import Query
 from halftruth_shared.analyses.comparison import ComparisonQuery
-from halftruth_shared.analyses.crosstab import CrosstabQuery
-from halftruth_shared.analyses.distribution import DistributionQuery
 from halftruth_shared.attribute import OPTION
 from halftruth_shared.errors import listing
 from halftruth_shared.results import (
     QUANTITIES,
     Block,
     Caveat,
-    Key,
     Result,
     Show,
-    Texts,
     note,
 )
 from halftruth_shared.results.claims import Claim, Test
@@ -39,8 +33,8 @@ from ..estimation.estimates import columns, covariance_of
 from ..estimation.intervals import SHARE
 from ..estimation.selection import adjusted_p_values
 from . import sentences
-from .base import Analysis, AnalysisContext, clearest, middle_answer
-from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
+from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest, middle_answer
+from .deciding import claimed, count_in_words, decide_rows
 
 
 def compute(counted: AnalysisContext, query: ComparisonQuery) -> Result[ComparisonQuery]:
@@ -61,44 +55,30 @@ def compute(counted: AnalysisContext, query: ComparisonQuery) -> Result[Comparis
     table = counted.estimator.table([query.groups, name])
     groups = Groups.of_table(table, names, chosen, answer)
     effects = compare_groups(groups, reference, query.effect, query.confidence)
-    every = [shares_of(groups, query.confidence), effects]
     of_effect, tested = QUANTITIES[query.effect], int(np.isfinite(effects.p_value).sum()) or 1
-    parts = [
-        every[0].columns(SHARE),
+    base = None if reference is None else names[reference]
+    every = [shares_of(groups, query.confidence), effects]
+    rows = RowBuilder(
+        group=answers_to(query.groups, label=query.groups), against=answers_to(query.groups)
+    )
+    rows.add(every[0].columns(SHARE), group=names)
+    rows.add(
         effects.columns(of_effect, adjusted=adjusted_p_values(effects.p_value, tested)),
-    ]
-    compared = [code for code in chosen if reference is None or code != chosen[reference]]
-    rows = [(code, -1) for code in chosen]
-    rows += [(code, -1 if reference is None else chosen[reference]) for code in compared]
+        group=[name for name in names if name != base],
+        against=base,
+    )
     if query.trend:
         every.append(trend_of(groups, query.confidence))
         of_trend = SHARE.contrast("trend", trend_weights(len(names)).tolist())
-        parts.append(every[2].columns(of_trend))
-        rows.append((-1, -1))
-    gradient = np.vstack([each.gradient for each in every])
-    covariance = gradient @ groups.covariance @ gradient.T
-    parts.append(columns(QUANTITIES["people"], groups.reports * groups.base))
-    rows += [(code, -1) for code in chosen]
-    people = len(chosen)
-    codes, against = np.transpose(rows)
-    known = attribute.categories
+        rows.add(every[2].columns(of_trend))
+    rows.add(columns(QUANTITIES["people"], groups.reports * groups.base), group=names)
+    covariance = None
+    if query.covariance:
+        gradient = np.vstack([each.gradient for each in every])
+        known = gradient @ groups.covariance @ gradient.T
+        covariance = covariance_of(known, np.full((len(names), len(names)), np.nan))
     return counted.result(
-        query,
-        [
-            Key(
-                name="group",
-                kind="answer",
-                question=query.groups,
-                label=query.groups,
-                values=Texts(codes, known),
-            ),
-            Key(name="against", kind="answer", question=query.groups, values=Texts(against, known)),
-        ],
-        parts,
-        caveats=[*_method(query, effects)],
-        covariance=covariance_of(covariance, np.full((people, people), np.nan))
-        if query.covariance
-        else None,
+        query, rows.keys, rows.parts, caveats=[*_method(query, effects)], covariance=covariance
     )
 
 
@@ -210,13 +190,10 @@ def state(result: Result[ComparisonQuery], claim: Claim) -> str:
         return f"Whether groups differ in {what} cannot be tested with these reports."
     if claim.by_rate:
         return count_in_words(claim, "differences")
-    p, each = p_in_words(tested_by(result, claim)), result.rows[claim.rows[0]]
+    each, said, p = claimed(result, claim)
     here, against = quoted_items({groups: each["group"]}), each["against"]
     other = quoted_items({groups: against}) if against else "all others"
     name = QUANTITIES[result.query.effect].title
-    said = in_words(as_selected(each, claim))
-    if each.reliability == "not usable":
-        said = "too imprecise to use"
     if claim.kind == "none found":
         return (
             f"No significant difference in {what} ({p}). Strongest evidence: {here} against"
@@ -234,28 +211,6 @@ def state(result: Result[ComparisonQuery], claim: Claim) -> str:
     )
 
 
-def related(survey: Survey, query: ComparisonQuery) -> list[Query[Any]]:
-    """Return queries for all answers by the same groups, and for means of ordered answers."""
-    [name] = query.answer
-    schema = survey.schema
-    if query.estimate == "model":
-        return []
-    attribute = schema.attributes_of(name)[0]
-    name = attribute.question_name or name
-    same: Any = {
-        "where": query.where,
-        "merge": query.merge,
-        "missing": query.missing,
-        "confidence": query.confidence,
-        "target": query.target,
-    }
-    answers: Query[Any] = CrosstabQuery(attributes=[query.groups, name], percentages="row", **same)
-    if attribute.number is None and not attribute.ordered:
-        return [answers]
-    del same["missing"]
-    return [answers, DistributionQuery(attribute=name, groups=query.groups, **same)]
-
-
 def start(survey: Survey) -> ComparisonQuery:
     """Return the initial query: a question with few answers, by the one with the fewest."""
     first, second = (clearest(survey) * 2)[:2]
@@ -270,7 +225,6 @@ ANALYSIS = Analysis(
     layout=layout,
     decide=decide,
     state=state,
-    related=related,
     table=lambda survey, query: [query.groups, _answer(survey.schema, query)[0]],
     min_order=2,
     place="Compare",

@@ -52,18 +52,17 @@ _OF_TABLE = ("share", "base", "people")
 
 
 class _Crossed(NamedTuple):
-    """Rows of a cross-tabulation of attributes.
+    """Rows of a cross-tabulation of attributes: the shares of cells, and then their bases.
 
-    `codes` are the answers of each row to each attribute, −1 for a sum over all answers. `cells`
-    are the rows of shares; only these have a covariance.
+    `codes` are the answers of each row to each attribute, −1 for a sum over all answers. The
+    `covariance` of bases is NaN. `half_width` and `effective` are those of the cells.
     """
 
     codes: Codes
     estimates: Estimates
-    cells: Codes
+    covariance: Array
     half_width: Array
     effective: Array
-    covariance: Array
     test: IndependenceTest
 
 
@@ -168,15 +167,13 @@ def _cross_options(counted: AnalysisContext, query: CrosstabQuery, question: str
             kept |= of_all
         elif place == 0:
             kept |= codes[:, axis] < 0
-        cells = kept[part.cells]
         parts.append(
             _Crossed(
                 codes[kept],
                 part.estimates.take(kept),
-                np.flatnonzero(np.isin(np.flatnonzero(kept), part.cells)),
-                part.half_width[cells],
+                part.covariance[np.ix_(kept, kept)],
+                part.half_width[kept[: len(part.half_width)]],
                 part.effective,
-                part.covariance[np.ix_(cells, cells)],
                 part.test,
             )
         )
@@ -208,17 +205,17 @@ def _cross(counted: AnalysisContext, query: CrosstabQuery, names: Sequence[str])
         adjusted=adjusted_p_values(p_values),
         undefined=[reason if none else None for none in np.isnan(shares.value.ravel())],
     )
-    covariance = conditional_covariance(table.value, known, given)
-    covariance[unknown], covariance[:, unknown] = np.nan, np.nan
     codes = np.indices(table.value.shape).reshape(len(names), -1).T
     of_bases, bases = _bases(counted, query, names)
+    covariance = conditional_covariance(table.value, known, given)
+    covariance[unknown], covariance[:, unknown] = np.nan, np.nan
+    covariance = np.pad(covariance, (0, len(of_bases)), constant_values=np.nan)
     return _Crossed(
         np.vstack([codes, of_bases]),
         Estimates.concatenate([of_cells, *bases]),
-        np.arange(len(codes)),
+        covariance,
         sets.half_width,
         np.ravel(table.effective_reports),
-        covariance,
         departures.test(),
     )
 
@@ -287,9 +284,9 @@ def _covariance(
     """Return the covariance of all rows; it is known only within the shares of one part."""
     whole, start = np.full((len(order), len(order)), np.nan), 0
     for part in parts:
-        rows = start + part.cells
-        whole[np.ix_(rows, rows)] = part.covariance
-        start += len(part.codes)
+        rows = slice(start, start + len(part.codes))
+        whole[rows, rows] = part.covariance
+        start = rows.stop
     whole = whole[np.ix_(order, order)]
     error, of_ratio = map(estimates.numbers, ("standard_error", "standard_error_log"))
     np.fill_diagonal(whole, np.where(np.isnan(error), of_ratio, error) ** 2)

@@ -3,9 +3,10 @@
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from halftruth_shared.results import Result, quantity
+from halftruth_shared.results import Result, Row, quantity
 from halftruth_shared.results.claims import Claim, ClaimKind, Test
 from halftruth_shared.results.estimate import Estimate
+from halftruth_shared.results.layout import in_words
 from halftruth_shared.results.wording import number, percent
 from msgspec.structs import replace
 from numpy.typing import ArrayLike
@@ -76,7 +77,6 @@ def decide_rows(
 
     Parameters
     ----------
-    result : Result
     kind : str
         Kind of the claim about a significant estimate.
     places : array_like of int
@@ -92,8 +92,7 @@ def decide_rows(
     -------
     tests : list of Test
     claims : list of Claim
-        The direction of a claim is the sign of the test statistic where there is one, and else of
-        the estimate.
+        The direction is the sign of the test statistic if there is one, and else of the effect.
     """
     rows, table = np.asarray(places), result.estimates
     p_values = table.numbers("p_value")[rows]
@@ -133,6 +132,15 @@ def sign(value: float | None, none: float = 0.0) -> Direction | None:
     if value is None or value == none or value != value:
         return None
     return "more" if value > none else "less"
+
+
+def claimed(result: Result[Any], claim: Claim) -> tuple[Row, str, str]:
+    """Return the row that a claim names, with its estimate and the p-value of its test in words."""
+    row: Row = result.rows[claim.rows[0]]
+    said = "too imprecise to use"
+    if row.reliability != "not usable":
+        said = in_words(as_selected(row, claim))
+    return row, said, p_in_words(tested_by(result, claim))
 
 
 def tested_by(result: Result[Any], claim: Claim) -> Test:

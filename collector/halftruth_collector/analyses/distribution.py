@@ -2,23 +2,18 @@
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import scipy
 from halftruth_shared import Attribute, ParameterError, Survey
 from halftruth_shared.analyses.distribution import DistributionQuery
-from halftruth_shared.columns import Codes
 from halftruth_shared.errors import listing
 from halftruth_shared.results import (
     QUANTITIES,
     Block,
     Caveat,
-    Estimates,
-    Key,
     Result,
     Show,
-    Texts,
     note,
     warning,
 )
@@ -26,7 +21,6 @@ from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words, value_in_words
 from halftruth_shared.results.wording import quoted_items
 from msgspec.structs import replace
-from numpy.typing import ArrayLike
 
 from ..estimation.answers import answers_of
 from ..estimation.bounds import normal_quantile
@@ -36,8 +30,8 @@ from ..estimation.estimates import columns
 from ..estimation.intervals import SHARE, deviation_of, mean_of
 from ..estimation.selection import adjusted_p_values
 from . import sentences
-from .base import Analysis, AnalysisContext, errors_naming
-from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
+from .base import Analysis, AnalysisContext, RowBuilder, answers_to, errors_naming
+from .deciding import claimed, count_in_words, decide_rows
 
 #: Answers up to which a chart has their cumulative shares, too.
 _FEW_ANSWERS = 12
@@ -75,51 +69,30 @@ def compute(counted: AnalysisContext, query: DistributionQuery) -> Result[Distri
     base = np.concatenate([each.base for each in of_groups])
     rows.add(
         columns(QUANTITIES["people"], counted.estimator.table([attribute.name]).reports * base),
-        group=np.arange(len(base)) - 1,
+        group=rows.names[: len(base)],
     )
     falls = any((each.share.value < 0).any() for each in of_groups)
     return counted.result(
-        query, rows.keys(), rows.parts, caveats=[*_caveats(query, attribute, scale, groups, falls)]
+        query, rows.keys, rows.parts, caveats=[*_caveats(query, attribute, scale, groups, falls)]
     )
 
 
-class _Rows:
-    """Rows of the result, one quantity after the other; group −1 is everybody."""
+class _Rows(RowBuilder):
+    """Rows of the result, one quantity after the other."""
 
     def __init__(self, query: DistributionQuery, scale: Scale, groups: Sequence[str]) -> None:
         self.query, self.scale, self.groups = query, scale, groups
         self.z = normal_quantile(1 - query.confidence)
-        self.parts: list[Estimates] = []
-        self.codes: list[dict[str, ArrayLike]] = []
-
-    def add(self, part: Estimates, **codes: ArrayLike) -> None:
-        """Add estimates, each with the codes of its keys."""
-        self.parts.append(part)
-        self.codes.append(codes)
-
-    def keys(self) -> list[Key]:
-        """Return the keys of all rows; those of groups only where there are any."""
-        of_groups = {"kind": "answer", "question": self.query.groups}
-        of_answers = {"kind": "answer", "question": self.query.attribute}
-        group = {"label": self.query.groups, "blank": "everybody", **of_groups}
-        percentiles = [str(each) for each in self.query.percentiles]
-        known: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
-            "group": (self.groups, group),
-            "against": (self.groups, of_groups),
-            "answer": (self.scale.answers, {"label": self.query.attribute, **of_answers}),
-            "percentile": (percentiles, {"kind": "number"}),
-        }
-        if not self.groups:
-            del known["group"], known["against"]
-        return [
-            Key(name=name, values=Texts(self._codes(name), levels), **fields)
-            for name, (levels, fields) in known.items()
-        ]
-
-    def _codes(self, name: str) -> Codes:
-        pairs = zip(self.codes, self.parts, strict=True)
-        return np.concatenate(
-            [np.broadcast_to(codes.get(name, -1), len(part)) for codes, part in pairs]
+        #: Everybody and the groups.
+        self.names = [None, *groups]
+        of_groups = {}
+        if query.groups is not None:
+            group = answers_to(query.groups, label=query.groups, blank="everybody")
+            of_groups = {"group": group, "against": answers_to(query.groups)}
+        super().__init__(
+            **of_groups,
+            answer=answers_to(query.attribute, label=query.attribute),
+            percentile={"kind": "number"},
         )
 
     def add_moments(self, every: Sequence[Distributions]) -> None:
@@ -129,12 +102,12 @@ class _Rows:
             (mean_of(values), Distributions.means),
             (deviation_of(values), Distributions.deviations),
         ):
-            for first, each in zip((-1, 0), every, strict=False):
+            for names, each in zip(([None], self.groups), every, strict=False):
                 found = how(each, values, self.z)
                 known = zip(np.isfinite(found.value), each.defined, strict=True)
                 reasons = [None if yes else _NO_VARIANCE if d else _TOO_SMALL for yes, d in known]
                 part = dataclasses.replace(found, undefined=reasons).columns(of)
-                self.add(part, group=first + np.arange(len(each)))
+                self.add(part, group=names)
 
     def add_differences(self, within: Distributions, reference: int) -> None:
         """Add the difference of each group's mean from that of the reference."""
@@ -149,8 +122,8 @@ class _Rows:
             statistic=z,
             adjusted=adjusted_p_values(p_value, tested),
         )
-        others = np.delete(np.arange(len(within)), reference)
-        self.add(part, group=others, against=np.array(reference))
+        against = self.groups[reference]
+        self.add(part, group=[g for g in self.groups if g != against], against=against)
 
     def add_percentiles(self, every: Sequence[Distributions]) -> None:
         """Add the percentiles of everybody and of each group."""
@@ -167,18 +140,21 @@ class _Rows:
             value[i], low, high = each.quantile(member, share, values, self.z, edges)
             if each.known:
                 lower[i], upper[i] = low, high
-        groups, percentiles = np.transpose(rows) if rows else np.empty((2, 0), int)
         of = mean_of(values, edges, "percentile")
         reasons = [_TOO_SMALL if none else None for none in np.isnan(value)]
         part = columns(of, value, np.nan, (lower, upper), undefined=reasons)
-        self.add(part, group=groups - 1, percentile=percentiles)
+        self.add(
+            part,
+            group=[self.names[group] for group, _ in rows],
+            percentile=[str(self.query.percentiles[place]) for _, place in rows],
+        )
 
     def add_shares(self, every: Sequence[Distributions]) -> None:
         """Add the shares of each answer, and those of it and the answers before it."""
         groups = np.flatnonzero(np.concatenate([each.defined for each in every]))
         if not len(groups):
             return
-        count = len(self.scale.answers)
+        answers = self.scale.answers
         for of, jets in (
             (SHARE, [each.share for each in every]),
             (QUANTITIES["cumulative_share"], [each.cumulative for each in every]),
@@ -192,8 +168,8 @@ class _Rows:
             )
             self.add(
                 Contrasts.normal(value, error, self.z).columns(of),
-                group=np.tile(groups, count) - 1,
-                answer=np.repeat(np.arange(count), len(groups)),
+                group=[self.names[group] for group in groups] * len(answers),
+                answer=np.repeat(answers, len(groups)).tolist(),
             )
 
 
@@ -342,16 +318,13 @@ def state(result: Result[DistributionQuery], claim: Claim) -> str:
         names = _answers(result)
         middle = "".join(f", median {value_in_words(each, names)}" for each in medians)
         return f"{what.capitalize()} of {about}: {in_words(mean)}{middle} (all people)."
-    p, each = p_in_words(tested_by(result, claim)), result.rows[claim.rows[0]]
+    each, said, p = claimed(result, claim)
     if claim.kind == "none found":
         return f"No significant difference in the {what} of {about} ({p})."
     here, against = (
         quoted_items({str(result.query.groups): each[name]}) for name in ("group", "against")
     )
     is_larger = {None: "differs", "more": "is larger", "less": "is smaller"}[claim.direction]
-    said = in_words(as_selected(each, claim))
-    if each.reliability == "not usable":
-        said = "too imprecise to use"
     mean = result.find("mean", group=each["group"])
     of_group = f" Mean: {in_words(mean)} where {here}." if mean.reliability != "not usable" else ""
     return (

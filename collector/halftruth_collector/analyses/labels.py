@@ -1,24 +1,26 @@
 """Replacement of names in results by short labels of questions and answers.
 
-The types of a result mark names of attributes and categories (`AttributeName`, `CategoryName`, and
-`Items`), so that the names in every table, chart and sentence can be replaced. Files keep the
-names.
+The names in every table, chart and sentence are replaced; files keep the names.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 from halftruth_shared import Attribute, Schema, Survey
-from halftruth_shared.analyses.base import Answers
+from halftruth_shared.analyses import Query
+from halftruth_shared.analyses.base import Answers, Contradiction, ModelFit, TestedInteraction
+from halftruth_shared.analyses.reading import fields
 from halftruth_shared.results import AnswerSets, Caveat, Key, Result, Texts
-from msgspec import inspect
 
 from ..estimation.merging import Merging
 
+#: Kinds of names of questions.
+_NAMES = ("attribute", "question")
+
+N = TypeVar("N", ModelFit, TestedInteraction, Contradiction)
 R = TypeVar("R", bound=Result[Any])
 
 
@@ -67,6 +69,16 @@ class Labels:
             )
         return labels
 
+    def margins(self, margins: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+        """Replace names in numbers of answers by labels."""
+        return {
+            self.questions.get(name, name): {
+                self.answers.get(name, {}).get(answer, answer): number
+                for answer, number in numbers.items()
+            }
+            for name, numbers in margins.items()
+        }
+
 
 def _option_labels(options: Sequence[Attribute], *languages: str) -> dict[str, str]:
     """Labels of the options of a question, all different as far as they are in the survey."""
@@ -95,14 +107,19 @@ def labelled(result: R, survey: Survey, *languages: str) -> R:
     """
     merging = Merging(survey.schema, getattr(result.query, "merge", {}))
     labels = Labels.of(merging.schema, *languages)
-    replaced: R = _of_struct(result, labels)
-    return msgspec.structs.replace(
-        replaced,
+    group = result.group
+    if group is not None:
+        group = msgspec.structs.replace(group, items=labels.items(group.items))
+    replaced: R = msgspec.structs.replace(
+        result,
         survey=survey.title_in(*languages),
-        query=_of_struct(result.query, labels),
+        group=group,
+        query=_query(result.query, labels),
         keys=[_key(key, result, labels) for key in result.keys],
         caveats=[_caveat(caveat, labels) for caveat in result.caveats],
+        **_assumptions(result, labels),
     )
+    return replaced
 
 
 def _key(key: Key, result: Result[Any], labels: Labels) -> Key:
@@ -129,102 +146,61 @@ def _caveat(caveat: Caveat, labels: Labels) -> Caveat:
     """Return a caveat with the labels of the questions and answers that it names."""
     values = dict(caveat.values)
     for name, value in values.items():
-        if name == "question":
-            values[name] = labels.questions.get(value, value)
-        elif name == "questions":
-            values[name] = [labels.questions.get(each, each) for each in value]
+        if name in ("question", "questions"):
+            values[name] = _replaced(value, labels.questions)
         elif name == "answers":
             values[name] = labels.items(value)
-        elif name == "terms":
+        elif name in ("terms", "groups"):
             values[name] = [labels.items(each) for each in value]
         elif name == "scores":
-            known = labels.answers.get(caveat.values["question"], {})
-            values[name] = {known.get(each, each): score for each, score in value.items()}
+            [values[name]] = labels.margins({caveat.values["question"]: value}).values()
         elif name == "margins":
-            values[name] = {
-                labels.questions.get(each, each): {
-                    labels.answers.get(each, {}).get(answer, answer): share
-                    for answer, share in shares.items()
-                }
-                for each, shares in value.items()
-            }
-        elif name == "groups":
-            values[name] = [labels.items(each) for each in value]
+            values[name] = labels.margins(value)
     return msgspec.structs.replace(caveat, values=values)
 
 
-#: Replaces names in a value by labels; categories in it belong to the attribute of a name.
-_Replace = Callable[[Any, Labels, str], Any]
+def _query(query: Query[Any], labels: Labels) -> Query[Any]:
+    """Return a query with labels, for headlines and titles."""
+    known = fields(type(query))
+    values = {name: getattr(query, name) for name in known}
+    one = [values[f.name] for f in known.values() if f.kind == "text" and f.of in _NAMES]
+    # Categories belong to the only attribute that the query names.
+    answers = labels.answers.get(one[0], {}) if len(one) == 1 else {}
+    changed = {}
+    for name, field in known.items():
+        value = values[name]
+        if value is None:
+            continue
+        if field.of in _NAMES or field.of == "category":
+            short = answers if field.of == "category" else labels.questions
+            changed[name] = _replaced(value, short)
+        elif field.kind == "items":
+            changed[name] = labels.items(value)
+        elif field.kind == "margins":
+            changed[name] = labels.margins(value)
+    return msgspec.structs.replace(query, **changed)
 
 
-def _of_struct(value: Any, labels: Labels, attribute: str = "") -> Any:
-    # Categories belong to the single attribute named beside them, or else in an outer struct.
-    structs = [value, *([value.query] if hasattr(value, "query") else [])]
-    named = [getattr(struct, name) for struct in structs for name in _naming(struct.__class__)[0]]
-    about = named[0] if len(named) == 1 and isinstance(named[0], str) else attribute
-    changed = {
-        name: _of(getattr(value, name), how, labels, about)
-        for name, how in _naming(value.__class__)[1].items()
-    }
-    return msgspec.structs.replace(value, **changed) if changed else value
+def _replaced(value: Any, short: Mapping[str, str]) -> Any:
+    """Replace a text, or all texts in lists."""
+    if isinstance(value, str):
+        return short.get(value, value)
+    return [_replaced(each, short) for each in value]
 
 
-def _of(value: Any, replacing: Mapping[type, _Replace], labels: Labels, attribute: str) -> Any:
-    kind = msgspec.Struct if isinstance(value, msgspec.Struct) else type(value)
-    return replacing[kind](value, labels, attribute) if kind in replacing else value
+def _assumptions(result: Result[Any], labels: Labels) -> dict[str, Any]:
+    """Return the model of a result and its contradictions, with labels."""
 
+    def renamed(each: N) -> N:
+        return msgspec.structs.replace(
+            each, attributes=_replaced(each.attributes, labels.questions)
+        )
 
-@cache
-def _naming(
-    kind: type[msgspec.Struct],
-) -> tuple[list[str], dict[str, dict[type, _Replace]]]:
-    """Return the fields that name an attribute, and those that hold names, which are few."""
-    fields = cast(inspect.StructType, inspect.type_info(kind)).fields
-    replacing = {field.name: _replacing(field.type) for field in fields}
-    attributes = [
-        f.name for f in fields if {"attribute", "question"} & {*map(_kind_of_name, _each(f.type))}
-    ]
-    return attributes, {name: how for name, how in replacing.items() if how}
-
-
-def _kind_of_name(type_: inspect.Type) -> str:
-    """Return the kind of a name: "attribute", "question", "category", or "" for anything else."""
-    extra = type_.extra if isinstance(type_, inspect.Metadata) else None
-    return str((extra or {}).get("of", ""))
-
-
-def _each(type_: inspect.Type) -> tuple[inspect.Type, ...]:
-    """Return the members of a union type, or the type itself."""
-    return type_.types if isinstance(type_, inspect.UnionType) else (type_,)
-
-
-def _replacing(type_: inspect.Type) -> dict[type, _Replace]:
-    """Return replacements in values of a type, by the types of these; empty without names."""
-    kind, inner = _kind_of_name(type_), type_.type if isinstance(type_, inspect.Metadata) else type_
-    if kind in ("attribute", "question"):
-        return {str: lambda name, labels, _: labels.questions.get(name, name)}
-    if kind == "category":
-        return {str: lambda name, labels, about: labels.answers.get(about, {}).get(name, name)}
-    if isinstance(inner, inspect.UnionType):
-        return {value: how for part in inner.types for value, how in _replacing(part).items()}
-    if isinstance(inner, inspect.StructType) and _naming(inner.cls)[1]:
-        return {msgspec.Struct: _of_struct}
-    if isinstance(inner, inspect.ListType) and (members := _replacing(inner.item_type)):
-        return {list: lambda value, *about: [_of(member, members, *about) for member in value]}
-    if not isinstance(inner, inspect.DictType):
-        return {}
-    if any(isinstance(each, inspect.StrType) for each in _each(inner.value_type)):
-        return {dict: lambda answers, labels, _: labels.items(answers)}
-    values = _replacing(inner.value_type)
-
-    def by_name(value: dict[str, Any], labels: Labels, attribute: str) -> dict[str, Any]:
-        # By category of an attribute, or by attribute.
-        known = {**labels.questions, **labels.answers.get(attribute, {})}
-        return {
-            known.get(name, name): _of(
-                member, values, labels, name if name in labels.questions else attribute
-            )
-            for name, member in value.items()
-        }
-
-    return {dict: by_name}
+    model = result.model_fit
+    if model is not None:
+        model = msgspec.structs.replace(
+            renamed(model),
+            interactions=[renamed(each) for each in model.interactions],
+            clearest=model.clearest and renamed(model.clearest),
+        )
+    return {"model_fit": model, "contradictions": [renamed(each) for each in result.contradictions]}

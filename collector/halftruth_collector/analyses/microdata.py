@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from halftruth_shared import Attribute, ParameterError, Survey
+from halftruth_shared import Attribute, ParameterError
 from halftruth_shared.analyses.microdata import (
     MicrodataQuery,
     MicrodataResult,
     Variable,
 )
-from halftruth_shared.results import QUANTITIES, Block, Key, Show, Texts, note, warning
+from halftruth_shared.results import QUANTITIES, Block, Show, note, warning
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.wording import number
 
@@ -19,7 +19,7 @@ from ..estimation.calibration import known_margins
 from ..estimation.estimates import columns
 from ..estimation.model.records import raked, weighted_records
 from ..estimation.reliability import USABLE
-from .base import Analysis, AnalysisContext
+from .base import Analysis, AnalysisContext, answer_keys
 from .work import check_model
 
 #: Names that Python or R do not take for a variable, or that records have already.
@@ -66,15 +66,7 @@ def compute(counted: AnalysisContext, query: MicrodataQuery) -> MicrodataResult:
     return MicrodataResult(
         **origin,
         query=query,
-        keys=[
-            Key(
-                name=attribute.name,
-                kind="answer",
-                question=attribute.name,
-                values=Texts(codes, attribute.categories),
-            )
-            for attribute, codes in zip(attributes, records.codes[order].T, strict=True)
-        ],
+        keys=answer_keys(schema, names, records.codes[order]),
         estimates=columns(QUANTITIES["weight"], records.weights[order], grade=USABLE),
         caveats=caveats,
         variables=[*_variables(attributes)],
@@ -133,15 +125,11 @@ def state(result: MicrodataResult, claim: Claim) -> str:
     )
 
 
-def _start(_: Survey) -> MicrodataQuery:
-    return MicrodataQuery()
-
-
 ANALYSIS = Analysis(
     query=MicrodataQuery,
     title="Weighted records",
     compute=compute,
-    start=_start,
+    start=lambda _: MicrodataQuery(),
     layout=layout,
     decide=decide,
     state=state,

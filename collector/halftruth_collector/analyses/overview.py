@@ -1,7 +1,7 @@
 """Distribution of every question, also of those with several answers (multiple response)."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from halftruth_shared import Attribute, HalftruthError
@@ -12,14 +12,12 @@ from halftruth_shared.results import (
     Block,
     Caveat,
     Estimates,
-    Key,
     Result,
     Show,
-    Texts,
     note,
 )
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.wording import half_width
+from halftruth_shared.results.wording import half_width, percent
 
 from ..estimation.bounds import TOO_SMALL, normal_quantile
 from ..estimation.estimates import columns
@@ -27,7 +25,7 @@ from ..estimation.intervals import mean_of
 from ..estimation.options import chosen_code, mean_number, mean_share
 from ..estimation.reliability import RELIABILITIES
 from . import sentences
-from .base import Analysis, AnalysisContext
+from .base import Analysis, AnalysisContext, RowBuilder
 from .shares import effective_reports, share_columns
 
 #: Largest number of answers in a chart.
@@ -43,11 +41,8 @@ MAX_OPTIONS = 32
 MAX_CELLS = 4_096
 
 
-class _Part(NamedTuple):
-    """Estimates about one question, with the answer that each is about."""
-
-    estimates: Estimates
-    answers: Sequence[str | None] = (None,)
+#: Estimates about one question, with the answers that they are about.
+_Part = tuple[Estimates, Sequence[str] | None]
 
 
 def compute(counted: AnalysisContext, query: OverviewQuery) -> Result[OverviewQuery]:
@@ -61,31 +56,25 @@ def compute(counted: AnalysisContext, query: OverviewQuery) -> Result[OverviewQu
     guess = query.estimate == "likelihood"
     caveats = [note("best guesses")] if guess else []
     caveats += [note("rare by model")] if query.estimate == "model" else []
-    parts, questions, answers = [], [], []
+    rows = RowBuilder(question={"kind": "question"}, answer={"kind": "answer"})
     for name in names:
         of = _multiple_response if name in schema.options else _question
         found, precision, *more = of(counted, query, name)
         # Intervals show the precision; best guesses have none and need a note.
         caveats += [precision] if guess or precision.weight == "warning" else []
         caveats += more
-        for part in found:
-            parts.append(part.estimates)
-            questions += [name] * len(part.answers)
-            answers += part.answers
+        for part, answers in found:
+            rows.add(part, question=name, answer=answers)
     if counted.days:
         days = {day.isoformat(): reports for day, reports in counted.days.items()}
         caveats.append(note("days", days=days))
-    keys = [
-        Key(name="question", kind="question", values=Texts.of(questions)),
-        Key(name="answer", kind="answer", values=Texts.of(answers)),
-    ]
-    return counted.result(query, keys, parts, caveats=caveats)
+    return counted.result(query, rows.keys, rows.parts, caveats=caveats)
 
 
 def _question(counted: AnalysisContext, query: OverviewQuery, name: str) -> tuple[Any, ...]:
     """Return the shares of answers and of missing values, with a note on their precision."""
     attribute = counted.survey.schema.attributes[counted.survey.schema.position(name)]
-    parts = []
+    parts: list[_Part] = []
     for quantity, source in (("share", counted.estimator), ("missing", counted.of_all)):
         categories = source.schema.attributes[source.schema.position(name)].categories
         missing = np.isin(categories, attribute.missing)
@@ -93,7 +82,7 @@ def _question(counted: AnalysisContext, query: OverviewQuery, name: str) -> tupl
         if not len(chosen):
             continue
         found, caveats = share_columns(source, [name], query, quantity=quantity, question=name)
-        parts.append(_Part(found.take(chosen), [categories[code] for code in chosen]))
+        parts.append((found.take(chosen), [categories[code] for code in chosen]))
         if quantity == "share":
             precision = caveats[0]
             parts += _effective([effective_reports(found)])
@@ -102,7 +91,7 @@ def _question(counted: AnalysisContext, query: OverviewQuery, name: str) -> tupl
 
 def _effective(known: Sequence[float | None]) -> list[_Part]:
     least = min((reports for reports in known if reports is not None), default=None)
-    return [] if least is None else [_Part(columns(QUANTITIES["effective_reports"], [least]))]
+    return [] if least is None else [(columns(QUANTITIES["effective_reports"], [least]), None)]
 
 
 def _multiple_response(
@@ -122,7 +111,7 @@ def _multiple_response(
         (caveats[0] for _, caveats in shares),
         key=lambda each: RELIABILITIES.index(each.values["reliability"]),
     )
-    parts = [_Part(chosen, [str(option.option) for option in options])]
+    parts: list[_Part] = [(chosen, [str(option.option) for option in options])]
     caveats = [worst]
     guess = query.estimate == "likelihood"
     # With a filter on an option, the share of choosing none is not meaningful.
@@ -132,7 +121,7 @@ def _multiple_response(
         if not none:
             caveats.append(note("none unknown", question=name))
         if not guess and len(options) <= MAX_OPTIONS:
-            parts.append(_Part(_mean_number(counted, query, options)))
+            parts.append((_mean_number(counted, query, options), None))
     parts += _effective([effective_reports(found) for found, _ in shares])
     if not guess and len(options) <= MAX_OPTIONS:
         parts += _missing(counted, query, options)
@@ -150,7 +139,7 @@ def _none(
         shares, _ = share_columns(counted.estimator, names, query)
     except HalftruthError:
         return []
-    return [_Part(shares.take([int(cell)]), [NONE])]
+    return [(shares.take([int(cell)]), [NONE])]
 
 
 def _mean_number(
@@ -173,7 +162,7 @@ def _missing(
     for category in every[0].missing:
         share, error = mean_share(counted.of_all, every, category)
         ends = (share - quantile * error, share + quantile * error)
-        yield _Part(columns(QUANTITIES["missing"], [share], error, ends), [category])
+        yield columns(QUANTITIES["missing"], [share], error, ends), [category]
 
 
 def _with_missing(counted: AnalysisContext, options: Sequence[Attribute]) -> list[Attribute]:
@@ -204,7 +193,7 @@ def state(result: Result[OverviewQuery], claim: Claim) -> str:
         return f"{', '.join(filter(None, [sentences.counted(result), period(days)]))}."
     return (
         f"The typical margin of error of a share is {half_width(claim.bound or 0.0)}"
-        f" ({sentences.level(result.query.confidence)})."
+        f" ({percent(result.query.confidence)} interval)."
     )
 
 

@@ -10,8 +10,7 @@ from halftruth_shared.analyses.base import ModelFit
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.results import Block, Caveat, Result, Show, note, warning
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.layout import in_words
-from halftruth_shared.results.long_table import Row
+from halftruth_shared.results.result import Row
 from halftruth_shared.results.wording import items, quoted_items
 
 from ..estimation.answers import answers_of, nothing_missing, presence
@@ -37,7 +36,7 @@ from ..estimation.table import COVARIANCE_CELLS, Table
 from . import sentences
 from .base import Analysis, AnalysisContext, clearest, errors_naming, middle_answer
 from .coefficients import UNIT, Method, coefficient_rows, term_of
-from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
+from .deciding import claimed, count_in_words, decide_rows
 
 #: Standard error of a log odds ratio above which a model gives no p-value, if answers were
 #: independent: where 20 000 reports of the gamma-diagonal matrix have 432 cells, 19 % of all were
@@ -299,9 +298,9 @@ def state(result: Result[RegressionQuery], claim: Claim) -> str:
         return f"No coefficient of {about} can be tested with these reports."
     if claim.by_rate:
         return count_in_words(claim, "coefficients")
-    row, p = result.rows[claim.rows[0]], p_in_words(tested_by(result, claim))
+    row, said, p = claimed(result, claim)
     name = _tested(result).replace("_", " ")
-    said = f"{name} {in_words(as_selected(row, claim))}, {p}"
+    said = f"{name} {said}, {p}"
     if claim.kind == "none found":
         against = f" against {items(row['against'])}" if row["against"] else ""
         term = f"{quoted_items(row['term'])}{against}"

@@ -12,10 +12,8 @@ from halftruth_shared.results import (
     Block,
     Caveat,
     Estimates,
-    Key,
     Result,
     Show,
-    Texts,
     warning,
 )
 from halftruth_shared.results.claims import Claim, Test
@@ -28,7 +26,7 @@ from ..estimation.intervals import table_intervals
 from ..estimation.likelihood import project_to_simplex
 from ..estimation.reconstruction import reconstruction
 from ..estimation.reliability import USABLE
-from .base import Analysis, AnalysisContext
+from .base import Analysis, AnalysisContext, answer_keys
 
 #: Most cells in a chart.
 _DRAWN = 20
@@ -112,16 +110,12 @@ def _result(
     none = np.full((len(ways) * len(_SUMMARY), cells.shape[1]), -1)
     codes = np.vstack([*[cells] * len(of_cells), none])
     names = [*query.quasi, query.sensitive]
-    known = [survey.schema.attributes[j].categories for j in survey.schema.positions(names)]
     most = risks.most_revealed
     revealed = {"prior": float(risks.share[most]), "posterior": float(risks.sensitive[most])}
     return Result(
         **origin,
         query=query,
-        keys=[
-            Key(name=name, kind="answer", question=name, values=Texts(column, answers))
-            for name, column, answers in zip(names, codes.T, known, strict=True)
-        ],
+        keys=answer_keys(survey.schema, names, codes),
         estimates=Estimates.concatenate(parts),
         caveats=[about, warning("no posterior", **revealed)],
     )

@@ -6,8 +6,6 @@ from typing import Any
 from halftruth_shared.results import quantity
 from halftruth_shared.results.caveats import listed as listed
 from halftruth_shared.results.claims import Claim
-from halftruth_shared.results.showing import basis as basis
-from halftruth_shared.results.showing import level as level
 from halftruth_shared.results.showing import of_reports as of_reports
 from halftruth_shared.results.wording import percent
 from halftruth_shared.results.wording import quoted as quoted

@@ -1,6 +1,5 @@
 """Everything that a survey showed, to be read and printed: the same as a page and as a file."""
 
-import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -12,29 +11,25 @@ from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.results import Caveat, Result
 from halftruth_shared.results.charts import Chart, EstimateChart
 from halftruth_shared.results.claims import Claim
-from halftruth_shared.results.estimate import Interval, Reliability
-from halftruth_shared.results.layout import Cell, chart
+from halftruth_shared.results.layout import Cell, Grid, chart
 from halftruth_shared.results.presentation import Part, present
 from halftruth_shared.results.showing import contradicted
 from halftruth_shared.results.wording import half_width, items, number, share, share_interval
 
 from ..estimation.bounds import normal_quantile
-from ..estimation.independence import Departures, JointTest
+from ..estimation.independence import Departures
 from ..estimation.intervals import table_intervals
-from ..estimation.ratios import conditional_covariance, conditional_shares
 from ..estimation.reconstruction import reconstruction
-from ..estimation.reliability import reliability, typical
 from ..estimation.selection import listed_alpha
-from ..estimation.table import Table
 from . import overview
-from .base import AnalysisContext, Grid
+from .base import AnalysisContext
 from .labels import Labels, labelled
-from .sentences import listed, of_reports
+from .sentences import of_reports
 
 #: Level of intervals, and chance of naming any association that there is not.
 _CONFIDENCE = 0.95
 
-#: Associations that are shown, and questions and pairs of them that are named as not usable.
+#: Associations that are shown, and questions that are named as not usable.
 _SHOWN, _NAMED = 10, 10
 
 
@@ -44,21 +39,18 @@ class SurveyReport:
 
     Attributes
     ----------
-    title, lead : str
     charts : tuple of Chart
         One for each question, with its label as the title.
     tables : tuple of Part
-        Share of every answer with its interval, and further ones about questions.
+        Share of every answer with its interval, and further tables about questions.
     associations : Grid
-        The strongest ones; perhaps without rows.
-    claims : tuple of Claim
-        What the summary states; rows are those of all associations, the first of which are shown.
-    summary : str
-        How many pairs are associated.
+        The pairs of questions with the strongest evidence of an association; perhaps no rows.
+    claim : Claim
+        What the summary states.
     methods : tuple of (str, str)
-        What was done, under a word for each.
+        Title and text of each paragraph about the method.
     not_usable : tuple of str
-        What nothing can be concluded from.
+        Estimates from which nothing can be concluded.
     """
 
     title: str
@@ -66,39 +58,35 @@ class SurveyReport:
     charts: tuple[Chart, ...]
     tables: tuple[Part, ...]
     associations: Grid
-    claims: tuple[Claim, ...]
+    claim: Claim
     summary: str
     methods: tuple[tuple[str, str], ...]
     not_usable: tuple[str, ...]
 
 
 def survey_report(counted: AnalysisContext) -> SurveyReport:
-    """The report on a survey.
-
-    Parameters
-    ----------
-    counted : AnalysisContext
+    """Return the report about a survey.
 
     Raises
     ------
     TooFewReports
     """
-    survey, labels = counted.survey, Labels.of(counted.survey.schema)
-    query = OverviewQuery(confidence=_CONFIDENCE)
-    found = overview.ANALYSIS.compute(counted, query)
+    survey = counted.survey
+    found = overview.ANALYSIS.compute(counted, OverviewQuery(confidence=_CONFIDENCE))
     impossible = {name for each in found.contradictions for name in each.attributes}
-    result, pairs = labelled(found, survey), _Pairs.of(counted, impossible)
-    claim, counted_on = _claim(pairs), overview.period([*counted.days])
+    result = labelled(found, survey)
+    claim, associations = _associations(counted, impossible)
+    counted_on = overview.period([*counted.days])
     return SurveyReport(
         title=survey.title_in(),
         lead=f"{', '.join(filter(None, [of_reports(result), counted_on]))}.",
         charts=tuple(_charts(survey, result)),
         tables=tuple(present(result).parts),
-        associations=_associations(pairs, labels),
-        claims=(claim,),
+        associations=associations,
+        claim=claim,
         summary=_state(claim),
-        methods=tuple(_methods(counted)),
-        not_usable=tuple(_not_usable(result, pairs, labels)),
+        methods=tuple(_methods(survey)),
+        not_usable=tuple(_not_usable(result)),
     )
 
 
@@ -139,122 +127,50 @@ def _doubtful(result: Result[OverviewQuery]) -> list[Caveat]:
     return [each for each in result.caveats if each.code == "precision"]
 
 
-@dataclass(frozen=True)
-class _Departure:
-    """Return the pair of answers with the most significant departure from independence."""
-
-    answers: dict[str, str]
-    share: float
-    interval: Interval
-    expected: float
-    residual: float
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """Associations in the tables of all pairs of questions.
-
-    Attributes
-    ----------
-    names : tuple of (str, str)
-    usable : tuple of {"usable", "barely usable", "not usable"}
-        Whether the differences between groups in the table of each pair are.
-    test : JointTest
-    departures : tuple of _Departure
-        At most one of each pair, the clearest first: of the pairs that are significant.
-    """
-
-    names: tuple[tuple[str, str], ...]
-    usable: tuple[Reliability, ...]
-    test: JointTest
-    departures: tuple[_Departure, ...]
-
-    @classmethod
-    def of(cls, counted: AnalysisContext, impossible: Collection[str]) -> "_Pairs":
-        """Test all pairs but those of questions whose reports nothing explains."""
-        estimator = counted.estimator
-        names = tuple(combinations([n for n in estimator.schema.names if n not in impossible], 2))
-        test = estimator.associated(names)
-        significant = test.adjusted <= 1 - _CONFIDENCE
-        # The answers that are listed were selected among all cells.
-        alpha = listed_alpha(_CONFIDENCE, int(significant.sum()), int(test.tested.sum()))
-        departures = [
-            _departure(counted, test.departures[place], alpha)
-            for place in np.argsort(test.clearest, kind="stable")[::-1]
-            if significant[place]
-        ]
-        usable = tuple(_judged(each.table) for each in test.departures)
-        return cls(names, usable, test, tuple(departures))
+def _associations(counted: AnalysisContext, impossible: Collection[str]) -> tuple[Claim, Grid]:
+    """Test all pairs of questions, except those whose reports contradict the mechanism."""
+    header = [
+        "answers together",
+        "share",
+        "interval",
+        "if independent",
+        "apart, in standard errors",
+    ]
+    estimator = counted.estimator
+    names = [*combinations([n for n in estimator.schema.names if n not in impossible], 2)]
+    test = estimator.associated(names)
+    if not test.tested.any():
+        return Claim(kind="untested", count=len(names)), Grid(header, [])
+    significant = test.adjusted <= 1 - _CONFIDENCE
+    if not significant.any():
+        return Claim(kind="none found", count=len(names)), Grid(header, [])
+    # The answers that are listed were selected among all cells.
+    alpha = listed_alpha(_CONFIDENCE, int(significant.sum()), int(test.tested.sum()))
+    labels = Labels.of(counted.survey.schema)
+    order = np.argsort(test.clearest, kind="stable")[::-1]
+    strongest = [test.departures[place] for place in order if significant[place]]
+    lines = [_line(counted.survey, each, alpha, labels) for each in strongest[:_SHOWN]]
+    rate, rows = round(1 - _CONFIDENCE, 9), list(range(len(strongest)))
+    claim = Claim(kind="associated", rows=rows, rate=rate, by_rate=True, count=len(names))
+    return claim, Grid(header, lines)
 
 
-def _departure(counted: AnalysisContext, departures: Departures, alpha: float) -> _Departure:
+def _line(survey: Survey, departures: Departures, alpha: float, labels: Labels) -> list[Cell]:
+    """Describe the two answers with the most significant departure from independence."""
     table, scores = departures.table, departures.scores
     cell = np.unravel_index(np.nanargmax(np.abs(scores)), scores.shape)
-    schema = counted.survey.schema
-    lower, upper = table_intervals(table, 1 - alpha)
-    return _Departure(
-        {
-            name: schema.attributes[schema.position(name)].categories[code]
-            for name, code in zip(table.axes, cell, strict=True)
-        },
-        float(table.value[cell]),
-        (float(lower[cell]), float(upper[cell])),
-        float(departures.expected[cell]),
-        float(departures.residuals[cell]),
-    )
-
-
-def _judged(table: Table) -> Reliability:
-    """Judge the differences between the shares within two groups, of either question."""
-    quantile = normal_quantile(1 - _CONFIDENCE)
-    known = table.identified_covariance()
-    worst = 0.0
-    for axis in (0, 1):
-        groups = conditional_shares(table.value, known, [axis])
-        spread = conditional_covariance(table.value, known, [axis])
-        # NaN where the base of a group is not significantly above zero.
-        spread[np.isnan(groups.variance.ravel())] = np.nan
-        cells = np.moveaxis(np.arange(table.value.size).reshape(table.value.shape), axis, 0)
-        one, other = np.triu_indices(len(cells), 1)
-        first, second = cells[one].ravel(), cells[other].ravel()
-        variance = spread[first, first] + spread[second, second] - 2 * spread[first, second]
-        width = typical(quantile * np.sqrt(np.maximum(variance, 0.0)))
-        worst = max(worst, math.inf if width is None else width)
-    return reliability(worst)
-
-
-def _associations(pairs: _Pairs, labels: Labels) -> Grid:
-    return Grid(
-        [
-            "answers together",
-            "share",
-            "interval",
-            "if independent",
-            "apart, in standard errors",
-        ],
-        [
-            [
-                Cell(items(labels.items(pair.answers))),
-                Cell(share(pair.share, pair.interval), pair.share),
-                Cell(share_interval(pair.interval), pair.interval[0]),
-                Cell(share(pair.expected, pair.interval), pair.expected),
-                Cell(number(pair.residual, 1), pair.residual),
-            ]
-            for pair in pairs.departures[:_SHOWN]
-        ],
-    )
-
-
-def _claim(pairs: _Pairs) -> Claim:
-    """Which pairs of questions are associated, by the rows of the report's table."""
-    count = len(pairs.names)
-    if not pairs.test.tested.any():
-        return Claim(kind="untested", count=count)
-    if not pairs.departures:
-        return Claim(kind="none found", count=count)
-    rows = list(range(len(pairs.departures)))
-    rate = round(1 - _CONFIDENCE, 9)
-    return Claim(kind="associated", rows=rows, rate=rate, by_rate=True, count=count)
+    known = [survey.schema.attributes[j] for j in survey.schema.positions(table.axes)]
+    answers = {a.name: a.categories[code] for a, code in zip(known, cell, strict=True)}
+    lower, upper = (float(ends[cell]) for ends in table_intervals(table, 1 - alpha))
+    value, expected = float(table.value[cell]), float(departures.expected[cell])
+    residual = float(departures.residuals[cell])
+    return [
+        Cell(items(labels.items(answers))),
+        Cell(share(value, (lower, upper)), value),
+        Cell(share_interval((lower, upper)), lower),
+        Cell(share(expected, (lower, upper)), expected),
+        Cell(number(residual, 1), residual),
+    ]
 
 
 def _state(claim: Claim) -> str:
@@ -284,8 +200,7 @@ _CHANGED = {
 }
 
 
-def _methods(counted: AnalysisContext) -> list[tuple[str, str]]:
-    survey = counted.survey
+def _methods(survey: Survey) -> list[tuple[str, str]]:
     rows = [
         (
             "Answers",
@@ -320,24 +235,12 @@ def _methods(counted: AnalysisContext) -> list[tuple[str, str]]:
     )
 
 
-def _not_usable(result: Result[OverviewQuery], pairs: _Pairs, labels: Labels) -> list[str]:
+def _not_usable(result: Result[OverviewQuery]) -> list[str]:
     doubtful = _doubtful(result)
     lines = [*contradicted(result), *(each.sentence for each in doubtful[:_NAMED])]
     left = len(doubtful) - _NAMED
-    if left > 0:
-        lines.append(f"{number(left)} more questions; each says so in its chart.")
-    bad = [
-        " by ".join(f"“{labels.questions[name]}”" for name in names)
-        for names, usable in zip(pairs.names, pairs.usable, strict=True)
-        if usable == "not usable"
-    ]
-    if bad and len(bad) == len(pairs.names):
-        lines.append("Differences between groups, in every table of two questions.")
-    elif bad:
-        named = listed(bad) if len(bad) <= _NAMED else f"{', '.join(bad[:_NAMED])} and others"
-        every = number(len(pairs.names))
-        lines.append(
-            f"Differences between groups, in {number(len(bad))} of {every} tables of two questions:"
-            f" {named}."
-        )
-    return lines
+    return (
+        [*lines, f"{number(left)} more questions; each says so in its chart."]
+        if left > 0
+        else lines
+    )

@@ -1,13 +1,10 @@
 """Reconstructed tables."""
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from halftruth_shared import Schema
-from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.table import TableQuery
-from halftruth_shared.results import Block, Key, Result, Show, Texts
+from halftruth_shared.results import Block, Result, Show
 from halftruth_shared.results.caveats import listed
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words
@@ -16,7 +13,7 @@ from halftruth_shared.results.wording import number, quoted_items
 from ..estimation.estimates import covariance_of
 from ..estimation.selection import listed_alpha
 from . import sentences
-from .base import Analysis, AnalysisContext, names_of_clearest
+from .base import Analysis, AnalysisContext, answer_keys, names_of_clearest
 from .deciding import as_selected
 from .shares import ends_at, share_columns
 from .work import check_cells
@@ -27,32 +24,15 @@ def compute(counted: AnalysisContext, query: TableQuery) -> Result[TableQuery]:
     estimator, names = counted.estimator, query.attributes
     columns, caveats = share_columns(estimator, names, query, quantity="support")
     table = estimator.table(names)
+    cells = np.indices(table.value.shape).reshape(len(names), -1).T
     wanted = query.covariance and table.reports > 1 and query.estimate != "likelihood"
     return counted.result(
         query,
-        cell_keys(estimator.schema, names),
+        answer_keys(estimator.schema, names, cells),
         columns,
         caveats=caveats,
         covariance=covariance_of(table.covariance()) if wanted else None,
     )
-
-
-def cell_keys(schema: Schema, names: Sequence[str]) -> list[Key]:
-    """Return the keys of the cells of a table in row-major order."""
-    known = [schema.attributes[j].categories for j in schema.positions(names)]
-    codes = np.indices([len(each) for each in known]).reshape(len(known), -1)
-    return [
-        Key(name=name, kind="answer", question=name, values=Texts(of_cells, answers))
-        for name, of_cells, answers in zip(names, codes, known, strict=True)
-    ]
-
-
-def cells(schema: Schema, names: Sequence[str]) -> Iterator[tuple[tuple[int, ...], Items]]:
-    """Iterate over the cells of a table in row-major order, as codes and as labels."""
-    categories = [schema.attributes[j].categories for j in schema.positions(names)]
-    for cell in np.ndindex(*map(len, categories)):
-        values = (known[code] for known, code in zip(categories, cell, strict=True))
-        yield cell, dict(zip(names, values, strict=True))
 
 
 def decide(result: Result[TableQuery]) -> tuple[list[Test], list[Claim]]:

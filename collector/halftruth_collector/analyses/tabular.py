@@ -14,8 +14,7 @@ from ..errors import NotAcceptable
 
 __all__ = ["Tabular", "to_csv", "to_parquet"]
 
-#: Of how many reports the numbers of a result are, of which group, what its intervals are, and what
-#: became of missing answers; and what a model assumes.
+#: Columns of the provenance of a result.
 BESIDE: Columns = [
     ("reports", int),
     *texts("filter"),
@@ -23,30 +22,30 @@ BESIDE: Columns = [
     *texts("target", "missing_answers", "assumption"),
 ]
 
-#: First characters by which spreadsheets take a text for a formula.
+#: First characters of formulas in spreadsheets.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def to_csv(result: Tabular | Columnar) -> str:
+def to_csv(result: Tabular | Columnar, *, provenance: bool = True) -> str:
     """Format a result as CSV, with undefined numbers empty.
 
-    The last columns of a result are the same in all rows: a file goes further than its name, and
-    shares of a group look like any others. A text that a spreadsheet would take for a formula has
-    an apostrophe before it.
+    With `provenance`, further columns of a result repeat it in all rows, since files are shared
+    without their names. A text that a spreadsheet would take for a formula has an apostrophe before
+    it.
     """
+    columns, cells = _table(result, provenance)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([harmless(name) for name, _ in _columns(result)])
-    kinds = [kind for _, kind in _columns(result)]
-    columns = (
+    writer.writerow([harmless(name) for name, _ in columns])
+    written = (
         map(harmless, column) if kind is str else column
-        for column, kind in zip(_cells(result), kinds, strict=True)
+        for column, (_, kind) in zip(cells, columns, strict=True)
     )
-    writer.writerows(zip(*columns, strict=True))
+    writer.writerows(zip(*written, strict=True))
     return text.getvalue()
 
 
-def to_parquet(result: Tabular | Columnar) -> bytes:
+def to_parquet(result: Tabular | Columnar, *, provenance: bool = True) -> bytes:
     """Format a result as Parquet with typed columns, undefined numbers null.
 
     Raises
@@ -55,26 +54,20 @@ def to_parquet(result: Tabular | Columnar) -> bytes:
         If PyArrow is not installed.
     """
     pa = arrow()
+    columns, cells = _table(result, provenance)
     types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-    names, kinds = zip(*_columns(result), strict=True)
-    arrays = [
-        pa.array(column, types[kind]) for column, kind in zip(_cells(result), kinds, strict=True)
-    ]
+    pairs = zip(cells, columns, strict=True)
+    arrays = [pa.array(column, types[kind]) for column, (_, kind) in pairs]
     from pyarrow import parquet
 
     buffer = io.BytesIO()
-    parquet.write_table(pa.Table.from_arrays(arrays, names=list(names)), buffer)
+    table = pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
+    parquet.write_table(table, buffer)
     return buffer.getvalue()
 
 
 def arrow() -> Any:
-    """PyArrow.
-
-    Raises
-    ------
-    NotAcceptable
-        If it is not installed.
-    """
+    """Return PyArrow, or raise `NotAcceptable` if it is not installed."""
     try:
         import pyarrow
     except ImportError:
@@ -86,32 +79,22 @@ def arrow() -> Any:
     return pyarrow
 
 
-def _columns(result: Tabular | Columnar) -> Columns:
-    """Return the columns of a result, and of the collector's own also provenance."""
-    if not isinstance(result, Result):
-        return result.columns
-    return [*result.columns, *BESIDE]
-
-
-def _cells(result: Tabular | Columnar) -> list[Sequence[Any]]:
-    """Return the cells of each column."""
-    columns: list[Sequence[Any]]
+def _table(result: Tabular | Columnar, provenance: bool) -> tuple[Columns, list[Sequence[Any]]]:
+    """Return the columns of a result and their cells, perhaps with those of its provenance."""
+    cells: list[Sequence[Any]]
     if isinstance(result, Columnar):
-        columns = result.column_lists()
+        cells = result.column_lists()
     else:
-        columns = [*zip(*result.rows(), strict=True)] or [()] * len(result.columns)
-    if not isinstance(result, Result):
-        return columns
-    query: Any = getattr(result, "query", None)
+        cells = [*zip(*result.rows(), strict=True)] or [()] * len(result.columns)
+    if not isinstance(result, Result) or not provenance:
+        return result.columns, cells
     beside = (
         result.reports,
         None if result.group is None else items(result.group.items),
-        getattr(query, "confidence", None),
-        getattr(query, "target", None),
-        getattr(query, "missing", None),
+        *(getattr(result.query, name, None) for name in ("confidence", "target", "missing")),
         " ".join(assumptions(result)) or None,
     )
-    return [*columns, *([value] * len(columns[0]) for value in beside)]
+    return [*result.columns, *BESIDE], [*cells, *([each] * len(cells[0]) for each in beside)]
 
 
 def harmless(value: object) -> object:

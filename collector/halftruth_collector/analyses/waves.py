@@ -2,8 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -21,17 +20,14 @@ from halftruth_shared.results import (
     Block,
     Caveat,
     Estimates,
-    Key,
     Quantity,
     Result,
     Show,
-    Texts,
     note,
     quantity,
     warning,
 )
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.layout import in_words
 from halftruth_shared.results.wording import quoted_items
 
 from ..estimation.answers import category_code
@@ -40,11 +36,17 @@ from ..estimation.contrasts import Contrasts
 from ..estimation.selection import adjusted_p_values
 from ..estimation.waves import Rows, contrast, levels_of, slope_weights, stacked
 from . import sentences
-from .base import Analysis, AnalysisContext, clearest
-from .deciding import as_selected, count_in_words, decide_rows, p_in_words, tested_by
+from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest
+from .deciding import claimed, count_in_words, decide_rows
 
 _NOBODY = "who it is of cannot be told from nobody"
 _LACKING = "one of the waves has no estimate, or none with an error"
+
+#: Values of the keys of rows.
+_Values = dict[str, Any]
+
+#: Kinds of rows, in their order.
+_LEVEL, _CHANGE, _TREND = range(3)
 
 #: Quantities that are tested.
 _CHANGES = ("share_change", "mean_change")
@@ -68,32 +70,52 @@ def compute(counted: AnalysisContext, query: WavesQuery) -> Result[WavesQuery]:
     for name in query.scores:
         schema.position(name, "scores")
     reference = _reference(counted, query)
-    parts, different = _Parts(), dict[tuple[str, str], list[int]]()
+    parts: list[tuple[int, Estimates, _Values]] = []
+    different: dict[tuple[str, str], list[int]] = {}
     for name in names:
         asked = []
         for place, wave in waves:
             about, reason = _difference(schema, wave, name, query.groups)
-            rows_of: dict[Rows, Contrasts] = {}
+            levels: dict[Rows, Contrasts] = {}
             if reason in ("", _REWORDED):
                 try:
-                    rows_of = _estimate(wave, query, name, reference)
+                    levels = levels_of(
+                        wave.estimator,
+                        name,
+                        groups=query.groups,
+                        reference=reference,
+                        scores=query.scores,
+                        confidence=query.confidence,
+                    )
                 except HalftruthError as error:
                     if wave is counted:
                         raise
                     about, reason = name, str(error)
             if reason and place not in different.setdefault((about, reason), []):
                 different[about, reason].append(place)
-            if rows_of:
-                asked.append((place, rows_of))
-        for rows in asked[0][1]:
-            _add(parts, query, rows, {place: rows_of[rows] for place, rows_of in asked})
+            if levels:
+                asked.append((place, levels))
+        for of in asked[0][1]:
+            parts += _contrasts(query, of, {place: levels[of] for place, levels in asked})
     for (about, reason), places in different.items():
         said = {"question": about, "waves": places, "reason": reason}
         caveats.append(warning("not comparable", **said, compared=reason == _REWORDED))
-    if parts.changes:
-        caveats += _method(counted, query, waves, trends=bool(parts.trends))
-    result = counted.result(query, *parts.table(schema, query, reference), caveats=caveats)
-    return _adjusted(result)
+    kinds = {kind for kind, *_ in parts}
+    if _CHANGE in kinds:
+        caveats += _method(counted, query, waves, trends=_TREND in kinds)
+    group = answers_to(query.groups) if query.groups else {}
+    of_groups = {"group": {"label": query.groups, **group}, "against": group} if group else {}
+    rows = RowBuilder(
+        question={"kind": "question"},
+        answer={"kind": "answer"},
+        **of_groups,
+        wave={"kind": "number"},
+        since={},
+    )
+    # Levels come before changes, and changes before trends.
+    for _, part, values in sorted(parts, key=lambda part: part[0]):
+        rows.add(part, against=reference, **values)
+    return _adjusted(counted.result(query, rows.keys, rows.parts, caveats=caveats))
 
 
 def _waves(counted: AnalysisContext) -> tuple[list[tuple[int, AnalysisContext]], list[Caveat]]:
@@ -183,60 +205,12 @@ def _reference(counted: AnalysisContext, query: WavesQuery) -> str | None:
     return grouping.categories[category_code(grouping, first, "reference")]
 
 
-def _estimate(
-    wave: AnalysisContext, query: WavesQuery, name: str, reference: str | None
-) -> dict[Rows, Contrasts]:
-    """Return the levels in one wave."""
-    return levels_of(
-        wave.estimator,
-        name,
-        groups=query.groups,
-        reference=reference,
-        scores=query.scores,
-        confidence=query.confidence,
-    )
-
-
-#: Question, answer, group, wave, and the wave that it is compared with, of each row.
-_Keys = Sequence[tuple[str | None, ...]]
-
-
-@dataclass
-class _Parts:
-    """Rows of a result: columns of estimates with their keys."""
-
-    levels: list[tuple[_Keys, Estimates]] = field(default_factory=list)
-    changes: list[tuple[_Keys, Estimates]] = field(default_factory=list)
-    trends: list[tuple[_Keys, Estimates]] = field(default_factory=list)
-
-    def table(
-        self, schema: Schema, query: WavesQuery, reference: str | None
-    ) -> tuple[list[Key], list[Estimates]]:
-        """Return keys and columns: levels before changes, these before trends."""
-        every = [*self.levels, *self.changes, *self.trends]
-        rows = [*chain.from_iterable(keys for keys, _ in every)]
-        question, answer, group, wave, since = map(Texts.of, zip(*rows, strict=True))
-        keys = [
-            Key(name="question", kind="question", values=question),
-            Key(name="answer", kind="answer", values=answer),
-        ]
-        if query.groups is not None:
-            of_groups: Any = {"kind": "answer", "question": query.groups}
-            against = Texts.constant(reference, len(rows))
-            keys += [
-                Key(name="group", label=query.groups, values=group, **of_groups),
-                Key(name="against", values=against, **of_groups),
-            ]
-        keys += [Key(name="wave", kind="number", values=wave), Key(name="since", values=since)]
-        return keys, [estimates for _, estimates in every]
-
-
-def _add(parts: _Parts, query: WavesQuery, rows: Rows, levels: Mapping[int, Contrasts]) -> None:
-    """Add levels, changes and trends of the numbers of one question."""
-    waves = [*levels]
-    of_waves: list[tuple[int | None, int | None]] = [(wave, None) for wave in waves]
-    every = [*levels.values()]
-    parts.levels.append(_columns(rows, every, of_waves))
+def _contrasts(
+    query: WavesQuery, rows: Rows, levels: Mapping[int, Contrasts]
+) -> Iterator[tuple[int, Estimates, _Values]]:
+    """Yield levels, changes and the trend of the numbers of one question, each with its kind."""
+    waves, every = [*levels], [*levels.values()]
+    yield _LEVEL, *_columns(rows, every, [(wave, None) for wave in waves])
     of_waves, changes, weights = [], [], np.zeros(0)
     for place, wave in enumerate(waves):
         since = _since(query, waves, place)
@@ -246,12 +220,12 @@ def _add(parts: _Parts, query: WavesQuery, rows: Rows, levels: Mapping[int, Cont
             of_waves.append((wave, waves[since]))
     if changes:
         change = rows._replace(of=_contrast(rows, _CHANGES, weights))
-        parts.changes.append(_columns(change, changes, of_waves))
+        yield _CHANGE, *_columns(change, changes, of_waves)
     # Of two waves the trend is the change.
     if len(waves) > 2:
         weights = slope_weights(every, waves)
         trend = rows._replace(of=_contrast(rows, _TRENDS, weights))
-        parts.trends.append(_columns(trend, [contrast(every, weights)], [(None, None)]))
+        yield _TREND, *_columns(trend, [contrast(every, weights)], [(None, None)])
 
 
 def _contrast(rows: Rows, names: tuple[str, str], weights: Array) -> Quantity:
@@ -270,20 +244,25 @@ def _since(query: WavesQuery, waves: Sequence[int], place: int) -> int | None:
 
 def _columns(
     rows: Rows, each: Sequence[Contrasts], of_waves: Sequence[tuple[int | None, int | None]]
-) -> tuple[_Keys, Estimates]:
-    """Return the rows of each number, in the order of waves."""
-    waves = [[None if wave is None else str(wave) for wave in pair] for pair in of_waves]
-    keys = [
-        (rows.attribute, answer, group, *pair)
-        for answer, group in zip(rows.answers, rows.groups, strict=True)
-        for pair in waves
+) -> tuple[Estimates, _Values]:
+    """Return the rows of each number, in the order of waves, with the values of their keys."""
+    pairs = [
+        (a, g, *pair) for a, g in zip(rows.answers, rows.groups, strict=True) for pair in of_waves
     ]
+    answers, groups, waves, since = zip(*pairs, strict=True)
     every = stacked(each)
     known = np.where(np.isnan(every.value), np.nan, 0.0)
     reason = _LACKING if every.p_value.size else _NOBODY
     undefined = [reason if one else None for one in np.isnan(known).ravel()]
     lower, upper = every.lower + known, every.upper + known
-    return keys, replace(every, lower=lower, upper=upper, undefined=undefined).columns(rows.of)
+    estimates = replace(every, lower=lower, upper=upper, undefined=undefined).columns(rows.of)
+    return estimates, {
+        "question": rows.attribute,
+        "answer": answers,
+        "group": groups,
+        "wave": [wave and str(wave) for wave in waves],
+        "since": [wave and str(wave) for wave in since],
+    }
 
 
 def _hypotheses(result: Result[WavesQuery]) -> list[list[int]]:
@@ -336,11 +315,8 @@ def state(result: Result[WavesQuery], claim: Claim) -> str:
         return "No change can be tested with these reports." if claim.count else few
     if claim.by_rate:
         return count_in_words(claim, "changes and trends")
-    p, each = p_in_words(tested_by(result, claim)), result.rows[claim.rows[0]]
+    each, said, p = claimed(result, claim)
     of = quantity(each.quantity)
-    said = in_words(as_selected(each, claim))
-    if each.reliability == "not usable":
-        said = "too imprecise to use"
     about = quoted_items({each["question"]: each["answer"]}) if each["answer"] else ""
     about = about or f"the mean of {sentences.quoted(each['question'])}"
     if groups := result.query.groups:

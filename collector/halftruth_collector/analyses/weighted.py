@@ -11,7 +11,6 @@ from halftruth_shared.results import (
     Block,
     Caveat,
     Estimates,
-    Key,
     Result,
     Show,
     Texts,
@@ -29,7 +28,7 @@ from ..estimation.calibration import Margin, Weighted, calibrate, known_margins,
 from ..estimation.estimates import columns, covariance_of
 from ..estimation.intervals import SHARE, table_intervals
 from ..estimation.variances import error_parts
-from .base import Analysis, AnalysisContext, clearest
+from .base import Analysis, AnalysisContext, RowBuilder, clearest
 from .deciding import as_selected, interval_of_selected
 from .shares import precision
 
@@ -38,11 +37,11 @@ _OFF = 0.01
 
 
 class _Question(NamedTuple):
-    """Distribution of one question: its columns, their covariance, and how it was weighted."""
+    """Distribution of one question: its estimates, their covariance, and how it was weighted."""
 
     name: str
     answers: Sequence[str]
-    columns: Estimates
+    parts: Sequence[Estimates]
     covariance: Sequence[Array]
     precision: Caveat
     weighted: Weighted
@@ -78,19 +77,20 @@ def compute(counted: AnalysisContext, query: WeightedQuery) -> Result[WeightedQu
         reason = f"the margin of '{known[0]}' is known" if known else "all margins are known"
         raise ParameterError(f"attributes: {reason}; expected other questions", field="attributes")
     questions = [_weighted(counted, query, margins, people, name) for name in names]
-    # Each answer has a weighted share, an unweighted share, and a design effect.
-    of = [q.name for q in questions for _ in range(len(q.columns))]
-    answers = [answer for q in questions for _ in range(3) for answer in q.answers]
-    keys = [
-        Key(name="question", kind="question", values=Texts.of(of)),
-        Key(name="answer", kind="answer", values=Texts.of(answers)),
-    ]
+    rows = RowBuilder(question={"kind": "question"}, answer={"kind": "answer"})
+    for each in questions:
+        for part in each.parts:
+            rows.add(part, question=each.name, answer=each.answers)
     blocks = [block for q in questions for block in q.covariance]
     return counted.result(
         query,
-        keys,
-        [q.columns for q in questions],
-        tests=[_test(q.weighted) for q in questions if query.method == "calibration"],
+        rows.keys,
+        rows.parts,
+        tests=[
+            Test(name="margins", p_value=q.weighted.p_value, undefined=q.weighted.undefined)
+            for q in questions
+            if query.method == "calibration"
+        ],
         caveats=[*_caveats(query, margins, questions)],
         covariance=covariance_of(*blocks) if query.covariance else None,
     )
@@ -143,21 +143,12 @@ def _weighted(
     return _Question(
         name,
         attribute.categories,
-        Estimates.concatenate(parts),
-        [
-            estimate.covariance,
-            by_itself.covariance(),
-            np.full_like(estimate.covariance, np.nan),
-        ],
+        parts,
+        [estimate.covariance, by_itself.covariance(), np.full_like(estimate.covariance, np.nan)],
         precision(half_width, effective, question=name),
         estimate,
         float(table.reports if people is None else people),
     )
-
-
-def _test(weighted: Weighted) -> Test:
-    """Return the test that respondents are a sample of people with the margins."""
-    return Test(name="margins", p_value=weighted.p_value, undefined=weighted.undefined)
 
 
 def _caveats(
@@ -170,8 +161,13 @@ def _caveats(
         if each.weighted.undefined is None and each.precision.weight == "warning":
             yield each.precision
     # Where the same people count for all questions, this is one test.
-    tests = {round(p, 9) for q in questions if (p := q.weighted.p_value) is not None}
-    yield from _by_question(questions, [_unlikely(q.weighted, len(tests)) for q in questions])
+    p_values = [q.weighted.p_value for q in questions]
+    tests = {round(p, 9) for p in p_values if p is not None}
+    unlikely = [
+        None if p is None or p * len(tests) >= _OFF else warning("unlikely margins", p_value=p)
+        for p in p_values
+    ]
+    yield from _by_question(questions, unlikely)
     known = {
         margin.attribute.name: dict(
             zip(margin.attribute.categories, margin.shares.tolist(), strict=True)
@@ -181,11 +177,6 @@ def _caveats(
     yield note("margins", margins=known)
     yield from _by_question(questions, [_weights(q) for q in questions])
     yield note(query.method)
-
-
-def _unlikely(weighted: Weighted, tests: int) -> Caveat | None:
-    p = weighted.p_value
-    return None if p is None or p * tests >= _OFF else warning("unlikely margins", p_value=p)
 
 
 def _weights(question: _Question) -> Caveat | None:

@@ -14,7 +14,7 @@ from ..estimation.model.design import Design
 from ..estimation.model.fit import axes_of, schema_of
 from ..estimation.reconstruction import reconstruction
 from ..estimation.tables import TABLE_CELLS
-from .base import errors_naming
+from .base import check_model_names, errors_naming
 
 #: Most itemsets that an answer may list, some 17 MB of JSON, and most rules that may be examined.
 MOST_ITEMSETS, MOST_RULES = 100_000, 5_000_000
@@ -52,10 +52,7 @@ def check_model(survey: Survey, query: Any) -> None:
     ------
     DomainTooLarge, SchemaError
     """
-    for names in query.interactions:
-        survey.schema.positions(names, "interactions")
-    if query.modelled is not None:
-        survey.schema.positions(query.modelled, "modelled")
+    check_model_names(survey, query)
     with errors_naming("modelled"), errors_naming("interactions", "terms"):
         schema = schema_of(survey.schema, query.modelled)
         terms = [*combinations(schema.names, 2), *query.interactions]

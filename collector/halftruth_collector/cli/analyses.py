@@ -47,7 +47,7 @@ def command(analysis: Analysis[Any, Any]) -> click.Command:
         options.source,
         *([options.pilot] if analysis.from_pilot else []),
         options.formats,
-        *([options.plot] if analysis.chart else []),
+        *([options.plot] if analysis.pictured else []),
     ):
         add(made)
     return made

@@ -3,10 +3,10 @@
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from string import Template
 from textwrap import wrap
-from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from halftruth_shared import ParameterError
@@ -322,26 +322,8 @@ def _make_files(result: MicrodataResult, path: Path) -> dict[str, bytes]:
     return {path.name: records, **{name: text.encode() for name, text in texts.items()}}
 
 
-class _RecordTable:
-    """Table of records, without the columns about their provenance."""
-
-    def __init__(self, result: MicrodataResult) -> None:
-        self.columns, self._cells = result.columns, result.column_lists()
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        return zip(*self._cells, strict=True)
-
-
-def _csv(result: MicrodataResult) -> bytes:
-    return to_csv(_RecordTable(result)).encode()
-
-
-def _parquet(result: MicrodataResult) -> bytes:
-    return to_parquet(_RecordTable(result))
-
-
-#: Writers of records, by the suffixes of file names.
+#: Writers of records, without columns about their provenance, by the suffixes of file names.
 WRITERS: dict[str, Callable[[MicrodataResult], bytes]] = {
-    ".csv": _csv,
-    ".parquet": _parquet,
+    ".csv": lambda result: to_csv(result, provenance=False).encode(),
+    ".parquet": partial(to_parquet, provenance=False),
 }

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from flask import Response, request
 from halftruth_shared import ParameterError
-from halftruth_shared.analyses import Result
+from halftruth_shared.analyses import Result, result_of
 from halftruth_shared.analyses.microdata import MicrodataResult
 from halftruth_shared.protocol.base import encode as encode_message
 
@@ -55,9 +55,9 @@ def formats_for(analysis: Analysis[Any, Any]) -> tuple[Format, ...]:
     """Return the formats on the page of an analysis."""
     return (
         *DATA,
-        *(PICTURES if analysis.chart else ()),
+        *(PICTURES if analysis.pictured else ()),
         *(COVARIANCE if "covariance" in analysis.fields else ()),
-        *(RECORDS if analysis.result is MicrodataResult else ()),
+        *(RECORDS if result_of(analysis.query) is MicrodataResult else ()),
     )
 
 

@@ -3,9 +3,8 @@
 from ..columns import AnswerSets, Column, Texts
 from .blocks import Block, Show
 from .caveats import Caveat, note, warning
-from .long_table import Estimates, Key, LongTable, Row, Selection
 from .quantities import QUANTITIES, Quantity, quantity
-from .result import Result
+from .result import Estimates, Key, Result, Row, Selection
 
 __all__ = [
     "QUANTITIES",
@@ -15,7 +14,6 @@ __all__ = [
     "Column",
     "Estimates",
     "Key",
-    "LongTable",
     "Quantity",
     "Result",
     "Row",

@@ -1,23 +1,15 @@
-"""Provenance of results, and conversion to data frames and charts."""
+"""Provenance of results, and conversion to data frames."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 
 from msgspec import Meta
 
-from ..errors import ParameterError
 from ..protocol.base import Message
-from .estimate import (
-    Columns,
-    Interval,
-)
-from .showing import name_of_result
+from .estimate import Columns, Interval
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
-
-    from .charts import Chart
 
 Items = dict[str, str]
 
@@ -131,32 +123,12 @@ class Group(Message, frozen=True, kw_only=True):
     people_interval: Interval | None
 
 
-def draw_chart(result: Any, chart: "Chart | None") -> "Figure":
-    """Draw the chart of a result.
-
-    Raises
-    ------
-    ParameterError
-        If the result has no chart.
-    ImportError
-        If Matplotlib is not installed.
-    """
-    if chart is None:
-        name = name_of_result(result)
-        raise ParameterError(f"plot: {name} has no estimates with intervals; see to_pandas()")
-    try:
-        from .charts.drawing import draw
-    except ImportError:
-        raise _missing("plot", "Matplotlib", "plot") from None
-    return draw(chart)
-
-
 def data_frame(result: Tabular | Columnar, index: int) -> "pd.DataFrame":
     """Return the table of a result as a data frame, indexed by its first columns."""
     try:
         import pandas as pd
     except ImportError:
-        raise _missing("to_pandas", "pandas", "pandas") from None
+        raise missing_library("to_pandas", "pandas", "pandas") from None
 
     # Columns of the index can have the same names as other columns.
     if isinstance(result, Columnar):
@@ -175,7 +147,8 @@ def data_frame(result: Tabular | Columnar, index: int) -> "pd.DataFrame":
     return frame
 
 
-def _missing(method: str, library: str, extra: str) -> ImportError:
+def missing_library(method: str, library: str, extra: str) -> ImportError:
+    """Return the error of a method whose library is not installed."""
     return ImportError(
         f"{method}: expected {library}, which is not installed here"
         f" (pip install 'halftruth-client[{extra}]')"

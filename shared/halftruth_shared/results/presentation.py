@@ -12,9 +12,17 @@ from .blocks import Block
 from .caveats import few, listed, sentences
 from .charts import Chart
 from .layout import Arranged, Grid, chart, confidence, grid
-from .long_table import LongTable
 from .quantities import quantity
-from .showing import NO_INTERACTIONS, basis, contradicted, name_of_result, of_reports
+from .result import Result
+from .showing import (
+    NO_INTERACTIONS,
+    basis,
+    contradicted,
+    html_table,
+    name_of_result,
+    of_reports,
+    text_table,
+)
 
 #: Largest number of rows of a table in a notebook.
 MOST_ROWS = 60
@@ -84,32 +92,19 @@ class Presentation(NamedTuple):
         lines = self.above
         for part in self.parts:
             lines += ["", *([part.title] if part.title and len(self.parts) > 1 else [])]
-            shown = [[str(cell) for cell in row] for row in part.grid.rows[:MOST_ROWS]]
-            table = [list(part.grid.header), *shown]
-            widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-            texts = [
-                "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-                for row in table
-            ]
-            lines += [texts[0], "  ".join("-" * width for width in widths), *texts[1:]]
+            lines.append(text_table(part.grid.header, part.grid.rows[:MOST_ROWS]))
             lines += _more(part)
         return "\n".join(lines)
 
     def html(self) -> str:
         """Format as HTML, with all texts escaped."""
-        # Import here, since only notebooks need it.
         from html import escape
 
-        def row(cells: Sequence[Any], tag: str) -> str:
-            return f"<tr>{''.join(f'<{tag}>{escape(str(c))}</{tag}>' for c in cells)}</tr>"
-
-        tables = []
+        parts = [f"<p>{escape(sentence)}</p>" for sentence in self.above]
         for part in self.parts:
-            body = "".join(row(cells, "td") for cells in part.grid.rows[:MOST_ROWS])
-            more = "".join(f"<p>{escape(sentence)}</p>" for sentence in _more(part))
-            head = row(part.grid.header, "th")
-            tables.append(f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{more}")
-        return "".join(f"<p>{escape(sentence)}</p>" for sentence in self.above) + "".join(tables)
+            parts.append(html_table(part.grid.header, part.grid.rows[:MOST_ROWS]))
+            parts += [f"<p>{sentence}</p>" for sentence in _more(part)]
+        return "".join(parts)
 
 
 def _more(part: Part) -> list[str]:
@@ -119,7 +114,7 @@ def _more(part: Part) -> list[str]:
     return [f"… and {wording.number(left, 0)} more: to_pandas() has all"] if left > 0 else []
 
 
-def present(result: LongTable[Any], title: str = "", headline: str | None = None) -> Presentation:
+def present(result: Result[Any], title: str = "", headline: str | None = None) -> Presentation:
     """Return the parts of a result.
 
     Parameters
@@ -150,7 +145,7 @@ def present(result: LongTable[Any], title: str = "", headline: str | None = None
     )
 
 
-def _basis(result: LongTable[Any], finding: str) -> Iterator[str]:
+def _basis(result: Result[Any], finding: str) -> Iterator[str]:
     """Describe population and assumptions, without what the headline says."""
     for sentence in basis(result):
         if sentence == finding:
@@ -162,7 +157,7 @@ def _basis(result: LongTable[Any], finding: str) -> Iterator[str]:
             yield sentence
 
 
-def _part(result: LongTable[Any], block: Block, warnings: Sequence[str]) -> Part:
+def _part(result: Result[Any], block: Block, warnings: Sequence[str]) -> Part:
     drawn = chart(result, block)
     if drawn is not None:
         about = (f"{of_reports(result)}{_intervals(result)}.", *basis(result), *warnings)
@@ -170,7 +165,7 @@ def _part(result: LongTable[Any], block: Block, warnings: Sequence[str]) -> Part
     return Part(block.title, grid(result, block), drawn)
 
 
-def _intervals(result: LongTable[Any]) -> str:
+def _intervals(result: Result[Any]) -> str:
     if not (result.estimates.texts("set").codes >= 0).any():
         return ""
     whom = {"population": "the population", "respondents": "exactly these respondents"}
@@ -179,7 +174,7 @@ def _intervals(result: LongTable[Any]) -> str:
     return f"; {wording.percent(confidence(result))} intervals{adjusted} for {target}"
 
 
-def _selected(result: LongTable[Any]) -> Iterator[str]:
+def _selected(result: Result[Any]) -> Iterator[str]:
     chosen = result.selection
     if chosen is not None:
         yield (
@@ -189,7 +184,7 @@ def _selected(result: LongTable[Any]) -> Iterator[str]:
         )
 
 
-def _names(result: LongTable[Any], rows: Sequence[int]) -> list[str]:
+def _names(result: Result[Any], rows: Sequence[int]) -> list[str]:
     """Name some rows of the tables by the keys of their lines, and by quantity if needed."""
     remaining: set[int] = set(rows)
     names: dict[str, list[str]] = {}
@@ -214,7 +209,7 @@ def _names(result: LongTable[Any], rows: Sequence[int]) -> list[str]:
     ]
 
 
-def _undefined(result: LongTable[Any]) -> Iterator[str]:
+def _undefined(result: Result[Any]) -> Iterator[str]:
     """Name the undefined estimates, in one sentence for each reason."""
     column = result.estimates.texts("undefined")
     places = [(int(column.codes[i]), int(i)) for i in np.flatnonzero(column.codes >= 0)[:2_000]]
@@ -225,7 +220,7 @@ def _undefined(result: LongTable[Any]) -> Iterator[str]:
             yield f"Undefined, because {column.levels[code]}: {few(names, _NAMED)}."
 
 
-def _imprecise(result: LongTable[Any]) -> Iterator[str]:
+def _imprecise(result: Result[Any]) -> Iterator[str]:
     """Name the estimates that are not usable, or barely usable."""
     is_said = any(each.code == "precision" and "question" in each.values for each in result.caveats)
     if is_said or contradicted(result):
@@ -257,7 +252,7 @@ def _imprecise(result: LongTable[Any]) -> Iterator[str]:
             yield f"{grade}: {few(names, _NAMED)}."
 
 
-def _impossible(result: LongTable[Any]) -> list[str]:
+def _impossible(result: Result[Any]) -> list[str]:
     """Explain estimates outside the possible range; empty if there are none."""
     table = result.estimates
     lower = np.array([quantity(name).lower for name in table.texts("quantity").levels] or [0.0])

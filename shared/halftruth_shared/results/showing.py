@@ -4,19 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
 
-import msgspec
-
-from halftruth_shared.results.wording import (
-    number,
-    percent,
-    quoted,
-    quoted_items,
-    share,
-    share_interval,
-)
-
-#: Largest number of rows of a table in a notebook.
-MOST_ROWS = 60
+from .wording import number, quoted, quoted_items, share, share_interval
 
 #: Significance level of tests of a model.
 CONTRADICTED = 0.05
@@ -33,11 +21,6 @@ def of_reports(result: Any) -> str:
 
 #: Assumption of the loglinear model, if no interaction was added.
 NO_INTERACTIONS = "The model has no interaction of three or more questions"
-
-
-def basis(result: Any) -> list[str]:
-    """Describe the population and the assumptions of a result."""
-    return [*_of_group(result), *assumptions(result)]
 
 
 def contradicted(result: Any) -> list[str]:
@@ -90,34 +73,25 @@ def _combined(names: Sequence[str]) -> str:
     return ":".join(map(quoted, names))
 
 
-def _of_group(result: Any) -> list[str]:
-    """Describe the domain of a result and its size; empty for all people."""
-    query: Any = getattr(result, "query", None)
-    left_out = getattr(query, "missing", "keep") == "exclude"
-    sentences = (
-        ["Each table leaves out people with a missing answer to one of its questions."]
-        if left_out
-        else []
-    )
-    people = getattr(query, "population", None)
+def basis(result: Any) -> list[str]:
+    """Describe the population and the assumptions of a result: its domain and its model."""
+    sentences, group = [], result.group
+    if group is not None:
+        size = number(group.people, 0)
+        if group.people_interval is not None:
+            size += f" ({' to '.join(number(end, 0) for end in group.people_interval)})"
+        sentences.append(
+            f"Only people with {quoted_items(group.items)}: {share(group.share, group.interval)}"
+            f" ({share_interval(group.interval)}) of everybody, about {size} of these reports."
+        )
+    if getattr(result.query, "missing", "keep") == "exclude":
+        sentences.append(
+            "Each table leaves out people with a missing answer to one of its questions."
+        )
+    people = getattr(result.query, "population", None)
     if people is not None:
         sentences.append(f"Finite population of {number(people, 0)} people.")
-    if result.group is None:
-        return sentences
-    group = result.group
-    size = number(group.people, 0)
-    if group.people_interval is not None:
-        size += f" ({' to '.join(number(end, 0) for end in group.people_interval)})"
-    return [
-        f"Only people with {quoted_items(group.items)}: {share(group.share, group.interval)}"
-        f" ({share_interval(group.interval)}) of everybody, about {size} of these reports.",
-        *sentences,
-    ]
-
-
-def level(confidence: float) -> str:
-    """Name of intervals of a confidence level."""
-    return f"{percent(confidence)} interval"
+    return [*sentences, *assumptions(result)]
 
 
 def name_of_result(result: Any) -> str:
@@ -125,45 +99,24 @@ def name_of_result(result: Any) -> str:
     return type(result.query).__module__.rpartition(".")[2].replace("_", "-")
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """Table for people: title, notes, header, rows, and the number of rows left out."""
+def text_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Format a table as plain text."""
+    table = [[str(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
-    title: str
-    notes: Sequence[str]
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    left_out: int = 0
 
-    def text(self) -> str:
-        """Format as plain text."""
-        table = [self.header, *self.rows]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in table
-        ]
-        lines.insert(1, "  ".join("-" * width for width in widths))
-        return "\n".join([self.title, *self.notes, *(lines if self.rows else []), *self._more()])
+def html_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Format a table as HTML, with all texts escaped."""
+    # Import here, since only notebooks need it.
+    from html import escape
 
-    def html(self) -> str:
-        """Format as HTML, with all texts escaped."""
-        # Import here, since only notebooks need it.
-        from html import escape
+    def line(cells: Sequence[object], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
 
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in self.header)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.rows
-        )
-        notes = "".join(f"<br>{escape(sentence)}" for sentence in self.notes)
-        caption = f"<b>{escape(self.title)}</b>{notes}"
-        more = "".join(f"<p>{escape(sentence)}</p>" for sentence in self._more())
-        return (
-            f'<table><caption style="caption-side: top; text-align: left">{caption}</caption>'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-        )
-
-    def _more(self) -> list[str]:
-        if not self.rows:
-            return ["Nothing was found."]
-        left = number(self.left_out, 0)
-        return [f"… and {left} more: to_pandas() has all"] if self.left_out else []
+    body = "".join(line(row, "td") for row in rows)
+    return f"<table><thead>{line(header, 'th')}</thead><tbody>{body}</tbody></table>"

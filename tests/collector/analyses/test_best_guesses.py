@@ -40,7 +40,7 @@ def test_no_interval_of_another_estimate_stands_beside_a_best_guess(name):
             assert values.get(column) is None
         assert values.get("adjusted_p_value") is None
     analysis = ANALYSES[name]
-    assert "interval" not in " ".join(analysis.grid(result).header)
+    assert "interval" not in " ".join(analysis.present(result).grid.header)
     assert "95" not in " ".join(map(str, analysis.chart(result).notes))
     drawn = analysis.chart(result)
     assert {(row.interval, row.inner) for row in drawn.rows} == {(None, None)}
@@ -48,26 +48,6 @@ def test_no_interval_of_another_estimate_stands_beside_a_best_guess(name):
     said = " ".join([*parts.warnings, *parts.notes])
     assert "the typical error of best guesses" in said
     assert "without intervals" in said
-
-
-def test_python_has_none_either():
-    estimator = counted(4_000).estimator
-    found = estimator.itemsets(0.1, estimate="likelihood")
-    for itemset in found.rows:
-        assert (itemset.standard_error, itemset.interval) == (None, None)
-        assert itemset.adjusted_p_value is None
-    assert not found.frequent.any()
-
-
-def test_where_too_little_is_known_it_is_said_that_nothing_about_associations_was_learned():
-    result = asked("table", counted(150, seed=3))
-    guess = result.estimates.value.reshape(2, 2)
-    np.testing.assert_allclose(guess, np.outer(guess.sum(1), guess.sum(0)), atol=1e-9)
-    [warning] = ANALYSES["table"].present(result).warnings
-    assert warning.startswith("Not usable: ")
-    assert "held-out reports show no association" in warning
-    itemsets = asked("itemsets", counted(150, seed=3), max_length=2)
-    assert any("show no association" in each.sentence for each in itemsets.caveats)
 
 
 def test_of_a_pair_without_association_nothing_was_learned_though_of_another_one_there_was():

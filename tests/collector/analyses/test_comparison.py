@@ -1,6 +1,5 @@
 """Comparison of groups as people ask for it: one line, one command, one page."""
 
-import html
 from math import inf
 
 import numpy as np
@@ -60,20 +59,6 @@ def compared_in(result):
     return [(row["group"], row["against"]) for row in rows]
 
 
-def test_a_command_says_what_the_page_says(study, halftruth):
-    words = ("--answer", "vote=left", "--groups", "age", "--reference", "old", "--effect")
-    status, said, complaint = halftruth("analyse", "comparison", "study", *words, "risk_ratio")
-    assert (status, complaint) == (0, "")
-    asked = "answer=vote=left&groups=age&reference=old&effect=risk_ratio"
-    page = html.unescape(study.browser.get(f"/results/study/comparison?{asked}").text)
-    groups = groups_of(study)
-    [ratio, _] = compare_groups(groups, 2, "risk_ratio").value
-    for view in (said, page):
-        assert "share of vote=left" in view
-        assert f"{ratio:.1f}" in view
-        assert "p-values are of score tests and assume equal shares," in view
-
-
 def test_the_page_offers_the_groups_that_there_are(study):
     page = study.browser.get("/results/study/comparison?answer=smoker=yes&groups=vote").text
     page = " ".join(page.split())
@@ -89,7 +74,7 @@ def test_an_open_end_is_null_and_said_in_words(study):
     [place, *_] = result.places("risk_ratio")
     opened = changed(result, place, lower=0.5, upper=np.inf)
     assert plain(opened)["estimates"]["upper"][place] is None
-    assert "from 0.5 on" in {str(cell) for cell in COMPARISON.grid(opened).rows[0]}
+    assert "from 0.5 on" in {str(cell) for cell in COMPARISON.present(opened).grid.rows[0]}
     assert COMPARISON.chart(opened).panels[1].rows[0].upper == inf
     few = source_of(SURVEYS[0], study.counted["study"].counts.cells[:300])
     ratios = replace(query, effect="odds_ratio")
@@ -146,4 +131,4 @@ def test_what_cannot_be_compared_says_why_everywhere(study):
         assert f"Undefined, because {reason}: share and odds ratio of {found['group']}" in warnings
         assert reason in {row.reason for row in COMPARISON.chart(result).rows}
     assert result.find("trend").undefined
-    assert undefined[0].undefined in {str(row[2]) for row in COMPARISON.grid(result).rows}
+    assert undefined[0].undefined in {str(row[2]) for row in COMPARISON.present(result).grid.rows}

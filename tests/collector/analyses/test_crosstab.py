@@ -6,10 +6,8 @@ import pytest
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Estimator
 from halftruth_collector.estimation.independence import Departures
-from halftruth_collector.web.pages.controls import controls
 from halftruth_shared import (
     Attribute,
-    GammaDiagonal,
     RandomizedResponse,
     Schema,
     SplitQuestionnaire,
@@ -50,7 +48,7 @@ def base_of(found, share, quantity="base"):
 
 
 def table_of(found):
-    grid = CROSSTAB.grid(found)
+    grid = CROSSTAB.present(found).grid
     return grid.header, [[str(cell) for cell in row] for row in grid.rows]
 
 
@@ -201,21 +199,6 @@ def test_shares_of_a_base_that_cannot_be_told_from_zero_are_open_and_said_to_be(
     assert all(bar.doubtful for bar in CROSSTAB.chart(found).panels[1].rows)
 
 
-def test_where_most_groups_are_open_the_verdict_says_so():
-    survey = Survey("s", "S", SCHEMA, GammaDiagonal("1.05"))
-    found = result(survey, "vote", "sex", asked=people(40))
-    said = CROSSTAB.present(found).warnings[0]
-    assert said.startswith("Not usable: the size of most groups is not significantly above zero")
-    asked = CrosstabQuery(attributes=["sex", "vote"])
-    single = CROSSTAB.compute(source_of(survey, [[0, 0, 0]]), asked)
-    assert {row.standard_error for row in single.rows} == {None}
-    assert {row.interval for row in single.rows if row.quantity == "base"} == {None}
-    reasons = {row.undefined for row in shares_of(single) if row.value is None}
-    assert reasons == {"the estimated share of its group is not above zero"}
-    assert CROSSTAB.grid(single).rows
-    assert CROSSTAB.chart(single).panels
-
-
 def test_few_cells_are_bars_grouped_by_row_and_many_a_grid():
     survey = SURVEYS["randomized-response"]
     bars = CROSSTAB.chart(result(survey, "vote", "sex", percentages="column"))
@@ -239,16 +222,6 @@ def test_few_cells_are_bars_grouped_by_row_and_many_a_grid():
         assert [mark.value for mark in drawn] == [cell.value for cell in shares_of(found)]
         unusable = [cell.reliability == "not usable" for cell in shares_of(found)]
         assert [mark.doubtful for mark in drawn] == unusable
-
-
-def test_the_page_keeps_the_order_of_rows_columns_and_layers():
-    survey = SURVEYS["randomized-response"]
-    given = {"attributes": ["vote", "town"]}
-    [attributes, *_] = controls(CROSSTAB, survey, given)
-    assert attributes.kind == "selects"
-    assert attributes.groups == ("rows", "columns", "layers", "further layers")
-    chosen = [[o.value for o in options if o.chosen] for options in attributes.options]
-    assert chosen == [["vote"], ["town"], [], []]
 
 
 @pytest.mark.nightly

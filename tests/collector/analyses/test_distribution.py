@@ -226,7 +226,7 @@ def test_a_group_that_may_be_empty_has_no_numbers_and_says_so():
         assert not len(result.places("share", group=mean["group"]))
         reason = "the share of the group is less than five standard errors above zero"
         assert mean.undefined == reason
-        assert reason in [str(row[2]) for row in DISTRIBUTION.grid(result).rows]
+        assert reason in [str(row[2]) for row in DISTRIBUTION.present(result).grid.rows]
         assert any(f"Undefined, because {reason}: " in said for said in present(result).warnings)
     assert "undefined: " in to_svg(DISTRIBUTION.chart(result))
 

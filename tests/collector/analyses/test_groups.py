@@ -2,13 +2,11 @@
 
 import html
 import json
-import re
 from urllib.parse import urlencode
 
 import msgspec
 import numpy as np
 import pytest
-from halftruth_client import RequestRefused
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, EstimateError, RandomizedResponse, Schema, Survey
@@ -16,8 +14,6 @@ from halftruth_shared.analyses.overview import OverviewQuery
 from halftruth_shared.analyses.table import TableQuery
 from halftruth_shared.protocol.base import encode
 from sources import source_of
-
-from .conftest import command, query_string
 
 PEOPLE = 20_000
 FILTERED = [name for name, analysis in ANALYSES.items() if "where" in analysis.fields]
@@ -82,43 +78,12 @@ def test_a_group_has_the_numbers_of_a_survey_of_its_people_alone(counted, name):
             assert other[place] == value, place
 
 
-def test_a_question_to_everybody_is_about_no_group(counted):
-    for name in FILTERED:
-        analysis = ANALYSES[name]
-        assert analysis.compute(counted[0], analysis.start(counted[0].survey)).group is None
-
-
 def test_a_group_that_nobody_is_in_is_refused(counted):
     everybody = counted[0]
     counts = Counts.from_cells(everybody.survey, [[0, 0, 0, 1]], [500])
     query = OverviewQuery(where={"w": "c1"})
     with pytest.raises(EstimateError, match="which is less than five standard errors above zero"):
         ANALYSES["overview"].compute(source_of(everybody.survey, counts), query)
-
-
-def test_a_page_says_whom_it_is_about_and_keeps_the_filter(study):
-    page = html.unescape(study.browser.get("/results/study/overview?where=smoker%3Dyes").text)
-    share = study.counted["study"].estimator.where({"smoker": "yes"}).group().share
-    said = re.findall(r"Only people with smoker=yes: ([\d.]+)\u202f% .* of these reports\.", page)
-    assert float(said[-1]) == round(100 * share, 1)
-    assert 'value="smoker=yes" checked>' in page
-    assert "3\u202f000 reports" in page
-
-
-def test_a_group_that_is_not_clearly_there_is_one_line_everywhere(study, get, halftruth):
-    where = {"age": "young", "vote": "none, a=b", "coughs": "yes"}
-    asked = {"attributes": ["smoker"], "where": where}
-    status, answer = get("table", asked)
-    assert (status, answer["field"]) == (409, "where")
-    said = answer["detail"]
-    assert said.startswith("where: those with age=young, vote=none, a=b, coughs=yes are ")
-    with pytest.raises(RequestRefused, match="is less than five standard errors above zero"):
-        study.analyst.table("study", **asked)
-    assert halftruth(*command("table", "study", asked)) == (2, "", f"halftruth: {said}\n")
-    page = study.browser.get(f"/results/study/table?{query_string(asked)}")
-    assert page.status_code == 409
-    assert said in html.unescape(page.text)
-    assert 'value="age=young" checked>' in page.text
 
 
 def test_bases_of_a_cross_tabulation_count_the_people_of_the_group(study, get):

@@ -80,29 +80,6 @@ def test_of_many_itemsets_the_clearest_usable_ones_are_drawn_and_the_chart_says_
     assert [row.label for row in drawn(two).rows] == ["x=20"]
 
 
-def test_a_page_of_many_itemsets_makes_only_the_rows_that_it_shows(monkeypatch):
-    count, read = 300_000, []
-    codes = np.full((count, 20), -1)
-    codes[np.arange(count), np.arange(count) % 20] = 1
-    codes[np.arange(count), (np.arange(count) + 7) % 20] = 0
-    sets = AnswerSets(codes, [f"q{j}" for j in range(20)], [("no", "yes")] * 20)
-    result = result_of(sets, np.linspace(0.9, 0.02, count), 0.001, 0.01)
-    of_answers = AnswerSets.__getitem__
-
-    def counting(self, row):
-        read.append(row)
-        return of_answers(self, row)
-
-    monkeypatch.setattr(AnswerSets, "__getitem__", counting)
-    shown = present(result)
-    first = shown.parts[0].grid.rows[:500]
-    assert len(shown.parts[0].grid.rows) == count
-    assert len(first) == 500
-    assert str(first[0][0]) == "q0=yes, q7=no"
-    # Each line is read for its cells and for its keys; a chart draws forty.
-    assert len(read) < 3 * (500 + MAX_ITEMSETS)
-
-
 @pytest.mark.parametrize(
     ("why", "said"),
     [

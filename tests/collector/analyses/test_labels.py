@@ -46,9 +46,9 @@ def test_no_table_chart_or_sentence_says_a_name_that_has_a_label(counted, name):
         pytest.skip(f"not of such reports: {error}")
     before = encode(found)
     shown = labelled(found, SURVEY)
-    grid = analysis.grid(shown)
+    grid = analysis.present(shown).grid
     said = [*grid.header, *(str(cell) for row in grid.rows for cell in row)]
-    if analysis.chart:
+    if analysis.pictured:
         said.append(analysis.chart(shown).description)
     text = " | ".join(said)
     assert not [name for name in ("smoker", "drinks", "n0", "y1", "n-north") if name in text], text
@@ -98,22 +98,6 @@ def test_results_have_short_labels_or_the_first_words_of_long_ones_as_far_as_the
         "y": "never in the… far, but once",
     }
     assert Survey.from_json(survey.canonical_json).schema == LONG
-
-
-def test_no_title_has_a_question_in_a_sentence(counted):
-    for name, analysis in ANALYSES.items():
-        try:
-            found = labelled(analysis.compute(counted, analysis.start(SURVEY)), SURVEY)
-        except HalftruthError:
-            continue
-        if analysis.chart:
-            *parts, survey = analysis.chart(found).title.split(" · ")
-            assert survey == "Health at work", name
-            for part in parts:
-                for label in ("Do you smoke?", "Wo leben Sie?"):
-                    before, there, after = part.partition(label)
-                    assert not there or before[-2:] in ("", "× ", ", ", " “"), part
-                    assert not there or after[:2] in ("", " ×") or after[0] in "” ", part
 
 
 def test_labels_that_several_questions_have_are_told_apart():

@@ -1,8 +1,5 @@
 """Estimates of a model of all answers: against its own definition, and on every surface."""
 
-import csv
-import html
-import io
 from statistics import NormalDist
 
 import msgspec
@@ -328,31 +325,3 @@ def test_a_model_of_too_many_questions_is_refused_and_of_some_of_them_answered()
     result = asked("overview", source, modelled=["q3", "q5", "q7"])
     assert [*dict.fromkeys(result.key("question").values)] == ["q3", "q5", "q7"]
     assert result.model_fit.attributes == ["q3", "q5", "q7"]
-
-
-def test_what_is_assumed_is_said_on_every_surface(study, get, halftruth):
-    fields = {"attributes": ["age", "vote"], "estimate": "model"}
-    # The first line has the assumption, the next one whether the reports contradict it.
-    assumed = "Assuming no interaction of three or more questions: "
-    tested = "The reports do not contradict this assumption (p = "
-    alone = "The model has no interaction of three or more questions; the reports do not"
-    status, answer = get("table", fields)
-    assert status == 200
-    assert answer["model_fit"]["converged"] is True
-    assert answer["model_fit"]["clearest"]["attributes"]
-    result = study.analyst.table("study", ["age", "vote"], estimate="model")
-    texts = [repr(result), result._repr_html_()]
-    address = "/results/study/table?attributes=age,vote&estimate=model"
-    texts.append(html.unescape(study.browser.get(address).text))
-    rows = list(csv.DictReader(io.StringIO(study.browser.get(f"{address}&format=csv").text)))
-    assert len(rows) == 9
-    assert all(row["assumption"].startswith(alone) for row in rows)
-    words = ("analyse", "table", "study", "--attributes", "age,vote", "--estimate", "model")
-    for elsewhere in (False, True):
-        status, printed, _ = halftruth(*words, elsewhere=elsewhere)
-        assert status == 0
-        texts.append(printed)
-    for text in texts:
-        assert text.index(assumed) < text.index(tested)
-    with pytest.raises(HalftruthError, match=r"^target: expected population"):
-        study.analyst.table("study", ["age"], estimate="model", target="respondents")

@@ -4,10 +4,8 @@ import math
 from datetime import date
 
 import msgspec
-import numpy as np
 import pytest
 from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.analyses.labels import labelled
 from halftruth_collector.estimation import Counts
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
 from halftruth_shared.analyses.overview import OverviewQuery
@@ -96,24 +94,6 @@ def test_reports_are_told_by_day():
     said = caveat.sentence
     assert said.startswith("Reports by day (UTC): 2026-05-03 10, ")
     assert said.endswith("2026-05-09 10; earlier ones on 2 more days.")
-
-
-def test_the_first_sentence_says_when_reports_came_and_how_precise_shares_are():
-    result = overview()
-    margins = sorted((share.interval[1] - share.interval[0]) / 2 for share in shares_of(result))
-    said = ANALYSES["overview"].headline(result).replace("\u202f", " ")
-    assert said.startswith("2 000 reports. The typical margin of error of a share is ±")
-    middle = float(said.rpartition("±")[2].partition(" ")[0])
-    assert middle == pytest.approx(100 * np.median(margins), rel=0.05)
-
-
-def test_questions_are_told_by_their_labels_and_in_the_order_asked_for():
-    assert {*overview(attributes=["drinks"]).key("question").values} == {"drinks"}
-    result = labelled(overview(), SURVEY)
-    grid, drawn = ANALYSES["overview"].grid(result), ANALYSES["overview"].chart(result)
-    assert [str(row[0]) for row in grid.rows] == ["Do you smoke?", "", "drinks", "", ""]
-    assert [group.heading for group in drawn.panels] == ["Do you smoke?", "drinks"]
-    assert "2\u202f000 reports" in drawn.description
 
 
 def test_a_chart_has_the_first_questions_as_a_whole():

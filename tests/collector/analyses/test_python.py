@@ -2,7 +2,6 @@
 
 import html.parser
 import inspect
-import re
 import rlcompleter
 import sys
 from uuid import uuid4
@@ -14,7 +13,6 @@ import pytest
 from halftruth_client import Analyst, RequestRefused
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.charts.rendering import to_svg
 from halftruth_collector.estimation import Counts
 from halftruth_shared import (
     Attribute,
@@ -25,7 +23,6 @@ from halftruth_shared import (
     Survey,
 )
 from halftruth_shared.protocol.reports import Report
-from halftruth_shared.results.presentation import present
 from matplotlib.text import Text
 from sources import source_of
 
@@ -172,22 +169,6 @@ def test_every_result_is_a_table_and_a_picture(study, name):
     assert found.plot()._repr_png_()
 
 
-def test_a_table_says_whom_it_is_of_and_how_sure_it_is(study):
-    found = study.analyst.crosstab(
-        "study", ["smoker", "vote"], where={"age": "old"}, confidence=0.9
-    )
-    lines = repr(found).splitlines()
-    assert lines[2].startswith("Only people with age=old: ")
-    assert lines[3].startswith("Barely usable: shares are known to ±")
-    rows = Cells(found._repr_html_()).rows
-    assert rows[0] == ["smoker", "left", "right", "none, a=b", "people"]
-    cell = found.find("share", smoker="no", vote="left")
-    shown = re.findall(r"[\d.]+", rows[1][1])
-    assert [float(each) / 100 for each in shown] == pytest.approx(
-        [cell.value, *cell.interval], abs=0.005
-    )
-
-
 def test_long_results_are_cut_and_say_so(study):
     found = study.analyst.itemsets("study", min_support=0.0001, max_length=4)
     many = len(found.rows)
@@ -230,21 +211,6 @@ def test_what_a_survey_holds_is_only_text(store, live):
     figure = found.plot()
     assert figure._repr_png_().startswith(b"\x89PNG")
     assert {*hostile} <= {text.get_text() for text in figure.findobj(Text)}
-
-
-def test_the_part_of_the_error_that_is_sampling_has_its_own_tone(study):
-    found = study.analyst.overview("study", attributes=["smoker"])
-    chart, answers = present(found).chart, found.places("share")
-    for row, place in zip(chart.rows, answers, strict=True):
-        answer = found.rows[place]
-        assert row.inner[1] - row.inner[0] == pytest.approx(2 * 1.959964 * answer.sampling_error)
-        assert row.interval == answer.interval
-    assert "without perturbation the interval would be this long" in to_svg(chart)
-
-
-def test_of_exactly_these_respondents_nothing_is_sampling(study):
-    chart = present(study.analyst.overview("study", target="respondents")).chart
-    assert {row.inner for row in chart.rows} == {None}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ def counted_of(survey):
 def asked(name, counted, **query):
     analysis = ANALYSES[name]
     result = analysis.compute(counted, analysis.query(**query))
-    return result, analysis.grid(result)
+    return result, analysis.present(result).grid
 
 
 @pytest.mark.parametrize("kind", SURVEYS)

@@ -143,25 +143,6 @@ def test_a_linear_model_has_no_odds():
     assert scores in present(result).notes
 
 
-def test_every_view_says_whose_odds_these_are_and_against_what():
-    result = regression(present={"smoker": "no"}, reference={"age": "old"})
-    assert any(
-        said.startswith("Regression of the log odds of smoker=no.")
-        for said in present(result).notes
-    )
-    chart = ANALYSIS.chart(result)
-    [panel] = chart.panels
-    assert chart.title == "Odds ratios · smoker=no · study"
-    assert (panel.axis.scale, panel.reference.value) == ("log", 1)
-    odds = [row for row in result.rows if row.quantity == "odds_ratio"]
-    assert [(row.value, row.interval) for row in panel.rows] == [
-        (found.value, found.interval) for found in odds
-    ]
-    assert panel.rows[0].label == "age=young"
-    rows = [[str(cell) for cell in row[:2]] for row in ANALYSIS.grid(result).rows]
-    assert rows[:2] == [["age=young", "age=old"], ["age=middle", "age=old"]]
-
-
 def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
     result = regression(counted(30), estimate="moment")
     line = "The data cannot carry the model: "
@@ -176,19 +157,6 @@ def test_where_the_data_cannot_carry_the_model_no_view_has_a_number():
     assert frame.isna().all(axis=None)
     assert all(row.value is None for row in ANALYSIS.chart(result).panels[0].rows)
     assert line in ANALYSIS.chart(result).description
-
-
-def test_what_is_too_uncertain_is_named_and_marked():
-    result = regression(counted(700))
-    notices, grid = present(result).warnings, ANALYSIS.grid(result)
-    assert notices
-    for found, row in zip(coefficients(result)[1:], grid.rows, strict=True):
-        assert str(row[2]).startswith("not usable (") == (found.reliability == "not usable")
-        if found.reliability != "usable":
-            said = next(each for each in notices if found.reliability in each.lower())
-            assert f"coefficient of {items(found['term'])}" in said.replace(
-                "coefficient and average change", "coefficient"
-            )
 
 
 def test_predictors_that_no_report_tells_of_together_are_refused():

@@ -124,12 +124,3 @@ def test_one_report_determines_no_standard_error(http, batch, analyst):
     assert (precision["code"], precision["values"]["reliability"]) == ("precision", "not usable")
     url = "/v1/surveys/health/table?attributes=smoker&covariance=true"
     assert http.get(url, headers=analyst).get_json()["covariance"] is None
-
-
-def test_without_reports_there_are_no_counts(http, analyst):
-    refused = http.get("/v1/surveys/health/counts", headers=analyst)
-    assert (refused.status_code, refused.get_json()["type"].rpartition(":")[2]) == (
-        409,
-        "too-few-reports",
-    )
-    assert http.get("/v1/surveys/nothing/counts", headers=analyst).status_code == 404

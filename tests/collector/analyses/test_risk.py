@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 
 import numpy as np
 import pytest
@@ -123,20 +122,6 @@ def test_a_line_is_a_person_unless_it_says_how_many(halftruth, survey_file, pilo
     assert len(rows) == 6 * 3 + 2 * 5
 
 
-def test_people_read_what_the_risk_is_and_is_not(halftruth, survey_file, counted):
-    status, said, _ = halftruth(
-        "analyse", "risk", survey_file, "--pilot", counted, *ASKED, "--limit", "0.4"
-    )
-    said = said.replace("\N{NARROW NO-BREAK SPACE}", " ")
-    assert status == 0
-    assert said.startswith("Linking risk · health · 100 people of a pilot\n")
-    assert "The risk is not a posterior probability. For the answer about which a report" in said
-    largest = f"{100 * max(RISK.values()):.2f} %"
-    assert re.search(f"Reports linked column by column\n.* {largest}\n", said, re.DOTALL)
-    assert "of the people have a linking risk above 40 %" in said
-    assert "nearest" not in said
-
-
 @pytest.mark.parametrize(
     ("lines", "complaint"),
     [
@@ -212,20 +197,6 @@ def test_cells_that_may_be_empty_are_counted():
     assert f"{uncertain} of these {cells} cells are not significantly" in notice.sentence
     assert not len(found.places("risk"))
     assert len(found.places("whole_risk")) == cells
-
-
-def test_the_page_begins_with_people_of_the_nearest_table_without_negative_shares():
-    """γ = 19 keeps 19 of 22 records and sends 1 each to the others: π = (22 y − 1) / 18."""
-    survey = survey_of(GammaDiagonal("19"))
-    reports = np.array([[60, 20], [15, 2]])
-    moment = (22 * reports / reports.sum() - 1) / 18
-    assert (moment < 0).sum() == 1
-    # The negative one becomes 0, and all others lose the same.
-    nearest = np.where(moment < 0, 0, moment + moment.min() / 3)
-    found = of_reports(survey, reports)
-    shares = found.estimates.value[found.places("share")]
-    assert sorted(shares) == pytest.approx(sorted(nearest[nearest > 0]))
-    assert "nonnegative table" in found.caveats[0].sentence
 
 
 def test_the_chart_has_the_largest_risks_and_the_limit():

@@ -190,10 +190,6 @@ def test_the_shares_of_an_option_are_compared_between_groups():
             for answer in ({"symptoms": option}, {name: "yes"})
         )
         assert [*of_question.rows] == [*of_option.rows]
-        # All options by the same groups are on the same page.
-        for found in (of_question, of_option):
-            [further] = ANALYSES["comparison"].related(UNPERTURBED, found.query)
-            assert further.attributes == ["town", "symptoms"]
     said = ANALYSES["comparison"].headline(labelled(of_question, UNPERTURBED))
     assert "Which symptoms do you have? Rash" in said
 

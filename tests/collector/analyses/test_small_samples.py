@@ -83,15 +83,6 @@ def test_below_the_minimum_nothing_is_served_in_any_form(collector, store, datab
     assert (end.value.code, *capsys.readouterr()) == (2, "", f"halftruth: {LINE}\n")
 
 
-def test_from_the_minimum_on_results_are_served(collector, store):
-    client = collector.test_client()
-    bearer = {"Authorization": f"Bearer {operations.create_token(store, 'analyst')}"}
-    assert client.get("/v1/surveys/few/overview", headers=bearer).status_code == 409
-    send(store, reports(50)[49:])
-    answer = client.get("/v1/surveys/few/overview", headers=bearer)
-    assert (answer.status_code, answer.get_json()["reports"]) == (200, 50)
-
-
 def test_the_minimum_of_a_command_is_the_setting(collector, database, capsys, monkeypatch):
     monkeypatch.setenv("HALFTRUTH_MIN_REPORTS", "49")
     # Another setting is nothing to a command that does not need it.

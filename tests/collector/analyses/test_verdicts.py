@@ -141,15 +141,6 @@ def test_the_headline_of_rules_says_how_many_of_them_are_listed(many_reports):
     assert analysis.headline(some).startswith(f"{count} rules; of the first 2, ")
 
 
-def test_measures_say_what_presence_is_and_what_is_no_test(many_reports):
-    analysis = ANALYSES["measures"]
-    query = MeasuresQuery(attributes=PAIR, present={"smoker": "no"})
-    result = analysis.compute(many_reports, query)
-    presence, tests = (caveat.sentence for caveat in result.caveats)
-    assert presence == "Presence means smoker=no, coughs=yes."
-    assert "not tests" in tests
-
-
 #: Measures on no scale of 1.
 RATIOS = {
     "odds_ratio", "interest", "lift", "conviction", "standardized_residual", "collective_strength",

@@ -13,7 +13,6 @@ from halftruth_client import Analyst
 from halftruth_client.errors import RequestRefused
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES, identified
-from halftruth_collector.cli import main
 from halftruth_collector.collector_store import Store
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
@@ -412,21 +411,6 @@ def test_a_token_for_one_survey_reads_no_other_wave(panel):
     assert page.status_code == 403
     assert "wave-1" not in page.get_data(as_text=True)
     assert Analyst(panel.url, panel.one, retries=0).overview("wave-3").reports == 600
-
-
-def test_the_page_and_the_command_show_what_changed(panel, capsys):
-    browser = panel.app.test_client()
-    browser.post("/sign-in", data={"token": panel.every})
-    page = browser.get("/results/wave-1/waves?attributes=smoker").get_data(as_text=True)
-    # Waves have one title: the list says which is which.
-    listed = " ".join(browser.get("/results/").get_data(as_text=True).split())
-    assert "wave-1, wave 1 of " in listed
-    assert "false discovery rate" in page
-    assert page.count("<svg") >= 2
-    main(["analyse", "waves", "wave-1", "--attributes", "smoker", "--database", panel.database])
-    said = capsys.readouterr().out
-    assert "wave 2" in said
-    assert "below 0.0001" in said
 
 
 def test_no_interval_of_waves_ends_outside_of_what_is_possible():

@@ -11,7 +11,6 @@ from halftruth_collector.analyses.labels import labelled
 from halftruth_collector.estimation import Counts
 from halftruth_collector.estimation.report_model import report_probabilities
 from halftruth_shared import Attribute, RandomizedResponse, Schema, Survey
-from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.analyses.weighted import WeightedQuery
 from sources import source_of
 
@@ -82,7 +81,7 @@ def test_margins_are_of_the_group_that_is_asked_about():
 
 def test_all_questions_without_a_margin_are_asked_by_default():
     result = weighted(CELLS, margins=MARGINS)
-    rows = WEIGHTED.grid(labelled(result, SURVEY)).rows
+    rows = WEIGHTED.present(labelled(result, SURVEY)).grid.rows
     assert [str(row[0]) for row in rows] == ["What do you vote?", "", "smoker", ""]
     chart = WEIGHTED.chart(result)
     assert chart.title == "Answers · weighted to sex · s"
@@ -102,7 +101,7 @@ def test_what_cannot_be_weighted_has_no_number_and_says_why():
     assert result.headline == "With these margins no share is defined."
     [said] = [each for each in WEIGHTED.present(result).warnings if reason in each]
     assert said.startswith(f"Undefined, because {reason}")
-    assert all(str(row[2]).startswith(reason) for row in WEIGHTED.grid(result).rows)
+    assert all(str(row[2]).startswith(reason) for row in WEIGHTED.present(result).grid.rows)
 
 
 def test_calibration_to_margins_of_other_people_is_warned_of():
@@ -182,16 +181,6 @@ def test_margins_that_may_be_made_up_are_said_to_be():
     assert caveats(known, "even margins") == []
     said = WEIGHTED.present(labelled(even, SURVEY)).notes[0].replace("\u202f", " ")
     assert said == "Margins: sex (female 50.0 %, male 50.0 %)."
-
-
-def test_a_question_is_read_as_it_is_written_whatever_categories_hold():
-    query = WeightedQuery(margins={"vote": {"left": 0.25, "right: far": 3e-05}, **MARGINS})
-    texts = write(query)
-    assert texts["margins"][:2] == ["vote=left:0.25", "vote=right: far:3e-05"]
-    assert read(WeightedQuery, texts) == query
-    # A form sends one text of several lines.
-    form = {**texts, "margins": ["\r\n".join(["", *texts["margins"], ""])]}
-    assert read(WeightedQuery, form) == query
 
 
 FILES = {

@@ -57,16 +57,3 @@ def test_the_audit_says_how_many_waves_are_within_the_total(gamma, total, waves,
     survey = wave(GammaDiagonal(gamma), total)
     assert audit(survey, 1_000).series.waves == waves
     assert sentence in said(survey)
-
-
-def test_one_wave_says_what_the_total_is_and_what_it_rests_on():
-    text = said(wave())
-    assert "What all waves together promise" in text
-    assert "(γ = 400)" in text
-    assert "This wave has γ = 6." in text
-    assert "private window or another device" in text
-
-
-def test_a_survey_in_no_series_says_nothing_of_waves():
-    assert audit(wave(total=None), 1_000).series is None
-    assert "What all waves together promise" not in said(wave(total=None))

@@ -151,7 +151,7 @@ def test_a_chart_is_a_file_of_its_own(signed_in, filled, kind, begin):
 def test_a_large_table_leads_to_all_of_its_rows_and_files_hold_them_anyway(
     signed_in, filled, monkeypatch
 ):
-    monkeypatch.setattr("halftruth_collector.web.pages.tables.ROWS", 2)
+    monkeypatch.setattr("halftruth_collector.web.pages.results.ROWS", 2)
     path = "/results/health/table?attributes=drinks"
     part = signed_in.get(path).text
     assert "The first 2 of 3 rows." in part

@@ -1,9 +1,9 @@
 """Tables of pages, with what scripts sort them by."""
 
 from flask import Flask
-from halftruth_collector.analyses import ANALYSES, Grid
-from halftruth_collector.web.pages.tables import PARAMETER, ROWS, rows_of
-from halftruth_shared.results.layout import Cell, Lines
+from halftruth_collector.analyses import ANALYSES
+from halftruth_collector.web.pages.results import ALL_ROWS, ROWS, rows_of
+from halftruth_shared.results.layout import Cell, Grid, Lines
 
 
 def shown(rows, asked=""):
@@ -25,4 +25,4 @@ def test_no_row_is_formatted_that_is_not_shown():
 
 def test_no_analysis_is_asked_by_the_same_names():
     for analysis in ANALYSES.values():
-        assert not {PARAMETER, "format"}.intersection(analysis.fields)
+        assert not {ALL_ROWS, "format"}.intersection(analysis.fields)

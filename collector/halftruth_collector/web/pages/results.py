@@ -10,16 +10,15 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from flask import g, render_template, request, url_for
-from halftruth_shared import HalftruthError, Protection, Survey
-from halftruth_shared.analyses import Query, name_of
+from halftruth_shared import HalftruthError, ParameterError, Protection, Survey
 from halftruth_shared.analyses.reading import read, write
 from halftruth_shared.results import Result
-from halftruth_shared.results.layout import Arranged, Cell
+from halftruth_shared.results.layout import Arranged, Cell, Grid
 from halftruth_shared.results.wording import items, number
 from werkzeug.wrappers import Response as AnyResponse
 
 from ... import charts
-from ...analyses import ANALYSES, Analysis, AnalysisContext, Grid, identified
+from ...analyses import ANALYSES, Analysis, identified
 from ...analyses.base import PLACES, clearest, middle_answer
 from ...analyses.labels import Labels, labelled
 from ...analyses.overview import period
@@ -33,9 +32,11 @@ from ..errors import status_of
 from .controls import controls
 from .session import guarded
 from .survey_report import as_file, shown
-from .tables import PARAMETER, rows_of
 
 blueprint = guarded("results", "/results", "analyst")
+
+#: Number of rows of a large table that are shown first, and the parameter that requests all.
+ROWS, ALL_ROWS = 500, "rows"
 
 #: Fields that links to other pages keep, besides questions.
 _CARRIED = (
@@ -204,7 +205,6 @@ def _page(survey_id: str, name: str, *, of_survey: bool = False) -> AnyResponse 
                 content = _file(analysis, result, survey, format)
                 return formats.respond(content, format, f"{survey_id}-{name}")
             page = _shown(analysis, labelled(result, survey))
-            page["related"] = list(_related(analysis, query, source))
             _link_questions(page["rows"], survey, result, given)
     except HalftruthError as error:
         # The start page of a survey with few reports is not an error.
@@ -249,33 +249,6 @@ def _link_questions(
             other, about = "crosstab", {"attributes": [",".join(names)]}
         address = _link(ANALYSES[other], survey, {**given, **about})
         cells[places[-1]] = replace(cell, address=address)
-
-
-class RelatedResult(NamedTuple):
-    """Result of a related query on the same page, or the reason why there is none."""
-
-    title: str
-    address: str
-    headline: str
-    grid: Grid
-    rows: list[list[Cell]]
-    problem: str = ""
-
-
-def _related(
-    analysis: Analysis[Any, Any], query: Query[Any], source: AnalysisContext
-) -> Iterator[RelatedResult]:
-    for each in analysis.related(source.survey, query):
-        other = ANALYSES[name_of(type(each))]
-        path = url_for("results.view", survey_id=source.survey.id, name=other.name)
-        address = f"{path}?{urlencode(write(each), doseq=True)}"
-        try:
-            result = labelled(other.compute(source, each), source.survey)
-        except HalftruthError as error:
-            yield RelatedResult(other.title, address, "", Grid([], []), [], str(error))
-            continue
-        grid = other.grid(result)
-        yield RelatedResult(other.title, address, other.headline(result), grid, rows_of(grid))
 
 
 def _places(current: str, survey: Survey, given: Texts) -> list[Place]:
@@ -376,7 +349,7 @@ def _file(
     from ...charts.rendering import render_bytes
 
     read = labelled(result, survey)
-    return render_bytes(analysis.chart(read), f".{format}") if analysis.chart else b""
+    return render_bytes(analysis.chart(read), f".{format}")
 
 
 def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
@@ -402,6 +375,19 @@ def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
     }
 
 
+def rows_of(grid: Grid) -> list[list[Cell]]:
+    """Return the rows that a page shows: the first ones, or all if requested.
+
+    Raises
+    ------
+    ParameterError
+    """
+    asked = request.args.getlist(ALL_ROWS)
+    if asked not in ([], ["all"]):
+        raise ParameterError(f"{ALL_ROWS}: expected 'all'", field=ALL_ROWS)
+    return list(grid.rows[: len(grid.rows) if asked else ROWS])
+
+
 def _facts(stored: StoredSurvey, survey: Survey) -> dict[str, Any]:
     """Return the facts about a survey for its start page."""
     return {
@@ -415,5 +401,5 @@ def _facts(stored: StoredSurvey, survey: Survey) -> dict[str, Any]:
 def _given() -> dict[str, list[str]]:
     """Return the query parameters of the query, without empty ones."""
     filled = {name: [text for text in texts if text] for name, texts in request.args.lists()}
-    others = (formats.PARAMETER, PARAMETER)
+    others = (formats.PARAMETER, ALL_ROWS)
     return {name: texts for name, texts in filled.items() if texts and name not in others}

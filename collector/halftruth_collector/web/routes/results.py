@@ -4,6 +4,7 @@ from typing import Any
 
 from flask import Response
 from halftruth_shared import DomainTooLarge, EstimateError, SchemaError
+from halftruth_shared.analyses import result_of
 from halftruth_shared.protocol.base import Request
 
 from ...analyses import ANALYSES, Analysis
@@ -29,7 +30,7 @@ def _declare(analysis: Analysis[Any, Any]) -> None:
         "GET",
         f"/v1/surveys/<survey_id>/{analysis.name}",
         query=analysis.query,
-        answer=analysis.result,
+        answer=result_of(analysis.query),
         errors=(NotAcceptable, TooFewReports, EstimateError, SchemaError, DomainTooLarge),
         analysis=analysis,
     )(get)
