@@ -76,15 +76,7 @@ class AnalysisContext:
 
     @cached_property
     def estimator(self) -> Estimator:
-        """Estimator from these counts, in the domain of the query.
-
-        Raises
-        ------
-        NoReports
-            If nothing has been counted.
-        EstimateError
-            If the share of the query's domain is too small.
-        """
+        """Estimator from these counts, in the domain of the query."""
         return self._estimator(self._asked("missing", "keep"))
 
     @cached_property
@@ -178,14 +170,7 @@ class AnalysisContext:
         return cached_model(self.survey, self.counts, interactions, attributes)
 
     def check(self) -> None:
-        """Check that there are enough reports for an answer.
-
-        Raises
-        ------
-        TooFewReports
-        EstimateError
-            If the share of the query's domain is too small.
-        """
+        """Raise `TooFewReports` if there are too few for an answer, in all or in the domain."""
         served = f"results are served of {self.min_reports} or more"
         count = self.counts.reports
         if count < self.min_reports:
@@ -485,13 +470,7 @@ class Analysis(Generic[Q, R]):
         return present(described, self.title)
 
     def chart(self, result: Any) -> Chart:
-        """Return the first chart of a result.
-
-        Raises
-        ------
-        ParameterError
-            If there is nothing to draw.
-        """
+        """Return the first chart of a result; a `ParameterError` if there is nothing to draw."""
         chart = self.present(result).chart
         if chart is None:
             raise ParameterError("chart: this result has no estimates to draw", field="format")
@@ -534,10 +513,7 @@ class Analysis(Generic[Q, R]):
 class RowBuilder:
     """Rows of a result, part by part; a key that a part does not name is missing in its rows.
 
-    Parameters
-    ----------
-    **keys : dict
-        Fields of each key, by its name.
+    The fields of each key are given by its name.
     """
 
     def __init__(self, **keys: dict[str, Any]) -> None:

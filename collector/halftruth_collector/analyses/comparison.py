@@ -17,7 +17,7 @@ from halftruth_shared.results import (
 )
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words
-from halftruth_shared.results.wording import items, quoted_items
+from halftruth_shared.results.wording import items, quoted, quoted_items
 from msgspec.structs import replace
 
 from ..estimation.answers import category_code
@@ -32,7 +32,6 @@ from ..estimation.contrasts import (
 from ..estimation.estimates import columns, covariance_of
 from ..estimation.intervals import SHARE
 from ..estimation.selection import adjusted_p_values
-from . import sentences
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest, middle_answer
 from .deciding import claimed, count_in_words, decide_rows
 
@@ -140,7 +139,7 @@ def layout(result: Result[ComparisonQuery]) -> list[Block]:
     what = items(query.answer)
     blocks = [
         Block(
-            title=f"{what} · by {sentences.quoted(query.groups)}",
+            title=f"{what} · by {quoted(query.groups)}",
             lines=["group"],
             shows=[
                 Show(quantity="people", parts=["value"], drawn=False),

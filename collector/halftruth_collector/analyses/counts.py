@@ -4,10 +4,10 @@ import numpy as np
 from halftruth_shared.analyses.counts import CountsQuery
 from halftruth_shared.results import QUANTITIES, Block, Key, Result, Show, Texts, note
 from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.showing import report_count
 from halftruth_shared.results.wording import number
 
 from ..estimation.estimates import columns
-from . import sentences
 from .base import Analysis, AnalysisContext
 
 
@@ -39,7 +39,7 @@ def decide(result: Result[CountsQuery]) -> tuple[list[Test], list[Claim]]:
 
 def state(result: Result[CountsQuery], claim: Claim) -> str:
     """State the number of reports and of distinct reports."""
-    return f"{sentences.counted(result)}, {number(claim.count or 0, 0)} of them distinct."
+    return f"{report_count(result)}, {number(claim.count or 0, 0)} of them distinct."
 
 
 ANALYSIS = Analysis(

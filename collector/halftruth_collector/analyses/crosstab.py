@@ -122,13 +122,7 @@ def _answers(schema: Schema, name: str) -> tuple[str, ...]:
 
 
 def _multiple_response(schema: Schema, query: CrosstabQuery) -> str | None:
-    """Return the multiple-response question, if there is one.
-
-    Raises
-    ------
-    ParameterError
-        If there are two, or if it forms layers.
-    """
+    """Return the multiple-response question, if any; two, or one in layers, are refused."""
     several = [name for name in query.attributes if name in schema.options]
     if not several:
         return None

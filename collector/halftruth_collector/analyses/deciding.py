@@ -1,5 +1,6 @@
 """Decisions behind headlines (Bonferroni, false discovery rate), and p-values in words."""
 
+import math
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -174,3 +175,8 @@ def count_in_words(claim: Claim, what: str) -> str:
         f" {'is' if found == 1 else 'are'} significant (false discovery rate"
         f" {percent(claim.rate)})."
     )
+
+
+def lower_bound_in_words(claim: Claim) -> str:
+    """Format the lower bound that is claimed, rounded down."""
+    return percent(math.floor(1000 * (claim.bound or 0.0)) / 1000, 1)

@@ -19,7 +19,7 @@ from halftruth_shared.results import (
 )
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words, value_in_words
-from halftruth_shared.results.wording import quoted_items
+from halftruth_shared.results.wording import quoted, quoted_items
 from msgspec.structs import replace
 
 from ..estimation.answers import answers_of
@@ -29,7 +29,6 @@ from ..estimation.distribution import Distributions, Scale, scale_of
 from ..estimation.estimates import columns
 from ..estimation.intervals import SHARE, deviation_of, mean_of
 from ..estimation.selection import adjusted_p_values
-from . import sentences
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, errors_naming
 from .deciding import claimed, count_in_words, decide_rows
 
@@ -227,7 +226,7 @@ def _caveats(
 
 def layout(result: Result[DistributionQuery]) -> list[Block]:
     """Arrange the shares of answers as a histogram; of groups first their means, compared."""
-    query, about = result.query, sentences.quoted(result.query.attribute)
+    query, about = result.query, quoted(result.query.attribute)
     mean = Show(quantity="mean", label=_mean(result))
     deviation, people = Show(quantity="deviation", drawn=False), Show(quantity="people")
     numbers = any(each.code == "interpolated" for each in result.caveats)
@@ -253,7 +252,7 @@ def layout(result: Result[DistributionQuery]) -> list[Block]:
         summary.append(Show(quantity="mean_difference", label=label, parts=["estimate", p]))
     return [
         Block(
-            title=f"Means · {about} by {sentences.quoted(query.groups)}",
+            title=f"Means · {about} by {quoted(query.groups)}",
             lines=["group"],
             shows=summary,
             picture="dots",
@@ -308,7 +307,7 @@ def decide(result: Result[DistributionQuery]) -> tuple[list[Test], list[Claim]]:
 
 def state(result: Result[DistributionQuery], claim: Claim) -> str:
     """State the overall mean, or the difference of a group from the reference."""
-    about, what = sentences.quoted(result.query.attribute), _mean(result)
+    about, what = quoted(result.query.attribute), _mean(result)
     if claim.kind == "untested":
         return f"Whether groups differ in {about} cannot be tested with these reports."
     if claim.by_rate:

@@ -15,8 +15,8 @@ from halftruth_shared.results.wording import number, percent, quoted_items
 from ..estimation.itemsets import Itemsets, Mask, Unexamined
 from ..estimation.reliability import WELL_FILLED, LengthPrecision
 from ..estimation.selection import listed_alpha
-from . import sentences
 from .base import Analysis, AnalysisContext, asked
+from .deciding import lower_bound_in_words
 from .shares import ends_at
 from .work import check_lengths
 
@@ -129,7 +129,7 @@ def state(result: Result[ItemsetsQuery], claim: Claim) -> str:
     surest = quoted_items(result.rows[claim.rows[0]]["itemset"])
     return (
         f"Of two answers or more, {surest} has the largest lower bound: at least"
-        f" {sentences.lower_bound(claim)}."
+        f" {lower_bound_in_words(claim)}."
     )
 
 

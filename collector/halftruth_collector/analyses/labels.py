@@ -91,19 +91,9 @@ def _option_labels(options: Sequence[Attribute], *languages: str) -> dict[str, s
 
 
 def labelled(result: R, survey: Survey, *languages: str) -> R:
-    """Replace the names in a result by labels.
+    """Replace the names in a result by labels, in the order of preference of languages.
 
-    Parameters
-    ----------
-    result : Result
-    survey : Survey
-    languages : str
-        Languages of the labels, in order of preference.
-
-    Returns
-    -------
-    Result
-        For tables, charts and sentences alone, with the survey's title in place of its id.
+    The result is for tables, charts and sentences alone; the survey's title replaces its id.
     """
     merging = Merging(survey.schema, getattr(result.query, "merge", {}))
     labels = Labels.of(merging.schema, *languages)

@@ -11,11 +11,10 @@ from halftruth_shared.results.caveats import listed
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words
 from halftruth_shared.results.quantities import quantity
-from halftruth_shared.results.wording import number, percent
+from halftruth_shared.results.wording import number, percent, quoted
 
 from ..estimation.answers import present_items
 from ..estimation.measures import ALIASES
-from . import sentences
 from .base import Analysis, AnalysisContext, asked
 from .deciding import count_in_words, decide_rows, p_in_words, tested_by
 
@@ -71,7 +70,7 @@ def decide(result: Result[MeasuresQuery]) -> tuple[list[Test], list[Claim]]:
 def state(result: Result[MeasuresQuery], claim: Claim) -> str:
     """State a measure, an associated pair, or how many pairs are associated."""
     if not result.query.maps_pairs:
-        about = listed([sentences.quoted(name) for name in result.query.attributes or ()])
+        about = listed([quoted(name) for name in result.query.attributes or ()])
         if claim.kind == "untested":
             return f"No measure of {about} is known."
         measure = result.rows[claim.rows[0]]
@@ -87,7 +86,7 @@ def state(result: Result[MeasuresQuery], claim: Claim) -> str:
         return count_in_words(claim, "associations of pairs")
     pair = result.rows[claim.rows[0]]
     return (
-        f"{sentences.quoted(pair['row'])} and {sentences.quoted(pair['column'])} are associated"
+        f"{quoted(pair['row'])} and {quoted(pair['column'])} are associated"
         f" ({p_in_words(tested_by(result, claim))})."
     )
 

@@ -28,17 +28,7 @@ _RESERVED |= {"function", "inf", "na", "nan", "next", "null", "repeat"}
 
 
 def compute(counted: AnalysisContext, query: MicrodataQuery) -> MicrodataResult:
-    """Combinations of answers by a model of all of them, weighted to known margins if there are.
-
-    Raises
-    ------
-    ParameterError, SchemaError
-        If an attribute is unknown, or one with a margin is not among them.
-    DomainTooLarge
-        If the table of all questions is too large for a model.
-    EstimateError
-        If no reports tell of a pair, or no weights have these margins.
-    """
+    """Combine answers by a model of all of them, and weight them to known margins."""
     # It fits the model, and refuses what it cannot be about.
     schema, origin = counted.survey.schema, counted.origin()
     names = query.attributes or query.modelled or list(schema.names)

@@ -17,6 +17,7 @@ from halftruth_shared.results import (
     note,
 )
 from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.showing import report_count
 from halftruth_shared.results.wording import half_width, percent
 
 from ..estimation.bounds import TOO_SMALL, normal_quantile
@@ -24,7 +25,6 @@ from ..estimation.estimates import columns
 from ..estimation.intervals import mean_of
 from ..estimation.options import chosen_code, mean_number, mean_share
 from ..estimation.reliability import RELIABILITIES
-from . import sentences
 from .base import Analysis, AnalysisContext, RowBuilder
 from .shares import effective_reports, share_columns
 
@@ -190,7 +190,7 @@ def state(result: Result[OverviewQuery], claim: Claim) -> str:
         days = [
             day for each in result.caveats if each.code == "days" for day in each.values["days"]
         ]
-        return f"{', '.join(filter(None, [sentences.counted(result), period(days)]))}."
+        return f"{', '.join(filter(None, [report_count(result), period(days)]))}."
     return (
         f"The typical margin of error of a share is {half_width(claim.bound or 0.0)}"
         f" ({percent(result.query.confidence)} interval)."

@@ -11,7 +11,7 @@ from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.results import Block, Caveat, Result, Show, note, warning
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.result import Row
-from halftruth_shared.results.wording import items, quoted_items
+from halftruth_shared.results.wording import items, quoted, quoted_items
 
 from ..estimation.answers import answers_of, nothing_missing, presence
 from ..estimation.automatic import modelled
@@ -33,7 +33,6 @@ from ..estimation.model import (
 from ..estimation.regression import Regression, carries, fit_table
 from ..estimation.reliability import WELL_FILLED
 from ..estimation.table import COVARIANCE_CELLS, Table
-from . import sentences
 from .base import Analysis, AnalysisContext, clearest, errors_naming, middle_answer
 from .coefficients import UNIT, Method, coefficient_rows, term_of
 from .deciding import claimed, count_in_words, decide_rows
@@ -158,19 +157,9 @@ def _from_outcome(
 def _from_table(
     counted: AnalysisContext, query: RegressionQuery, model: Equation, *, carried: bool
 ) -> Fitted:
-    """The regression from the unbiased table of all its answers.
+    """Return the regression from the unbiased table of all its answers.
 
-    Parameters
-    ----------
-    carried : bool
-        Whether the table must be expected to determine it.
-
-    Raises
-    ------
-    DomainTooLarge, ParameterError
-        If there is no such table.
-    _NotCarried
-        If it is not expected to.
+    With `carried`, a table that is not expected to determine it raises `_NotCarried`.
     """
     if model.cells > COVARIANCE_CELLS:
         raise DomainTooLarge(
@@ -293,7 +282,7 @@ def decide(result: Result[RegressionQuery]) -> tuple[list[Test], list[Claim]]:
 
 def state(result: Result[RegressionQuery], claim: Claim) -> str:
     """State a coefficient with its effect, or that no predictor is significant."""
-    about = quoted_items(_present(result)) or sentences.quoted(result.query.outcome)
+    about = quoted_items(_present(result)) or quoted(result.query.outcome)
     if claim.kind == "untested":
         return f"No coefficient of {about} can be tested with these reports."
     if claim.by_rate:
@@ -315,7 +304,7 @@ def _effect(about: str, row: Row, claim: Claim, *, linear: bool) -> str:
         return f"{about} depends on {quoted_items(term)}"
     [(question, answer)] = term.items()
     if answer == UNIT:
-        compared = f"each unit of {sentences.quoted(question)}"
+        compared = f"each unit of {quoted(question)}"
     else:
         compared = f"{quoted_items(term)} than with {against[question]}"
     if not linear:

@@ -48,13 +48,7 @@ _SUMMARY = ("above_limit", *_QUANTILES, "largest_risk")
 
 
 def compute(counted: AnalysisContext, query: RiskQuery) -> Result[RiskQuery]:
-    """Risk of the people of an estimate from the reports that has no negative share.
-
-    Raises
-    ------
-    EstimateError
-        If that has no cell of half a person.
-    """
+    """Compute the risk of the people of the nearest table without negative shares."""
     survey, names = counted.survey, [*query.quasi, query.sensitive]
     shape_of(survey, query.quasi, query.sensitive)
     estimate = counted.estimator.table(names)

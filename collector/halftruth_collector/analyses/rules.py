@@ -11,8 +11,8 @@ from halftruth_shared.results.layout import in_words
 from halftruth_shared.results.wording import number, quoted_items
 
 from ..estimation.rules import Rules
-from . import sentences
 from .base import Analysis, AnalysisContext, asked
+from .deciding import lower_bound_in_words
 from .itemsets import unexamined
 from .measures import by_scale
 from .work import check_lengths
@@ -105,7 +105,7 @@ def state(result: Result[RulesQuery], claim: Claim) -> str:
         return f"{_sides(rule.keys)}, {in_words(rule)}."
     return (
         f"{_sides(rule.keys)} has the largest lower bound of a confidence: at least"
-        f" {sentences.lower_bound(claim)}."
+        f" {lower_bound_in_words(claim)}."
     )
 
 

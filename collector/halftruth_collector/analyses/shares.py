@@ -30,22 +30,8 @@ def share_columns(
 ) -> tuple[Estimates, list[Caveat]]:
     """Estimate the shares of the cells of a table, with notes on their precision.
 
-    Parameters
-    ----------
-    estimator : Estimator
-    names : sequence of str
-        Attributes of the table, in row-major order.
-    query : TableQuery or OverviewQuery
-    quantity : str
-        What the shares are called.
-    question : str
-        The question that its caveats name; none by default.
-
-    Returns
-    -------
-    estimates : Estimates
-        Best guesses have no errors; a caveat has their typical error.
-    caveats : list of Caveat
+    The caveats name `question`, if given. Best guesses have no errors; a caveat has their typical
+    error.
     """
     method = "moment" if query.estimate == "auto" else query.estimate
     table, support = estimator.table(names), estimator.support(names, method)
@@ -77,14 +63,8 @@ def share_columns(
 def precision(margins: Array, effective: Array | float = math.inf, **about: str) -> Caveat:
     """Return the note on the precision of the median share of a table.
 
-    Parameters
-    ----------
-    margins : ndarray
-        Margin of every cell: NaN if undefined, infinite if unbounded.
-    effective : float or ndarray
-        Effective reports behind each cell.
-    **about
-        Further values of the caveat.
+    Margins of cells are NaN if undefined, and infinite if unbounded; `effective` are the effective
+    reports of each cell, and `about` further values of the caveat.
     """
     width, few = typical(margins.ravel()), float(np.median(effective))
     word = reliability(width)

@@ -16,14 +16,7 @@ def counted_in(
 ) -> AnalysisContext:
     """Read the counts of a survey; those of its series are read when an analysis asks for them.
 
-    Parameters
-    ----------
-    check : callable
-        Called before other surveys are read; raises where that is not allowed.
-
-    Raises
-    ------
-    UnknownSurvey, StoreUnavailable
+    `check` is called before other surveys are read; it raises if that is not allowed.
     """
     stored, counts, as_of, days = reports.snapshot(survey_id)
     survey = stored.survey()

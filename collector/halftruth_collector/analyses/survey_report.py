@@ -13,7 +13,7 @@ from halftruth_shared.results.charts import Chart, EstimateChart
 from halftruth_shared.results.claims import Claim
 from halftruth_shared.results.layout import Cell, Grid, chart
 from halftruth_shared.results.presentation import Part, present
-from halftruth_shared.results.showing import contradicted
+from halftruth_shared.results.showing import contradicted, of_reports
 from halftruth_shared.results.wording import half_width, items, number, share, share_interval
 
 from ..estimation.bounds import normal_quantile
@@ -24,7 +24,6 @@ from ..estimation.selection import listed_alpha
 from . import overview
 from .base import AnalysisContext
 from .labels import Labels, labelled
-from .sentences import of_reports
 
 #: Level of intervals, and chance of naming any association that there is not.
 _CONFIDENCE = 0.95
@@ -37,20 +36,9 @@ _SHOWN, _NAMED = 10, 10
 class SurveyReport:
     """Report about a survey.
 
-    Attributes
-    ----------
-    charts : tuple of Chart
-        One for each question, with its label as the title.
-    tables : tuple of Part
-        Share of every answer with its interval, and further tables about questions.
-    associations : Grid
-        The pairs of questions with the strongest evidence of an association; perhaps no rows.
-    claim : Claim
-        What the summary states.
-    methods : tuple of (str, str)
-        Title and text of each paragraph about the method.
-    not_usable : tuple of str
-        Estimates from which nothing can be concluded.
+    There is a chart for each question, with its label as the title. `claim` is what the summary
+    states, and `methods` are titles and texts of paragraphs. Nothing can be concluded from the
+    estimates that `not_usable` names.
     """
 
     title: str
@@ -65,12 +53,7 @@ class SurveyReport:
 
 
 def survey_report(counted: AnalysisContext) -> SurveyReport:
-    """Return the report about a survey.
-
-    Raises
-    ------
-    TooFewReports
-    """
+    """Return the report about a survey."""
     survey = counted.survey
     found = overview.ANALYSIS.compute(counted, OverviewQuery(confidence=_CONFIDENCE))
     impossible = {name for each in found.contradictions for name in each.attributes}

@@ -8,11 +8,10 @@ from halftruth_shared.results import Block, Result, Show
 from halftruth_shared.results.caveats import listed
 from halftruth_shared.results.claims import Claim, Test
 from halftruth_shared.results.layout import in_words
-from halftruth_shared.results.wording import number, quoted_items
+from halftruth_shared.results.wording import number, quoted, quoted_items
 
 from ..estimation.estimates import covariance_of
 from ..estimation.selection import listed_alpha
-from . import sentences
 from .base import Analysis, AnalysisContext, answer_keys, names_of_clearest
 from .deciding import as_selected
 from .shares import ends_at, share_columns
@@ -53,7 +52,7 @@ def decide(result: Result[TableQuery]) -> tuple[list[Test], list[Claim]]:
 
 def state(result: Result[TableQuery], claim: Claim) -> str:
     """State the largest share, or that none is significantly the largest."""
-    about = listed([sentences.quoted(key.title) for key in result.keys])
+    about = listed([quoted(key.title) for key in result.keys])
     if claim.kind == "largest":
         most = as_selected(result.rows[claim.rows[0]], claim)
         answers = {key.title: most[key.name] for key in result.keys}

@@ -28,14 +28,13 @@ from halftruth_shared.results import (
     warning,
 )
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.wording import quoted_items
+from halftruth_shared.results.wording import quoted, quoted_items
 
 from ..estimation.answers import category_code
 from ..estimation.bounds import Array
 from ..estimation.contrasts import Contrasts
 from ..estimation.selection import adjusted_p_values
 from ..estimation.waves import Rows, contrast, levels_of, slope_weights, stacked
-from . import sentences
 from .base import Analysis, AnalysisContext, RowBuilder, answers_to, clearest
 from .deciding import claimed, count_in_words, decide_rows
 
@@ -318,7 +317,7 @@ def state(result: Result[WavesQuery], claim: Claim) -> str:
     each, said, p = claimed(result, claim)
     of = quantity(each.quantity)
     about = quoted_items({each["question"]: each["answer"]}) if each["answer"] else ""
-    about = about or f"the mean of {sentences.quoted(each['question'])}"
+    about = about or f"the mean of {quoted(each['question'])}"
     if groups := result.query.groups:
         here, other = (quoted_items({groups: each[name]}) for name in ("group", "against"))
         about = f"the difference of {here} from {other} in {about}"

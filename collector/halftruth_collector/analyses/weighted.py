@@ -49,15 +49,7 @@ class _Question(NamedTuple):
 
 
 def compute(counted: AnalysisContext, query: WeightedQuery) -> Result[WeightedQuery]:
-    """Distributions by ``estimation.calibration``, from one table for each question.
-
-    Raises
-    ------
-    ParameterError, SchemaError
-        If the margins are none, or a question is unknown or among theirs.
-    DomainTooLarge
-        If the table of a question and all margins is too large for its covariance.
-    """
+    """Weight the distribution of each question, from one table of it and all margins."""
     if query.population is not None and query.method == "raking":
         raise ParameterError(
             "population: raked respondents are no simple random sample; expected none, or"

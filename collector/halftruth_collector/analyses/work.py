@@ -21,14 +21,7 @@ MOST_ITEMSETS, MOST_RULES = 100_000, 5_000_000
 
 
 def check_cells(survey: Survey, attributes: Sequence[str]) -> None:
-    """Refuse a table that is too large.
-
-    Raises
-    ------
-    DomainTooLarge
-    SchemaError
-        If an attribute is unknown.
-    """
+    """Refuse a table that is too large."""
     shape = survey.schema.shape
     cells = math.prod(shape[j] for j in survey.schema.positions(attributes))
     if cells > TABLE_CELLS:
@@ -40,18 +33,7 @@ def check_cells(survey: Survey, attributes: Sequence[str]) -> None:
 
 
 def check_model(survey: Survey, query: Any) -> None:
-    """Refuse a model of too many answers or interactions, before it is fitted.
-
-    Parameters
-    ----------
-    survey : Survey
-    query : Query
-        With `modelled` and `interactions`.
-
-    Raises
-    ------
-    DomainTooLarge, SchemaError
-    """
+    """Refuse a model of too many answers or interactions, before it is fitted."""
     check_model_names(survey, query)
     with errors_naming("modelled"), errors_naming("interactions", "terms"):
         schema = schema_of(survey.schema, query.modelled)
@@ -62,11 +44,7 @@ def check_model(survey: Survey, query: Any) -> None:
 def check_lengths(survey: Survey, query: MiningQuery[Any], *, rules: bool = False) -> None:
     """Refuse itemsets, or rules, of more attributes than can be examined in time.
 
-    A query that names no longest length ends by itself before these.
-
-    Raises
-    ------
-    DomainTooLarge
+    A query without a maximum length ends by itself before these.
     """
     longest = affordable_length(survey, query.min_support, rules=rules)
     if longest is not None and (query.max_length or 0) > longest:

@@ -41,13 +41,7 @@ _drawing = threading.Lock()
 
 
 def check_file(file: str | Path) -> str:
-    """Return the suffix of the name of a picture, such as ".svg".
-
-    Raises
-    ------
-    ParameterError
-        If this format is not supported.
-    """
+    """Return the suffix of the name of a picture, such as ".svg"; others are refused."""
     ending = Path(file).suffix.lower()
     if ending not in _FORMATS:
         raise ParameterError(
@@ -60,12 +54,7 @@ def check_file(file: str | Path) -> str:
 def render(chart: Chart, file: str | Path) -> None:
     """Draw a chart into a file, in the format of its suffix: .svg, .png or .pdf.
 
-    The same chart gives the same bytes.
-
-    Raises
-    ------
-    ParameterError
-        If the format is not supported, or the file cannot be written.
+    The same chart gives the same bytes. A file that cannot be written raises a `ParameterError`.
     """
     ending = check_file(file)
     content = render_bytes(chart, ending)

@@ -55,31 +55,11 @@ class Linking:
 class Audit:
     """Audit of a survey: disclosure, influence of fake reports, and precision.
 
-    Attributes
-    ----------
-    survey, title, digest, mechanism : str
-        The survey's id, title and digest, and the kind of mechanism.
-    questions, respondents : int
-        Number of questions, and N, the planned number of respondents.
-    pilot : int or None
-        Number of people in the pilot.
-    protection : Protection
-        γ of the whole record and of a single answer.
-    answers : tuple of AnswerPosterior
-        Posteriors of each answer given a report.
-    twice : Guarantee
-        Guarantee for the whole record after `TIMES` independent reports.
-    counts : Shuffled or None
-        Guarantee against an observer of counts alone; None if answers are unperturbed or provable,
-        since they form distinguishable groups.
-    false_reports : tuple of FalseReports
-        Influence of fake reports by length, unless there are too many cells.
-    precision : tuple of LengthPrecision
-        Expected precision by length; empty if no attribute has items.
-    linking : Linking or None
-        Risk of linking, if requested.
-    series : SeriesAudit or None
-        Total of its series and what this wave spends of it, if a device keeps one.
+    `twice` is the guarantee for the whole record after `TIMES` independent reports. `counts` is the
+    guarantee against an observer of counts alone; None if answers are unperturbed or provable,
+    since they form distinguishable groups. `false_reports` and `precision` are by length; they are
+    empty if there are too many cells, or no attribute has items. `series` is None if no device
+    keeps a total.
     """
 
     survey: str

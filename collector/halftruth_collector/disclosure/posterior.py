@@ -29,15 +29,7 @@ MAX_SETS = 100
 
 @dataclass(frozen=True)
 class Posterior:
-    """Posterior of an answer given a report.
-
-    Attributes
-    ----------
-    mean : float
-        Mean posterior over the reports of people with the answer.
-    most : float
-        Maximal posterior over all reports.
-    """
+    """Posterior of an answer: the mean over reports of people with it, and the largest of all."""
 
     mean: float
     most: float
@@ -47,19 +39,10 @@ class Posterior:
 class AnswerPosterior:
     """Prior and posteriors of an answer to an attacker who sees a person's report.
 
-    Attributes
-    ----------
-    question, answer : str
-        Labels of the question and the answer.
-    prior : float
-        Prior of the answer.
-    joint : Posterior or None
-        Posterior with the joint distribution of a population as prior; None without a population,
-        and for too many records or reports.
-    known : float
-        Bound on the posterior of an attacker who knows the answers to all other questions.
-    bound : float
-        Bound on the posterior with any other knowledge, from the amplification of the record.
+    `joint` is the posterior with the joint distribution of a population as prior; None without a
+    population, and for too many records or reports. `known` bounds the posterior of an attacker who
+    knows all other answers, and `bound` that with any other knowledge (amplification of the
+    record). `question` and `answer` are labels.
     """
 
     attribute: str
@@ -76,13 +59,9 @@ class AnswerPosterior:
 class FalseReports:
     """Influence of fake reports on the shares of cells of tables of one length.
 
-    Attributes
-    ----------
-    weight : float
-        Largest weight of a report: m fake reports among N change a share by at most m/N of this,
-        in addition to the effect of fewer honest reports.
-    examined, possible : int
-        Number of evaluated sets of attributes, and of all sets.
+    m fake reports among N change a share by at most m/N of `weight`, the largest weight of a
+    report, in addition to the effect of fewer honest reports. `examined` of `possible` sets of
+    attributes were evaluated.
     """
 
     length: int

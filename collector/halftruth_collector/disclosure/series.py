@@ -15,15 +15,8 @@ from .sections import Section
 class SeriesAudit:
     """Total amplification of a series, and the part that one wave spends.
 
-    Attributes
-    ----------
-    series : Series
-    total : Guarantee
-        Of all reports of one person in the series.
-    cost : Guarantee
-        Of one report in this wave, as the ledger of a device counts it.
-    waves : int or None
-        Number of waves like this one within the total; None if the wave costs nothing.
+    `total` is of all reports of one person, and `cost` of one report in this wave, as the ledger of
+    a device counts it. `waves` like this one are within the total; None if the wave costs nothing.
     """
 
     series: Series

@@ -24,13 +24,7 @@ _HARDLY = 0.99
 
 
 def statement(audit: Audit) -> Statement:
-    """Describe an audit in words.
-
-    Returns
-    -------
-    Statement
-        Bounds are rounded up.
-    """
+    """Describe an audit in words; bounds are rounded up."""
     questions = "question" if audit.questions == 1 else "questions"
     return Statement(
         f"Audit of the survey “{audit.title}”",

@@ -248,14 +248,7 @@ def _exclude_missing_in_python(variable: Variable, levels: Sequence[str]) -> lis
 
 
 def check_file(file: str) -> None:
-    """Check that the suffix of a file is supported, and that its packages are installed.
-
-    Raises
-    ------
-    ParameterError
-    NotAcceptable
-        If a package is not installed.
-    """
+    """Check that the suffix of a file is supported, and that its packages are installed."""
     suffix = Path(file).suffix
     if suffix not in WRITERS:
         raise ParameterError(
@@ -288,18 +281,7 @@ def export_content(result: MicrodataResult, name: str) -> bytes:
 
 
 def write_records(result: MicrodataResult, file: str) -> list[Path]:
-    """Write records, their codebook and scripts that read them into one folder.
-
-    Returns
-    -------
-    list of Path
-        The written files.
-
-    Raises
-    ------
-    ParameterError
-        If a file cannot be written.
-    """
+    """Write records, their codebook and scripts into one folder; return the written files."""
     check_file(file)
     path = Path(file)
     contents = {path.with_name(n): part for n, part in _make_files(result, path).items()}

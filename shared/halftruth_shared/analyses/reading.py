@@ -108,12 +108,7 @@ class Field:
         return self.kind in _LISTED
 
     def value(self, texts: Sequence[str]) -> Any:
-        """Parse its value from texts.
-
-        Raises
-        ------
-        ParameterError
-        """
+        """Parse its value from texts, or raise a `ParameterError`."""
         if self.kind == "items":
             return self.checked(self._items(texts))
         if self.kind == "terms":
@@ -131,12 +126,7 @@ class Field:
         return self.checked(texts[0])
 
     def checked(self, value: Any) -> Any:
-        """Convert a value to its type, within its limits.
-
-        Raises
-        ------
-        ParameterError
-        """
+        """Convert a value to its type, within its limits, or raise a `ParameterError`."""
         if self.several and isinstance(value, (str, bytes)):
             raise self.unexpected()
         if isinstance(value, np.generic):
@@ -155,13 +145,7 @@ class Field:
         return converted
 
     def texts(self, value: Any) -> list[str]:
-        """Format a value as the texts that it is parsed from.
-
-        Raises
-        ------
-        ParameterError
-            If a name holds a comma, which no attribute does.
-        """
+        """Format a value as the texts that it is parsed from; names with a comma are refused."""
         if self.kind == "items":
             return [
                 f"{name}={category}"
@@ -259,26 +243,14 @@ def fields(kind: type[Request]) -> dict[str, Field]:
 
 
 def read(kind: type[Q], texts: Mapping[str, Sequence[str]]) -> Q:
-    """Parse a query from the texts of its fields.
-
-    Raises
-    ------
-    ParameterError
-        If a field is unknown, missing, given twice or not accepted.
-    """
+    """Parse a query from the texts of its fields, or raise a `ParameterError` that names one."""
     known = fields(kind)
     _check_names(known, texts)
     return _complete(kind, {name: known[name].value(each) for name, each in texts.items()})
 
 
 def make(kind: type[Q], values: Mapping[str, Any]) -> Q:
-    """Make a query from values, without those that are None.
-
-    Raises
-    ------
-    ParameterError
-        If a field is unknown, missing or not accepted.
-    """
+    """Make a query from values, without those that are None; errors are those of `read`."""
     known = fields(kind)
     _check_names(known, values)
     checked = {n: known[n].checked(value) for n, value in values.items() if value is not None}

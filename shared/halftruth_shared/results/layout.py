@@ -45,18 +45,10 @@ DECISIONS = ("frequent", "undecided")
 
 @dataclass(frozen=True)
 class Cell:
-    """Cell of a table for people.
+    """Cell of a table for people: its text, and the number for sorting, None if it is not usable.
 
-    Attributes
-    ----------
-    text : str
-        Displayed text.
-    number : float or None
-        Number for sorting; None if there is none or it is not usable.
-    above : str
-        Text of the cell above, which an empty first cell repeats.
-    address : str
-        Target of the link; empty without a link.
+    `above` is the text of the cell above, which an empty first cell repeats, and `address` the
+    target of a link.
     """
 
     text: str
@@ -105,10 +97,7 @@ _BETWEEN = {"consequent": " → ", "against": " against "}
 class Arranged:
     """Rows of a result arranged in a block.
 
-    Attributes
-    ----------
-    places : ndarray of int, shape (L, A, S)
-        Row of each line, value of the key across, and show; −1 for missing ones.
+    `places` has the row of each line, value of the key across, and show; −1 for missing ones.
     """
 
     def __init__(self, result: Result[Any], block: Block) -> None:
@@ -190,15 +179,7 @@ def _numbered(ids: Sequence[Codes], count: int) -> tuple[Codes, Codes]:
 
 
 def grid(result: Result[Any], block: Block) -> Grid:
-    """Arrange a block as a table for people.
-
-    Parameters
-    ----------
-    result : Result
-        Result with names or labels.
-    block : Block
-        Part of its layout.
-    """
+    """Arrange a block of the layout of a result as a table for people."""
     arranged = Arranged(result, block)
     parts = [
         (i, show, [p for p in show.parts if p != "interval" or arranged.with_intervals])

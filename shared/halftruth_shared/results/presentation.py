@@ -45,19 +45,8 @@ class Part(NamedTuple):
 class Presentation(NamedTuple):
     """Parts of a result; each sentence appears once.
 
-    Attributes
-    ----------
-    title : str
-        Analysis, survey, number of reports and time.
-    headline : str
-        The finding.
-    basis : sequence of str
-        Population and assumptions of the estimates.
-    warnings : sequence of str
-        Sentences to read before drawing conclusions.
-    parts : sequence of Part
-    notes : sequence of str
-        Sentences about the method.
+    `basis` describes population and assumptions; `warnings` have to be read before drawing
+    conclusions, and `notes` are about the method.
     """
 
     title: str
@@ -115,17 +104,7 @@ def _more(part: Part) -> list[str]:
 
 
 def present(result: Result[Any], title: str = "", headline: str | None = None) -> Presentation:
-    """Return the parts of a result.
-
-    Parameters
-    ----------
-    result : Result
-        Result with names or labels.
-    title : str
-        Title of the analysis; its name by default.
-    headline : str, optional
-        Headline with labels; by default that of the result.
-    """
+    """Return the parts of a result, under its name and headline, or those with labels."""
     finding = result.headline if headline is None else headline
     count, _, time = of_reports(result).partition(", ")
     # Leave out the number of reports if the headline begins with it.

@@ -19,6 +19,11 @@ def of_reports(result: Any) -> str:
     return f"{reports}, {result.as_of.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
+def report_count(result: Any) -> str:
+    """Describe the number of reports of a result."""
+    return of_reports(result).partition(",")[0]
+
+
 #: Assumption of the loglinear model, if no interaction was added.
 NO_INTERACTIONS = "The model has no interaction of three or more questions"
 

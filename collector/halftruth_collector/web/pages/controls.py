@@ -8,8 +8,9 @@ from typing import Any
 from halftruth_shared import Attribute, Survey
 from halftruth_shared.analyses.base import FilteredQuery
 from halftruth_shared.analyses.reading import Field
+from halftruth_shared.results import quantity
 
-from ...analyses import Analysis, choices, sentences
+from ...analyses import Analysis, choices
 
 #: Largest number of attributes whose interactions are offered; 8 have 28 pairs and 56 triples.
 MOST_OFFERED = 8
@@ -73,8 +74,8 @@ def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[st
     known = {a.name: _label_with_name(a) for a in survey.schema.attributes}
     several = {q.name: f"{q.label_in()} ({q.name})" for q in survey.schema.questions}
     names = tuple(answers) if field.of == "category" else choices(field, survey)
-    said = sentences.named if field.of == "measure" else str
-    labels = [known.get(n) or several.get(n) or answers.get(n) or said(n) for n in names]
+    titles = {n: quantity(n).title for n in names} if field.of == "measure" else {}
+    labels = [(titles | answers | several | known).get(n, n) for n in names]
     if field.kind == "items":
         every = [_items(a, field.choices, texts) for a in survey.schema.attributes]
         # Keep values for unknown attributes, so that the page shows them with the error.

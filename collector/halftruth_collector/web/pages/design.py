@@ -139,12 +139,7 @@ def work() -> AnyResponse | str | tuple[str, int]:
 
 
 def _posted() -> str:
-    """Return the text of the form.
-
-    Raises
-    ------
-    TooLarge
-    """
+    """Return the text of the form; larger ones than `_MOST_BYTES` are refused."""
     request.max_form_memory_size = _MOST_BYTES
     try:
         return request.form.get("survey", "").replace("\r\n", "\n")
@@ -157,13 +152,7 @@ def _posted() -> str:
 
 
 def _open() -> _Opened:
-    """Return the survey file that was uploaded, or that of the questionnaire that was.
-
-    Raises
-    ------
-    HalftruthError
-        If it is neither, or too large for this page.
-    """
+    """Return the survey file that was uploaded, or that of the questionnaire that was."""
     file = request.files.get("file")
     content, name = (file.read(), file.filename or "") if file else (b"", "")
     # Imported here: few need it.
@@ -270,12 +259,7 @@ def _results(survey: Survey | None) -> dict[str, Any]:
 
 
 def _plan_query() -> PlanQuery:
-    """Return what the form asks of the survey's precision; fields that are blank ask for nothing.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Return the query for the survey's precision; fields that are blank ask for nothing."""
     given = {name: _planning(name) for name in _PLANNING}
     # People write margins in points.
     if given["half_width"]:

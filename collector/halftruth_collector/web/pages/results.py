@@ -376,12 +376,7 @@ def _shown(analysis: Analysis[Any, Any], result: Any) -> dict[str, Any]:
 
 
 def rows_of(grid: Grid) -> list[list[Cell]]:
-    """Return the rows that a page shows: the first ones, or all if requested.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Return the rows that a page shows: the first ones, or all if requested."""
     asked = request.args.getlist(ALL_ROWS)
     if asked not in ([], ["all"]):
         raise ParameterError(f"{ALL_ROWS}: expected 'all'", field=ALL_ROWS)

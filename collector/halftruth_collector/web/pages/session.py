@@ -61,12 +61,7 @@ def _refuse_foreign_forms() -> None:
 
 
 def _guard(role: Role) -> None:
-    """Require a sign-in with a token of a role.
-
-    Raises
-    ------
-    Unauthorized, Forbidden
-    """
+    """Require a sign-in with a token of a role."""
     remember_bearer(allow(request.cookies.get(COOKIE, ""), role))
 
 

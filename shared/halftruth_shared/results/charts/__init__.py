@@ -43,16 +43,8 @@ class Reference:
 class Mark:
     """One row of a chart: a value with the ends of its interval, each None where it is undefined.
 
-    Attributes
-    ----------
-    category : str or None
-        One of the chart's categories.
-    reason : str or None
-        Why the value is undefined, if that is known.
-    inner : tuple of float or None
-        Interval without perturbation, within the actual one.
-    doubtful : bool
-        True if the estimate is not usable, and so pale and dashed.
+    `category` is one of the chart's, and `reason` why the value is undefined. `inner` is the
+    interval without perturbation. Estimates that are `doubtful` (not usable) are pale and dashed.
     """
 
     label: str
@@ -97,14 +89,8 @@ class _Titled:
 class EstimateChart(_Titled):
     """Chart of estimates with their intervals, one row each, as dots or as bars from zero.
 
-    Attributes
-    ----------
-    panels : tuple of Panel
-        Panels below each other, one for each scale; bars share the axis of the first panel.
-    categories : tuple of str
-        Categories of rows in the order of the legend; not used for bars.
-    bars : bool
-        Whether to draw bars.
+    Panels are below each other, one for each scale; bars share the axis of the first panel.
+    `categories` are those of dots, in the order of the legend.
     """
 
     panels: tuple[Panel, ...]

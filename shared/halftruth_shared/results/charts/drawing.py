@@ -101,14 +101,7 @@ class ChartFigure(Figure):
 
 
 def draw(chart: Chart, *, caption: bool = True) -> ChartFigure:
-    """Draw a chart, shortened if it is too long.
-
-    Parameters
-    ----------
-    chart : EstimateChart, CurveChart or HeatMap
-    caption : bool
-        Whether the picture includes title and notes, which pages show as text.
-    """
+    """Draw a chart, shortened if it is too long; pages show its caption (title, notes) as text."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)
