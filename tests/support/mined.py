@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from types import SimpleNamespace
 
-from halftruth_shared.results.result import Rows
+from halftruth_shared.results.long_table import Rows
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ from halftruth_shared.columns import Codes
 from halftruth_shared.results import AnswerSets, Block, Estimates, Key, Result, Texts
 from halftruth_shared.results.charts import Chart
 from halftruth_shared.results.claims import Claim, Test
+from halftruth_shared.results.long_table import NUMBERS
 from halftruth_shared.results.presentation import Presentation, present
-from halftruth_shared.results.result import NUMBERS
 from halftruth_shared.results.showing import contradicted
 from halftruth_shared.results.wording import items
 

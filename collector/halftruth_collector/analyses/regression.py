@@ -10,7 +10,7 @@ from halftruth_shared.analyses.base import ModelFit
 from halftruth_shared.analyses.regression import RegressionQuery
 from halftruth_shared.results import Block, Caveat, Result, Show, note, warning
 from halftruth_shared.results.claims import Claim, Test
-from halftruth_shared.results.result import Row
+from halftruth_shared.results.long_table import Row
 from halftruth_shared.results.wording import items, quoted, quoted_items
 
 from ..estimation.answers import answers_of, nothing_missing, presence

@@ -14,12 +14,10 @@ from halftruth_shared.results.claims import Claim
 from halftruth_shared.results.layout import Cell, Grid, chart
 from halftruth_shared.results.presentation import Part, present
 from halftruth_shared.results.showing import contradicted, of_reports
-from halftruth_shared.results.wording import half_width, items, number, share, share_interval
+from halftruth_shared.results.wording import items, number, share, share_interval
 
-from ..estimation.bounds import normal_quantile
 from ..estimation.independence import Departures
 from ..estimation.intervals import table_intervals
-from ..estimation.reconstruction import reconstruction
 from ..estimation.selection import listed_alpha
 from . import overview
 from .base import AnalysisContext
@@ -71,17 +69,6 @@ def survey_report(counted: AnalysisContext) -> SurveyReport:
         methods=tuple(_methods(survey)),
         not_usable=tuple(_not_usable(result)),
     )
-
-
-def precision(survey: Survey, reports: int) -> str:
-    """Describe the precision of single questions' shares for a number of reports."""
-    unbiased = reconstruction(survey)
-    worst = max(
-        float(unbiased.unit_variance([name], "population").worst.max())
-        for name in survey.schema.names
-    )
-    width = normal_quantile(1 - _CONFIDENCE) * float(np.sqrt(worst / reports))
-    return f"shares of answers are known to {half_width(width)} or better"
 
 
 def _charts(survey: Survey, result: Result[OverviewQuery]) -> Iterator[Chart]:

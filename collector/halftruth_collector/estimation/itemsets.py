@@ -25,7 +25,7 @@ import scipy
 from halftruth_shared import DomainTooLarge, ParameterError, Schema, Survey
 from halftruth_shared.analyses.base import Method, MiningQuery, Target, TypicalError
 from halftruth_shared.results import QUANTITIES, AnswerSets, Estimates, Key
-from halftruth_shared.results.result import Rows
+from halftruth_shared.results.long_table import Rows
 from numpy.typing import NDArray
 
 from .bounds import Array, logits, normal_quantile

@@ -16,7 +16,7 @@ from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.results import QUANTITIES, Estimates, Key
-from halftruth_shared.results.result import Rows
+from halftruth_shared.results.long_table import Rows
 from numpy.typing import NDArray
 
 from .answers import category_code

@@ -8,7 +8,7 @@ attribute=category,category, one per line, with a backslash before a comma insid
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -109,16 +109,15 @@ class Field:
 
     def value(self, texts: Sequence[str]) -> Any:
         """Parse its value from texts, or raise a `ParameterError`."""
-        if self.kind == "items":
-            return self.checked(self._items(texts))
-        if self.kind == "terms":
-            return self.checked([_names(text) for text in texts if list(texts) != [""]])
-        if self.kind == "categories":
-            return self.checked(list(texts))
-        if self.kind == "margins":
-            return self.checked(self._margins(texts))
-        if self.kind == "groups":
-            return self.checked(self._groups(texts))
+        parsers: dict[str, Callable[[Sequence[str]], Any]] = {
+            "items": self._items,
+            "terms": lambda texts: [_names(text) for text in texts if list(texts) != [""]],
+            "categories": list,
+            "margins": self._margins,
+            "groups": self._groups,
+        }
+        if self.kind in parsers:
+            return self.checked(parsers[self.kind](texts))
         if self.several:
             return self.checked([name for text in texts for name in _names(text)])
         if len(texts) > 1:
@@ -193,19 +192,25 @@ class Field:
                 categories.append(category)
         return {name: each[0] if len(each) == 1 else each for name, each in pairs.items()}
 
-    def _margins(self, texts: Sequence[str]) -> dict[str, dict[str, float]]:
-        margins: dict[str, dict[str, float]] = {}
+    def _lines(self, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Split lines attribute=…, of which each text has one or several."""
         for line in (line.strip() for text in texts for line in text.split("\n")):
             name, equals, rest = line.partition("=")
-            category, colon, digits = rest.rpartition(":")
-            if not line:
-                continue
-            if not equals or not colon:
+            if line and not equals:
                 raise self.unexpected()
+            if line:
+                yield name, rest
+
+    def _margins(self, texts: Sequence[str]) -> dict[str, dict[str, float]]:
+        margins: dict[str, dict[str, float]] = {}
+        for name, rest in self._lines(texts):
+            category, _, digits = rest.rpartition(":")
             try:
-                number = float(digits)
+                number = float(digits) if ":" in rest else None
             except ValueError:
-                raise self.unexpected() from None
+                number = None
+            if number is None:
+                raise self.unexpected()
             if category in margins.setdefault(name, {}):
                 raise ParameterError(
                     f"{self.name}: '{name}={category}' is given twice; expected once",
@@ -216,12 +221,7 @@ class Field:
 
     def _groups(self, texts: Sequence[str]) -> dict[str, list[list[str]]]:
         groups: dict[str, list[list[str]]] = {}
-        for line in (line.strip() for text in texts for line in text.split("\n")):
-            if not line:
-                continue
-            name, equals, rest = line.partition("=")
-            if not equals:
-                raise self.unexpected()
+        for name, rest in self._lines(texts):
             parts = [part.replace(_COMMA, ",").strip() for part in _UNESCAPED.split(rest)]
             groups.setdefault(name, []).append(parts)
         return groups

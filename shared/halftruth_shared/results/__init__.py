@@ -3,8 +3,9 @@
 from ..columns import AnswerSets, Column, Texts
 from .blocks import Block, Show
 from .caveats import Caveat, note, warning
+from .long_table import Estimates, Key, Row, Selection
 from .quantities import QUANTITIES, Quantity, quantity
-from .result import Estimates, Key, Result, Row, Selection
+from .result import Result
 
 __all__ = [
     "QUANTITIES",

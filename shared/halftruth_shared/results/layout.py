@@ -17,8 +17,8 @@ from ..columns import Codes
 from .blocks import Block, Show
 from .charts import Axis, Chart, Curve, CurveChart, EstimateChart, HeatMap, Mark, Panel
 from .charts import Reference as Line
+from .long_table import Key, LongTable, Row, key_text
 from .quantities import Quantity, quantity
-from .result import Key, Result, Row, key_text
 from .wording import (
     GAP,
     estimate_in_words,
@@ -100,7 +100,7 @@ class Arranged:
     `places` has the row of each line, value of the key across, and show; −1 for missing ones.
     """
 
-    def __init__(self, result: Result[Any], block: Block) -> None:
+    def __init__(self, result: LongTable[Any], block: Block) -> None:
         self.result, self.block = result, block
         self.lines = [result.key(name) for name in block.lines]
         self.across = None if block.across is None else result.key(block.across)
@@ -178,7 +178,7 @@ def _numbered(ids: Sequence[Codes], count: int) -> tuple[Codes, Codes]:
     return rank[inverse], np.sort(first)
 
 
-def grid(result: Result[Any], block: Block) -> Grid:
+def grid(result: LongTable[Any], block: Block) -> Grid:
     """Arrange a block of the layout of a result as a table for people."""
     arranged = Arranged(result, block)
     parts = [
@@ -216,7 +216,7 @@ def grid(result: Result[Any], block: Block) -> Grid:
     return Grid(header, Lines(line, len(arranged.first)))
 
 
-def _heading(result: Result[Any], block: Block, show: Show, part: str, over: str) -> str:
+def _heading(result: LongTable[Any], block: Block, show: Show, part: str, over: str) -> str:
     alone = "value" not in show.parts and part == "estimate"
     styles = {each.of.style for each in block.shows}
     of = show.of
@@ -234,7 +234,7 @@ def _heading(result: Result[Any], block: Block, show: Show, part: str, over: str
     return over if over and alone else f"{over}: {name}" if over else name
 
 
-def confidence(result: Result[Any]) -> float:
+def confidence(result: LongTable[Any]) -> float:
     """Return the confidence level of the intervals of a result."""
     return float(getattr(result.query, "confidence", 0.95))
 
@@ -286,7 +286,7 @@ def in_words(row: Row) -> str:
 
 
 def _cell(
-    result: Result[Any], row: Row | None, part: str, names: Mapping[str, str] | None = None
+    result: LongTable[Any], row: Row | None, part: str, names: Mapping[str, str] | None = None
 ) -> Cell:
     if row is None:
         return Cell("")
@@ -314,18 +314,18 @@ def _cell(
     return Cell(text, _as_number(text))
 
 
-def is_significant(result: Result[Any], row: Row) -> bool:
+def is_significant(result: LongTable[Any], row: Row) -> bool:
     """Return true if an estimate is significant by its adjusted p-value."""
     p = row.adjusted_p_value
     return p is not None and p <= 1 - confidence(result) + 1e-12
 
 
-def decision(result: Result[Any], row: Row) -> str:
+def decision(result: LongTable[Any], row: Row) -> str:
     """Return the decision about an estimate."""
     return DECISIONS[0] if is_significant(result, row) else DECISIONS[1]
 
 
-def _mark(result: Result[Any], row: Row) -> str:
+def _mark(result: LongTable[Any], row: Row) -> str:
     if row.statistic is None or not is_significant(result, row):
         return ""
     # A non-breaking space keeps the mark on the line of the estimate.
@@ -342,7 +342,7 @@ def _as_number(text: str) -> float | None:
 # Charts
 
 
-def chart(result: Result[Any], block: Block) -> Chart | None:
+def chart(result: LongTable[Any], block: Block) -> Chart | None:
     """Arrange a block as a chart; return None for a block without a chart."""
     if block.picture is None:
         return None
@@ -379,7 +379,7 @@ def chart(result: Result[Any], block: Block) -> Chart | None:
     )
 
 
-def drawn_lines(result: Result[Any], block: Block, arranged: Arranged) -> Codes:
+def drawn_lines(result: LongTable[Any], block: Block, arranged: Arranged) -> Codes:
     """Return the lines that a chart of a block draws, in the order of the table.
 
     With panels, these are the lines of the first panels, up to `most` lines. Otherwise, these are
@@ -407,7 +407,7 @@ def drawn_lines(result: Result[Any], block: Block, arranged: Arranged) -> Codes:
     return np.sort(clearest[: min(block.most, int(usable.sum()))])
 
 
-def mark(result: Result[Any], label: str, row: Row | None) -> Mark:
+def mark(result: LongTable[Any], label: str, row: Row | None) -> Mark:
     """Return the mark of an estimate in a chart."""
     if row is None:
         return Mark(label)

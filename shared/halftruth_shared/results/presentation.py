@@ -12,8 +12,8 @@ from .blocks import Block
 from .caveats import few, listed, sentences
 from .charts import Chart
 from .layout import Arranged, Grid, chart, confidence, grid
+from .long_table import LongTable
 from .quantities import quantity
-from .result import Result
 from .showing import (
     NO_INTERACTIONS,
     basis,
@@ -103,7 +103,7 @@ def _more(part: Part) -> list[str]:
     return [f"… and {wording.number(left, 0)} more: to_pandas() has all"] if left > 0 else []
 
 
-def present(result: Result[Any], title: str = "", headline: str | None = None) -> Presentation:
+def present(result: LongTable[Any], title: str = "", headline: str | None = None) -> Presentation:
     """Return the parts of a result, under its name and headline, or those with labels."""
     finding = result.headline if headline is None else headline
     count, _, time = of_reports(result).partition(", ")
@@ -124,7 +124,7 @@ def present(result: Result[Any], title: str = "", headline: str | None = None) -
     )
 
 
-def _basis(result: Result[Any], finding: str) -> Iterator[str]:
+def _basis(result: LongTable[Any], finding: str) -> Iterator[str]:
     """Describe population and assumptions, without what the headline says."""
     for sentence in basis(result):
         if sentence == finding:
@@ -136,7 +136,7 @@ def _basis(result: Result[Any], finding: str) -> Iterator[str]:
             yield sentence
 
 
-def _part(result: Result[Any], block: Block, warnings: Sequence[str]) -> Part:
+def _part(result: LongTable[Any], block: Block, warnings: Sequence[str]) -> Part:
     drawn = chart(result, block)
     if drawn is not None:
         about = (f"{of_reports(result)}{_intervals(result)}.", *basis(result), *warnings)
@@ -144,7 +144,7 @@ def _part(result: Result[Any], block: Block, warnings: Sequence[str]) -> Part:
     return Part(block.title, grid(result, block), drawn)
 
 
-def _intervals(result: Result[Any]) -> str:
+def _intervals(result: LongTable[Any]) -> str:
     if not (result.estimates.texts("set").codes >= 0).any():
         return ""
     whom = {"population": "the population", "respondents": "exactly these respondents"}
@@ -153,7 +153,7 @@ def _intervals(result: Result[Any]) -> str:
     return f"; {wording.percent(confidence(result))} intervals{adjusted} for {target}"
 
 
-def _selected(result: Result[Any]) -> Iterator[str]:
+def _selected(result: LongTable[Any]) -> Iterator[str]:
     chosen = result.selection
     if chosen is not None:
         yield (
@@ -163,7 +163,7 @@ def _selected(result: Result[Any]) -> Iterator[str]:
         )
 
 
-def _names(result: Result[Any], rows: Sequence[int]) -> list[str]:
+def _names(result: LongTable[Any], rows: Sequence[int]) -> list[str]:
     """Name some rows of the tables by the keys of their lines, and by quantity if needed."""
     remaining: set[int] = set(rows)
     names: dict[str, list[str]] = {}
@@ -188,7 +188,7 @@ def _names(result: Result[Any], rows: Sequence[int]) -> list[str]:
     ]
 
 
-def _undefined(result: Result[Any]) -> Iterator[str]:
+def _undefined(result: LongTable[Any]) -> Iterator[str]:
     """Name the undefined estimates, in one sentence for each reason."""
     column = result.estimates.texts("undefined")
     places = [(int(column.codes[i]), int(i)) for i in np.flatnonzero(column.codes >= 0)[:2_000]]
@@ -199,7 +199,7 @@ def _undefined(result: Result[Any]) -> Iterator[str]:
             yield f"Undefined, because {column.levels[code]}: {few(names, _NAMED)}."
 
 
-def _imprecise(result: Result[Any]) -> Iterator[str]:
+def _imprecise(result: LongTable[Any]) -> Iterator[str]:
     """Name the estimates that are not usable, or barely usable."""
     is_said = any(each.code == "precision" and "question" in each.values for each in result.caveats)
     if is_said or contradicted(result):
@@ -231,7 +231,7 @@ def _imprecise(result: Result[Any]) -> Iterator[str]:
             yield f"{grade}: {few(names, _NAMED)}."
 
 
-def _impossible(result: Result[Any]) -> list[str]:
+def _impossible(result: LongTable[Any]) -> list[str]:
     """Explain estimates outside the possible range; empty if there are none."""
     table = result.estimates
     lower = np.array([quantity(name).lower for name in table.texts("quantity").levels] or [0.0])

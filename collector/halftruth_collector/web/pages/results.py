@@ -22,7 +22,7 @@ from ...analyses import ANALYSES, Analysis, identified
 from ...analyses.base import PLACES, clearest, middle_answer
 from ...analyses.labels import Labels, labelled
 from ...analyses.overview import period
-from ...analyses.survey_report import precision, survey_report
+from ...analyses.survey_report import survey_report
 from ...errors import TooFewReports
 from ...store.surveys import StoredSurvey
 from .. import formats, parameters
@@ -105,9 +105,7 @@ def _listed(stored: StoredSurvey, state: str) -> dict[str, Any]:
         "reports": f"{number(counted)} report{plural}" if counted else "No reports",
         "period": period([day.day for day in outcomes if day.counted]),
         "served": served,
-        "precision": precision(survey, counted)
-        if served
-        else f"results are served of {number(max(least, 1))} or more",
+        "least": number(max(least, 1)),
     }
 
 
