@@ -75,8 +75,8 @@ def _control(field: Field, survey: Survey, texts: list[str], answers: Mapping[st
     several = {q.name: f"{q.label_in()} ({q.name})" for q in survey.schema.questions}
     names = tuple(answers) if field.of == "category" else choices(field, survey)
     titles = {n: quantity(n).title for n in names} if field.of == "measure" else {}
-    named = {**titles, **answers, **several, **known}
-    labels = [named.get(name, name) for name in names]
+    said = {**titles, **answers, **several, **known}
+    labels = [said.get(name, name) for name in names]
     if field.kind == "items":
         every = [_items(a, field.choices, texts) for a in survey.schema.attributes]
         # Keep values for unknown attributes, so that the page shows them with the error.
