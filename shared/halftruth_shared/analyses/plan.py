@@ -88,7 +88,7 @@ class PlanQuery(Request, frozen=True, kw_only=True):
     target: TargetOf = "population"
     alone: Annotated[
         bool,
-        Meta(description="Whether no other mechanism and no change of the survey is looked at."),
+        Meta(description="Whether no other mechanism and `max_length` is planned."),
     ] = False
 
 
@@ -158,7 +158,7 @@ class PlanResult(Message, frozen=True, kw_only=True):
     `gamma` is null if the survey's own mechanism has none, and then no other is compared with it,
     or if it is beyond floating point. `margins` are those of the survey as it is, and `mechanisms`
     compares it with other mechanisms of the same γ by shares and shares within groups. `advice`
-    says in sentences what would make it more precise. `relayed` is null where no bound behind a
+    says in a sentence which `max_length` is best. `relayed` is null where no bound behind a
     relay is wanted. `protection` describes the guarantee for the
     whole record and for a single answer, and what γ permits anybody to learn.
     """
