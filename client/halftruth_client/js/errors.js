@@ -26,12 +26,10 @@ export class SurveyError extends HalftruthError {}
 export class SurveyRefused extends HalftruthError {}
 
 export class LedgerRefused extends SurveyRefused {
-  /**
-   * @param {string} message
+  /** @param {string} message
    * @param {string} field
    * @param {import("./survey.js").Survey} survey
-   * @param {import("./ledger.js").Ledger} ledger Earlier entries, of the series or of all surveys.
-   */
+   * @param {import("./ledger.js").Ledger} ledger Earlier entries, of the series or of all surveys. */
   constructor(message, field, survey, ledger) {
     super(message, field);
     this.survey = survey;

@@ -135,7 +135,7 @@ export function reasonOf(error, mayHaveLeft, words) {
 /** A sentence around what a program said, which is English whatever the form speaks.
  * @type {(key: "nothingSent" | "mayHaveLeft" | "refusedText", error: unknown, words: Wording) => Child[]} */
 function explain(key, error, words) {
-  const [before, after] = words.splitAround(key, "message");
+  const [before, after] = words.text(key).split("{message}");
   if (!(error instanceof HalftruthError)) return [before, words.say("unforeseen"), after];
   return [before, element("span", { lang: "en", dir: "ltr" }, error.message), after];
 }

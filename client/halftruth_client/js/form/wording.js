@@ -66,11 +66,6 @@ export class Wording {
     return forms[this.plural.select(Number(count))] ?? forms.other;
   }
 
-  /** @type {(key: Key, name: string) => readonly string[]} The text before and after a value. */
-  splitAround(key, name) {
-    return this.text(key).split(`{${name}}`);
-  }
-
   /** A number that was written with a point, with what the language has in its place.
    * @param {string} number */
   point(number) {

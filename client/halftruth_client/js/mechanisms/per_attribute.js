@@ -81,16 +81,11 @@ export class AttributeMechanism extends RecordMechanism {
 
   /** @param {ReadonlySet<string>} known */
   amplification(known) {
-    return this.hidden(known).reduce(
+    const hidden = this.schema.names.map((_, j) => j).filter((j) => !known.has(this.schema.names[j]));
+    return hidden.map((j) => this.amplificationOf(j)).reduce(
       (all, factor) => (all === null || factor === null ? null : all.times(factor)),
       /** @type {import("../rational.js").Rational | null} */ (ONE),
     );
-  }
-
-  /** @param {ReadonlySet<string>} known */
-  hidden(known) {
-    const { names } = this.schema;
-    return names.flatMap((name, j) => (known.has(name) ? [] : [this.amplificationOf(j)]));
   }
 }
 
