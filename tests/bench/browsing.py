@@ -1,20 +1,15 @@
 """The client and the pages in a browser: figures rather than ratios, for there is no peer."""
 
 import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import median
-from uuid import UUID
 
-from halftruth_collector import operations
-from halftruth_collector.collector_store import Store
-from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
+from halftruth_collector.demo.census import SCHEMA, census_codes
 from halftruth_collector.demo.process import collector_process
 from halftruth_shared import GammaDiagonal
-from halftruth_shared.protocol.reports import Report
 from measure import Figure
 from playwright.sync_api import sync_playwright
+from stores import census_collected, sqlite_database
 
 #: Milliseconds within which one record is to be perturbed, and a page to be painted.
 RECORD, PAINT = 0.2, 1_000.0
@@ -49,19 +44,8 @@ def figures() -> Iterator[Figure]:
     path = shutil.which("chromium")
     if path is None:
         return
-    survey = census_survey("census", GammaDiagonal(19))
-    reports = survey.perturbation.reports(census_codes()).tolist()
-    with tempfile.TemporaryDirectory() as folder:
-        database = f"sqlite:///{Path(folder) / 'bench.db'}"
-        with Store(database) as store:
-            operations.publish_survey(store, survey)
-            for start in range(0, len(reports), 10_000):
-                batch = [
-                    Report(id=UUID(int=start + i), values=values)
-                    for i, values in enumerate(reports[start : start + 10_000])
-                ]
-                store.reports.add("census", survey.digest, batch)
-            token = operations.create_token(store, "analyst")
+    with sqlite_database() as database:
+        token = census_collected(database, GammaDiagonal(19))
         with collector_process(database, "--quiet") as url, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
             page = browser.new_page()

@@ -59,6 +59,11 @@ class SqliteBulk:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
+    @staticmethod
+    def prepare(batches: Sequence[Rows]) -> Sequence[Rows]:
+        """The driver takes rows as they are."""
+        return batches
+
     def write(self, batches: Sequence[Rows]) -> None:
         """Write each batch in a transaction of its own."""
         for batch in batches:

@@ -13,12 +13,13 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from typing import Any
 from uuid import uuid4
 
 import bulk
@@ -73,9 +74,11 @@ def collecting(notes: list[str], figures: list[Figure]) -> Iterator[Comparison]:
     for name, database in databases:
         yield from _single_reports(name, database, figures)
     batches = [_batch() for _ in range((1 + PAIRS) * BATCHES)]
-    yield _sqlite_batches(batches)
+    yield _batches_beside("SQLite : executemany", sqlite_database, bulk.sqlite_bulk, batches, MANY)
     if not absent:
-        yield _postgres_batches(batches)
+        yield _batches_beside(
+            "PostgreSQL : COPY", postgres_database, bulk.postgres_bulk, batches, COPIED
+        )
 
 
 def _single_reports(name: str, database: Database, figures: list[Figure]) -> Iterator[Comparison]:
@@ -142,28 +145,28 @@ def _reports(count: int) -> list[Report]:
     return [Report(id=uuid4(), values=values) for values in perturbed]
 
 
-def _sqlite_batches(batches: Sequence[Batch]) -> Comparison:
+def _batches_beside(
+    name: str,
+    database: Database,
+    bulk_path: Callable[[str], AbstractContextManager[Any]],
+    batches: Sequence[Batch],
+    target: float,
+) -> Comparison:
+    """Batches sent to a collector, beside the same rows written by a database's own bulk path."""
     with ExitStack() as stack:
-        ours, each = (_Destination(stack, sqlite_database, batches) for _ in range(2))
-        rows = [bulk.rows(each.survey, batch.reports) for batch in batches]
-        to = stack.enter_context(bulk.sqlite_bulk(each.url))
+        ours, each = (_Destination(stack, database, batches) for _ in range(2))
+        to = stack.enter_context(bulk_path(each.url))
+        rows = to.prepare([bulk.rows(each.survey, batch.reports) for batch in batches])
         send = _sender(stack, ours, batches)
         times = _by_turns(send, lambda part: seconds_of(partial(to.write, rows[part])))
         for store in (ours, each):
             store.check()
-    return _comparison("SQLite : executemany", *times, MANY)
-
-
-def _postgres_batches(batches: Sequence[Batch]) -> Comparison:
-    with ExitStack() as stack:
-        ours, copied = (_Destination(stack, postgres_database, batches) for _ in range(2))
-        to = stack.enter_context(bulk.postgres_bulk(copied.url))
-        copies = to.prepare([bulk.rows(copied.survey, batch.reports) for batch in batches])
-        send = _sender(stack, ours, batches)
-        times = _by_turns(send, lambda part: seconds_of(partial(to.write, copies[part])))
-        for store in (ours, copied):
-            store.check()
-    return _comparison("PostgreSQL : COPY", *times, COPIED)
+    return Comparison(
+        f"batches of {BATCH}, {name}",
+        *times,
+        lambda seconds: f"{BATCHES * BATCH / seconds / 1e3:.1f} k reports/s",
+        target=target,
+    )
 
 
 class _Destination:
@@ -223,16 +226,6 @@ def _by_turns(*runs: Callable[[slice], float]) -> list[list[float]]:
     rounds = [[run(slice(*part)) for run in runs] for part in pairwise(ends)]
     gc.enable()
     return [list(times) for times in zip(*rounds[1:], strict=True)]
-
-
-def _comparison(name: str, ours: list[float], peer: list[float], target: float) -> Comparison:
-    return Comparison(
-        f"batches of {BATCH}, {name}",
-        ours,
-        peer,
-        lambda seconds: f"{BATCHES * BATCH / seconds / 1e3:.1f} k reports/s",
-        target=target,
-    )
 
 
 def print_throughput() -> bool:

@@ -2,22 +2,17 @@
 
 import gzip
 import os
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from uuid import UUID
 
-from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
 from halftruth_collector.cli.output import print_table
-from halftruth_collector.collector_store import Store
-from halftruth_collector.demo.census import SCHEMA, census_codes, census_survey
+from halftruth_collector.demo.census import SCHEMA
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.web import create_app
 from halftruth_shared import SplitQuestionnaire
-from halftruth_shared.protocol.reports import Report
 from numpy.random import default_rng
+from stores import census_collected, sqlite_database
 
 #: The least of so many times counts.
 VISITS = 5
@@ -35,17 +30,10 @@ PATHS = {
 def rows() -> Iterator[list[str]]:
     """Seconds of the processor for a page that was seen before, and kilobytes compressed."""
     lengths = dict.fromkeys(range(1, len(SCHEMA.names) + 1), 1.0)
-    survey = census_survey("census", SplitQuestionnaire.designed(SCHEMA, "19", (), lengths))
-    values = survey.perturbation.reports(census_codes(), default_rng(1)).tolist()
-    with tempfile.TemporaryDirectory() as folder:
-        config = Config(database=f"sqlite:///{Path(folder) / 'bench.db'}")
-        with Store(config.database) as store:
-            operations.publish_survey(store, survey)
-            batch = [Report(id=UUID(int=i), values=each) for i, each in enumerate(values)]
-            for start in range(0, len(batch), 10_000):
-                store.reports.add("census", survey.digest, batch[start : start + 10_000])
-            token = operations.create_token(store, "analyst")
-        browser = create_app(config).test_client()
+    mechanism = SplitQuestionnaire.designed(SCHEMA, "19", (), lengths)
+    with sqlite_database() as database:
+        token = census_collected(database, mechanism, default_rng(1))
+        browser = create_app(Config(database=database)).test_client()
         browser.post("/sign-in", data={"token": token})
         for name, path in PATHS.items():
             seconds = []

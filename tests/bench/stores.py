@@ -7,9 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from statistics import median
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
+from halftruth_collector import operations
+from halftruth_collector.collector_store import Store
+from halftruth_collector.demo.census import census_codes, census_survey
+from halftruth_shared import Mechanism
+from halftruth_shared.protocol.reports import Report
+from numpy.random import Generator
 from sqlalchemy import make_url
 
 #: Where PostgreSQL is, unless the environment says otherwise.
@@ -65,3 +71,18 @@ def sync_seconds() -> float:
             os.fsync(file.fileno())
             times.append(time.perf_counter() - started)
     return median(times)
+
+
+def census_collected(url: str, mechanism: Mechanism, rng: Generator | None = None) -> str:
+    """Publish CENSUS with the reports of everybody; return a token to read results."""
+    survey = census_survey("census", mechanism)
+    reports = survey.perturbation.reports(census_codes(), rng).tolist()
+    with Store(url) as store:
+        operations.publish_survey(store, survey)
+        for start in range(0, len(reports), 10_000):
+            batch = [
+                Report(id=UUID(int=start + i), values=values)
+                for i, values in enumerate(reports[start : start + 10_000])
+            ]
+            store.reports.add("census", survey.digest, batch)
+        return operations.create_token(store, "analyst")

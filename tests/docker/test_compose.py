@@ -102,15 +102,9 @@ def test_a_relay_is_reached_through_its_proxy_alone_and_says_nothing_of_requests
     )
     caddyfile = (root / "docker/Caddyfile").read_text(encoding="utf-8")
     assert set(re.findall(r"\{\$(\w+)", caddyfile)) == set(proxy)
-    environment = dict(services["relay"]["environment"])
-    assert "HALFTRUTH_RATE_LIMIT_STORAGE" not in environment
-    given = {name: value for name, value in environment.items() if value is not None}
-    given["HALFTRUTH_MAX_BODY"] = default_of(given["HALFTRUTH_MAX_BODY"])
-    given["HALFTRUTH_RELAY_URL"] = "https://relay.example.edu"
-    config = Config.from_environment(given)
-    assert {f"HALFTRUTH_{name.upper()}" for name in Config.__struct_fields__} >= set(environment)
+    assert "HALFTRUTH_RATE_LIMIT_STORAGE" not in services["relay"]["environment"]
+    config = read_config(services["relay"], HALFTRUTH_RELAY_URL="https://relay.example.edu")
     check_settings(config)
-    assert config.proxies == 1
     assert config.relay_keys == Path("/data/relay.keys")
     words = services["relay"]["command"]
     assert proxy["HALFTRUTH_UPSTREAM"] == f"relay:{words[-1]}"
@@ -129,14 +123,8 @@ def test_nobody_outside_reaches_the_scheduler_or_its_workers(with_cluster):
 
 
 def test_the_collector_is_given_only_settings_that_it_reads(compose):
-    environment = compose["services"]["collector"]["environment"]
-    known = {f"HALFTRUTH_{name.upper()}" for name in Config.__struct_fields__}
-    assert set(environment) <= known
-    given = {name: value for name, value in environment.items() if value is not None}
-    given["HALFTRUTH_MAX_BODY"] = default_of(given["HALFTRUTH_MAX_BODY"])
-    config = Config.from_environment(given)
+    config = read_config(compose["services"]["collector"])
     assert config.max_body == Config().max_body
-    assert config.proxies == 1
     assert config.log_format == "json"
 
 
@@ -228,6 +216,13 @@ def make_password(compose, root: Path, folder: Path, owner: int, service: str = 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def default_of(text: str) -> str:
-    """Return the default of a variable that is not set, or the text itself."""
-    return re.sub(r"^\$\{\w+:-(.*)\}$", r"\1", text)
+def read_config(service, **more: str) -> Config:
+    """Return the settings of a service, which knows all of them and trusts one proxy."""
+    environment = service["environment"]
+    assert set(environment) <= {f"HALFTRUTH_{name.upper()}" for name in Config.__struct_fields__}
+    given = {name: value for name, value in environment.items() if value is not None} | more
+    # The default of a variable that is not set.
+    size = re.sub(r"^\$\{\w+:-(.*)\}$", r"\1", given["HALFTRUTH_MAX_BODY"])
+    config = Config.from_environment(given | {"HALFTRUTH_MAX_BODY": size})
+    assert config.proxies == 1
+    return config

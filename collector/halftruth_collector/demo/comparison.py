@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from halftruth_shared import Schema
-from halftruth_shared.results import Caveat, Result, Row
+from halftruth_shared.results import Caveat, Result
 from numpy.typing import NDArray
 
 from ..estimation import Counts
@@ -77,13 +77,7 @@ def mining_errors(
 def root_mean_square_errors(support: Support, truth: Counts, lengths: Iterable[int]) -> list[float]:
     """Compute the root-mean-square error of the supports of all itemsets of each length.
 
-    Parameters
-    ----------
-    support : callable
-        Function that returns the estimated table of some attributes.
-    truth : Counts
-        Counts of true records.
-    lengths : iterable of int
+    `support` returns the estimated table of some attributes, and `truth` counts true records.
     """
     errors = []
     for length in lengths:
@@ -96,18 +90,11 @@ def root_mean_square_errors(support: Support, truth: Counts, lengths: Iterable[i
     return errors
 
 
-@dataclass(frozen=True)
-class LengthComparison:
+class LengthComparison(NamedTuple):
     """Errors of the itemsets of one length.
 
-    Attributes
-    ----------
-    length : int
-    errors : MiningErrors
-    covered : float or None
-        Share of the frequent itemsets whose interval covers the true support.
-    precision : Caveat or None
-        Caveat of the result about the precision of this length; None if it was not examined.
+    `covered` is the share of the frequent itemsets whose interval covers the true support, and
+    `precision` the caveat of the result about this length; None if it was not examined.
     """
 
     length: int
@@ -120,16 +107,11 @@ def true_supports(schema: Schema, counts: Counts) -> dict[Itemset, float]:
     """Compute the support of every itemset from counts of true records."""
     supports: dict[Itemset, float] = {}
     for length in range(1, len(schema.attributes) + 1):
-        for positions in combinations(range(len(schema.attributes)), length):
+        for attributes in combinations(schema.attributes, length):
+            positions = schema.positions([attribute.name for attribute in attributes])
             shares = counts.marginal(positions) / counts.reports
-            attributes = [schema.attributes[j] for j in positions]
-            cells = product(*(attribute.categories for attribute in attributes))
-            for cell, share in zip(cells, shares.ravel().tolist(), strict=True):
-                key = tuple(
-                    (attribute.name, category)
-                    for attribute, category in zip(attributes, cell, strict=True)
-                )
-                supports[key] = share
+            pairs = ([(each.name, category) for category in each.categories] for each in attributes)
+            supports |= zip(product(*pairs), shares.ravel().tolist(), strict=True)
     return supports
 
 
@@ -138,42 +120,23 @@ def compare(
 ) -> list[LengthComparison]:
     """Compare estimated and true supports, by length of itemsets.
 
-    Parameters
-    ----------
-    truth : mapping
-        True support of every itemset.
-    result : Result
-        Itemsets; an itemset counts as found if its estimate reaches the threshold, and as not
-        covered if it is missing.
-    min_support : float
+    An itemset counts as found if its estimate reaches the threshold, and as not covered if it is
+    missing.
     """
-    estimates = {tuple(row["itemset"].items()): row for row in result.rows}
+    found = {tuple(row["itemset"].items()): row for row in result.rows}
     caveats = {c.values["length"]: c for c in result.caveats if c.code == "precision"}
-    rows = []
+    compared = []
     for length in sorted({len(key) for key in truth}):
         keys = [key for key in truth if len(key) == length]
         true = np.array([truth[key] for key in keys])
-        estimated = np.array([_support(estimates.get(key)) for key in keys])
+        rows = [found.get(key) for key in keys]
+        estimated = np.array([None if row is None else row.value for row in rows], dtype=float)
         covered = [
-            _covers(estimates.get(key), truth[key]) for key in keys if truth[key] >= min_support
+            row is not None and row.ends is not None and row.ends[0] <= share <= row.ends[1]
+            for row, share in zip(rows, true, strict=True)
+            if share >= min_support
         ]
-        rows.append(
-            LengthComparison(
-                length=length,
-                errors=mining_errors(true, estimated, estimated >= min_support, min_support),
-                covered=sum(covered) / len(covered) if covered else None,
-                precision=caveats.get(length),
-            )
-        )
-    return rows
-
-
-def _covers(itemset: Row | None, share: float) -> bool:
-    if itemset is None or itemset.ends is None:
-        return False
-    return itemset.ends[0] <= share <= itemset.ends[1]
-
-
-def _support(itemset: Row | None) -> float:
-    """Return the estimated support; NaN for an itemset that was ruled out or is undefined."""
-    return np.nan if itemset is None or itemset.value is None else itemset.value
+        errors = mining_errors(true, estimated, estimated >= min_support, min_support)
+        share = sum(covered) / len(covered) if covered else None
+        compared.append(LengthComparison(length, errors, share, caveats.get(length)))
+    return compared

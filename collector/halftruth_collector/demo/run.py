@@ -132,30 +132,29 @@ def _report(analyst: Analyst, survey: Survey, counts: Counts, truth: dict[Itemse
     rows = compare(truth, result, MIN_SUPPORT)
     _print(
         [
-            "length",
-            "truly frequent",
-            "found",
-            "support error",
-            "false negatives",
-            "false positives",
-            "intervals with the truth",
+            *("length", "truly frequent", "found", "support error", "false negatives"),
+            *("false positives", "intervals with the truth"),
         ],
         [
             [
-                row.length,
-                row.errors.frequent,
-                row.errors.found,
-                percent(row.errors.support_error, 1),
-                percent(row.errors.false_negatives, 1),
-                percent(row.errors.false_positives, 1),
-                percent(row.covered, 1),
+                *(row.length, row.errors.frequent, row.errors.found),
+                *(
+                    percent(value, 1)
+                    for value in (
+                        row.errors.support_error,
+                        row.errors.false_negatives,
+                        row.errors.false_positives,
+                        row.covered,
+                    )
+                ),
             ]
             for row in rows
         ],
     )
     click.echo("\nPrecision by length:")
     for row in rows:
-        click.echo(f"  {_verdict(row)}")
+        unexamined = f"Length {row.length}: nothing left to examine."
+        click.echo(f"  {row.precision.sentence if row.precision else unexamined}")
     shown = {row.length for row in rows if _is_telling(row)}
     click.echo(
         "\nThe ten largest itemsets. Their intervals are adjusted, since the largest of many"
@@ -206,12 +205,6 @@ def _summarize(store: Store, surveys: Sequence[Survey], truth: Counts) -> None:
 def _is_telling(row: LengthComparison) -> bool:
     half_width = None if row.precision is None else row.precision.values.get("margin")
     return half_width is not None and half_width <= SHOWN_HALF_WIDTH
-
-
-def _verdict(row: LengthComparison) -> str:
-    if row.precision is None:
-        return f"Length {row.length}: nothing left to examine."
-    return row.precision.sentence
 
 
 def _print(header: list[str], rows: list[list[object]]) -> None:

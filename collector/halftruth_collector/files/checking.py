@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-import duckdb
 import numpy as np
 import pyarrow as pa
-from halftruth_shared import HalftruthError, ParameterError, ReportError, ReportSpace
+from halftruth_shared import HalftruthError, ReportError, ReportSpace
 from halftruth_shared.protocol.reports import SealedReport
 
 from ..errors import MalformedRequest, slug
 from ..intake.checking import stale_digest_error, unexpected_invitation_error, unexpected_seal_error
 from ..intake.opening import open_report
 from ..store.counts_folder import SourceFile
-from .engine import PARQUET, connect, quote, quote_list
+from .engine import connect, quote
+from .parts import part_expression, write_parts
 from .sources import open_local_copy, report_read_errors, select_reports
 from .words import plan_words, to_words
 
@@ -38,64 +35,18 @@ _BATCH = 2**14
 #: Largest number of bytes that a seal adds to a packed report.
 _OVERHEAD = 256
 
-#: The largest prime of 32 bits.
-_PRIME = 2**32 - 5
-
 
 @dataclass(frozen=True)
 class ReportRules:
-    """Requirements that reports of a survey have to meet.
-
-    Attributes
-    ----------
-    survey_id, digest : str
-    space : ReportSpace
-    sealing_key : str or None
-        Public key of the recipient of sealed reports.
-    key_file : str or None
-        File of the private keys. Each worker reads it; keys are not sent to workers.
-    """
+    """Requirements that reports of a survey have to meet."""
 
     survey_id: str
     digest: str
     space: ReportSpace
+    #: Public key of the recipient of sealed reports.
     sealing_key: str | None = None
+    #: File of the private keys. Each worker reads it; keys are not sent to workers.
     key_file: str | None = None
-
-
-@dataclass(frozen=True)
-class CheckTask:
-    """Task to check one file.
-
-    Attributes
-    ----------
-    name, address : str
-        Name as given by the user, and a name that is valid in every process.
-    number : int
-        Index of the file.
-    rules : ReportRules
-    folder : str
-        Output folder of the parts.
-    parts : int
-        Number of parts.
-    """
-
-    name: str
-    address: str
-    number: int
-    rules: ReportRules
-    folder: str
-    parts: int
-
-
-@dataclass(frozen=True)
-class IdPartitionTask:
-    """Task to partition files of ids that were counted earlier."""
-
-    files: Sequence[str]
-    number: int
-    folder: str
-    parts: int
 
 
 @dataclass
@@ -111,26 +62,26 @@ class Refusals:
         self.first.setdefault(reason, first)
 
 
-@dataclass(frozen=True)
-class CheckedFile:
-    """A checked file, with a message about the first refused report of each reason."""
-
-    source: SourceFile
-    first: dict[str, str]
-
-
-def name_part_file(number: int, part: int) -> str:
-    """Return the name of the file with one part of the reports of a file."""
-    return f"reports-{number:06}-{part:03}.parquet"
-
-
-def name_earlier_file(number: int, part: int) -> str:
-    """Return the name of the file with one part of the ids that were counted earlier."""
-    return f"earlier-{number:06}-{part:03}.parquet"
-
-
-def check_file(task: CheckTask) -> CheckedFile:
+def check_file(
+    rules: ReportRules, folder: Path, parts: int, file: tuple[int, str, str]
+) -> tuple[SourceFile, dict[str, str]]:
     """Check the reports of a file, and write the valid ones into parts by id.
+
+    Parameters
+    ----------
+    rules : ReportRules
+    folder : Path
+        Folder of the parts.
+    parts : int
+        Number of parts.
+    file : tuple of int, str and str
+        Index of the file, its name as given by the user, and a name that is valid in every process.
+
+    Returns
+    -------
+    source : SourceFile
+    first : dict of str to str
+        A message about the first refused report of each reason.
 
     Raises
     ------
@@ -138,72 +89,22 @@ def check_file(task: CheckTask) -> CheckedFile:
         If the file cannot be read.
     KeyFileError
     """
-    rules, folder = task.rules, Path(os.path.realpath(task.folder))
+    folder, (number, name, address) = Path(os.path.realpath(folder)), file
     keys = None
     if rules.key_file is not None:
         from halftruth_shared.protocol.sealing import SealingKeys
 
         keys = SealingKeys.read(rules.key_file)
-    with open_local_copy(task.address, folder) as (path, size, sha256):
-        query = select_reports(task.name, path, size, len(rules.space.shape))
-        with report_read_errors(task.name), connect(folder, [path]) as database:
-            first_errors = _check(database, query, rules, keys, task.parts)
+    words = ", ".join(word.name for word in plan_words(rules.space))
+    valid = f"SELECT id, {number} AS file, row, part, {words} FROM checked WHERE problem IS NULL"
+    with open_local_copy(address, folder) as (path, size, sha256):
+        query = select_reports(name, path, size, len(rules.space.shape))
+        with report_read_errors(name), connect(folder, [path]) as database:
+            first_errors = _check(database, query, rules, keys, parts)
             rows, refused = _refusals(database, rules, first_errors)
-            _write_parts(
-                database,
-                f"SELECT id, {task.number} AS file, row, part,"
-                f" {', '.join(word.name for word in plan_words(rules.space))}"
-                " FROM checked WHERE problem IS NULL",
-                [folder / name_part_file(task.number, part) for part in range(task.parts)],
-            )
-    source = SourceFile(name=task.name, size=size, sha256=sha256, rows=rows, refused=refused.counts)
-    return CheckedFile(source, refused.first)
-
-
-def partition_ids(task: IdPartitionTask) -> None:
-    """Write ids that were counted earlier into parts.
-
-    Raises
-    ------
-    ParameterError
-        If there is not enough space or memory.
-    """
-    folder = Path(os.path.realpath(task.folder))
-    files = [os.path.realpath(file) for file in task.files]
-    with report_work_errors(task.folder), connect(folder, files) as database:
-        database.execute(
-            f"CREATE TABLE earlier AS SELECT id::UUID AS id FROM read_parquet("
-            f"{quote_list(files)}, hive_partitioning = false)"
-        )
-        _write_parts(
-            database,
-            f"SELECT id, {_part_expression(task.parts)} AS part FROM earlier",
-            [folder / name_earlier_file(task.number, part) for part in range(task.parts)],
-        )
-
-
-@contextmanager
-def report_work_errors(folder: str) -> Iterator[None]:
-    """Convert errors of DuckDB to an error of one line, without any content of the files."""
-    try:
-        yield
-    except duckdb.Error as error:
-        raise ParameterError(
-            f"to: the reports cannot be counted in {folder} ({type(error).__name__}); expected"
-            " enough room and memory for them",
-            field="to",
-        ) from None
-
-
-@contextmanager
-def replace_when_complete(path: Path) -> Iterator[Path]:
-    """Yield a temporary name for a file, and rename the file when it is complete."""
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        yield unfinished
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+            write_parts(database, valid, folder, "reports", number, parts)
+    source = SourceFile(name=name, size=size, sha256=sha256, rows=rows, refused=refused.counts)
+    return source, refused.first
 
 
 def _check(
@@ -215,14 +116,11 @@ def _check(
 ) -> dict[int, HalftruthError]:
     """Create the table `checked`, with row, id, part, problem and words of each report.
 
-    Returns
-    -------
-    dict of int to HalftruthError
-        The first error in opening a sealed report, by its row.
+    Return the first error in opening a sealed report, by its row.
     """
     words = plan_words(rules.space)
     found = f"SELECT *, {_problem_expression(rules)} AS problem FROM ({query})"
-    columns = f"row, id, {_part_expression(parts)} AS part, problem"
+    columns = f"row, id, {part_expression(parts)} AS part, problem"
     if keys is None:
         each = (f"CASE WHEN problem IS NULL THEN {word.sql()} END AS {word.name}" for word in words)
         database.execute(
@@ -246,8 +144,7 @@ def _check(
     )
     for batch in candidates.to_arrow_reader(_BATCH):
         opened, error = _open_file(rules, keys, batch)
-        if error is not None and not first:
-            first[error.row] = error.why
+        first = first or error
         database.register("opened", opened)
         names = ", ".join(word.name for word in words)
         database.execute(
@@ -280,32 +177,14 @@ def _problem_expression(rules: ReportRules) -> str:
     return f"CASE {whens} END::UINTEGER"
 
 
-def _part_expression(parts: int) -> str:
-    """Return the SQL expression for the part of an id.
-
-    Ids that begin with the time differ in few bits of one half, so each half is taken modulo a
-    prime. Unlike a hash function, this arithmetic is the same in every version of DuckDB.
-    """
-    low, high = f"(id::UHUGEINT & {2**64 - 1})::UBIGINT", "(id::UHUGEINT >> 64)::UBIGINT"
-    return f"(({low} % {_PRIME} + {high} % {_PRIME}) % {parts})::UTINYINT"
-
-
-@dataclass(frozen=True)
-class _Unopened:
-    """First report of a batch that cannot be opened or is invalid."""
-
-    row: int
-    why: ReportError
-
-
 def _open_file(
     rules: ReportRules, keys: SealingKeys, batch: pa.RecordBatch
-) -> tuple[pa.Table, _Unopened | None]:
+) -> tuple[pa.Table, dict[int, HalftruthError]]:
     """Open sealed reports; return row, id, problem and words of each, and the first error."""
     space = rules.space
     cells = bytearray()
     problems: list[int | None] = []
-    first = None
+    first: dict[int, HalftruthError] = {}
     rows = zip(*(batch.column(name).to_pylist() for name in ("row", "id", "sealed")), strict=True)
     for row, id_, sealed in rows:
         report = SealedReport(id=UUID(bytes=id_), sealed=sealed)
@@ -316,7 +195,7 @@ def _open_file(
         except ReportError as error:
             cells += bytes(space.packed_size)
             problems.append(_UNOPENED)
-            first = first or _Unopened(row, error)
+            first = first or {row: error}
     values = np.frombuffer(bytes(cells), dtype=space.dtype).reshape(-1, len(space.shape))
     words = zip(plan_words(space), to_words(space, values), strict=True)
     columns = {
@@ -365,13 +244,3 @@ def _error(rules: ReportRules, problem: int, row: int) -> HalftruthError:
     except ReportError as error:
         return error
     raise AssertionError("a report was refused that fits")
-
-
-def _write_parts(database: DuckDBPyConnection, query: str, paths: Sequence[Path]) -> None:
-    """Write the rows of a query into a file for each part."""
-    for part, path in enumerate(paths):
-        with replace_when_complete(path) as unfinished:
-            database.execute(
-                f"COPY (SELECT * EXCLUDE part FROM ({query}) WHERE part = {part})"
-                f" TO {quote(unfinished)} ({PARQUET})"
-            )

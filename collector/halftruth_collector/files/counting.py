@@ -13,6 +13,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -29,16 +30,8 @@ from ..store import counts_folder
 from ..store.counts_folder import PARTS, PROVENANCE, Earlier, Provenance, SourceFile
 from ..store.files import open_export
 from ..store.tables import surveys
-from .checking import (
-    CheckedFile,
-    CheckTask,
-    IdPartitionTask,
-    Refusals,
-    ReportRules,
-    check_file,
-    partition_ids,
-)
-from .parts import Conflicts, CountedPart, PartTask, count_part
+from .checking import Refusals, ReportRules, check_file
+from .parts import CountedPart, count_part, partition_ids
 from .sources import find_files, read_manifests, sum_sizes
 from .words import to_packed
 
@@ -107,24 +100,19 @@ def count(
             _open_earlier(path, survey, work / f"export-{number:03}.parquet")
             for number, path in enumerate(earlier)
         ]
-        id_tasks = [
-            IdPartitionTask(files, number, str(work), parts)
-            for number, (files, _) in enumerate(before)
-        ]
-        list(map_pieces(partition_ids, id_tasks))
-        tasks = [
-            CheckTask(name, _resolve_everywhere(name), number, rules, str(work), parts)
-            for number, name in enumerate(names)
-        ]
-        checked: list[CheckedFile] = list(map_pieces(check_file, tasks))
-        for file in checked:
-            _check_against_manifest(file.source, promised.get(file.source.name))
-        part_tasks = [
-            PartTask(number, len(names), len(before), str(scratch), rules.space)
-            for number in range(parts)
-        ]
-        counted: list[CountedPart] = list(map_pieces(count_part, part_tasks))
-        sources, refused = _refusals(checked, [each for part in counted for each in part.conflicts])
+        list(
+            map_pieces(
+                partial(partition_ids, work, parts), list(enumerate(files for files, _ in before))
+            )
+        )
+        tasks = [(n, name, _resolve_everywhere(name)) for n, name in enumerate(names)]
+        checked = list(map_pieces(partial(check_file, rules, work, parts), tasks))
+        for source, _ in checked:
+            _check_against_manifest(source, promised.get(source.name))
+        count_one = partial(count_part, scratch, len(names), len(before), rules.space)
+        counted: list[CountedPart] = list(map_pieces(count_one, range(parts)))
+        conflicts = [each for part in counted for each in part.conflicts]
+        sources, refused = _refusals(checked, conflicts)
         reports = sum(source.rows for source in sources)
         accepted = reports - sum(refused.counts.values())
         if not accepted:
@@ -150,9 +138,8 @@ def count(
 
 
 def _make_rules(survey: Survey, sealing_key: str | None, key_file: Path | None) -> ReportRules:
-    rules = ReportRules(survey.id, survey.digest, survey.report_space)
     if sealing_key is None:
-        return rules
+        return ReportRules(survey.id, survey.digest, survey.report_space)
     check_hexadecimal("sealed_to", sealing_key)
     from halftruth_shared.protocol.sealing import SealingKeys
 
@@ -162,9 +149,8 @@ def _make_rules(survey: Survey, sealing_key: str | None, key_file: Path | None) 
             " HALFTRUTH_SEALING_KEYS names",
             field="sealed_to",
         )
-    return ReportRules(
-        rules.survey_id, rules.digest, rules.space, sealing_key, str(key_file.absolute())
-    )
+    keys = sealing_key, str(key_file.absolute())
+    return ReportRules(survey.id, survey.digest, survey.report_space, *keys)
 
 
 @contextmanager
@@ -232,17 +218,18 @@ def _check_against_manifest(file: SourceFile, promised: ReportFile | None) -> No
 
 
 def _refusals(
-    checked: Sequence[CheckedFile], conflicts: Sequence[Conflicts]
+    checked: Sequence[tuple[SourceFile, dict[str, str]]],
+    conflicts: Sequence[tuple[int, int, int]],
 ) -> tuple[list[SourceFile], Refusals]:
     """Add conflicts to the refusals of each file, and sum the refusals of all files."""
-    number_of = Counter({each.file: 0 for each in conflicts})
+    number_of: Counter[int] = Counter()
     first: dict[int, int] = {}
-    for each in conflicts:
-        number_of[each.file] += each.reports
-        first[each.file] = min(each.row, first.get(each.file, each.row))
+    for file, reports, row in conflicts:
+        number_of[file] += reports
+        first[file] = min(row, first.get(file, row))
     total, sources = Refusals(), []
-    for number, file in enumerate(checked):
-        refused, messages = dict(file.source.refused), dict(file.first)
+    for number, (source, first_messages) in enumerate(checked):
+        refused, messages = dict(source.refused), dict(first_messages)
         if number in first:
             refused[CONFLICT] = number_of[number]
             messages[CONFLICT] = (
@@ -250,8 +237,8 @@ def _refusals(
                 " one id for each report"
             )
         for reason, reports in refused.items():
-            total.add(reason, reports, f"{file.source.name}: {messages[reason]}")
-        sources.append(msgspec.structs.replace(file.source, refused=refused))
+            total.add(reason, reports, f"{source.name}: {messages[reason]}")
+        sources.append(msgspec.structs.replace(source, refused=refused))
     return sources, total
 
 

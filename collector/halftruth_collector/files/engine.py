@@ -1,13 +1,17 @@
-"""DuckDB connections with access to named files and one folder only."""
+"""DuckDB connections with access to named files and one folder only, and files that they write."""
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import duckdb
+from halftruth_shared import ParameterError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -19,25 +23,16 @@ MEMORY = "1GiB"
 _MAX_SPILL = "100GiB"
 
 #: Options for writing files of ids. Ids are all different, so a dictionary would only take time.
-PARQUET = "FORMAT parquet, COMPRESSION uncompressed, DICTIONARY_SIZE_LIMIT 1"
+_PARQUET = "FORMAT parquet, COMPRESSION uncompressed, DICTIONARY_SIZE_LIMIT 1"
 
 
 @contextmanager
 def connect(folder: Path, files: Sequence[str] = ()) -> Iterator[DuckDBPyConnection]:
     """Open an in-memory database that can only read `files`, and read and write `folder`.
 
-    It loads no extensions, cannot read variables of this process and uses one thread, since tasks
-    run in parallel.
-
-    Parameters
-    ----------
-    folder : Path
-        Spilled data are in a temporary folder inside this one.
-    files : sequence of str
-        Absolute names without symbolic links.
+    All names are absolute, without symbolic links. It loads no extensions, cannot read variables of
+    this process, spills data into the folder, and uses one thread, since tasks run in parallel.
     """
-    import duckdb
-
     spill = folder / f"spill-{secrets.token_hex(8)}"
     connection = duckdb.connect(
         config={
@@ -72,3 +67,31 @@ def quote(text: str | Path) -> str:
 def quote_list(texts: Sequence[str | Path]) -> str:
     """Format texts as an SQL list."""
     return f"[{', '.join(map(quote, texts))}]"
+
+
+def read_parquet(paths: Iterable[str | Path]) -> str:
+    """Return the SQL expression for the rows of some files."""
+    return f"read_parquet({quote_list([*paths])}, hive_partitioning = false)"
+
+
+def write_parquet(database: DuckDBPyConnection, query: str, path: Path) -> None:
+    """Write the rows of a query into a file, which appears once it is complete."""
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        database.execute(f"COPY ({query}) TO {quote(unfinished)} ({_PARQUET})")
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def report_work_errors(folder: Path) -> Iterator[None]:
+    """Convert errors of DuckDB to an error of one line, without any content of the files."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise ParameterError(
+            f"to: the reports cannot be counted in {folder} ({type(error).__name__}); expected"
+            " enough room and memory for them",
+            field="to",
+        ) from None

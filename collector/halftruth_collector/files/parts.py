@@ -1,86 +1,116 @@
-"""Second step of counting files: count the reports of one part, each id once."""
+"""Parts of reports by their ids: writing them, and counting one, each id once."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from halftruth_shared import ReportSpace
 from numpy.typing import NDArray
 
 from ..store.counts_folder import IdFile, file_hash, ids_name
-from .checking import name_earlier_file, name_part_file, replace_when_complete, report_work_errors
-from .engine import PARQUET, connect, quote, quote_list
+from .engine import connect, read_parquet, report_work_errors, write_parquet
 from .words import plan_words
 
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
-@dataclass(frozen=True)
-class PartTask:
-    """Task to count the reports of one part.
+#: The largest prime of 32 bits.
+_PRIME = 2**32 - 5
 
-    Attributes
-    ----------
-    number : int
-    files, earlier : int
-        Number of partitioned files of reports, and of earlier counts.
-    folder : str
-        Its subfolder ``work`` has the partitioned files; ``counts`` gets the new ids.
-    space : ReportSpace
+
+class CountedPart(NamedTuple):
+    """Counts of a part by the words of reports.
+
+    `conflicts` are file, number of reports and first row of the reports whose id another report has
+    with other values.
     """
-
-    number: int
-    files: int
-    earlier: int
-    folder: str
-    space: ReportSpace
-
-
-@dataclass(frozen=True)
-class Conflicts:
-    """Reports of one file whose id another report has with other values, with the first row."""
-
-    file: int
-    reports: int
-    row: int
-
-
-@dataclass(frozen=True)
-class CountedPart:
-    """Counts of a part by the words of reports, with its conflicts."""
 
     words: list[NDArray[np.integer]]
     counts: NDArray[np.int64]
-    conflicts: list[Conflicts]
+    conflicts: list[tuple[int, int, int]]
     ids: IdFile
 
 
-def count_part(part: PartTask) -> CountedPart:
-    """Count the reports of a part, each id once, unless it was counted earlier.
+def part_expression(parts: int) -> str:
+    """Return the SQL expression for the part of an id.
+
+    Ids that begin with the time differ in few bits of one half, so each half is taken modulo a
+    prime. Unlike a hash function, this arithmetic is the same in every version of DuckDB.
+    """
+    low, high = f"(id::UHUGEINT & {2**64 - 1})::UBIGINT", "(id::UHUGEINT >> 64)::UBIGINT"
+    return f"(({low} % {_PRIME} + {high} % {_PRIME}) % {parts})::UTINYINT"
+
+
+def write_parts(
+    database: DuckDBPyConnection, query: str, folder: Path, kind: str, number: int, parts: int
+) -> None:
+    """Write the rows of a query, which have the column `part`, into a file for each part."""
+    for part in range(parts):
+        of_part = f"SELECT * EXCLUDE part FROM ({query}) WHERE part = {part}"
+        write_parquet(database, of_part, folder / _part_name(kind, number, part))
+
+
+def _part_name(kind: str, number: int, part: int) -> str:
+    return f"{kind}-{number:06}-{part:03}.parquet"
+
+
+def partition_ids(folder: Path, parts: int, earlier: tuple[int, list[str]]) -> None:
+    """Write the ids of earlier counts, with their number and files, into parts.
 
     Raises
     ------
     ParameterError
         If there is not enough space or memory.
     """
-    folder = Path(os.path.realpath(part.folder))
-    work, ids = folder / "work", folder / "counts" / ids_name(part.number)
-    names = [word.name for word in plan_words(part.space)]
-    with report_work_errors(part.folder), connect(folder) as database:
-        reports = _files(work / name_part_file(number, part.number) for number in range(part.files))
-        earlier = ""
-        if part.earlier:
-            paths = (
-                work / name_earlier_file(number, part.number) for number in range(part.earlier)
-            )
-            earlier = f"ANTI JOIN {_files(paths)} AS earlier USING (id)"
+    folder, (number, names) = Path(os.path.realpath(folder)), earlier
+    files = [os.path.realpath(name) for name in names]
+    with report_work_errors(folder), connect(folder, files) as database:
+        database.execute(
+            f"CREATE TABLE earlier AS SELECT id::UUID AS id FROM {read_parquet(files)}"
+        )
+        query = f"SELECT id, {part_expression(parts)} AS part FROM earlier"
+        write_parts(database, query, folder, "earlier", number, parts)
+
+
+def count_part(
+    folder: Path, files: int, earlier: int, space: ReportSpace, part: int
+) -> CountedPart:
+    """Count the reports of a part, each id once, unless it was counted earlier.
+
+    Parameters
+    ----------
+    folder : Path
+        Its subfolder ``work`` has the parts of so many files of reports, and of earlier counts;
+        ``counts`` gets the new ids.
+    files, earlier : int
+    space : ReportSpace
+    part : int
+
+    Raises
+    ------
+    ParameterError
+        If there is not enough space or memory.
+    """
+    folder = Path(os.path.realpath(folder))
+    ids = folder / "counts" / ids_name(part)
+    names = [word.name for word in plan_words(space)]
+
+    def rows(kind: str, numbers: Iterable[int]) -> str:
+        return read_parquet(folder / "work" / _part_name(kind, n, part) for n in numbers)
+
+    with report_work_errors(folder), connect(folder) as database:
+        reports, known = rows("reports", range(files)), ""
+        if earlier:
+            known = f"ANTI JOIN {rows('earlier', range(earlier))} AS earlier USING (id)"
         differs = " OR ".join(f"min({name}) <> max({name})" for name in names)
         firsts = ", ".join(f"min({name}) AS {name}" for name in names)
         database.execute(
             f"CREATE TABLE found AS SELECT id, ({differs}) AS conflicting, {firsts}"
-            f" FROM {reports} AS reports {earlier} GROUP BY id"
+            f" FROM {reports} AS reports {known} GROUP BY id"
         )
         conflicts = database.execute(
             f"SELECT file, count(*), min(row) FROM {reports} AS reports SEMI JOIN"
@@ -91,20 +121,8 @@ def count_part(part: PartTask) -> CountedPart:
         cells = database.execute(
             f"SELECT {of_words}, count(*) AS reports FROM found GROUP BY {of_words}"
         ).fetchnumpy()
-        with replace_when_complete(ids) as unfinished:
-            # Sort by id, so that the file does not reveal the order of arrival.
-            database.execute(
-                f"COPY (SELECT id FROM found ORDER BY id) TO {quote(unfinished)} ({PARQUET})"
-            )
-            sha256 = file_hash(unfinished)
+        # Sort by id, so that the file does not reveal the order of arrival.
+        write_parquet(database, "SELECT id FROM found ORDER BY id", ids)
     counts = np.asarray(cells["reports"])
-    return CountedPart(
-        words=[np.asarray(cells[name]) for name in names],
-        counts=counts,
-        conflicts=[Conflicts(*each) for each in conflicts],
-        ids=IdFile(name=ids.name, rows=int(counts.sum()), sha256=sha256),
-    )
-
-
-def _files(paths: Iterable[Path]) -> str:
-    return f"read_parquet({quote_list([*paths])}, hive_partitioning = false)"
+    written = IdFile(name=ids.name, rows=int(counts.sum()), sha256=file_hash(ids))
+    return CountedPart([np.asarray(cells[name]) for name in names], counts, conflicts, written)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from halftruth_shared import Attribute, ParameterError, RecordError, Survey
@@ -36,8 +36,7 @@ _SYMBOL = re.compile(r"(?:code )?(\d{1,10})(?: about .*)?", re.ASCII | re.DOTALL
 _NOT_TEXT = "\0"
 
 
-@dataclass(frozen=True)
-class _Column:
+class _Column(NamedTuple):
     """Values of a column, with None for empty cells."""
 
     name: str
@@ -251,16 +250,15 @@ def _read_people(column: _Column) -> NDArray[np.int64]:
 
 def _read_keys(column: _Column) -> list[str]:
     """Return the key of each row."""
-    seen: set[str] = set()
+    seen: dict[str, None] = {}
     for row, value in enumerate(column.values, start=1):
         text = _format_cell(value)
         if text is None or text == _NOT_TEXT:
             raise _row_error(row, column, "expected a key")
         if text in seen:
             raise _row_error(row, column, "has the key of an earlier row; expected each once")
-        seen.add(text)
-    # The set has lost the order of the keys.
-    return [_format_cell(value) or "" for value in column.values]
+        seen[text] = None
+    return list(seen)
 
 
 def _distinct(column: _Column) -> Collection[Any]:
@@ -346,7 +344,10 @@ def _read_parquet(path: str, wanted: Sequence[str]) -> Iterator[_Column]:
     try:
         import pyarrow.parquet as pq
     except ImportError:
-        raise _not_installed("pyarrow", "parquet") from None
+        raise ParameterError(
+            "file: reading it needs pyarrow; expected halftruth-collector[parquet] to be installed",
+            field="file",
+        ) from None
     # For a damaged file, Arrow raises a ValueError or OSError.
     metadata = pq.read_metadata(path)
     _check_columns(metadata.schema.to_arrow_schema().names, wanted, metadata.num_rows)
@@ -388,13 +389,6 @@ def _read_arrow_values(column: Any) -> list[Any]:
         distinct = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
         values += distinct[np.from_dlpack(pc.fill_null(coded.indices, len(distinct) - 1))].tolist()
     return values
-
-
-def _not_installed(library: str, extra: str) -> ParameterError:
-    return ParameterError(
-        f"file: reading it needs {library}; expected halftruth-collector[{extra}] to be installed",
-        field="file",
-    )
 
 
 #: Readers of files, by the suffixes of their names.

@@ -86,10 +86,7 @@ _SELECT_FROM_LINES = """
 def find_files(patterns: Sequence[str]) -> list[str]:
     """Return the sorted names of all files that match a pattern.
 
-    Raises
-    ------
-    ParameterError
-        If a pattern matches nothing, or a folder cannot be read.
+    Raise ParameterError if a pattern matches nothing, or a folder cannot be read.
     """
     files: set[str] = set()
     for pattern in patterns:
@@ -124,27 +121,18 @@ def open_local_copy(name: str, folder: Path) -> Iterator[tuple[str, int, str]]:
     """Yield a local path of a file without symbolic links, its size and its SHA-256.
 
     A remote file is copied into the folder, and the copy is deleted afterwards.
-
-    Raises
-    ------
-    ParameterError
-        If the file cannot be read.
     """
-    if "://" not in name:
-        path = os.path.realpath(name)
-        with report_read_errors(name), open(path, "rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-            size = file.tell()
-        yield path, size, sha256
-        return
-    copy = Path(os.path.realpath(folder)) / f"copy-{secrets.token_hex(8)}"
+    copy, is_remote = Path(os.path.realpath(folder)) / f"copy-{secrets.token_hex(8)}", "://" in name
+    path = str(copy) if is_remote else os.path.realpath(name)
     try:
-        with report_read_errors(name), _open_file(name) as file, open(copy, "wb") as target:
-            shutil.copyfileobj(file, target, _BLOCK)
-        with open(copy, "rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-            size = file.tell()
-        yield str(copy), size, sha256
+        with report_read_errors(name):
+            if is_remote:
+                with _open_file(name) as source, open(copy, "wb") as target:
+                    shutil.copyfileobj(source, target, _BLOCK)
+            with open(path, "rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+                size = file.tell()
+        yield path, size, sha256
     finally:
         copy.unlink(missing_ok=True)
 
@@ -152,20 +140,8 @@ def open_local_copy(name: str, folder: Path) -> Iterator[tuple[str, int, str]]:
 def select_reports(name: str, path: str, size: int, columns: int) -> str:
     """Return the query of the reports of a file: row, id, digest, values, sealed, invited.
 
-    Parameters
-    ----------
-    name : str
-        Name as given by the user; its suffix determines the format.
-    path : str
-    size : int
-        Size of the file in bytes.
-    columns : int
-        Number of columns of a report.
-
-    Raises
-    ------
-    ParameterError
-        If the file does not have the format of reports, or its uncompressed size is too large.
+    The suffix of the name that the user gave determines the format; reports have so many columns.
+    Raise ParameterError if the file does not have it, or is too large when it is unpacked.
     """
     last = _split_name(name)[1]
     if last.endswith(".parquet"):
@@ -197,10 +173,7 @@ def select_reports(name: str, path: str, size: int, columns: int) -> str:
 def read_manifests(names: Iterable[str]) -> dict[str, ReportFile]:
     """Read the manifests beside some files, and return their entries by file name.
 
-    Raises
-    ------
-    ParameterError
-        If a manifest is invalid, or one of its files is missing.
+    Raise ParameterError if a manifest is invalid, or one of its files is missing.
     """
     listed: dict[str, ReportFile] = {}
     for folder, options in sorted({_split_name(name)[::2] for name in names}):

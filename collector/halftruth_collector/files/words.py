@@ -7,7 +7,7 @@ into 64 bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from halftruth_shared import ReportSpace
@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 _TYPES = {2**8: "UTINYINT", 2**16: "USMALLINT", 2**32: "UINTEGER", 2**64: "UBIGINT"}
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """Columns of a report that share one word, with the weight of each digit."""
 
     name: str

@@ -1,6 +1,5 @@
 """Import of questionnaires from other programs, with notes on everything that is lost."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -23,9 +22,8 @@ def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") ->
     Parameters
     ----------
     file : str
-        An XLSForm is a workbook (.xlsx), one table (.csv) with the names of its sheets in the first
-        column, or a table ``survey.csv`` (or ``NAME-survey.csv``) in a folder with tables of the
-        sheets ``choices`` and ``settings``.
+        An XLSForm is a workbook (.xlsx), or a table (.csv): the sheet ``survey``, or all sheets
+        with their names in the first column.
     id : str, optional
         Id of the survey; by default derived from the name of the file.
     gamma : str
@@ -34,23 +32,14 @@ def import_questionnaire(file: str, id: str | None = None, gamma: str = "19") ->
     Raises
     ------
     HalftruthError
-        If the file cannot be read, and as for :func:`read_questionnaire`.
+        If the file cannot be read, its format is not supported, or no question can be asked.
     """
-    path, beside = Path(file), {}
     try:
-        content = path.read_bytes()
-        if path.name.lower().endswith("survey.csv"):
-            others = {
-                sheet: path.with_name(f"{path.name[: -len('survey.csv')]}{sheet}.csv")
-                for sheet in ("choices", "settings")
-            }
-            beside = {
-                sheet: other.read_bytes() for sheet, other in others.items() if other.exists()
-            }
+        content = Path(file).read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not the name of a file"
         raise ParameterError(f"{file}: cannot be read: {reason}", field="file") from None
-    return read_questionnaire(content, file, id, gamma, beside)
+    return read_questionnaire(content, file, id, gamma)
 
 
 def is_questionnaire(content: bytes, file: str) -> bool:
@@ -60,29 +49,9 @@ def is_questionnaire(content: bytes, file: str) -> bool:
 
 
 def read_questionnaire(
-    content: bytes,
-    file: str,
-    id: str | None = None,
-    gamma: str = "19",
-    beside: Mapping[str, bytes] | None = None,
+    content: bytes, file: str, id: str | None = None, gamma: str = "19"
 ) -> Imported:
-    """Convert the content of a questionnaire file to a survey.
-
-    Parameters
-    ----------
-    content : bytes
-    file : str
-        Name of the file.
-    id : str, optional
-    gamma : str
-    beside : mapping of str to bytes, optional
-        Tables of further sheets of an XLSForm, by their names.
-
-    Raises
-    ------
-    HalftruthError
-        If the format is not supported, or no question can be asked.
-    """
+    """Convert the content of a file of this name, as :func:`import_questionnaire` does."""
     # In memory, each element takes a hundred times its size in the file.
     if not content.startswith(b"PK") and (
         sum(map(content.count, (b"{", b"[", b"<"))) > _MAX_ELEMENTS
@@ -97,11 +66,11 @@ def read_questionnaire(
         )
     draft = SurveyDraft()
     try:
-        _read(content, file, draft, beside or {})
+        _read(content, file, draft)
         if draft.missed_edges:
             # Read it again, with edges of bins at the numbers that conditions compare.
             draft = SurveyDraft(edges=draft.missed_edges)
-            _read(content, file, draft, beside or {})
+            _read(content, file, draft)
     except ParameterError:
         raise
     except (
@@ -117,13 +86,13 @@ def read_questionnaire(
     return draft.build(id or Path(file).stem, gamma)
 
 
-def _read(content: bytes, file: str, draft: SurveyDraft, beside: Mapping[str, bytes]) -> None:
+def _read(content: bytes, file: str, draft: SurveyDraft) -> None:
     start = content.lstrip(b"\xef\xbb\xbf \t\r\n")
     # Import only the reader of this format.
     if content.startswith(b"PK") or file.lower().endswith(".csv"):
         from .xlsform import read_xlsform
 
-        read_xlsform(content, draft, beside)
+        read_xlsform(content, draft)
     elif start.startswith(b"<"):
         from .limesurvey import read_limesurvey
 

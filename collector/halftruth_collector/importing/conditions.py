@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from itertools import product
+from typing import NamedTuple
 
 from halftruth_shared import Attribute
 from halftruth_shared.attribute import NO_ANSWER, NOT_ASKED
@@ -32,18 +33,10 @@ ExpressionNames = Mapping[str, tuple[str, Mapping[str, str]]]
 Answers = dict[str, frozenset[str]]
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Comparison in an expression.
+class Comparison(NamedTuple):
+    """Comparison of the question `name` in an expression; the value ``""`` is no answer.
 
-    Parameters
-    ----------
-    name : str
-        Name of a question.
-    sign : str
-        ``=`` or ``contains`` (one of the values), ``!=`` (none of the values), or an inequality.
-    values : tuple of str
-        Values, with ``""`` for no answer.
+    The sign is ``=`` or ``contains`` (one of the values), ``!=`` (none of them), or an inequality.
     """
 
     name: str
@@ -51,33 +44,25 @@ class Comparison:
     values: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(NamedTuple):
     """Language of expressions: its comparisons, which *and*, *or* and *not* combine."""
 
     pattern: re.Pattern[str]
     read: Callable[[re.Match[str]], Comparison]
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """Condition of a survey, translated from expressions of a questionnaire.
 
     Apart from the parts in `lost`, it never holds for more people than the expressions.
-
-    Parameters
-    ----------
-    answers : dict or None
-        Answers by attribute for which it holds; None if it never holds.
-    lost : tuple of str
-        Parts that cannot be translated: *or* combines several questions, or an answer is unknown.
-    narrowed : tuple of str
-        Comparisons with a number inside a bin; the condition excludes this bin.
     """
 
+    #: Answers by attribute for which it holds; None if it never holds.
     answers: dict[str, list[str]] | None
-    lost: tuple[str, ...] = ()
-    narrowed: tuple[str, ...] = ()
+    #: Parts that cannot be translated: *or* combines several questions, or an answer is unknown.
+    lost: list[str]
+    #: Comparisons with a number inside a bin; the condition excludes this bin.
+    narrowed: list[str]
 
 
 def translate_condition(
@@ -103,13 +88,13 @@ def translate_condition(
             else:
                 merged = _intersect(merged, answers)
     if not all(merged.values()):
-        return Condition(None, tuple(lost), tuple(reading.narrowed))
+        return Condition(None, lost, [*reading.narrowed])
     kept = {
         name: [category for category in attributes[name].categories if category in answers]
         for name, answers in merged.items()
         if len(answers) < len(attributes[name].categories)
     }
-    return Condition(kept, tuple(lost), tuple(reading.narrowed))
+    return Condition(kept, lost, [*reading.narrowed])
 
 
 #: Comparisons, with their original text, by the names that replace them in a Python expression.
@@ -213,13 +198,15 @@ class _Reading:
         if None in sets:
             return None
         answers = frozenset().union(*[each for each in sets if each])
-        if attribute.number is not None and any(
-            _select_categories(attribute, values, sign_of, value, True)
-            != _select_categories(attribute, values, sign_of, value, False)
-            for value in comparison.values
-            for sign_of in ["=" if unequal else sign]
-        ):
-            self.narrowed[written] = None
+        if attribute.number is not None:
+            sign = "=" if unequal else sign
+            for value in comparison.values:
+                whole_bins, all_bins = (
+                    _select_categories(attribute, values, sign, value, only)
+                    for only in (True, False)
+                )
+                if whole_bins != all_bins:
+                    self.narrowed[written] = None
         return {name: frozenset(attribute.categories) - answers if unequal else answers}
 
 

@@ -149,13 +149,7 @@ class SurveyDraft:
     ) -> dict[str, dict[str, Any]]:
         """Return an option for each value of a multiple-response question.
 
-        Parameters
-        ----------
-        called : str
-        values : mapping of str to str
-            Categories by value.
-        texts : mapping
-            Labels by category.
+        `values` has the categories by value, and `texts` their labels.
         """
         options: dict[str, dict[str, Any]] = {}
         taken: set[str] = set()
@@ -265,16 +259,7 @@ class SurveyDraft:
     ) -> None:
         """Add the questions converted from an element, if they can be asked.
 
-        Parameters
-        ----------
-        called : str
-            Name of the element.
-        made : iterable of (str, dict, dict)
-            Converted questions.
-        common : mapping
-            Members of all these questions in the survey file.
-        expressions : sequence of str
-            Conditions of the questions, as written in the questionnaire.
+        All of them have the members `common`, and these conditions of the questionnaire.
         """
         plain = [expression.strip().lower() for expression in expressions]
         expressions = [
@@ -378,10 +363,7 @@ class SurveyDraft:
     def build(self, id: str, gamma: str) -> Imported:
         """Return the imported survey, parsed from its file.
 
-        Raises
-        ------
-        HalftruthError
-            If the survey would be invalid.
+        Raise HalftruthError if it would be invalid.
         """
         if not self.questions:
             why = "; ".join(self._summary(self._notes)) or "it has none"
@@ -393,12 +375,13 @@ class SurveyDraft:
                 "",
                 missing[0],
             )
+        attributes = sum(len(question.get("options", "1")) for question in self.questions)
         mechanism = {"kind": "split-questionnaire", "gamma": gamma}
         data = {
             "id": re.sub(r"[^a-z0-9]+", "-", id.lower()).strip("-")[:64],
             **self.texts,
             **({"languages": self.languages} if self.languages else {}),
-            "mechanism": mechanism | {"max_length": self._max_length},
+            "mechanism": mechanism | {"max_length": min(2, attributes)},
             **({"form": self.form} if self.form else {}),
             "attributes": [self._with_unconfirmed(question) for question in self.questions],
         }
@@ -480,11 +463,6 @@ class SurveyDraft:
                 for what, notes in kinds.items()
             ]
         )
-
-    @property
-    def _max_length(self) -> int:
-        attributes = sum(len(question.get("options", "1")) for question in self.questions)
-        return min(2, attributes)
 
 
 def make_category(value: object) -> str:

@@ -81,13 +81,7 @@ _COMPARISON = re.compile(
 
 
 def read_limesurvey(content: bytes, draft: SurveyDraft) -> None:
-    """Read a questionnaire into a draft.
-
-    Raises
-    ------
-    msgspec.ValidationError
-        If the format is invalid.
-    """
+    """Read a questionnaire into a draft; raise ValidationError if the format is invalid."""
     try:
         root = fromstring(content, forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError) as error:

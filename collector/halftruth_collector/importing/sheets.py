@@ -3,7 +3,7 @@
 import csv
 import io
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from zipfile import BadZipFile, ZipFile
 
@@ -66,10 +66,14 @@ def read_workbook(content: bytes) -> dict[str, list[Row]]:
         raise ValueError("expected a workbook") from error
 
 
-def read_tables(content: bytes, beside: Mapping[str, bytes]) -> dict[str, list[Row]]:
-    """Read a table with the names of sheets in its first column, or a table for each sheet."""
+def read_tables(content: bytes) -> dict[str, list[Row]]:
+    """Read a table with the names of sheets in its first column, or the sheet ``survey`` alone."""
     tables: dict[str, list[list[str]]] = {name: [] for name in _SHEETS}
-    lines = list(_lines(content))
+    text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
+    try:
+        lines = list(islice(csv.reader(text), 3 * _MOST_ROWS))
+    except csv.Error as error:
+        raise ValueError("expected a table") from error
     names = {line[0].strip().lower() for line in lines if line}
     if "survey" in names:
         sheet = ""
@@ -79,16 +83,7 @@ def read_tables(content: bytes, beside: Mapping[str, bytes]) -> dict[str, list[R
                 tables[sheet].append(cells)
     else:
         tables["survey"] = lines
-        tables |= {name: list(_lines(table)) for name, table in beside.items()}
     return {name: _rows(lines) for name, lines in tables.items()}
-
-
-def _lines(content: bytes) -> Iterator[list[str]]:
-    text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
-    try:
-        yield from islice(csv.reader(text), 3 * _MOST_ROWS)
-    except csv.Error as error:
-        raise ValueError("expected a table") from error
 
 
 def _rows(lines: Iterable[Sequence[object]]) -> list[Row]:

@@ -102,33 +102,30 @@ Element = dict[str, Any]
 
 
 def read_surveyjs(content: bytes, draft: SurveyDraft) -> None:
-    """Read a questionnaire into a draft.
-
-    Raises
-    ------
-    msgspec.MsgspecError
-        If the format is invalid.
-    """
+    """Read a questionnaire into a draft; raise MsgspecError if the format is invalid."""
     document = msgspec.json.decode(content, type=Element)
     if not {"pages", "elements", "questions"} & document.keys():
         raise msgspec.ValidationError("expected pages or elements")
     draft.dialect = Dialect(_COMPARISON, _read_comparison)
-    _Reader(draft, document.get("locale") or "en").read(document)
+    _Reader(draft, document).read()
 
 
 class _Reader:
     """Reader of the elements of one questionnaire, in order."""
 
-    def __init__(self, draft: SurveyDraft, locale: str) -> None:
-        self.draft = draft
-        self.locale = locale
-        self.localized = False
+    def __init__(self, draft: SurveyDraft, document: Element) -> None:
+        self.draft, self.document = draft, document
+        self.locale = document.get("locale") or "en"
+        found = [*_languages(document)]
+        #: Whether any text is written by language.
+        self.localized = bool(found)
+        if found:
+            draft.languages = [
+                each for each in dict.fromkeys([self.locale, *found]) if is_language(each)
+            ]
 
-    def read(self, document: Element) -> None:
-        self.localized = _is_localized(document)
-        if self.localized:
-            written = dict.fromkeys([self.locale, *_languages(document)])
-            self.draft.languages = [each for each in written if is_language(each)]
+    def read(self) -> None:
+        document = self.document
         self.draft.texts = {"title": self.text(document.get("title")) or "Survey"}
         if description := self.text(document.get("description")):
             self.draft.texts["description"] = description
@@ -439,11 +436,6 @@ def _format_value(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
-
-
-def _is_localized(value: Any) -> bool:
-    """Return true if any text is written by language."""
-    return any(True for _ in _languages(value))
 
 
 def _languages(value: Any) -> Iterator[str]:

@@ -68,23 +68,9 @@ _BOUND = re.compile(r"\.\s*(>=|<=|>|<)\s*(-?\d{1,15}(?:\.\d{1,15})?)(?![\d.])")
 _LANGUAGE = re.compile(r".*\(\s*([A-Za-z-]+)\s*\)\s*")
 
 
-def read_xlsform(content: bytes, draft: SurveyDraft, beside: Mapping[str, bytes]) -> None:
-    """Read a form into a draft.
-
-    Parameters
-    ----------
-    content : bytes
-        A workbook, a table with the names of sheets in its first column, or the sheet ``survey``.
-    draft : SurveyDraft
-    beside : mapping of str to bytes
-        Further sheets of tables, by name.
-
-    Raises
-    ------
-    ValueError
-        If the format is invalid.
-    """
-    sheets = read_workbook(content) if content.startswith(b"PK") else read_tables(content, beside)
+def read_xlsform(content: bytes, draft: SurveyDraft) -> None:
+    """Read a form into a draft; raise ValueError if the format is invalid."""
+    sheets = read_workbook(content) if content.startswith(b"PK") else read_tables(content)
     if not {"type", "name"} <= {column for row in sheets["survey"] for column in row}:
         raise ValueError("expected a sheet 'survey' with the columns type and name")
     draft.dialect = Dialect(_COMPARISON, _read_comparison)

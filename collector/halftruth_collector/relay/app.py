@@ -87,12 +87,7 @@ def create_app(config: Config | None = None) -> Flask:
 
 
 def check_settings(config: Config) -> None:
-    """Check that the rate limit stores addresses in memory only.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Check that the rate limit stores addresses in memory only."""
     if config.rate_limit_storage != IN_MEMORY:
         raise ParameterError(
             f"HALFTRUTH_RATE_LIMIT_STORAGE: expected {IN_MEMORY}: a relay keeps addresses in memory"
@@ -102,12 +97,7 @@ def check_settings(config: Config) -> None:
 
 
 def key_file(config: Config) -> SealingKeyFile:
-    """Return the private keys of a relay.
-
-    Raises
-    ------
-    ParameterError, KeyFileError
-    """
+    """Return the private keys of a relay."""
     if config.relay_keys is None:
         raise ParameterError(
             "HALFTRUTH_RELAY_KEYS: expected the file of the relay's private keys, as 'halftruth"
@@ -162,8 +152,7 @@ RELAY.call("GET", "/readyz", answer=Health, errors=(StoreUnavailable,))(get_read
 def _receive(survey_id: str, visit: Visit) -> Envelopes:
     """Decode the reports of this request, charge the rate limit, and open the outer seal."""
     this = _relay()
-    # The cached survey is sufficient, since the digest of a registered survey never changes.
-    survey = this.store.last_read(survey_id) or this.store.get(survey_id)
+    survey = this.store.get(survey_id)
     data = parameters.read_body()
     batch = read_batch(data, SealedBatch, survey.id, survey.digest, this.config.max_batch)
     visit.charge(len(batch.reports))

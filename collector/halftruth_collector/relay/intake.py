@@ -28,27 +28,18 @@ _TIMEOUT = 30
 class Envelopes:
     """The reports of one request, without the outer seal, and still sealed for the collector.
 
-    Attributes
-    ----------
-    survey_id : str
-    ids : list of bytes
-        Ids of all reports in order, including duplicates.
-    sealed : dict of bytes to bytes
-        Report by id; the first one of reports with the same id.
+    `sealed` has the first one of reports with the same id.
     """
 
     survey_id: str
-    ids: list[bytes]
+    number: int
     sealed: dict[bytes, bytes]
 
 
 def open_envelopes(survey: RegisteredSurvey, batch: SealedBatch, keys: SealingKeys) -> Envelopes:
     """Open the outer seal of reports; the inner seal stays closed.
 
-    Raises
-    ------
-    ReportError
-        If a report cannot be opened; names its index.
+    A ReportError names the index of the first report that cannot be opened.
     """
     size = survey.survey().report_space.packed_size
     sealed: dict[bytes, bytes] = {}
@@ -58,16 +49,11 @@ def open_envelopes(survey: RegisteredSurvey, batch: SealedBatch, keys: SealingKe
         except ReportError as error:
             raise ReportError(f"report {index}: {error}", field=error.field, index=index) from None
         sealed.setdefault(report.id.bytes, inner)
-    return Envelopes(survey.id, [report.id.bytes for report in batch.reports], sealed)
+    return Envelopes(survey.id, len(batch.reports), sealed)
 
 
 class Intake:
-    """Stores reports by group commit.
-
-    Parameters
-    ----------
-    database : Database
-    """
+    """Stores reports by group commit."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -86,7 +72,7 @@ class Intake:
         StoreUnavailable
             If ``is_undone`` is false, they may have been stored; sending them again is safe.
         """
-        return self._commits(envelopes, len(envelopes.ids), wait)
+        return self._commits(envelopes, envelopes.number, wait)
 
     def _commit(self, items: Sequence[Envelopes]) -> Sequence[Receipt | Exception]:
         outcomes: dict[int, Receipt | Exception] = {}
@@ -114,7 +100,7 @@ def _keep(
     if not survey.is_open(datetime.now(UTC)):
         known = find_ids(connection, survey.number, given, relay_ids)
         return [
-            Receipt(accepted=0, duplicates=len(item.ids))
+            Receipt(accepted=0, duplicates=item.number)
             if item.sealed.keys() <= known
             else SurveyClosed(f"survey '{survey_id}' is closed", field="survey")
             for item in items
@@ -131,5 +117,5 @@ def _keep(
         new = item.sealed.keys() & added
         # If two requests have the same report, it is new for the first one only.
         added -= new
-        receipts.append(Receipt(accepted=len(new), duplicates=len(item.ids) - len(new)))
+        receipts.append(Receipt(accepted=len(new), duplicates=item.number - len(new)))
     return receipts

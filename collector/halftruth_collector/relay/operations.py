@@ -136,12 +136,7 @@ def register(
 
 
 def close(store: RelayStore, id: str, reason: Reason = "operator") -> None:
-    """Close a survey. Closing a closed survey changes nothing (idempotent).
-
-    Raises
-    ------
-    UnknownSurvey
-    """
+    """Close a survey. Closing a closed survey changes nothing (idempotent)."""
     with store.database.writing() as connection:
         survey = find(connection, id, "alone")
         if survey.status == "open":
@@ -155,10 +150,6 @@ def release(store: RelayStore, id: str) -> None:
 
     When the survey is closed, all reports are released, or withheld if they are fewer than a batch.
     With ``release = "batches"``, reports are also released before, whenever a batch is full.
-
-    Raises
-    ------
-    UnknownSurvey
     """
     with store.database.writing() as connection:
         survey = find(connection, id, "alone")

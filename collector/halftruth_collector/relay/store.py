@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from halftruth_shared import ParameterError, Relay, Survey
 from sqlalchemy import Connection, bindparam, exists, func, select
@@ -23,34 +23,21 @@ Status = Literal["open", "closed", "released", "withheld", "purged"]
 
 @dataclass(frozen=True)
 class RegisteredSurvey:
-    """A survey that is registered at a relay.
+    """A survey that is registered at a relay."""
 
-    Attributes
-    ----------
-    number : int
-        Identifies the survey in the rows of its reports.
-    id, digest, document : str
-        Id, digest and canonical JSON, as published by the collector.
-    collector : str
-        Address of the collector.
-    token : str
-        Bearer token of the relay for the collector.
-    closes_at : datetime or None
-    status : str
-    closed_at : datetime or None
-    passed, unopened : int
-        Numbers of reports that the collector acknowledged, and that it could not open.
-    """
-
+    #: Identifies the survey in the rows of its reports.
     number: int
     id: str
     digest: str
+    #: Canonical JSON, as published by the collector.
     document: str
+    #: Address of the collector, and bearer token of the relay for it.
     collector: str
     token: str = field(repr=False)
     closes_at: datetime | None
     status: Status
     closed_at: datetime | None
+    #: Numbers of reports that the collector acknowledged, and that it could not open.
     passed: int
     unopened: int
 
@@ -68,8 +55,7 @@ class RegisteredSurvey:
         return self.status == "open" and (self.closes_at is None or now < self.closes_at)
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """Numbers of reports to a survey that a relay holds: all, and those that are released."""
 
     reports: int
@@ -87,7 +73,6 @@ class RelayStore(OpenStore):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        self._cache: dict[str, RegisteredSurvey] = {}
         try:
             with self.database.reading() as connection:
                 is_collector = connection.execute(select(exists(select(surveys)))).scalar()
@@ -109,12 +94,7 @@ class RelayStore(OpenStore):
         UnknownSurvey
         """
         with self.database.reading() as connection:
-            found = self._cache[id] = find(connection, id)
-        return found
-
-    def last_read(self, id: str) -> RegisteredSurvey | None:
-        """Return a survey from the cache of this process, without a query; None if not cached."""
-        return self._cache.get(id)
+            return find(connection, id)
 
     def all(self) -> list[RegisteredSurvey]:
         """Return all surveys, sorted by id."""
@@ -158,19 +138,10 @@ _LOCKED = {
 def find(
     connection: Connection, id: str, lock: Literal["none", "shared", "alone"] = "none"
 ) -> RegisteredSurvey:
-    """Return a survey within a transaction.
+    """Return a survey within a transaction; raise UnknownSurvey if there is none.
 
-    Parameters
-    ----------
-    connection : Connection
-    id : str
-    lock : {"none", "shared", "alone"}
-        Lock of the row until the transaction ends: "shared" excludes changes of the survey,
-        "alone" also new reports.
-
-    Raises
-    ------
-    UnknownSurvey
+    A lock of its row lasts until the transaction ends: "shared" excludes changes of the survey,
+    "alone" also new reports.
     """
     # PostgreSQL raises an error for a text with this character, which no id has.
     row = None if "\0" in id else connection.execute(_LOCKED[lock], {"id": id}).first()
@@ -189,13 +160,7 @@ def count_held(connection: Connection, survey: RegisteredSurvey, *, due: bool | 
 
 
 def open_existing_relay(database: str) -> RelayStore:
-    """Open the existing database of a relay.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such file.
-    """
+    """Open the existing database of a relay; raise ParameterError if there is no such file."""
     check_existing(database, "'halftruth relay serve' or 'halftruth relay register'")
     return RelayStore(database)
 

@@ -22,13 +22,11 @@ from halftruth_collector import operations
 from halftruth_collector.executors import open_executor
 from halftruth_collector.files import counting, engine
 from halftruth_collector.files.counting import count
-from halftruth_collector.files.words import plan_words, to_packed, to_words
 from halftruth_shared import (
     Attribute,
     HalftruthError,
     ParameterError,
     RandomizedResponse,
-    ReportSpace,
     Schema,
     Survey,
 )
@@ -343,9 +341,6 @@ def test_what_cannot_be_counted_at_all_is_one_error(run, write, tmp_path):
         run("s3://me:secret@reports/*.parquet")
     assert "without a password" in str(error.value)
     assert "secret" not in str(error.value)
-    (tmp_path / "reports.csv").write_text("id\n")
-    with pytest.raises(ParameterError, match="expected a name that ends with"):
-        run(tmp_path / "reports.csv")
     (tmp_path / "counts").mkdir()
     with pytest.raises(ParameterError, match="counts exists; expected a new name"):
         run(file)
@@ -441,28 +436,6 @@ def test_duckdb_reads_and_writes_nothing_else(tmp_path):
             with pytest.raises(duckdb.Error):
                 database.execute(statement)
     assert sorted(each.name for each in folder.iterdir()) == ["link.csv", "out.parquet"]
-
-
-@pytest.mark.parametrize(
-    "space", [(2,), (2**32,), (2**32, 2**32), (3, 2**32, 5, 2**31), (2,) * 130]
-)
-def test_words_hold_every_value_of_a_report(space):
-    names = tuple(f"c{column}" for column in range(len(space)))
-    reports = ReportSpace(names, space)
-    rng = np.random.default_rng(6)
-    values = np.array([[0] * len(space), [size - 1 for size in space]], dtype=np.uint64)
-    drawn = rng.integers(0, space, size=(50, len(space)), dtype=np.uint64)
-    values = np.concatenate([values, drawn])
-    words = to_words(reports, values)
-    assert len(words) == -(-sum((size - 1).bit_length() for size in space) // 64) or len(space) == 4
-    expected = [reports.pack(row) for row in values.tolist()]
-    assert to_packed(reports, words).tolist() == expected
-    with duckdb.connect() as database:
-        for word, column in zip(plan_words(reports), words, strict=True):
-            database.execute('CREATE OR REPLACE TABLE r ("values" UBIGINT[])')
-            database.executemany("INSERT INTO r VALUES (?)", [[row] for row in values.tolist()[:4]])
-            said = database.execute(f"SELECT {word.sql()} FROM r").fetchall()
-            assert [number for (number,) in said] == column.tolist()[:4]
 
 
 def test_files_of_any_name_are_read_by_that_name_alone(run, write, tmp_path):

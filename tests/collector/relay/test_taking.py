@@ -55,26 +55,14 @@ def test_a_report_is_kept_once_however_often_it_is_sent_or_sealed(make):
     assert parties.http.post(parties.path, json=body(parties, report)).status_code == 202
 
 
-@pytest.mark.parametrize(
-    ("wrong", "status", "detail"),
-    [
-        ({"key": "of another relay"}, 422, CANNOT_BE_OPENED),
-        ({"digest": "of another version"}, 422, CANNOT_BE_OPENED),
-        ({"id": "of another report"}, 422, CANNOT_BE_OPENED),
-        ({"size": 0}, 422, CANNOT_BE_OPENED),
-        ({"size": 3}, 422, CANNOT_BE_OPENED),
-    ],
-)
-def test_what_was_not_sealed_like_this_is_refused_with_its_whole_request(
-    make, wrong, status, detail, tmp_path
-):
+def test_what_was_not_sealed_like_this_is_refused_with_its_whole_request(make, tmp_path):
+    """For another relay, another version or another report, or with values of another length."""
     parties = make()
-    for name, value in wrong.items():
-        made = {"key": create_sealing_key(tmp_path / "other.pem"), "digest": 32 * "ab"}
-        wrong = {name: {**made, "id": uuid4()}.get(name, value)}
-    bad = envelope(parties, **wrong)
-    response = parties.http.post(parties.path, json=body(parties, bad, envelope(parties)))
-    assert (response.status_code, response.get_json()["detail"]) == (status, detail)
+    key = create_sealing_key(tmp_path / "other.pem")
+    for wrong in ({"key": key}, {"digest": 32 * "ab"}, {"id": uuid4()}, {"size": 0}, {"size": 3}):
+        bad = envelope(parties, **wrong)
+        response = parties.http.post(parties.path, json=body(parties, bad, envelope(parties)))
+        assert (response.status_code, response.get_json()["detail"]) == (422, CANNOT_BE_OPENED)
     assert parties.held() == 0
 
 
@@ -106,16 +94,6 @@ def test_pages_of_other_origins_may_send_and_ask(make):
     for response in (parties.send(Device((0, 0))), parties.http.get("/v1/surveys/health")):
         assert response.headers["Access-Control-Allow-Origin"] == "*"
     assert "Access-Control-Allow-Origin" not in parties.http.get("/readyz").headers
-
-
-def test_one_address_may_send_so_many_and_is_kept_nowhere_but_in_memory(make):
-    parties = make({"rate_limit": "3 per hour", "proxies": 1})
-    here, there = ({"X-Forwarded-For": address} for address in ("192.0.2.7", "192.0.2.8"))
-    statuses = [parties.send(Device((0, 0)), **here).status_code for _ in range(4)]
-    assert statuses == [202, 202, 202, 429]
-    assert parties.send(Device((0, 0)), **there).status_code == 202
-    with pytest.raises(ParameterError, match="HALFTRUTH_RATE_LIMIT_STORAGE: expected memory://"):
-        create_app(Config(rate_limit_storage="redis://127.0.0.1:6379/0", relay_keys="none"))
 
 
 def test_while_its_disk_is_full_a_relay_answers_503_and_keeps_nothing(make):
