@@ -675,8 +675,8 @@ def simulate(world: World, seeds: Sequence[int], factors: Sequence[float] = (1.0
             if truths[asked_about] is not None:
                 _tally_result(tally, world, each, result, truths[asked_about], quantities)
         if not world.strength and world.target == "population" and "default" in world.parts:
-            claims = survey_report(counted).claims
-            tally.add("claim", "report", "associated", outcomes=[any(c.rate for c in claims)])
+            claim = survey_report(counted).claim
+            tally.add("claim", "report", "associated", outcomes=[claim.rate > 0])
         for name, misses in quantities.items():
             tally.add("quantity", *name, outcomes=misses)
         if quantities:

@@ -49,7 +49,7 @@ def test_pages_of_every_kind_are_looked_at_by_day():
         return {field.kind for name in names for field in fields(ANALYSES[name].query).values()}
 
     assert kinds(KINDS) == kinds(ANALYSES)
-    assert {bool(ANALYSES[name].chart) for name in KINDS} == {True, False}
+    assert {ANALYSES[name].pictured for name in KINDS} == {True, False}
 
 
 @pytest.mark.parametrize(
