@@ -29,6 +29,7 @@ from ..bounds import checked, optional
 from ..reconstruction import of_perturbation
 from .advice import advise_length, design_mechanism, recommend
 from .bound import information_bound, largest_error
+from .changes import advise_changes
 from .margins import People
 from .sets import even_variance, perturbed_of, sets_of, unit_variances
 from .summaries import Chosen
@@ -53,7 +54,7 @@ _BOUND = (1, 2)
 def plan(
     survey: Survey, query: PlanQuery, map_pieces: Map = map, people: People | None = None
 ) -> PlanResult:
-    """Return the expected precision of a survey, with a recommended mechanism and `max_length`.
+    """Return the expected precision of a survey, and what would make it more precise.
 
     Parameters
     ----------
@@ -97,7 +98,10 @@ def plan(
     advice: list[str] = []
     if not query.alone and gamma is not None:
         design = chosen.expectation(compared[plans.index(best)])
-        advice = list(advise_length(chosen, design, gamma))
+        advice = [
+            *advise_length(chosen, design, gamma),
+            *advise_changes(chosen, design, gamma, best.max_length),
+        ]
     protection = Protection.of(survey)
     return PlanResult(
         query=query,
