@@ -29,12 +29,11 @@ def relay() -> None:
 @listening(port=8001, workers=1)
 def serve(database: str, **settings: object) -> None:
     """Run the relay until it is interrupted."""
-    from ..relay.app import check_settings, key_file
+    from ..relay.app import key_file
     from ..relay.store import RelayStore
 
     # Fail here, in one line, if a setting is wrong or the database cannot be used.
     config = Config.from_environment()
-    check_settings(config)
     key_file(config)
     RelayStore(database).close()
     run_server(database, program="relay", threads=1, **settings)

@@ -1,23 +1,15 @@
 """Settings of a collector, from ``HALFTRUTH_*`` variables or by name."""
 
 import os
-import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
-from urllib.parse import urlsplit
 
 import msgspec
 from halftruth_shared import ParameterError
 from halftruth_shared.rational import parse_rational
 
 DEFAULT_DATABASE = "sqlite:///halftruth.db"
-
-#: Default storage of the rate limit: the memory of each worker.
-IN_MEMORY = "memory://"
-
-#: Default timeout in seconds of a connection to the storage, and of each of its answers.
-_STORAGE_SECONDS = 1.0
 
 LogFormat = Literal["text", "json"]
 
@@ -45,8 +37,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     rate_limit : str or None
         Rate limit of reports from one address to surveys without invitations, such as "1000 per
         hour"; None ("off") for no limit.
-    rate_limit_storage : str
-        Storage of the rate limit: ``memory://``, or the URI of a Redis server.
     proxies : int
         Number of trusted proxies, whose X-Forwarded-For and X-Forwarded-Proto are used.
     sealing_keys : Path or None
@@ -68,7 +58,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     max_batch: Positive = 10_000
     max_gamma: str = "19"
     rate_limit: str | None = "1000 per hour"
-    rate_limit_storage: str = IN_MEMORY
     proxies: SmallCount = 0
     sealing_keys: Path | None = None
     relay_keys: Path | None = None
@@ -128,60 +117,6 @@ def _parse_rate(text: str) -> str | None:
     return text
 
 
-def storage_options(uri: str) -> dict[str, Any]:
-    """Return the options of the storage of the rate limit, besides its URI.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If the storage is Redis, and its Python package is not installed.
-    """
-    if uri == IN_MEMORY:
-        return {"wrap_exceptions": True}
-    from redis.backoff import NoBackoff
-    from redis.retry import Retry
-
-    return {
-        "wrap_exceptions": True,
-        "socket_connect_timeout": _STORAGE_SECONDS,
-        "socket_timeout": _STORAGE_SECONDS,
-        # Fail fast, since clients retry.
-        "retry": Retry(NoBackoff(), 0),
-    }
-
-
-def _parse_storage(text: str) -> str:
-    """Check the URI of a storage without connecting to it."""
-    if text == IN_MEMORY:
-        return text
-    parts = urlsplit(text)
-    if parts.scheme == "redis+unix":
-        well = not parts.netloc and bool(parts.path.strip("/"))
-    else:
-        # Encode the name as the DNS look-up will, so that an invalid name fails here.
-        host = (parts.hostname or "").encode("idna")
-        named = parts.scheme in ("redis", "rediss") and host and parts.port != 0
-        well = bool(named and re.fullmatch(r"/?|/[0-9]+", parts.path))
-    # A fragment is part of a password that was not percent-encoded.
-    if not well or parts.fragment:
-        raise ValueError
-    try:
-        from redis import ConnectionPool
-    except ModuleNotFoundError:
-        raise ParameterError(
-            "HALFTRUTH_RATE_LIMIT_STORAGE: expected memory://, since the Python package redis is"
-            " not installed here; halftruth-collector[redis] brings it",
-            field="HALFTRUTH_RATE_LIMIT_STORAGE",
-        ) from None
-    try:
-        # Create a connection without opening it, so that unknown parameters fail here.
-        ConnectionPool.from_url(text.replace("redis+unix", "unix", 1)).make_connection()
-    except Exception:
-        # Parameters are passed on to other code, which can raise any type.
-        raise ValueError from None
-    return text
-
-
 def _parse_file(text: str) -> Path:
     if not text:
         raise ValueError
@@ -198,7 +133,6 @@ def _parse_address(text: str) -> str:
 _PARSERS: dict[str, Callable[[str], Any]] = {
     "max_gamma": _parse_amplification,
     "rate_limit": _parse_rate,
-    "rate_limit_storage": _parse_storage,
     "sealing_keys": _parse_file,
     "relay_keys": _parse_file,
     "relay_url": _parse_address,
@@ -206,8 +140,6 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
 _EXPECTED = {
     "max_gamma": "an amplification above 1, such as 19 or 9/2",
     "rate_limit": "one rate, such as '1000 per hour', or 'off'",
-    "rate_limit_storage": "the URI of a storage: memory://, redis://host:6379/0,"
-    " rediss://host:6379/0 (TLS) or redis+unix:///path",
     "sealing_keys": "the name of a file of private keys, or no such variable",
     "relay_keys": "the name of a file of private keys, or no such variable",
     "relay_url": "the relay's address without a slash at its end, such as https://relay.example.org",

@@ -14,7 +14,7 @@ from msgspec import Meta
 from ..errors import StaleDigest, StoreUnavailable, SurveyClosed, TooManyReports
 from ..intake.reading import read_batch
 from ..ops.metrics import Metrics
-from ..ops.settings import IN_MEMORY, Config
+from ..ops.settings import Config
 from ..store.keys import SealingKeyFile
 from ..web import parameters
 from ..web.app import assemble, report_limit
@@ -67,7 +67,6 @@ def create_app(config: Config | None = None) -> Flask:
         If the database cannot be reached.
     """
     config = config or Config.from_environment()
-    check_settings(config)
     keys = key_file(config)
     metrics, limit = Metrics(), report_limit(config)
     store = RelayStore(config.database)
@@ -84,16 +83,6 @@ def create_app(config: Config | None = None) -> Flask:
         intake=Intake(store.database),
     )
     return assemble(relay, [RELAY.blueprint])
-
-
-def check_settings(config: Config) -> None:
-    """Check that the rate limit stores addresses in memory only."""
-    if config.rate_limit_storage != IN_MEMORY:
-        raise ParameterError(
-            f"HALFTRUTH_RATE_LIMIT_STORAGE: expected {IN_MEMORY}: a relay keeps addresses in memory"
-            " alone",
-            field="HALFTRUTH_RATE_LIMIT_STORAGE",
-        )
 
 
 def key_file(config: Config) -> SealingKeyFile:

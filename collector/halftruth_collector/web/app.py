@@ -77,7 +77,7 @@ def create_app(config: Config | None = None) -> Flask:
 
 def report_limit(config: Config) -> ReportLimit:
     """Return the limit of reports from one address, by the settings."""
-    return ReportLimit(config.rate_limit, config.rate_limit_storage, proxied=config.proxies > 0)
+    return ReportLimit(config.rate_limit, proxied=config.proxies > 0)
 
 
 def assemble(service: Service, blueprints: Iterable[Blueprint]) -> Flask:

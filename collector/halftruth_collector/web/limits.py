@@ -1,26 +1,20 @@
 """Rate limits by address, of reports without invitations and of refused reports."""
 
-import logging
 import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
-from typing import cast
 
 from flask import Request, request
 from halftruth_shared import HalftruthError
 from limits import RateLimitItem, parse
-from limits.errors import StorageError
-from limits.storage import MemoryStorage, SlidingWindowCounterSupport, storage_from_string
+from limits.storage import MemoryStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
 
 from ..blocking import check_may_block
 from ..errors import StoreUnavailable, TooLarge, TooManyReports
-from ..ops.settings import storage_options
-
-_log = logging.getLogger(__name__)
 
 #: An address with a port, as some proxies write it.
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d+)?|([^:]*):\d+")
@@ -38,23 +32,20 @@ _FORWARDING_HEADERS = frozenset(["forwarded", "via", "x-real-ip", "origin", "sec
 class ReportLimit:
     """Rate limit of reports from one address, and the same limit for refused reports.
 
-    Addresses are kept only in the storage, for at most two time windows. Each worker counts refused
-    reports in its own memory, so that refusals do not need the storage.
+    Each worker counts by itself. Addresses are kept in memory only, for at most two time windows.
 
     Parameters
     ----------
     rate : str or None
         Limit, such as "1000 per hour"; None for no limit.
-    storage : str
-        ``memory://``, or the URI of a Redis server.
     proxied : bool
         Whether requests come through trusted proxies, so that none is from this machine.
     """
 
-    def __init__(self, rate: str | None, storage: str, *, proxied: bool = False) -> None:
+    def __init__(self, rate: str | None, *, proxied: bool = False) -> None:
         self._rate: RateLimitItem | None = None if rate is None else parse(rate)
         self._proxied = proxied
-        self._storage = storage_from_string(storage, **storage_options(storage))
+        self._storage = MemoryStorage()
         self._reports = SlidingWindowCounterRateLimiter(self._storage)
         self._failures = SlidingWindowCounterRateLimiter(MemoryStorage())
 
@@ -109,8 +100,6 @@ class ReportLimit:
             If the number exceeds the limit of a whole window.
         TooManyReports
             If the number exceeds the rest of the limit.
-        StoreUnavailable
-            If the storage does not answer.
         """
         if self._rate is None or not reports:
             return
@@ -120,20 +109,11 @@ class ReportLimit:
                 f" may send {self._rate}; got {reports}",
                 field="reports",
             )
-        if not isinstance(self._storage, MemoryStorage):
-            check_may_block()
-        try:
-            if self._reports.hit(self._rate, address, cost=reports):
-                return
+        if not self._reports.hit(self._rate, address, cost=reports):
             raise TooManyReports(
                 f"reports: expected at most {self._rate} from one address; send them again later",
                 retry_after=self._pause(self._rate, reports, address),
             )
-        except StorageError as error:
-            # Log only the type, since the message names the storage and can quote the address.
-            kind = type(error.storage_error).__name__
-            _log.warning("the storage of the rate limit does not answer: %s", kind)
-            raise StoreUnavailable("the storage of the rate limit does not answer") from None
 
     def record_failures(self, reports: int, address: str) -> None:
         """Record refused reports; a request without reports counts as one."""
@@ -143,10 +123,9 @@ class ReportLimit:
 
     def _pause(self, rate: RateLimitItem, reports: int, address: str) -> int:
         """Return the seconds after which some reports will be accepted, if no others arrive."""
-        storage = cast(SlidingWindowCounterSupport, self._storage)
         most, seconds = rate.amount, rate.get_expiry()
         # Reports of the last window and seconds until it expires, and the same for this window.
-        before, before_left, now, now_left = storage.get_sliding_window(
+        before, before_left, now, now_left = self._storage.get_sliding_window(
             rate.key_for(address), seconds
         )
         # The sliding count before · before_left / seconds + now has to fall below this bound.
@@ -156,7 +135,7 @@ class ReportLimit:
         else:
             # This window has to end first; after that, the weight of its reports decreases.
             left = now_left - seconds * bound / now
-        # Add a moment, since the count has to be below the bound and storages round seconds.
+        # Add a moment, since the count has to be below the bound.
         return max(1, math.ceil(left + 0.001))
 
 

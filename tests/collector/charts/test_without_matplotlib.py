@@ -17,7 +17,7 @@ MISSING = (
 #: A process in which none of the extras is installed.
 BARE = """\
 import sys
-for name in "distributed matplotlib pandas psycopg pyarrow redis".split():
+for name in "distributed matplotlib pandas psycopg pyarrow".split():
     sys.modules[name] = None
 from halftruth_collector.cli import main
 main()

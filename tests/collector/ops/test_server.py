@@ -314,7 +314,6 @@ def test_settings_are_read_from_the_environment():
         ("HALFTRUTH_RATE_LIMIT", "0 per hour", "one rate"),
         ("HALFTRUTH_RATE_LIMIT", "", "one rate"),
         ("HALFTRUTH_RATE_LIMIT", "1 per hour; 2 per day", "one rate"),
-        ("HALFTRUTH_RATE_LIMIT_STORAGE", "nowhere://me:secret@here", "the URI of a storage"),
         ("HALFTRUTH_LOG_FORMAT", "xml", "json or text"),
         ("HALFTRUTH_SEALING_KEYS", "", "the name of a file of private keys, or no such variable"),
     ],

@@ -69,11 +69,6 @@ def test_keys_are_made_and_listed(command, tmp_path):
             " relay key create' makes it",
         ),
         (
-            {"HALFTRUTH_RATE_LIMIT_STORAGE": "redis://127.0.0.1:6379/0"},
-            "HALFTRUTH_RATE_LIMIT_STORAGE: expected memory://: a relay keeps addresses in memory"
-            " alone",
-        ),
-        (
             {"HALFTRUTH_RELAY_URL": "relay.example.org"},
             "HALFTRUTH_RELAY_URL: expected the relay's address without a slash at its end, such as"
             " https://relay.example.org",
