@@ -1,6 +1,6 @@
-"""One collector's store: an attribute for each kind of thing that it keeps.
+"""One collector's store: an attribute for each kind of data.
 
-The attributes read; :mod:`.operations` and the reports that come in write.
+The attributes read; :mod:`.operations` and the intake of reports write.
 """
 
 from collections.abc import Callable, Collection
@@ -23,33 +23,16 @@ from .store.tokens import TokenStore
 
 
 class OpenStore:
-    """One database with its audit log; as a context manager, it closes its connections.
+    """One database with its audit log and tokens; as a context manager, it closes its connections.
 
-    Everything that it holds raises StoreUnavailable if the database does not answer.
-
-    Parameters
-    ----------
-    url : str
-        An SQLAlchemy URL of SQLite or PostgreSQL; a database without tables gets them.
-
-    Attributes
-    ----------
-    database : Database
-    audit : AuditLog
-
-    Raises
-    ------
-    ParameterError
-        If it is not such a URL.
-    SchemaOutdated
-        If its tables are of another version than this program's.
-    StoreUnavailable
-        If the database cannot be reached.
+    A database without tables gets them. Everything in it raises StoreUnavailable if the database
+    does not answer, SchemaOutdated if its tables are of another version.
     """
 
     def __init__(self, url: str) -> None:
         self.database = Database(url)
         self.audit = AuditLog(self.database)
+        self.tokens = TokenStore(self.database)
         try:
             self._open()
         except BaseException as error:
@@ -68,11 +51,11 @@ class OpenStore:
         self.close()
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close all connections."""
         self.database.close()
 
     def _open(self) -> None:
-        """Check the tables, or make them where there are none."""
+        """Check the tables, or create them if there are none."""
         with self.database.reading() as connection:
             version = read_version(connection)
         if version is None:
@@ -82,23 +65,16 @@ class OpenStore:
 
 
 class Store(OpenStore):
-    """Surveys, reports and tokens of a collector's database.
+    """Surveys, reports, invitations and keys of a collector's database.
 
     Parameters
     ----------
     url : str
+        An SQLAlchemy URL of SQLite or PostgreSQL.
     observer : Observer, optional
-        Told of every commit and refusal, by the thread that asked for it.
+        Called at every commit and refusal, in the thread of the request.
     sealing_keys : callable, optional
         Returns the public keys that reports can be sealed to; any by default.
-
-    Attributes
-    ----------
-    surveys : SurveyStore
-    reports : ReportStore
-    invitations : InvitationStore
-    tokens : TokenStore
-    keys : KeyStore
     """
 
     def __init__(
@@ -113,11 +89,10 @@ class Store(OpenStore):
         self.surveys = SurveyStore(self.database)
         self.reports = ReportStore(self.database, self.surveys, observer)
         self.invitations = InvitationStore(self.database, self.surveys)
-        self.tokens = TokenStore(self.database)
         self.keys = KeyStore(self.database)
 
     def close(self) -> None:
-        """Write down what is remembered, and close every connection."""
+        """Write pending outcomes, and close all connections."""
         self.reports.flush()
         super().close()
 
@@ -125,24 +100,13 @@ class Store(OpenStore):
 def open_existing_store(
     database: str, sealing_keys: Callable[[], Collection[str]] | None = None
 ) -> Store:
-    """Open a database that is there; that of a mistyped file would be made without a word.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such file.
-    """
+    """Open an existing database; a mistyped name would create a new file."""
     check_existing(database, "'halftruth serve' or 'halftruth survey publish'")
     return Store(database, sealing_keys=sealing_keys)
 
 
 def check_existing(database: str, makers: str) -> None:
-    """Check that the file of a database is there, which some commands make.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Raise ParameterError if there is no file of a database, which some commands make."""
     with suppress(ArgumentError):
         url = make_url(database)
         file = url.database if url.get_backend_name() == "sqlite" else None

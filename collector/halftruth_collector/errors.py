@@ -42,10 +42,7 @@ class SurveyExists(CollectorError):
 class InvitationRefused(CollectorError):
     """A report without an invitation, or with one that is not known here or was used before.
 
-    Parameters
-    ----------
-    index : int
-        Position of the report in its batch, from 0.
+    `index` is the position of the report in its batch, from 0.
     """
 
     def __init__(self, message: str, *, index: int) -> None:
@@ -56,10 +53,7 @@ class InvitationRefused(CollectorError):
 class TooManyReports(CollectorError):
     """More reports from one address than the limit.
 
-    Parameters
-    ----------
-    retry_after : int
-        Seconds after which some will be taken again.
+    `retry_after` is the number of seconds after which some will be accepted again.
     """
 
     def __init__(self, message: str, *, retry_after: int) -> None:
@@ -102,11 +96,8 @@ class StoreRefused(CollectorError):
 class StoreUnavailable(CollectorError):
     """The database does not answer.
 
-    Parameters
-    ----------
-    is_undone : bool
-        True if it is certain that nothing of the transaction is stored. If the database stops
-        answering during a commit, nobody knows.
+    `is_undone` is true if certainly nothing of the transaction is stored. If the database stops
+    answering during a commit, the outcome is unknown.
     """
 
     def __init__(self, message: str, *, field: str | None = None, is_undone: bool = False) -> None:

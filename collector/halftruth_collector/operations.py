@@ -1,8 +1,8 @@
 """Actions of operators: one function for each, which commands, HTTP calls and pages call.
 
-A function validates its arguments and acts in one transaction, which also writes the entry of the
-audit log. Functions raise UnknownSurvey for an unknown id of a survey, and StoreUnavailable if the
-database does not answer.
+A function validates its arguments (ParameterError) and acts in one transaction, which also writes
+the entry of the audit log. Functions raise UnknownSurvey and UnknownToken for unknown ids, and
+StoreUnavailable if the database does not answer. What changes nothing writes no entry.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 from halftruth_shared import ParameterError, Survey
 from halftruth_shared.protocol.terms import Signature, Terms
 from msgspec import UNSET, UnsetType
-from sqlalchemy import Connection, delete, exists, select, update
+from sqlalchemy import Connection, delete, exists, func, select, update
 
 from .collector_store import Store
 from .errors import SignatureRefused, SurveyClosed, SurveyExists, UnknownToken
@@ -74,14 +74,11 @@ def next_state(id: str, state: State, event: Event, *, has_reports: bool) -> Sta
     """Return the state of a survey after an event.
 
     A survey with reports cannot be reopened: the order of arrival was erased, its results may have
-    been read, and the ids of its reports may have been purged.
+    been read, and the ids of its reports may have been purged. It cannot be replaced either.
 
     Raises
     ------
-    SurveyClosed
-        If a survey with reports is to be reopened.
-    SurveyExists
-        If a survey with reports is to be replaced by another one.
+    SurveyClosed, SurveyExists
     """
     new = TRANSITIONS[event].get(state, state)
     if has_reports and event == "reopen" and new != state:
@@ -109,17 +106,8 @@ def publish_survey(
 ) -> list[str]:
     """Publish a survey, or replace one with the same id that has no report yet.
 
-    Omitted terms and listing do not change.
-
-    Parameters
-    ----------
-    survey : Survey
-    terms : Terms or mapping, optional
-        By default, a new survey has neither invitations nor sealed reports.
-    signature : Signature or None, optional
-        Signature of the survey and its terms; by default the present one.
-    listed : bool, optional
-        Whether the list of surveys contains it; the default for a new survey is true.
+    Omitted terms, signature and listing do not change; a new survey has neither invitations nor
+    sealed reports, and is listed.
 
     Returns
     -------
@@ -197,14 +185,9 @@ def set_terms(
     terms: Changes,
     signature: Signature | UnsetType | None = UNSET,
 ) -> list[str]:
-    """Change the terms of a survey and their signature.
+    """Change terms of a survey and their signature; return changes with old and new values.
 
     Omitted terms, and a signature that is UNSET, do not change.
-
-    Returns
-    -------
-    list of str
-        Changed terms, with their old and new values.
 
     Raises
     ------
@@ -230,8 +213,8 @@ def set_terms(
 def close_survey(store: Store, id: str) -> None:
     """Close a survey, and erase the order in which its reports arrived.
 
-    Closing a closed survey changes nothing (idempotent). If the database is too busy to erase the
-    order, a warning is logged, and :func:`compact` does it later.
+    If the database is too busy to erase the order, a warning is logged, and :func:`compact` does it
+    later.
     """
     with store.database.writing() as connection:
         is_changed = _move(connection, find(connection, id, lock=True), "close")
@@ -263,8 +246,6 @@ def finish_relayed(store: Store, id: str) -> None:
 def reopen_survey(store: Store, id: str) -> None:
     """Reopen a survey that was closed before its first report.
 
-    Reopening an open survey changes nothing.
-
     Raises
     ------
     SurveyClosed
@@ -293,13 +274,8 @@ def set_listing(store: Store, id: str, listed: bool) -> None:
 def delete_survey(store: Store, id: str, *, confirm: str | None = None) -> Deleted:
     """Delete a survey with its reports, ids, counts, invitations and tokens.
 
-    The files of the database are compacted, so that no deleted data remain in them. Forms that are
-    open meanwhile get 404 when they send.
-
-    Raises
-    ------
-    ParameterError
-        If `confirm` is given and differs from the id.
+    The files of the database are compacted, so that no deleted data remain in them. If `confirm` is
+    given, it has to be the id.
     """
     with store.database.writing() as connection:
         stored = find(connection, id, lock=True)
@@ -321,15 +297,7 @@ def purge(store: Store, days: int) -> list[Deleted]:
 
     A survey ends when an operator closes it, at its deadline, or when its quota is full. In the
     last two cases purging closes it for good: without ids there is no deduplication, so a later
-    deadline or a larger quota could count a report twice.
-
-    A client that retries a counted report then learns that the survey is closed. The reports can no
-    longer be exported.
-
-    Raises
-    ------
-    ParameterError
-        If the number of days is out of range; 0 selects all surveys that have ended.
+    deadline or a larger quota could count a report twice. The reports can no longer be exported.
     """
     check_days(days)
     done = []
@@ -355,38 +323,20 @@ def check_days(days: int) -> None:
 
 
 def compact(store: Store) -> None:
-    """Erase the order in which reports arrived; see :meth:`.Database.compact`.
-
-    Raises
-    ------
-    SchemaOutdated
-    """
+    """Erase the order in which reports arrived; see :meth:`.Database.compact`."""
     store.database.compact()
     store.audit.note("compact", "")
 
 
 def create_invitations(store: Store, id: str, count: int) -> list[str]:
-    """Issue invitations to a survey. Only hashes are stored, so they cannot be shown again.
-
-    Raises
-    ------
-    ParameterError
-        If the number is below 1 or above a million.
-    """
+    """Issue invitations. Only hashes are stored, so they cannot be shown again."""
     if not 1 <= count <= _MOST_INVITATIONS:
         raise ParameterError(f"count: expected 1 to {_MOST_INVITATIONS} invitations", field="count")
     made = [secrets.token_bytes(_INVITATION_SIZE) for _ in range(count)]
     with store.database.writing() as connection:
-        number = find(connection, id).number
-        add_invitations(connection, number, [hash_invitation(each) for each in made])
-        changed = connection.execute(
-            update(surveys)
-            .where(surveys.c.number == number)
-            .values(invited=surveys.c.invited + count)
-        )
-        if not changed.rowcount:
-            # The survey was deleted meanwhile: raise UnknownSurvey, which rolls the rows back.
-            find(connection, id)
+        stored = find(connection, id, lock=True)
+        add_invitations(connection, stored.number, map(hash_invitation, made))
+        update_survey(connection, stored, invited=surveys.c.invited + count)
         store.audit.record(connection, "invite create", id, f"{count} invitations")
     return [invitation.hex() for invitation in made]
 
@@ -418,7 +368,6 @@ def create_token(
 
     Parameters
     ----------
-    role : {"analyst", "operator", "monitor", "relay"}
     survey : str, optional
         Id of the only survey that the token is valid for: required for a relay, optional for an
         analyst.
@@ -426,12 +375,6 @@ def create_token(
         Owner or purpose.
     expires : date, optional
         Last day (UTC) of validity; by default it is valid until it is revoked.
-
-    Raises
-    ------
-    ParameterError
-        If `survey` is given for another role, missing for a relay, or has no relay; if the name is
-        not one line of up to 100 characters; or if the day is past or more than ten years away.
     """
     if survey is not None and role not in ("analyst", "relay"):
         raise ParameterError("survey: expected none, but for an analyst or a relay", field="survey")
@@ -469,22 +412,14 @@ def create_token(
 
 
 def revoke_token(store: Store, id: str) -> None:
-    """Revoke a token. Revoking it twice changes nothing.
-
-    Raises
-    ------
-    UnknownToken
-    """
+    """Revoke a token. Revoking it twice changes nothing."""
     with store.database.writing() as connection:
-        if not connection.execute(select(exists().where(tokens.c.id == id))).scalar():
+        first = func.coalesce(tokens.c.revoked_at, datetime.now(UTC))
+        revoked = update(tokens).where(tokens.c.id == id).values(revoked_at=first)
+        if not connection.execute(revoked).rowcount:
             raise UnknownToken(
                 f"token: there is none with the id '{id}'; see token list", field="token"
             )
-        connection.execute(
-            update(tokens)
-            .where(tokens.c.id == id, tokens.c.revoked_at.is_(None))
-            .values(revoked_at=datetime.now(UTC))
-        )
         store.audit.record(connection, "token revoke", id)
 
 
@@ -492,11 +427,6 @@ def revoke_key(store: Store, key: str) -> list[str]:
     """Revoke an operator's public key: remove its signatures and accept no new ones.
 
     Returns the ids of the surveys that are no longer signed.
-
-    Raises
-    ------
-    ParameterError
-        If it is not a public key.
     """
     if len(key) != 64 or set(key) - set("0123456789abcdef"):
         raise ParameterError("key: expected a public key of 64 hexadecimal digits", field="key")
@@ -522,12 +452,7 @@ def revoke_key(store: Store, key: str) -> list[str]:
 
 
 def create_sealing_key(store: Store, file: Path) -> str:
-    """Add a new private key to the file of sealing keys, and return its public key.
-
-    Raises
-    ------
-    KeyFileError
-    """
+    """Add a new private key to the file of sealing keys, and return its public key."""
     # Imported here and below: only collectors with sealed surveys import cryptography.
     from halftruth_shared.protocol.sealing import create_sealing_key
 
@@ -539,11 +464,7 @@ def create_sealing_key(store: Store, file: Path) -> str:
 def retire_sealing_key(store: Store, file: Path, key: str) -> None:
     """Remove a key from the file of sealing keys; reports sealed to it can no longer be opened.
 
-    Raises
-    ------
-    ParameterError
-        If a survey that is open, or can be reopened, uses the key.
-    KeyFileError
+    It is refused while a survey uses the key that is open, or can be reopened.
     """
     from halftruth_shared.protocol.sealing import retire_sealing_key
 
@@ -564,16 +485,9 @@ def retire_sealing_key(store: Store, file: Path, key: str) -> None:
 
 
 def back_up(store: Store, file: Path, progress: Progress | None = None) -> int:
-    """Write all tables into a new file, and return the number of rows.
+    """Write a snapshot of all tables into a new file, and return the number of rows.
 
-    The file is a snapshot, and other transactions do not wait for it.
-
-    Raises
-    ------
-    ParameterError
-        If the file exists or cannot be written.
-    SchemaOutdated
-        If the database has no tables, or tables of another version.
+    Other transactions do not wait for it.
     """
     with store.database.reading() as connection:
         check_version(read_version(connection))
@@ -588,15 +502,7 @@ def back_up(store: Store, file: Path, progress: Progress | None = None) -> int:
 
 
 def restore(store: Store, file: Path, progress: Progress | None = None) -> int:
-    """Restore a back-up into an empty database in one transaction; return the number of rows.
-
-    Raises
-    ------
-    ParameterError
-        If the file is no back-up, or the database is not empty.
-    SchemaOutdated
-        If the back-up has tables of another version.
-    """
+    """Restore a back-up into an empty database in one transaction; return the number of rows."""
     with existing_file(file) as backup, store.database.writing() as connection:
         advisory_lock(connection)
         if not files.is_empty(connection):
@@ -611,13 +517,7 @@ def restore(store: Store, file: Path, progress: Progress | None = None) -> int:
 
 
 def export_reports(store: Store, id: str, file: Path, progress: Progress | None = None) -> int:
-    """Write a survey with its counts and ids into a new file, and return the number of reports.
-
-    Raises
-    ------
-    ParameterError
-        If the file exists or cannot be written, or the ids of the reports were purged.
-    """
+    """Write a survey with its counts and ids into a new file, and return the number of reports."""
     with (
         new_file(file) as target,
         store.database.reading_reports() as source,
@@ -640,7 +540,6 @@ def import_reports(store: Store, file: Path, progress: Progress | None = None) -
         both collectors may have counted a report for the same invitation. Nothing is imported then.
     SurveyExists
         If another survey of that id is published here.
-    SchemaOutdated
     """
     with files.open_export(file) as (source, ids), store.database.writing() as connection:
         # Exclude concurrent imports and revocations of keys.
@@ -660,13 +559,6 @@ def count_rows(
 
     Unlike in an export, each report comes with its id, so known reports are skipped. If the survey
     is unknown, it is published. `pages` yields ids and their packed reports.
-
-    Raises
-    ------
-    ParameterError
-        If the ids of the survey's reports were purged, or it takes them sealed or with invitations.
-    SurveyExists
-        If another survey of that id is published here.
     """
     with store.database.writing() as connection:
         # Exclude concurrent revocations of keys.

@@ -61,7 +61,7 @@ def test_how_many_pieces_are_done_is_told(monkeypatch):
             yield result
 
     monkeypatch.setattr(options, "tqdm", bar)
-    with options.executor({"processes": 1}, "pieces") as map_pieces:
+    with options.executor(1, "pieces") as map_pieces:
         assert list(map_pieces(divmod, [7, 9], iter([2, 4]))) == [(3, 1), (2, 1)]
     assert told == [(1, 2), (2, 2)]
 

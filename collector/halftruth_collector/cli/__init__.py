@@ -50,13 +50,7 @@ _MAIN = {
 
 
 class Commands(click.Group):
-    """Group of commands that are imported when they are used.
-
-    Parameters
-    ----------
-    places : mapping of str to str
-        Module and function of each command.
-    """
+    """Group of commands that are imported when they are used, by module and function."""
 
     def __init__(self, *args: Any, places: Mapping[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -32,21 +32,20 @@ def migrate(database: str) -> None:
 
 
 @click.command()
-@options.database
-def compact(database: str) -> None:
+@options.store
+def compact(store: Store) -> None:
     """Erase the order of arrival of reports from the files of a database.
 
     Closing a survey does this, too. Reports that arrive in the meantime wait.
     """
-    with open_existing_store(database) as store:
-        operations.compact(store)
+    operations.compact(store)
     click.echo("compacted; arrival order erased")
 
 
 @click.command()
 @options.closed_for("Only surveys that ended at least this many days ago; 0 for all ended surveys.")
-@options.database
-def purge(days: int, database: str) -> None:
+@options.store
+def purge(days: int, store: Store) -> None:
     """Delete ids of reports and unused invitations of ended surveys; counts stay.
 
     A survey ends when it is closed, at its deadline, or when its quota is full. After a purge, its
@@ -55,8 +54,7 @@ def purge(days: int, database: str) -> None:
     Together with a person's device, ids show who took part. They are needed to count no report
     twice, so wait until the last retries have arrived.
     """
-    with open_existing_store(database) as store:
-        done = operations.purge(store, days)
+    done = operations.purge(store, days)
     for each in done:
         click.echo(f"{each.id}: {each.ids} ids and {each.invitations} unused invitations deleted")
     if not done:
@@ -65,11 +63,10 @@ def purge(days: int, database: str) -> None:
 
 @click.command("audit-log")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
-@options.database
-def audit_log(as_json: bool, database: str) -> None:
+@options.store
+def audit_log(as_json: bool, store: Store) -> None:
     """Print the actions of operators, oldest first."""
-    with open_existing_store(database) as store:
-        entries = store.audit.all()
+    entries = store.audit.all()
     if as_json:
         for entry in entries:
             click.echo(msgspec.json.encode(entry).decode())
@@ -91,10 +88,10 @@ def audit_log(as_json: bool, database: str) -> None:
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@options.database
-def backup(file: Path, database: str) -> None:
+@options.store
+def backup(file: Path, store: Store) -> None:
     """Write a consistent back-up into a new FILE, while the collector runs."""
-    with open_existing_store(database) as store, progress_bar("rows") as progress:
+    with progress_bar("rows") as progress:
         rows = operations.back_up(store, file, progress)
     click.echo(f"{rows} rows in {file}")
 
@@ -112,10 +109,10 @@ def restore(file: Path, database: str) -> None:
 @click.command("export")
 @click.argument("survey")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@options.database
-def export_reports(survey: str, file: Path, database: str) -> None:
+@options.store
+def export_reports(survey: str, file: Path, store: Store) -> None:
     """Write SURVEY and its perturbed reports into a new FILE, for another collector."""
-    with open_existing_store(database) as store, progress_bar("reports") as progress:
+    with progress_bar("reports") as progress:
         reports = operations.export_reports(store, survey, file, progress)
     click.echo(f"{reports} reports in {file}")
 
@@ -151,14 +148,14 @@ def token() -> None:
     help="Last day of validity (UTC), such as 2027-12-31; unlimited by default.",
 )
 @options.secrets_file
-@options.database
+@options.store
 def create_token(
     role: Role,
     survey: str | None,
     name: str | None,
     expires: datetime | None,
     output: str | None,
-    database: str,
+    store: Store,
 ) -> None:
     """Print a new token, which is not stored and cannot be shown again.
 
@@ -166,17 +163,16 @@ def create_token(
     on the reports of its survey.
     """
     last_day = None if expires is None else expires.date()
-    with secrets_to(output, "a token") as write, open_existing_store(database) as store:
+    with secrets_to(output, "a token") as write:
         token = operations.create_token(store, role, survey, name=name, expires=last_day)
         write(f"{token}\n")
 
 
 @token.command("list")
-@options.database
-def list_tokens(database: str) -> None:
+@options.store
+def list_tokens(store: Store) -> None:
     """List the tokens by id; the tokens themselves are not stored."""
-    with open_existing_store(database) as store:
-        tokens = store.tokens.all()
+    tokens = store.tokens.all()
     print_table(
         ["id", "name", "role", "survey", "created", "expires", "revoked"],
         [
@@ -196,11 +192,10 @@ def list_tokens(database: str) -> None:
 
 @token.command("revoke")
 @click.argument("id")
-@options.database
-def revoke_token(id: str, database: str) -> None:
+@options.store
+def revoke_token(id: str, store: Store) -> None:
     """Revoke the token with this ID."""
-    with open_existing_store(database) as store:
-        operations.revoke_token(store, id)
+    operations.revoke_token(store, id)
     click.echo(f"revoked {id}")
 
 
@@ -235,11 +230,10 @@ def show_key(file: str) -> None:
 
 
 @key.command("list")
-@options.database
-def list_keys(database: str) -> None:
+@options.store
+def list_keys(store: Store) -> None:
     """List the public keys that signed a survey here or were revoked."""
-    with open_existing_store(database) as store:
-        keys = store.keys.all()
+    keys = store.keys.all()
     print_table(
         ["public key", "surveys", "revoked"],
         [
@@ -255,15 +249,14 @@ def list_keys(database: str) -> None:
 
 @key.command("revoke")
 @click.argument("public")
-@options.database
-def revoke_key(public: str, database: str) -> None:
+@options.store
+def revoke_key(public: str, store: Store) -> None:
     """Stop serving and accepting signatures by the key PUBLIC.
 
     Clients that pin it refuse its surveys until these are signed by another pinned key. Clients are
     not informed about the revocation, so remove the key from their pins, too.
     """
-    with open_existing_store(database) as store:
-        unsigned = operations.revoke_key(store, public)
+    unsigned = operations.revoke_key(store, public)
     click.echo(f"revoked {public}")
     for id in unsigned:
         click.echo(f"{id} is not signed any more")

@@ -2,7 +2,6 @@
 
 from functools import partial
 from textwrap import fill
-from typing import Any
 
 import click
 from halftruth_shared import read_survey
@@ -87,7 +86,7 @@ def audit(
     sensitive: str | None,
     as_json: bool,
     html: str | None,
-    **given: Any,
+    processes: int,
 ) -> None:
     """Audit what SURVEY (a TOML file) discloses about a person, to whom, and how to check it.
 
@@ -99,7 +98,7 @@ def audit(
         respondents = _RESPONDENTS
         if people is not None:
             respondents = int(people(survey.schema.names[:1]).sum())
-    with options.executor(given, "lengths") as map_pieces:
+    with options.executor(processes, "lengths") as map_pieces:
         made = make_audit(
             survey,
             respondents,

@@ -7,7 +7,7 @@ import click
 from halftruth_shared import ParameterError
 
 from .. import operations
-from ..collector_store import open_existing_store
+from ..collector_store import Store
 from ..web.invitations import as_csv, as_document, check_cards
 from . import options
 from .output import print_table, secrets_to, write
@@ -34,14 +34,14 @@ def invite() -> None:
     help="With --links: also write a page for printing, with a QR code card for each invitation.",
 )
 @options.secrets_file
-@options.database
+@options.store
 def create(
     survey: str,
     count: int,
     collector: str | None,
     cards: str | None,
     output: str | None,
-    database: str,
+    store: Store,
 ) -> None:
     """Print COUNT new invitations for SURVEY, one per line.
 
@@ -52,9 +52,8 @@ def create(
     if cards is not None:
         _check_cards(form, cards, count)
     with secrets_to(output, f"{count} invitations") as write_secrets:
-        with open_existing_store(database) as store:
-            stored = store.surveys.get(survey)
-            made = operations.create_invitations(store, survey, count)
+        stored = store.surveys.get(survey)
+        made = operations.create_invitations(store, survey, count)
         lines = "".join(f"{invitation}\n" for invitation in made)
         write_secrets(lines if form is None else as_csv(form, made))
     if form is not None and cards is not None:
@@ -69,11 +68,10 @@ def create(
 
 @invite.command("list")
 @click.argument("survey")
-@options.database
-def list_invitations(survey: str, database: str) -> None:
+@options.store
+def list_invitations(survey: str, store: Store) -> None:
     """Count the invitations for SURVEY; it is not recorded which of them were used."""
-    with open_existing_store(database) as store:
-        counts = store.invitations.count(survey)
+    counts = store.invitations.count(survey)
     print_table(
         ["survey", "issued", "used", "withdrawn", "unused"],
         [[survey, counts.issued, counts.used, counts.withdrawn, counts.unused]],
@@ -84,8 +82,8 @@ def list_invitations(survey: str, database: str) -> None:
 @click.argument("survey")
 @click.argument("invitations", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="All unused invitations.")
-@options.database
-def revoke(survey: str, invitations: tuple[str, ...], every: bool, database: str) -> None:
+@options.store
+def revoke(survey: str, invitations: tuple[str, ...], every: bool, store: Store) -> None:
     """Withdraw unused INVITATIONS for SURVEY."""
     if every == bool(invitations):
         raise ParameterError("invitations: expected some of them, or --all", field="invitations")
@@ -94,8 +92,7 @@ def revoke(survey: str, invitations: tuple[str, ...], every: bool, database: str
             "invitations: expected 32 hexadecimal digits each", field="invitations"
         )
     chosen = None if every else [bytes.fromhex(invitation) for invitation in invitations]
-    with open_existing_store(database) as store:
-        click.echo(f"withdrawn {operations.revoke_invitations(store, survey, chosen)}")
+    click.echo(f"withdrawn {operations.revoke_invitations(store, survey, chosen)}")
 
 
 def _form(collector: str, survey: str) -> str:

@@ -12,14 +12,9 @@ _COLUMNS = (["attribute", "category", "share"], ["attribute", "category", "count
 
 
 def margin_texts(texts: Sequence[str]) -> tuple[str, ...]:
-    """Margins as attribute=category:number, from such texts and from names of files.
+    """Return margins as attribute=category:number, from such texts and from names of files.
 
     No number ends like the name of a TOML or CSV file.
-
-    Raises
-    ------
-    ParameterError
-        If a file cannot be read, or is none of margins.
     """
     return tuple(line for text in texts for line in _lines(text))
 

@@ -1,8 +1,9 @@
 """Options that several commands share, and options derived from the fields of a query."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, TypeVar
 
 import click
@@ -10,8 +11,9 @@ from halftruth_shared import ParameterError
 from halftruth_shared.analyses.reading import Field
 from tqdm import tqdm
 
+from ..collector_store import open_existing_store
 from ..executors import Map, open_executor
-from ..ops.settings import DEFAULT_DATABASE
+from ..ops.settings import DEFAULT_DATABASE, Config
 from ..store.retention import KEEP_DAYS
 from .margins import margin_texts
 
@@ -25,6 +27,29 @@ database = click.option(
     metavar="URL",
     help="SQLAlchemy URL of SQLite or PostgreSQL.",
 )
+
+
+def store(command: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--database``, and pass the existing store in it as `store`."""
+
+    @database
+    @wraps(command)
+    def run(*, database: str, **given: Any) -> None:
+        with open_existing_store(database, known_keys) as opened:
+            command(store=opened, **given)
+
+    return run
+
+
+def known_keys() -> Sequence[str]:
+    """Return the public keys in the file of sealing keys of this machine."""
+    path = Config.from_environment(only=["sealing_keys"]).sealing_keys
+    if path is None:
+        return ()
+    # Import here, since few commands need cryptography, which is slow to import.
+    from halftruth_shared.protocol.sealing import SealingKeys
+
+    return SealingKeys.read(path).public
 
 
 #: Output of secrets, which cannot be shown again.
@@ -95,15 +120,13 @@ def source(command: C) -> C:
     return command
 
 
-def pilot(command: C) -> C:
-    """Add ``--pilot``."""
-    return click.option(
-        "--pilot",
-        type=click.Path(),
-        metavar="FILE",
-        help="CSV file of true answers to use instead of collected reports: one person per line, or"
-        " several with a column 'count'. It stays on this machine.",
-    )(command)
+pilot = click.option(
+    "--pilot",
+    type=click.Path(),
+    metavar="FILE",
+    help="CSV file of true answers to use instead of collected reports: one person per line, or"
+    " several with a column 'count'. It stays on this machine.",
+)
 
 
 def formats(command: C) -> C:
@@ -122,47 +145,21 @@ def formats(command: C) -> C:
     return command
 
 
-def processes(command: C) -> C:
-    """Add ``--processes``, for work that stays on this machine."""
-    return click.option(
-        "--processes",
-        type=click.IntRange(1),
-        default=1,
-        show_default=True,
-        help="Number of processes on this machine.",
-    )(command)
-
-
-def workers(command: C) -> C:
-    """Add ``--processes`` and ``--scheduler``, for work without true answers."""
-    return processes(
-        click.option(
-            "--scheduler",
-            metavar="ADDRESS",
-            help="Use the cluster of this Dask scheduler, such as tls://host:8786.",
-        )(command)
-    )
-
-
-def executor(given: dict[str, Any], unit: str) -> AbstractContextManager[Map]:
-    """Return the executor that the options select; a terminal shows a progress bar.
-
-    Parameters
-    ----------
-    given : dict
-    unit : str
-        Name of the tasks, in the plural.
-
-    Returns
-    -------
-    context manager
-        Raises the errors of `open_executor`.
-    """
-    return _executor(given.pop("processes"), given.pop("scheduler", None), unit)
+processes = click.option(
+    "--processes",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of processes on this machine.",
+)
 
 
 @contextmanager
-def _executor(processes: int, scheduler: str | None, unit: str) -> Iterator[Map]:
+def executor(processes: int, unit: str, scheduler: str | None = None) -> Iterator[Map]:
+    """Open the executor that the options select; a terminal shows a progress bar of tasks.
+
+    Raises the errors of `open_executor`.
+    """
     with open_executor(processes, scheduler) as map_pieces:
 
         def with_bar(work: Callable[..., Any], *pieces: Iterable[Any]) -> Iterator[Any]:
@@ -174,50 +171,35 @@ def _executor(processes: int, scheduler: str | None, unit: str) -> Iterator[Map]
 
 
 def pop_output_format(given: dict[str, Any]) -> OutputFormat:
-    """Remove the output format from the values of options, and return it.
-
-    Raises
-    ------
-    ParameterError
-        If two formats are given.
-    """
+    """Remove the output format from the values of options, and return it."""
     chosen = OutputFormat(given.pop("as_json"), given.pop("as_csv"), given.pop("parquet"))
     if chosen.json and chosen.csv:
         raise ParameterError("--json, --csv: expected one of them", field="json")
     return chosen
 
 
-def plot(command: C) -> C:
-    """Add ``--plot``."""
+def _check_chart(context: click.Context, option: click.Parameter, file: str | None) -> str | None:
+    if file is not None:
+        # Import here, since few commands draw, and Matplotlib is slow to import.
+        from ..charts.rendering import check_file
 
-    def check(context: click.Context, option: click.Parameter, file: str | None) -> str | None:
-        if file is not None:
-            # Import here, since few commands draw, and Matplotlib is slow to import.
-            from ..charts.rendering import check_file
+        check_file(file)
+    return file
 
-            check_file(file)
-        return file
 
-    return click.option(
-        "--plot",
-        type=click.Path(dir_okay=False),
-        metavar="FILE",
-        callback=check,
-        help="Also draw a chart into a .svg, .png or .pdf file.",
-    )(command)
+plot = click.option(
+    "--plot",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    callback=_check_chart,
+    help="Also draw a chart into a .svg, .png or .pdf file.",
+)
 
 
 def make_query_options(
     fields: Mapping[str, Field], others: Mapping[str, str]
 ) -> Iterable[click.Option]:
-    """Yield an option for each field of a query.
-
-    Parameters
-    ----------
-    fields : mapping
-    others : mapping of str to str
-        Additional names of options, by field.
-    """
+    """Yield an option for each field of a query; `others` are additional names by field."""
     for field in fields.values():
         names = [field.name, *([others[field.name]] if field.name in others else [])]
         text = field.description.rstrip(".")

@@ -34,13 +34,7 @@ def json_text(value: object) -> str:
 
 
 def write(file: str, content: bytes, option: str = "parquet") -> None:
-    """Write a file that an option names.
-
-    Raises
-    ------
-    ParameterError
-        If it cannot be written.
-    """
+    """Write a file that an option names (ParameterError)."""
     try:
         Path(file).write_bytes(content)
     except (OSError, ValueError) as error:
@@ -55,18 +49,10 @@ def secrets_to(file: str | None, what: str) -> Iterator[Callable[[str], None]]:
     """Open the output for secrets: a new file of mode 0600, or standard output.
 
     Use it before creating a secret, since a secret cannot be shown again. After an error, the new
-    file is deleted.
+    file is deleted. `what` describes the secrets, for the message about the file.
 
-    Parameters
-    ----------
-    file : str or None
-    what : str
-        Description of the secrets, for the message about the file.
-
-    Raises
-    ------
-    ParameterError
-        If the file exists or cannot be written, or standard output is a file that others can read.
+    Raises ParameterError if the file exists or cannot be written, or standard output is a file that
+    others can read.
     """
     if file is None:
         _check_standard_output()
@@ -110,17 +96,9 @@ def show(
     chart: Callable[[R], Chart] | None = None,
     plot: str | None = None,
 ) -> None:
-    """Print a result, and write the requested files, after everything is computed.
+    """Print a result as text, JSON or CSV, and write the requested files, after it is computed.
 
-    Parameters
-    ----------
-    result : Result
-    form : OutputFormat
-    lines : callable
-        Function that formats the result as text.
-    chart : callable, optional
-        Function that returns the chart of the result, for the file `plot`.
-    plot : str, optional
+    `chart` returns the chart of the result, for the file `plot`.
     """
     from ..analyses.tabular import to_csv, to_parquet
 

@@ -23,12 +23,14 @@ from .output import show, table
 from .records import read_pilot
 
 
-def _plan(survey_file: str, plot: str | None, pilot: str | None, **given: Any) -> None:
-    form, working = options.pop_output_format(given), options.executor(given, "mechanisms")
+def _plan(
+    survey_file: str, plot: str | None, pilot: str | None, processes: int, **given: Any
+) -> None:
+    form = options.pop_output_format(given)
     query = read(PlanQuery, options.query_texts(given))
     survey = read_survey(survey_file)
     people = None if pilot is None else partial(read_pilot, pilot, survey.schema)
-    with working as map_pieces:
+    with options.executor(processes, "mechanisms") as map_pieces:
         result = make_plan(survey, query, map_pieces, people)
     show(result, form, partial(_lines, pilot=pilot is not None), plan_chart, plot)
 

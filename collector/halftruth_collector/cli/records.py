@@ -24,13 +24,7 @@ class _Answers:
         self._named: set[str] = set()
 
     def named(self, record: dict[str, Any], line: int) -> dict[str, Any]:
-        """Return a record with the names of its answers.
-
-        Raises
-        ------
-        RecordError
-            If a column has both names and codes; the message names the column, but no answer.
-        """
+        """Return a record with the names of its answers; names and codes do not mix."""
         changed = {}
         for attribute in self._attributes:
             name, value = attribute.name, record.get(attribute.name)
@@ -60,22 +54,11 @@ def read_records(
     read: Callable[[dict[str, Any]], T],
     needed: Sequence[str] = (),
 ) -> Iterator[T]:
-    """Read each record of a CSV file.
+    """Read each record of a CSV file by `read`, which converts a mapping by column.
 
-    Parameters
-    ----------
-    lines : iterable of str
-    schema : Schema
-        A column without names of answers is read as codes, from 0.
-    read : callable
-        Function that converts a record, a mapping by column.
-    needed : sequence of str
-        Required columns.
-
-    Raises
-    ------
-    RecordError
-        If the file is not CSV, or `read` raises it; the message names the line, but no answer.
+    A column without names of answers is read as codes, from 0. A file that is not CSV, lacks one of
+    the `needed` columns or has an invalid record raises RecordError, which names the line, but no
+    answer.
     """
     reader = csv.DictReader(lines, restkey="(a value beyond the last column)")
     answers = _Answers(schema)
@@ -95,22 +78,10 @@ def read_records(
 
 
 def read_pilot(path: str, schema: Schema, names: Sequence[str]) -> NDArray[np.float64]:
-    """Count the people of a CSV file by some attributes.
+    """Count the people of a CSV file by some attributes, which are the axes of the result.
 
     Each line is one person, or the number of people in its column `COUNT`, unless that is an
-    attribute. Other columns are ignored.
-
-    Parameters
-    ----------
-    path : str
-    schema : Schema
-    names : sequence of str
-        Names of the attributes, in the order of the axes.
-
-    Raises
-    ------
-    RecordError
-        If the file cannot be read; the message names line and attribute, but no answer.
+    attribute. Other columns are ignored. Errors name line and attribute, but no answer.
     """
     attributes = [schema.attributes[j] for j in schema.positions(names)]
     table = np.zeros([len(attribute.categories) for attribute in attributes])
@@ -134,13 +105,7 @@ def read_pilot(path: str, schema: Schema, names: Sequence[str]) -> NDArray[np.fl
 
 
 def parse_people(text: object, column: str) -> int:
-    """Parse the number of people that a line represents.
-
-    Raises
-    ------
-    RecordError
-        If the text is not a whole number.
-    """
+    """Parse the number of people that a line represents."""
     if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 15:
         return int(text)
     raise RecordError(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import click
 import msgspec
@@ -102,7 +102,12 @@ def _batch(line: bytes, where: str) -> ReportBatch | SealedBatch:
     metavar="FILE",
     help="Private keys for sealed reports; every process and worker reads this file.",
 )
-@options.workers
+@options.processes
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Use the cluster of this Dask scheduler, such as tls://host:8786.",
+)
 def count(
     files: tuple[str, ...],
     survey_file: str,
@@ -110,7 +115,8 @@ def count(
     earlier: tuple[Path, ...],
     sealed_to: str | None,
     sealing_keys: Path | None,
-    **given: Any,
+    processes: int,
+    scheduler: str | None,
 ) -> None:
     """Count the reports in FILES, each id once: Parquet, or JSON with one report per line.
 
@@ -128,7 +134,7 @@ def count(
             field="files",
         ) from None
     survey = read_survey(survey_file)
-    with options.executor(given, "pieces") as map_pieces:
+    with options.executor(processes, "pieces", scheduler) as map_pieces:
         provenance, refused = count_files(
             survey,
             files,

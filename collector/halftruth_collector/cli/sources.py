@@ -28,13 +28,7 @@ def result_of(
     url: str | None,
     token: str | None,
 ) -> R:
-    """Return the result of a query, from a remote collector or a local database.
-
-    Raises
-    ------
-    ParameterError
-        If there is an address but no token.
-    """
+    """Return the result of a query, from a remote collector or a local database."""
     if url is None:
         with counted_in(database, survey) as counted:
             return analysis.compute(counted, query)

@@ -1,6 +1,6 @@
 """``halftruth survey``: manage surveys."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ from halftruth_shared.protocol.terms import Signature, SignedTerms, Terms
 from msgspec import UNSET, UnsetType
 
 from .. import operations
-from ..collector_store import Store, open_existing_store
+from ..collector_store import Store
 from ..dry_run import check_survey, why_form_refuses
 from ..operations import Changes
 from ..ops.settings import Config
@@ -145,7 +145,7 @@ def publish(
     max_gamma = Config.from_environment(only=["max_gamma"]).max_gamma
     refused = why_form_refuses(new, max_gamma)
     sentences = Protection.of(new).sentences()
-    with Store(database, sealing_keys=_known_keys) as store:
+    with Store(database, sealing_keys=options.known_keys) as store:
         changed = operations.publish_survey(
             store,
             new,
@@ -187,8 +187,8 @@ def sign(file: str, key_file: str, **chosen: Any) -> None:
 @click.argument("file", required=False, type=click.Path())
 @_chosen
 @click.option("--no-signature", is_flag=True, help="Remove the signature.")
-@options.database
-def terms(id: str, file: str | None, no_signature: bool, database: str, **chosen: Any) -> None:
+@options.store
+def terms(id: str, file: str | None, no_signature: bool, store: Store, **chosen: Any) -> None:
     """Set the terms of the survey ID to the signed terms in FILE, the output of 'survey sign'.
 
     Without FILE, only the given options change. All changes are printed with their old and new
@@ -197,20 +197,18 @@ def terms(id: str, file: str | None, no_signature: bool, database: str, **chosen
     new, signature = _read_terms(file, chosen)
     if no_signature:
         signature = None
-    with open_existing_store(database, _known_keys) as store:
-        changed = operations.set_terms(store, id, new, signature)
-        taken = store.surveys.state(id)
+    changed = operations.set_terms(store, id, new, signature)
+    taken = store.surveys.state(id)
     click.echo("\n".join(f"{id}: {line}" for line in changed or ["nothing changed"]))
     click.echo(f"{id}: {_taken(taken)}")
 
 
 @survey.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
-@options.database
-def list_surveys(as_json: bool, database: str) -> None:
+@options.store
+def list_surveys(as_json: bool, store: Store) -> None:
     """List the surveys with their status and number of reports."""
-    with open_existing_store(database) as store:
-        states = store.surveys.states()
+    states = store.surveys.states()
     if as_json:
         for state in states:
             click.echo(msgspec.json.encode(state).decode())
@@ -236,10 +234,9 @@ def list_surveys(as_json: bool, database: str) -> None:
 def _command(name: str, done: str, change: Callable[[Store, str], None], help: str) -> None:
     @survey.command(name, help=help)
     @click.argument("id")
-    @options.database
-    def run(id: str, database: str) -> None:
-        with open_existing_store(database, _known_keys) as store:
-            change(store, id)
+    @options.store
+    def run(id: str, store: Store) -> None:
+        change(store, id)
         click.echo(f"{done} {id}")
 
 
@@ -267,19 +264,18 @@ _command(
 @survey.command()
 @click.argument("id")
 @click.option("--confirm", metavar="ID", help="Repeat the id, instead of confirming interactively.")
-@options.database
-def delete(id: str, confirm: str | None, database: str) -> None:
+@options.store
+def delete(id: str, confirm: str | None, store: Store) -> None:
     """Delete the survey ID with its reports, their ids and counts, its invitations and tokens.
 
     Only a back-up can restore them; existing back-ups still contain them. To keep the counts and
     delete only the ids, use 'halftruth admin purge'.
     """
-    with open_existing_store(database) as store:
-        if confirm is None:
-            state = store.surveys.state(id)
-            click.echo(f"{id} has {state.reports} reports: {state.title}")
-            confirm = click.prompt(f"Type {id} to delete it")
-        done = operations.delete_survey(store, id, confirm=confirm)
+    if confirm is None:
+        state = store.surveys.state(id)
+        click.echo(f"{id} has {state.reports} reports: {state.title}")
+        confirm = click.prompt(f"Type {id} to delete it")
+    done = operations.delete_survey(store, id, confirm=confirm)
     click.echo(
         f"deleted {id}: {done.reports} reports, {done.ids} ids, {done.invitations} unused"
         f" invitations, {done.tokens} tokens"
@@ -323,14 +319,6 @@ def _changes(chosen: dict[str, Any]) -> dict[str, Any]:
 def _check_key(field: str, key: str | None) -> None:
     if key is not None:
         check_hexadecimal(field, key)
-
-
-def _known_keys() -> Sequence[str]:
-    """Return the public keys in the file of sealing keys of this machine."""
-    from halftruth_shared.protocol.sealing import SealingKeys
-
-    path = Config.from_environment(only=["sealing_keys"]).sealing_keys
-    return () if path is None else SealingKeys.read(path).public
 
 
 def _taken(state: SurveyState) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Literal, cast
 
-from flask import Flask, g
+from flask import Flask, Response, g
 from halftruth_shared import ParameterError, ReportError
 from halftruth_shared.protocol.base import Digest, Message
 from halftruth_shared.protocol.reports import Receipt, SealedBatch
@@ -16,14 +16,14 @@ from ..intake.reading import read_batch
 from ..ops.metrics import Metrics
 from ..ops.settings import Config
 from ..store.keys import SealingKeyFile
-from ..web import parameters
+from ..web import openapi, parameters
 from ..web.app import assemble, report_limit
 from ..web.calls import Audience
 from ..web.context import Service, service, wait_of_request
 from ..web.limits import Visit
 from ..web.messages import Health
 from ..web.readiness import Readiness
-from ..web.routes.operations import get_health, get_readiness
+from ..web.routes.operations import describe, expose, get_health, get_readiness
 from .intake import Envelopes, Intake, open_envelopes
 from .passing import Passing
 from .store import RelayStore
@@ -136,6 +136,18 @@ def add_reports(survey_id: str) -> Receipt:
 
 RELAY.call("GET", "/healthz", answer=Health)(get_health)
 RELAY.call("GET", "/readyz", answer=Health, errors=(StoreUnavailable,))(get_readiness)
+
+
+@RELAY.call("GET", "/metrics", role="monitor", answer="text/plain")
+def get_metrics() -> Response:
+    """Get metrics for Prometheus."""
+    return expose(service().metrics)
+
+
+@RELAY.call("GET", "/openapi.json", answer="application/json")
+def get_description() -> Response:
+    """Get this description."""
+    return describe(openapi.document((RELAY,), "halftruth relay", openapi.RELAY))
 
 
 def _receive(survey_id: str, visit: Visit) -> Envelopes:

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from halftruth_shared.protocol.base import Message
 from msgspec import Meta
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, func, insert, select
 
-from .database import Database, insert
+from .database import Database
 from .tables import audit
 
 #: Actor for the audit log: the id of the request's token, or the command line.
@@ -35,22 +35,10 @@ class AuditLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def record(
-        self,
-        connection: Connection,
-        action: str,
-        subject: str,
-        detail: str = "",
-    ) -> None:
+    def record(self, connection: Connection, action: str, subject: str, detail: str = "") -> None:
         """Write one entry as part of a transaction."""
-        row = {
-            "at": datetime.now(UTC),
-            "actor": ACTOR.get(),
-            "action": action,
-            "subject": subject,
-            "detail": detail,
-        }
-        connection.execute(insert(connection, audit).values(row))
+        entry = {"action": action, "subject": subject, "detail": detail}
+        connection.execute(insert(audit).values(at=datetime.now(UTC), actor=ACTOR.get(), **entry))
 
     def note(self, action: str, subject: str) -> None:
         """Write an entry about an action outside the database, in a separate transaction."""
@@ -68,15 +56,7 @@ class AuditLog:
         return self._entries(select(audit).order_by(audit.c.number))
 
     def latest(self, most: int, before: int | None = None) -> list[AuditEntry]:
-        """Return the latest entries, newest first.
-
-        Parameters
-        ----------
-        most : int
-            Largest number of entries.
-        before : int, optional
-            Return only entries with a smaller number.
-        """
+        """Return the latest entries, newest first, or those with a number below `before`."""
         statement = select(audit).order_by(audit.c.number.desc()).limit(most)
         if before is not None:
             statement = statement.where(audit.c.number < before)

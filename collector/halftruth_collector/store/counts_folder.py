@@ -56,24 +56,9 @@ class Earlier(Message, frozen=True, kw_only=True):
 class Provenance(Message, frozen=True, kw_only=True):
     """Provenance of a campaign's counts.
 
-    Attributes
-    ----------
-    survey, digest : str
-    sealing_key : str or None
-        Public key that the reports had to be sealed to.
-    files : list of SourceFile
-        In order: the first report with an id is counted.
-    earlier : list of Earlier
-    reports : int
-        Number of reports in all files.
-    counted : int
-    repeated : int
-        Number of duplicates, in these files or of earlier counts.
-    refused : dict of str to int
-        Number of refused reports by reason.
-    ids : list of IdFile
-    counts : str
-        SHA-256 of the counts.
+    Of `files`, in order, the first report with an id is counted, unless `earlier` counts have it;
+    `repeated` is the number of duplicates of both, and `refused` that of refused reports by reason.
+    `counts` is the SHA-256 of the counts.
     """
 
     survey: str
@@ -120,26 +105,9 @@ def survey_row(survey: Survey, sealing_key: str | None) -> dict[str, Any]:
 def write(
     folder: Path, survey: Survey, sealing_key: str | None, counts: Mapping[bytes, int]
 ) -> str:
-    """Write a survey and the counts of its reports into the folder.
+    """Write a survey and the counts of its packed reports into the folder; return the SHA-256.
 
-    Parameters
-    ----------
-    folder : Path
-    survey : Survey
-    sealing_key : str or None
-        Public key that the reports were sealed to.
-    counts : mapping of bytes to int
-        Counts by packed report.
-
-    Returns
-    -------
-    str
-        SHA-256 of the file.
-
-    Raises
-    ------
-    ParameterError
-        If it cannot be written.
+    `sealing_key` is the public key that the reports were sealed to.
     """
     in_order = iter(sorted(counts))
     with new_file(folder / COUNTS) as target, target.writing() as connection:
@@ -153,13 +121,7 @@ def write(
 
 
 def read(folder: Path) -> Provenance:
-    """Read the provenance of a folder, and verify the hashes of its files.
-
-    Raises
-    ------
-    ParameterError
-        If it is not such a folder, or a file was changed.
-    """
+    """Read the provenance of a folder, and verify the hashes of its files."""
     try:
         provenance = msgspec.json.decode((folder / PROVENANCE).read_bytes(), type=Provenance)
         names = [ids_name(part) for part in range(len(provenance.ids))]
@@ -192,13 +154,7 @@ def file_hash(path: Path) -> str:
 
 
 def ids(folder: Path, provenance: Provenance, page: int) -> Iterator[list[bytes]]:
-    """Yield the ids of a folder in pages, always in the same order.
-
-    Raises
-    ------
-    ParameterError
-        If pyarrow is not installed.
-    """
+    """Yield the ids of a folder in pages, always in the same order."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

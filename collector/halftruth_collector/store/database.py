@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.private_files import create_private, tighten
@@ -33,11 +34,9 @@ from sqlalchemy.exc import (
     DataError,
     DBAPIError,
     IntegrityError,
-    InvalidatePoolError,
     NoSuchModuleError,
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.sql import Insert
 from sqlalchemy.sql.schema import Table
 
@@ -53,10 +52,7 @@ _DIALECTS = ("sqlite", "postgresql")
 _LOCK_TIMEOUT, _PROBE_TIMEOUT = 10, 1
 
 #: Seconds for which a transaction waits for a connection.
-_POOL_TIMEOUT = 10
-
-#: Seconds after which an idle connection is tested before it is used.
-_IDLE = 1
+_POOL = {"pool_timeout": 10}
 
 #: Parameters of libpq: timeouts of connections, locks and statements, and detection of lost peers.
 _POSTGRESQL = {
@@ -87,23 +83,24 @@ _UNCHANGED = "UPDATE alembic_version SET version_num = version_num"
 
 _COMPACTED = ", ".join(table.name for table in COMPACTED)
 
+#: Engines of this process. A forked process must not use the connections of its parent.
+_engines: WeakSet[Engine] = WeakSet()
+
+
+def _forget_connections() -> None:
+    for engine in _engines:
+        engine.dispose(close=False)
+
+
+os.register_at_fork(after_in_child=_forget_connections)
+
 
 class Database:
     """Transactions on one database, with timeouts.
 
     Every transaction raises StoreUnavailable if the database does not answer. Before the commit
     the transaction was rolled back (``is_undone`` is true); during the commit, the outcome is
-    unknown.
-
-    Parameters
-    ----------
-    url : str or URL
-        An SQLAlchemy URL of SQLite or PostgreSQL.
-
-    Raises
-    ------
-    ParameterError
-        If it is not such a URL, or its driver is not installed.
+    unknown. `url` is an SQLAlchemy URL of SQLite or PostgreSQL; any other one is a ParameterError.
     """
 
     def __init__(self, url: str | URL) -> None:
@@ -124,12 +121,10 @@ class Database:
         # By default, each statement of a PostgreSQL transaction sees a different snapshot.
         level = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         self._readers = self.engine.execution_options(**level)
-        self._process = os.getpid()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Begin a transaction that reads one snapshot of the database."""
-        self._prepare()
         with _failures(), self._readers.begin() as connection:
             yield connection
 
@@ -149,12 +144,8 @@ class Database:
     def writing(self, lock_timeout: int | None = None) -> Iterator[Connection]:
         """Begin a transaction that is committed after the block, or rolled back by an exception.
 
-        Parameters
-        ----------
-        lock_timeout : int, optional
-            Seconds for which it waits for locks, if fewer than usual.
+        `lock_timeout` is the number of seconds for which it waits for locks, if fewer than usual.
         """
-        self._prepare()
         commits = False
         try:
             with _failures(), self.engine.connect() as connection:
@@ -172,7 +163,6 @@ class Database:
     @contextmanager
     def autocommit_cursor(self) -> Iterator[Any]:
         """Yield a cursor of the driver in autocommit mode, without a transaction."""
-        self._prepare()
         with _failures():
             connection = self.engine.raw_connection()
             try:
@@ -184,31 +174,19 @@ class Database:
             finally:
                 connection.close()
 
-    def probe(self) -> None:
-        """Check that the database accepts writes within a second."""
+    def check(self) -> None:
+        """Check the version of the tables, and that the database accepts writes within a second."""
+        with self.reading() as connection:
+            check_version(read_version(connection))
         with self.writing(_PROBE_TIMEOUT) as connection:
             connection.exec_driver_sql(_UNCHANGED)
             if not self.is_sqlite:
                 connection.exec_driver_sql(f"LOCK TABLE {_COMPACTED} IN ROW EXCLUSIVE MODE")
 
-    def check(self) -> None:
-        """Check that reports can be counted: tables of this version, and a database that writes.
-
-        Raises
-        ------
-        SchemaOutdated, StoreUnavailable
-        """
-        with self.reading() as connection:
-            check_version(read_version(connection))
-        self.probe()
-
     def migrate(self) -> tuple[str | None, str]:
         """Migrate the tables to the version of this program, in one transaction.
 
-        Returns
-        -------
-        tuple of str
-            Previous version, None for a database without tables, and new version.
+        Return the previous version, None for a database without tables, and the new one.
 
         Raises
         ------
@@ -246,12 +224,8 @@ class Database:
         belongs to which cell or invitation. After a compaction the files are the same as if all
         rows had been inserted at once, sorted. Reports that arrive during a compaction wait.
 
-        Raises
-        ------
-        StoreUnavailable
-            If other transactions read or write for too long; try again.
-        SchemaOutdated
-            If the tables are of another version; use the program of that version.
+        Raises StoreUnavailable if other transactions read or write for too long (try again), and
+        SchemaOutdated if the tables are of another version.
         """
         if self.is_sqlite:
             with self.autocommit_cursor() as cursor:
@@ -275,13 +249,6 @@ class Database:
     def close(self) -> None:
         """Close all idle connections."""
         self.engine.dispose()
-
-    def _prepare(self) -> None:
-        """Check that this can block; in a forked process, drop the connections of the parent."""
-        check_may_block()
-        if self._process != os.getpid():
-            self.engine.dispose(close=False)
-            self._process = os.getpid()
 
 
 def advisory_lock(connection: Connection) -> None:
@@ -359,31 +326,25 @@ def _compact_postgresql(connection: Connection) -> None:
 
 
 def _engine(url: URL) -> Engine:
+    # A database in memory has no pool.
+    options: dict[str, Any] = {} if url.database in (None, "", ":memory:") else _POOL
     if url.get_backend_name() == "sqlite":
-        engine = create_engine(
-            url, connect_args={"timeout": _LOCK_TIMEOUT}, hide_parameters=True, **_pool(url)
-        )
-        _prepare_sqlite(engine, url)
+        arguments: dict[str, Any] = {"timeout": _LOCK_TIMEOUT}
     else:
-        engine = create_engine(
-            url,
-            # Parameters in the URL override these defaults.
-            connect_args={k: v for k, v in _POSTGRESQL.items() if k not in url.query},
-            hide_parameters=True,
-            **_pool(url),
-        )
-        _test_idle_connections(engine)
+        # Parameters in the URL override these defaults.
+        arguments = {k: v for k, v in _POSTGRESQL.items() if k not in url.query}
+        options = options | {"pool_pre_ping": True}
+    engine = create_engine(url, connect_args=arguments, hide_parameters=True, **options)
+    _engines.add(engine)
+    if url.get_backend_name() == "sqlite":
+        _prepare_sqlite(engine, url)
     return engine
-
-
-def _pool(url: URL) -> dict[str, Any]:
-    """Return the timeout of the pool; a database in memory has no pool."""
-    return {} if url.database in (None, "", ":memory:") else {"pool_timeout": _POOL_TIMEOUT}
 
 
 @contextmanager
 def _failures() -> Iterator[None]:
     """Convert errors of the driver, without their messages, which can quote values."""
+    check_may_block()
     try:
         yield
     except PoolTimeout:
@@ -449,29 +410,6 @@ def _enable_wal(cursor: Any) -> None:
             time.sleep(0.01)
         else:
             return
-
-
-def _test_idle_connections(engine: Engine) -> None:
-    """Test connections that were idle, and replace lost ones.
-
-    Connections that were used within the last second are not tested, since a test takes a tenth of
-    the time of a small transaction.
-    """
-
-    @event.listens_for(engine, "checkin")
-    def checkin(_: object, record: ConnectionPoolEntry) -> None:
-        record.info["used"] = time.monotonic()
-
-    @event.listens_for(engine, "checkout")
-    def checkout(connection: Any, record: ConnectionPoolEntry, _: object) -> None:
-        used = record.info.get("used")
-        if used is None or time.monotonic() - used < _IDLE:
-            return
-        try:
-            engine.dialect.do_ping(connection)
-        except engine.dialect.loaded_dbapi.Error:
-            # The pool discards all connections of this age, and opens a new one.
-            raise InvalidatePoolError from None
 
 
 def _url_error() -> ParameterError:

@@ -144,9 +144,8 @@ def count_rows(
     progress: Progress | None,
 ) -> Imported:
     """Count packed reports with their ids, each id once (deduplication)."""
-    row = counts_folder.survey_row(survey, None)
-    published = SimpleNamespace(**{column.name: row.get(column.name) for column in surveys.c})
-    published.shared_devices = published.unlisted = False
+    row = dict.fromkeys(surveys.c.keys()) | {"shared_devices": False, "unlisted": False}
+    published = SimpleNamespace(**row | counts_folder.survey_row(survey, None))
     counted = repeated = 0
     number = _known_survey(connection, published, True).number
     for ids, packed in pages:
@@ -163,13 +162,7 @@ def count_rows(
 
 @contextmanager
 def open_export(file: Path) -> Iterator[tuple[Connection, Iterator[Sequence[bytes]]]]:
-    """Open an export or a folder of counts; yield its database, and the ids of reports in pages.
-
-    Raises
-    ------
-    ParameterError
-        If it is neither.
-    """
+    """Open an export or a folder of counts; yield its database, and the ids of reports in pages."""
     if file.is_dir():
         provenance = counts_folder.read(file)
         with existing_file(file / counts_folder.COUNTS) as counts, counts.reading() as source:

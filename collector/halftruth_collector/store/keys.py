@@ -59,17 +59,8 @@ class KeyStore:
 class SealingKeyFile:
     """A file of private keys that a variable names, reloaded when it changes.
 
-    If it becomes unreadable, the last keys are kept and a warning is logged.
-
-    Parameters
-    ----------
-    path : Path
-    variable : str
-
-    Raises
-    ------
-    KeyFileError
-        If the file cannot be read, others may read it, or it holds something else.
+    If it becomes unreadable, the last keys are kept and a warning is logged. At first, a file that
+    cannot be read, or that others may read, raises KeyFileError.
     """
 
     def __init__(self, path: Path, variable: str = "HALFTRUTH_SEALING_KEYS") -> None:

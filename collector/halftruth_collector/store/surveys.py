@@ -16,7 +16,6 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    Select,
     bindparam,
     exists,
     func,
@@ -97,12 +96,7 @@ class SurveyState(Message, frozen=True, kw_only=True):
 
 
 class SurveyStore:
-    """Reads surveys and their states; raises UnknownSurvey.
-
-    Parameters
-    ----------
-    database : Database
-    """
+    """Reads surveys and their states; raises UnknownSurvey."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -148,13 +142,14 @@ class SurveyStore:
     def states(self) -> list[SurveyState]:
         """Return the states of all surveys, sorted by id."""
         with self._database.reading_reports() as connection:
-            return _read_states(connection)
+            rows = connection.execute(_STATES.order_by(surveys.c.id)).all()
+        return [_state(row) for row in rows]
 
     def state(self, id: str) -> SurveyState:
         """Return the state of a survey."""
         with self._database.reading_reports() as connection:
-            [state] = _read_states(connection, find(connection, id).number)
-        return state
+            number = find(connection, id).number
+            return _state(connection.execute(_STATES.where(surveys.c.number == number)).one())
 
 
 #: Statements are built once, since building one takes as long as running it.
@@ -171,17 +166,8 @@ def _read(document: str) -> Survey:
 def find(connection: Connection, id: str, *, lock: bool = False) -> StoredSurvey:
     """Return a survey within a transaction.
 
-    Parameters
-    ----------
-    connection : Connection
-    id : str
-    lock : bool
-        Whether to lock the survey until the transaction ends, against counting and changes.
-        Transactions that change more than one row lock the survey first, to avoid deadlocks.
-
-    Raises
-    ------
-    UnknownSurvey
+    `lock` is whether to lock the survey until the transaction ends, against counting and changes.
+    Transactions that change more than one row lock the survey first, to avoid deadlocks.
     """
     # PostgreSQL raises an error for a text with this character, which no id has.
     row = None
@@ -206,13 +192,7 @@ def as_stored(row: Row[*tuple[Any, ...]]) -> StoredSurvey:
         row.digest,
         row.document,
         cast(Status, row.status),
-        Terms(
-            invitations=row.invitations,
-            sealing_key=row.sealing_key,
-            closes_at=row.closes_at,
-            max_reports=row.max_reports,
-            shared_devices=row.shared_devices,
-        ),
+        Terms(**{name: getattr(row, name) for name in Terms.__struct_fields__}),
         None
         if row.signature_key is None
         else Signature(key=row.signature_key, value=row.signature),
@@ -237,13 +217,7 @@ def closed_reason(
 ) -> Reason | None:
     """Return the reason why a survey is closed; None if it is open.
 
-    Parameters
-    ----------
-    status : {"open", "closed"}
-    closes_at, now : datetime
-        With a time zone.
-    quota, have : int, optional
-        Largest and present number of reports.
+    `quota` and `have` are the largest and the present number of reports.
     """
     if status == "closed":
         return "operator"
@@ -275,32 +249,22 @@ def describe_limits(terms: Terms) -> list[str]:
     ]
 
 
-def _read_states(connection: Connection, number: int | None = None) -> list[SurveyState]:
-    """Return the states of all surveys sorted by id, or of one survey."""
-    chosen = select(surveys).order_by(surveys.c.id)
-    counted = select(daily_outcomes.c.survey, sum_shards(daily_outcomes.c.count)).where(
-        daily_outcomes.c.outcome == COUNTED
-    )
-    unused = select(invitations.c.survey, func.count())
-    if number is not None:
-        chosen = chosen.where(surveys.c.number == number)
-        counted = counted.where(daily_outcomes.c.survey == number)
-        unused = unused.where(invitations.c.survey == number)
-    rows = connection.execute(chosen).all()
-    reports = _by_survey(connection, counted.group_by(daily_outcomes.c.survey))
-    left = _by_survey(connection, unused.group_by(invitations.c.survey))
-    return [_state(row, reports.get(row.number, 0), left.get(row.number, 0)) for row in rows]
+#: The row of each survey, with the numbers of its reports and of its unused invitations.
+_STATES = select(
+    surveys,
+    report_count_query(surveys.c.number).label("reports"),
+    select(func.count())
+    .where(invitations.c.survey == surveys.c.number)
+    .scalar_subquery()
+    .label("unused"),
+)
 
 
-def _by_survey(connection: Connection, numbers: Select[int, int]) -> dict[int, int]:
-    return dict(connection.execute(numbers).all())
-
-
-def _state(row: Row[*tuple[Any, ...]], reports: int, unused: int) -> SurveyState:
+def _state(row: Row[*tuple[Any, ...]]) -> SurveyState:
     stored = as_stored(row)
     survey, signature, terms = stored.survey(), stored.signature, stored.terms
     why = closed_reason(
-        stored.status, terms.closes_at, datetime.now(UTC), terms.max_reports, reports
+        stored.status, terms.closes_at, datetime.now(UTC), terms.max_reports, row.reports
     )
     return SurveyState(
         id=stored.id,
@@ -313,10 +277,10 @@ def _state(row: Row[*tuple[Any, ...]], reports: int, unused: int) -> SurveyState
         terms=terms,
         relay=survey.relay,
         signed_by=None if signature is None else signature.key,
-        reports=reports,
+        reports=row.reports,
         invited=row.invited,
         withdrawn=row.withdrawn,
-        unused=unused,
+        unused=row.unused,
         published_at=stored.published_at,
         closed_at=stored.closed_at,
         purged_at=stored.purged_at,

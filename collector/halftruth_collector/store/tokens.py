@@ -43,15 +43,9 @@ class StoredToken(Message, frozen=True, kw_only=True):
 
 
 _SELECT = select(
-    tokens.c.id,
-    tokens.c.hash,
-    tokens.c.role,
-    tokens.c.created_at,
-    tokens.c.revoked_at,
-    tokens.c.name,
-    tokens.c.expires_at,
+    *(column for column in tokens.c if column is not tokens.c.survey),
     surveys.c.id.label("survey"),
-).select_from(tokens.outerjoin(surveys, surveys.c.number == tokens.c.survey))
+).select_from(tokens.outerjoin(surveys))
 
 
 class TokenStore:
@@ -90,9 +84,7 @@ class TokenStore:
 
 
 def _stored(row: Row[*tuple[Any, ...]]) -> StoredToken:
-    known = dict(row._mapping)
-    del known["hash"]
-    return StoredToken(**known)
+    return StoredToken(**{name: getattr(row, name) for name in StoredToken.__struct_fields__})
 
 
 def hash_token(token: str) -> bytes:

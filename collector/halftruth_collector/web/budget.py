@@ -40,12 +40,8 @@ class Computation:
     def running(self, seconds: float) -> Iterator[None]:
         """Run the block as this computation, for at most some seconds.
 
-        Raises
-        ------
-        DomainTooLarge
-            If the block takes longer.
-        ClientDisconnected
-            If the computation was abandoned.
+        Raises DomainTooLarge if the block takes longer, ClientDisconnected if the computation was
+        abandoned.
         """
         late = DomainTooLarge(
             f"the answer takes more than {seconds:g} seconds here; expected a question about fewer"

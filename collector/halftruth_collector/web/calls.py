@@ -54,16 +54,7 @@ _NOT_FOUND: dict[str, type[HalftruthError]] = {
 
 
 class Audience:
-    """The calls for one group of people or programs.
-
-    Parameters
-    ----------
-    name : str
-    purpose : str
-        Purpose of the calls.
-    role : str, optional
-        Role that the calls require; none by default.
-    """
+    """The calls for one group of people or programs, with the role that they require, if any."""
 
     def __init__(self, name: str, purpose: str, role: Role | None = None) -> None:
         self.name, self.purpose, self.role = name, purpose, role
@@ -99,7 +90,6 @@ class Call:
 
     Attributes
     ----------
-    audience : Audience
     method, rule : str
         Method and URL rule of Flask.
     answer : type or str
@@ -107,9 +97,6 @@ class Call:
     body : type or tuple of type
         Message type; `Survey` for a document in the format of a survey file. With several types,
         the view parses the body, since it knows which type to expect.
-    query : type
-        Message type of the query parameters.
-    status : int
     role : str or None
         Required role; by default that of the audience.
     errors : tuple of type
@@ -213,9 +200,9 @@ OPERATIONS = Audience("operations", "Keep the collector running.")
 AUDIENCES = (RESPONDENTS, ANALYSTS, PLANNING, OPERATORS, OPERATIONS)
 
 
-def declared() -> tuple[Call, ...]:
-    """Return all calls of the HTTP interface."""
-    return tuple(call for audience in AUDIENCES for call in audience.calls.values())
+def declared(audiences: tuple[Audience, ...] = AUDIENCES) -> tuple[Call, ...]:
+    """Return all calls of some audiences, by default of the HTTP interface of a collector."""
+    return tuple(call for audience in audiences for call in audience.calls.values())
 
 
 @cache

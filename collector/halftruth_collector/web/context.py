@@ -109,12 +109,7 @@ def current_request() -> Request:
 
 
 def require(*roles: Role) -> StoredToken:
-    """Require a bearer token with one of these roles, and return the token.
-
-    Raises
-    ------
-    Unauthorized, Forbidden
-    """
+    """Require a bearer token with one of these roles, and return the token."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token:
         raise Unauthorized(
@@ -125,13 +120,8 @@ def require(*roles: Role) -> StoredToken:
 
 
 def allow(token: str, *roles: Role) -> StoredToken:
-    """Check that a token has one of these roles and is valid for the survey of the request.
-
-    Raises
-    ------
-    Unauthorized, Forbidden
-    """
-    bearer = collector().store.tokens.bearer(token)
+    """Return a token if it has one of these roles and is valid for the survey of the request."""
+    bearer = service().store.tokens.bearer(token)
     if not any(bearer.role in SUFFICIENT[role] for role in roles):
         raise Forbidden(f"token: expected the token of {_any_of(roles)}", field="token")
     requested = (request.view_args or {}).get("survey_id")
@@ -165,17 +155,9 @@ def answer(message: Message, status: int = 200) -> Response:
 
 
 def get_counts(survey_id: str) -> AnalysisContext:
-    """Return the counts of a survey for analyses.
-
-    Raises
-    ------
-    UnknownSurvey, StoreUnavailable
-    """
-    this = collector()
-    least = this.config.min_reports
-    return counted_in(
-        this.store.surveys, this.store.reports, survey_id, least, _require_all_surveys
-    )
+    """Return the counts of a survey for analyses."""
+    store, least = collector().store, collector().config.min_reports
+    return counted_in(store.surveys, store.reports, survey_id, least, _require_all_surveys)
 
 
 def _require_all_surveys() -> None:

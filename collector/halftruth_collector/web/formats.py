@@ -73,12 +73,7 @@ def list_available(analysis: Analysis[Any, Any]) -> list[Format]:
 def from_query(accepted: tuple[Format, ...]) -> Format | None:
     """Return the format that the query parameter names; None without the parameter.
 
-    Raises
-    ------
-    ParameterError
-        If the format is not accepted.
-    NotAcceptable
-        If the format is not available here.
+    A format that is not accepted is a ParameterError, one without its package NotAcceptable.
     """
     given = request.args.getlist(PARAMETER)
     kind = next((name for name in accepted if [name] == given), None)
@@ -96,12 +91,7 @@ def from_query(accepted: tuple[Format, ...]) -> Format | None:
 
 
 def negotiate() -> Format:
-    """Return the format of a response, by the query parameter or the header Accept.
-
-    Raises
-    ------
-    ParameterError, NotAcceptable
-    """
+    """Return the format of a response, by the query parameter or the header Accept."""
     format = from_query(DATA)
     if format is not None:
         return format

@@ -23,12 +23,7 @@ API_HEADERS = {
 
 
 class SecurityHeaders:
-    """WSGI middleware that adds missing security headers to every response.
-
-    Parameters
-    ----------
-    app : WSGI application
-    """
+    """WSGI middleware that adds missing security headers to every response."""
 
     def __init__(self, app: WSGIApplication) -> None:
         self._app = app
@@ -48,13 +43,8 @@ class SecurityHeaders:
 def harden(page: Response, form_action: str, connect: str = "") -> Response:
     """Set a content security policy without inline code and without other origins.
 
-    Parameters
-    ----------
-    page : Response
-    form_action : {"'none'", "'self'"}
-        Allowed target of forms.
-    connect : str
-        Additional server for requests of scripts: a relay.
+    Forms may be sent to `form_action`, and requests of scripts also to the server `connect`, a
+    relay.
     """
     targets = " ".join(["'self'", *filter(None, [connect])])
     own = f"script-src 'self'; style-src 'self'; img-src 'self'; connect-src {targets}"

@@ -17,27 +17,14 @@ MOST_CARDS = 1_000
 
 
 def check_cards(count: int) -> None:
-    """Refuse more cards than a document may have.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Refuse more cards than a document may have."""
     if count > MOST_CARDS:
         raise ParameterError(f"count: expected at most {MOST_CARDS} cards at a time", field="count")
 
 
 def links(form: str, invitations: Sequence[str]) -> list[str]:
-    """Return the address of the form for each invitation.
+    """Return the link of each invitation to the hosted form of a survey.
 
-    Parameters
-    ----------
-    form : str
-        Address of the hosted form of a survey.
-    invitations : sequence of str
-
-    Examples
-    --------
     >>> links("https://example.org/s/health", ["00" * 16])
     ['https://example.org/s/health#invitation=00000000000000000000000000000000']
     """

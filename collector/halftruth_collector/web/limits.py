@@ -53,17 +53,9 @@ class ReportLimit:
     def visit(self, uncharged: int, *, exempt: bool = False) -> Iterator["Visit"]:
         """Check the address of a request before processing it, and record refusals.
 
-        Parameters
-        ----------
-        uncharged : int
-            Number of reports to record for a refusal, until the actual number is known.
-        exempt : bool
-            Whether the request is exempt from the limit, as those of this machine are.
-
-        Raises
-        ------
-        TooManyReports
-            If too many reports of this address were refused.
+        A refusal is recorded as `uncharged` reports, until their actual number is known. Requests
+        that are `exempt`, as those of this machine are, have no limit. Raises TooManyReports if too
+        many reports of this address were refused.
         """
         exempt = exempt or self._rate is None or (not self._proxied and is_local(request))
         visit = Visit(None if exempt else self, subscriber(request.remote_addr or ""), uncharged)
@@ -94,12 +86,8 @@ class ReportLimit:
     def charge(self, reports: int, address: str) -> None:
         """Count reports against an address.
 
-        Raises
-        ------
-        TooLarge
-            If the number exceeds the limit of a whole window.
-        TooManyReports
-            If the number exceeds the rest of the limit.
+        Raises TooLarge if the number exceeds the limit of a whole window, and TooManyReports if it
+        exceeds the rest of the limit.
         """
         if self._rate is None or not reports:
             return
@@ -143,14 +131,8 @@ class ReportLimit:
 class Visit:
     """One request from an address.
 
-    Attributes
-    ----------
-    limit : ReportLimit or None
-        None for exempt requests: from this machine, or with the token of an operator.
-    address : str
-    uncharged : int
-        Number of reports that were not charged; they count as refused unless accepted.
-    accepted : int
+    `limit` is None for exempt requests. `uncharged` is the number of reports that were not charged;
+    they count as refused unless `accepted`.
     """
 
     limit: ReportLimit | None

@@ -18,13 +18,14 @@ from ..analyses import choices
 from ..errors import slug
 from ..store.tokens import Role
 from . import formats
-from .calls import AUDIENCES, Call, declared
+from .calls import AUDIENCES, Audience, Call, declared
 from .context import ROLE_WITH_ARTICLE, SUFFICIENT
 from .errors import status_of
 
 Json = dict[str, Any]
 
-_INTRODUCTION = """\
+#: Descriptions of a collector and of a relay.
+COLLECTOR = """\
 People answer a form, their own device perturbs the whole record at random before anything is sent,
 and this collector counts what arrives and serves estimates, each with an error bound.
 
@@ -90,26 +91,38 @@ _LINKS: Json = {
 }
 
 
+RELAY = """\
+Devices seal reports to a collector, and send them here. This relay passes them on in shuffled
+batches, so that the collector cannot know who sent which.
+
+Every error is a problem document (RFC 9457) of one clear line."""
+
+
 @cache
-def document() -> Json:
-    """Return the OpenAPI 3.1 document of the HTTP interface."""
+def document(
+    audiences: tuple[Audience, ...] = AUDIENCES,
+    title: str = "halftruth collector",
+    introduction: str = COLLECTOR,
+) -> Json:
+    """Return the OpenAPI 3.1 document of the calls of some audiences."""
     paths: Json = {}
-    for call in declared():
+    calls = declared(audiences)
+    for call in calls:
         places = [_place(name) for name in re.findall(r"{(\w+)}", call.path)]
         item = paths.setdefault(call.path, {"parameters": places} if places else {})
         item[call.method.lower()] = _operation(call)
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "halftruth collector",
+            "title": title,
             "version": version("halftruth-collector"),
-            "description": markdown(_INTRODUCTION),
+            "description": markdown(introduction),
         },
         "servers": [{"url": "/"}],
-        "tags": [{"name": each.name, "description": each.purpose} for each in AUDIENCES],
+        "tags": [{"name": each.name, "description": each.purpose} for each in audiences],
         "paths": paths,
         "components": {
-            "schemas": _schemas(),
+            "schemas": _schemas(calls),
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer", "description": markdown(_BEARER)}
             },
@@ -230,10 +243,10 @@ def _problem(status: int, problems: dict[str, str]) -> Json:
     return answer
 
 
-def _schemas() -> Json:
+def _schemas(calls: tuple[Call, ...]) -> Json:
     """Return the schemas of all messages by name."""
     kinds: list[type] = [Problem, SurveyDocument]
-    for call in declared():
+    for call in calls:
         # The response of an analysis is a generic type.
         messages: list[Any] = [*call.bodies, call.answer]
         kinds += [_shape(kind) for kind in messages if isinstance(get_origin(kind) or kind, type)]

@@ -20,35 +20,16 @@ Q = TypeVar("Q", bound=Request)
 
 
 def reject_query(*others: str) -> None:
-    """Refuse all query parameters, so that a misspelt one is not silently ignored.
+    """Refuse all query parameters but `others`, which are read elsewhere.
 
-    Parameters
-    ----------
-    others : str
-        Parameters that are read elsewhere.
-
-    Raises
-    ------
-    ParameterError
+    Otherwise a misspelt parameter would silently be ignored.
     """
     if request.query_string:
         read_query(Request, others=others)
 
 
 def read_query(kind: type[Q], *, others: tuple[str, ...] = ()) -> Q:
-    """Parse the query parameters as a message.
-
-    Parameters
-    ----------
-    kind : type
-    others : tuple of str
-        Parameters that are read elsewhere.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is unknown, missing, repeated or invalid.
-    """
+    """Parse the query parameters, except `others`, as a message (ParameterError)."""
     given = {name: texts for name, texts in request.args.lists() if name not in others}
     return read_texts(kind, given)
 
@@ -64,13 +45,7 @@ def from_form(kind: type[Request]) -> dict[str, list[str]]:
 
 
 def read_body() -> bytes:
-    """Return the body of the request.
-
-    Raises
-    ------
-    TooLarge
-        If it has more bytes than the collector accepts.
-    """
+    """Return the body of the request, unless it is too large (TooLarge)."""
     most = request.max_content_length
     try:
         read = request.get_data(cache=False)
@@ -85,21 +60,11 @@ def read_body() -> bytes:
 def decode_body(kind: type[T]) -> T:
     """Parse the JSON body of the request as a message.
 
-    Raises
-    ------
-    TooLarge
-        If it has more bytes than the collector accepts.
-    MalformedRequest
-        If it is not JSON.
-    ParameterError
-        If the JSON does not match the type.
+    Raises TooLarge, MalformedRequest if it is not JSON, and ParameterError if the JSON does not
+    match the type.
     """
-    return _decode(read_body(), kind)
-
-
-def _decode(read: bytes, kind: type[T]) -> T:
     try:
-        return decode_json(read, kind)
+        return decode_json(read_body(), kind)
     except msgspec.ValidationError as error:
         place = PLACE.search(str(error))
         if place is not None and place[3] is None and issubclass(kind, Request):

@@ -14,14 +14,8 @@ INTERVAL = 10
 class Readiness:
     """Cached outcome of a check that writes to the database, at most once in ten seconds.
 
-    So a failure or a recovery of the database is noticed within ten seconds.
-
-    Parameters
-    ----------
-    check : callable
-        Raises a HalftruthError if the collector is not ready.
-    clock : callable
-        Returns monotonic seconds.
+    So a failure or a recovery of the database is noticed within ten seconds. The check raises a
+    HalftruthError if the collector is not ready.
     """
 
     def __init__(
@@ -34,13 +28,7 @@ class Readiness:
         self._lock = threading.Lock()
 
     def refresh(self) -> bool:
-        """Run the check if it is due.
-
-        Returns
-        -------
-        bool
-            Whether it ran.
-        """
+        """Run the check if it is due, and return whether it ran."""
         # Requests during a check wait for its outcome.
         with self._lock:
             if self.clock() - self._checked < INTERVAL:

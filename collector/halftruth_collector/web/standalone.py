@@ -8,14 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 def standalone(template: str, styles: Sequence[str] = (), **values: Any) -> str:
-    """Render a page with inline styles.
-
-    Parameters
-    ----------
-    template : str
-    styles : sequence of str
-        Names of assets.
-    """
+    """Render a page with the styles of some assets inline."""
     environment = Environment(
         loader=PackageLoader("halftruth_collector.web.pages"),
         autoescape=True,

@@ -11,11 +11,12 @@ from halftruth_client.errors import RequestRefused
 from halftruth_collector import operations as collecting
 from halftruth_collector.ops.settings import Config
 from halftruth_collector.relay import create_app
-from halftruth_collector.web.calls import declared
+from halftruth_collector.web.calls import declared, template
 from halftruth_shared import HalftruthError, ParameterError
 from halftruth_shared.protocol.sealing import create_sealing_key
 from halftruth_shared.protocol.signing import OperatorKey, sign
 from halftruth_shared.protocol.terms import Terms
+from openapi_spec_validator import OpenAPIV31SpecValidator
 from relays import Device, inner_reports
 from sqlalchemy import event
 
@@ -94,6 +95,35 @@ def test_pages_of_other_origins_may_send_and_ask(make):
     for response in (parties.send(Device((0, 0))), parties.http.get("/v1/surveys/health")):
         assert response.headers["Access-Control-Allow-Origin"] == "*"
     assert "Access-Control-Allow-Origin" not in parties.http.get("/readyz").headers
+
+
+def test_a_monitor_reads_the_metrics_and_nobody_else(make):
+    parties = make()
+    parties.fill(1)
+    assert parties.http.get("/metrics").status_code == 401
+    for role, status in (("monitor", 200), ("operator", 200), ("analyst", 403)):
+        token = collecting.create_token(parties.relay_store, role)
+        found = parties.http.get("/metrics", headers={"Authorization": f"Bearer {token}"})
+        assert found.status_code == status
+    token = collecting.create_token(parties.relay_store, "monitor")
+    text = parties.http.get("/metrics", headers={"Authorization": f"Bearer {token}"}).text
+    route = 'method="POST",route="/v1/surveys/{survey_id}/reports",status="2xx"'
+    assert f"halftruth_http_request_seconds_count{{{route}}} 1.0" in text
+    assert "health" not in text
+
+
+def test_the_description_of_a_relay_has_its_calls(make):
+    parties = make()
+    found = parties.http.get("/openapi.json").get_json()
+    assert list(OpenAPIV31SpecValidator(found).iter_errors()) == []
+    described = {(path, method) for path, item in found["paths"].items() for method in item}
+    served = {
+        (template(rule.rule), method.lower())
+        for rule in parties.relay.url_map.iter_rules()
+        for method in rule.methods - {"HEAD", "OPTIONS"}
+    }
+    assert described - {(path, "parameters") for path in found["paths"]} == served
+    assert found["info"]["title"] == "halftruth relay"
 
 
 def test_while_its_disk_is_full_a_relay_answers_503_and_keeps_nothing(make):

@@ -1,12 +1,12 @@
 """Calls for monitoring: health, readiness, metrics, and the description of all calls."""
 
-from functools import cache
+from typing import Any
 
 import msgspec
 from flask import Response, g
 
 from ...errors import SchemaOutdated, StoreUnavailable
-from ...ops.metrics import CONTENT_TYPE
+from ...ops.metrics import CONTENT_TYPE, Metrics
 from ...store.audit import BACKUP
 from ..calls import OPERATIONS
 from ..context import collector, service
@@ -46,20 +46,22 @@ def get_metrics() -> Response:
     metrics.asking(
         stored.id for stored in store.surveys.all() if store.surveys.closed_because(stored) is None
     )
-    response = Response(metrics.exposition(), mimetype="text/plain")
-    response.headers["Content-Type"] = CONTENT_TYPE
-    return response
+    return expose(metrics)
 
 
 @OPERATIONS.call("GET", "/openapi.json", answer="application/json")
 def get_description() -> Response:
     """Get this description."""
-    response = Response(_description(), mimetype="application/json")
-    # Pages of any origin may read it.
-    response.headers["Access-Control-Allow-Origin"] = "*"
-    return response
+    return describe(document())
 
 
-@cache
-def _description() -> bytes:
-    return msgspec.json.encode(document())
+def expose(metrics: Metrics) -> Response:
+    """Return a response with the metrics of all processes."""
+    return Response(metrics.exposition(), content_type=CONTENT_TYPE)
+
+
+def describe(document: dict[str, Any]) -> Response:
+    """Return a response with an OpenAPI document, which pages of any origin may read."""
+    content = msgspec.json.encode(document)
+    headers = {"Access-Control-Allow-Origin": "*"}
+    return Response(content, mimetype="application/json", headers=headers)
