@@ -19,11 +19,11 @@ the sender drew at random.
 from datetime import UTC, datetime
 
 from sqlalchemy import (
-    DDL,
     BigInteger,
     Boolean,
     Column,
     ColumnElement,
+    Connection,
     Date,
     DateTime,
     Dialect,
@@ -124,12 +124,13 @@ cells = Table(
     sqlite_with_rowid=False,
 )
 
-# Counting updates rows in place where their page has room.
-event.listen(
-    cells,
-    "after_create",
-    DDL("ALTER TABLE cells SET (fillfactor = 50)").execute_if(dialect="postgresql"),
-)
+
+@event.listens_for(cells, "after_create")
+def _leave_room(_: Table, connection: Connection, **__: object) -> None:
+    # Counting updates rows in place where their page has room.
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("ALTER TABLE cells SET (fillfactor = 50)")
+
 
 #: Numbers of reports counted and repeated, and of requests refused by reason, for each day (UTC).
 daily_outcomes = Table(
