@@ -36,7 +36,7 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
     ]
 
     def sentences(self) -> list[str]:
-        """The check for people, a line each."""
+        """Return the check in words, one line each."""
         form = (
             "The hosted form asks it."
             if self.refused_by_form is None
@@ -54,18 +54,7 @@ class SurveyCheck(Message, frozen=True, kw_only=True):
 
 
 def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
-    """Check what publishing a survey would come to.
-
-    Parameters
-    ----------
-    survey : Survey
-    max_gamma : str
-        The largest amplification that the collector's own forms ask with.
-
-    Raises
-    ------
-    ParameterError
-        If that is no amplification.
+    """Check a survey as publishing would, with the largest amplification of hosted forms.
 
     Examples
     --------
@@ -94,7 +83,7 @@ def check_survey(survey: Survey, max_gamma: str) -> SurveyCheck:
 
 
 def _perturbed_openly(survey: Survey) -> list[str]:
-    """Attributes that need no protection and could be public, but are not."""
+    """Return attributes that need no protection and could be public, but are not."""
     if not isinstance(survey.mechanism, SplitQuestionnaire):
         return []
     public = survey.perturbation.unperturbed
@@ -102,9 +91,9 @@ def _perturbed_openly(survey: Survey) -> list[str]:
 
 
 def allowed_by_form(survey: Survey) -> list[str]:
-    """Attributes that the hosted form may send unperturbed, or prove.
+    """Return the attributes that the hosted form may send unperturbed, or prove.
 
-    The operator published the survey and asks with it, so says what is not sensitive.
+    The operator who published the survey has declared them not sensitive.
     """
     provable = survey.perturbation.provable
     return [
@@ -115,15 +104,10 @@ def allowed_by_form(survey: Survey) -> list[str]:
 
 
 def why_form_refuses(survey: Survey, max_gamma: str) -> str | None:
-    """Reason for which the hosted form would not ask a survey; None where it would.
+    """Return the reason why the hosted form refuses a survey; None if it accepts it.
 
-    It asks with the operator's own word on what is not sensitive, and holds the survey against the
-    collector's limit as every client does.
-
-    Raises
-    ------
-    ParameterError
-        If the limit is no amplification.
+    Like every client, it compares the survey with a limit of the amplification, that of the
+    collector.
     """
     limit = parse_rational(max_gamma, "max_gamma")
     if survey.mechanism.randomized_by != "device":

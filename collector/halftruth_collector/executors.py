@@ -1,8 +1,8 @@
-"""Executors of a computation's independent pieces: this process, processes, a cluster.
+"""Executors of independent tasks: this process, several processes, a Dask cluster.
 
-A computation that has such pieces takes a function like `map`, which is its default: that of an
-executor gives the results in the order of the pieces, so they are the same wherever these were
-worked out, and closing what it returned cancels the pieces that wait.
+A computation with such tasks takes a function like `map`, its default. That of an executor returns
+the results in the order of the tasks, so they are the same everywhere; closing its result cancels
+the tasks that wait.
 """
 
 import logging
@@ -31,22 +31,22 @@ _RETRIES = 5
 
 @contextmanager
 def open_executor(processes: int = 1, scheduler: str | None = None) -> Iterator[Map]:
-    """The `map` of an executor, for as long as it is needed.
+    """Open an executor and yield its `map`.
 
     Parameters
     ----------
     processes : int
-        Processes of this machine, at least 1; 1 is this process itself.
+        Number of processes on this machine; 1 is this process itself.
     scheduler : str, optional
         Address of a Dask scheduler, whose workers have the same version of this package, instead:
-        ``tls://``, or any on loopback. Whoever runs a worker can run anything in this process.
+        ``tls://``, or any on loopback. A worker can run any code in this process.
 
     Raises
     ------
     ParameterError
         If a number of processes and a scheduler are given, or Dask is not installed.
     WorkersLost
-        If the scheduler does not answer, or workers ended before their pieces were done.
+        If the scheduler does not answer, or workers ended before their tasks were done.
     """
     if scheduler is not None:
         if processes != 1:
@@ -72,7 +72,7 @@ def open_executor(processes: int = 1, scheduler: str | None = None) -> Iterator[
 
 @contextmanager
 def _cluster(scheduler: str) -> Iterator[Map]:
-    """Workers of a Dask scheduler."""
+    """Open the `map` of the workers of a Dask scheduler."""
     try:
         # Imported here: only a cluster's users have it.
         from distributed import Client, Security
@@ -115,7 +115,7 @@ def _cluster(scheduler: str) -> Iterator[Map]:
 
 
 def _on_loopback(address: str) -> bool:
-    """True if an address with a scheme is on this machine, whoever else shares its network."""
+    """Return whether an address with a scheme is on this machine."""
     try:
         host = urlsplit(address).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback

@@ -147,7 +147,9 @@ def publish_survey(
     }
     listing: dict[str, object] = {} if listed is None else {"unlisted": not listed}
     with store.database.writing() as connection:
-        _lock_keys(connection, signature)
+        if signature:
+            # Exclude revocations of its key until the commit.
+            advisory_lock(connection)
         values, messages = _change_terms(connection, survey, Terms(), None, terms, signature)
         first = document | term_columns(Terms(), None) | values | listing
         added = connection.execute(
@@ -199,7 +201,9 @@ def set_terms(
     """
     _check_sealing_key(store, _named(terms).get("sealing_key"))
     with store.database.writing() as connection:
-        _lock_keys(connection, signature)
+        if signature:
+            # Exclude revocations of its key until the commit.
+            advisory_lock(connection)
         stored = find(connection, id, lock=True)
         values, messages = _change_terms(
             connection, stored.survey(), stored.terms, stored.signature, terms, signature
@@ -608,12 +612,6 @@ def _check_sealing_key(store: Store, key: str | None, field: str = "sealing_key"
 def _check_relay_key(store: Store, survey: Survey) -> None:
     if survey.relay is not None:
         _check_sealing_key(store, survey.relay.sealing_key, "relay.sealing_key")
-
-
-def _lock_keys(connection: Connection, signature: Signature | UnsetType | None) -> None:
-    """Exclude revocations of keys until this transaction ends, if there is a signature."""
-    if signature:
-        advisory_lock(connection)
 
 
 def _change_terms(

@@ -32,17 +32,9 @@ def write(
 ) -> str:
     r"""Return a survey file with these data.
 
-    Tables of a file have a header each, questions one after the other at the end, and everything
-    within them stands on one line as far as that can be read.
-
-    Parameters
-    ----------
-    data : mapping
-        Texts, numbers, truth values, lists and tables.
-    comments : mapping of int to sequence of str, optional
-        Comments on questions.
-    heading : sequence of str
-        Comments at the beginning.
+    Tables have a header each, questions follow each other at the end, and everything within them
+    stands on one line if possible. `comments` are those on questions, `heading` those at the
+    beginning.
 
     Examples
     --------
@@ -132,6 +124,6 @@ def _text(text: str) -> str:
 
 
 def _comment(words: str) -> str:
-    """Return a line of comment, in which nothing can end it."""
+    """Return a comment of one line, which no character of the text can end."""
     visible = "".join([letter if letter.isprintable() else " " for letter in words])
     return f"# {' '.join(visible.split())}\n"

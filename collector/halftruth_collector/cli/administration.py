@@ -7,6 +7,7 @@ from typing import get_args
 
 import click
 import msgspec
+from msgspec.structs import astuple
 
 from .. import operations
 from ..collector_store import Store, open_existing_store
@@ -73,16 +74,7 @@ def audit_log(as_json: bool, store: Store) -> None:
         return
     print_table(
         ["when (UTC)", "who", "what", "to", "detail"],
-        [
-            [
-                f"{entry.at:%Y-%m-%d %H:%M:%S}",
-                entry.actor,
-                entry.action,
-                entry.subject,
-                entry.detail,
-            ]
-            for entry in entries
-        ],
+        [[f"{at:%Y-%m-%d %H:%M:%S}", *rest] for _, at, *rest in map(astuple, entries)],
     )
 
 

@@ -24,14 +24,7 @@ _SERVER_LOGGER = "gunicorn.error"
 
 
 def configure(log_format: LogFormat, *, quiet: bool = False) -> None:
-    """Configure the logging of this process.
-
-    Parameters
-    ----------
-    log_format : {"text", "json"}
-    quiet : bool
-        Log only warnings and errors, not every request.
-    """
+    """Configure the logging of this process; `quiet` omits the lines of single requests."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

@@ -72,9 +72,6 @@ class Metrics:
             ["route", "method", "status"],
             registry=registry,
         )
-        self._outcomes: dict[tuple[str, str], Counter] = {}
-        #: Cached by labels, since looking labels up takes longer than counting.
-        self._answers: dict[tuple[str, str, str], Histogram] = {}
         self._backup = Gauge(
             "halftruth_last_backup_timestamp_seconds",
             "When 'halftruth admin backup' wrote its last file; 0 before.",
@@ -99,8 +96,8 @@ class Metrics:
         self._seconds.observe(seconds)
         self._group_sizes.observe(len(receipts))
         for survey, receipt in receipts:
-            self._add(survey, "counted", receipt.accepted)
-            self._add(survey, "repeated", receipt.duplicates)
+            self._reports.labels(survey, "counted").inc(receipt.accepted)
+            self._reports.labels(survey, "repeated").inc(receipt.duplicates)
 
     def backed_up(self, at: datetime | None) -> None:
         """Set the time of the last back-up, if any."""
@@ -110,7 +107,7 @@ class Metrics:
     def asking(self, surveys: Iterable[str]) -> None:
         """Initialize the counters of open surveys, so that all have them even without reports."""
         for survey in surveys:
-            self._add(survey, "counted", 0)
+            self._reports.labels(survey, "counted")
 
     def refused(self, reason: str) -> None:
         """Count a refused request."""
@@ -118,11 +115,7 @@ class Metrics:
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Record a response; the route is the template of its path, never the path itself."""
-        key = (route, method, f"{status // 100}xx")
-        child = self._answers.get(key)
-        if child is None:
-            child = self._answers[key] = self._requests.labels(*key)
-        child.observe(seconds)
+        self._requests.labels(route, method, f"{status // 100}xx").observe(seconds)
 
     def exposition(self) -> bytes:
         """Return the metrics of all processes that share a folder, as text."""
@@ -131,13 +124,6 @@ class Metrics:
         whole = CollectorRegistry()
         whole.register(_MultiProcessFiles())
         return generate_latest(whole)
-
-    def _add(self, survey: str, outcome: str, reports: int) -> None:
-        key = (survey, outcome)
-        child = self._outcomes.get(key)
-        if child is None:
-            child = self._outcomes[key] = self._reports.labels(*key)
-        child.inc(reports)
 
 
 class _MultiProcessFiles(Collector):

@@ -72,10 +72,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     ) -> "Config":
         """Read all variables, or only those of some settings.
 
-        Raises
-        ------
-        ParameterError
-            If a value is invalid; the message does not quote it.
+        Raises ParameterError if a value is invalid; the message does not quote it.
         """
         kinds = get_type_hints(cls, include_extras=True)
         given = {}
@@ -87,15 +84,14 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _read(variable: str, text: str, name: str, kind: Any) -> Any:
+    parse, expected = _PARSERS.get(name, (None, None))
     try:
-        if name in _PARSERS:
-            return _PARSERS[name](text)
-        return msgspec.convert(text, kind, strict=False)
+        return parse(text) if parse else msgspec.convert(text, kind, strict=False)
     except (msgspec.ValidationError, ValueError):
-        expected = _EXPECTED.get(name)
-        if expected is None:
-            described = msgspec.json.schema(kind)
-            expected = described.get("description") or " or ".join(described.get("enum", ["text"]))
+        schema = msgspec.json.schema(kind)
+        expected = (
+            expected or schema.get("description") or " or ".join(schema.get("enum", ["text"]))
+        )
         raise ParameterError(f"{variable}: expected {expected}", field=variable) from None
 
 
@@ -129,18 +125,16 @@ def _parse_address(text: str) -> str:
     return text
 
 
-#: Parsers of values that a type alone does not describe, and descriptions of expected values.
-_PARSERS: dict[str, Callable[[str], Any]] = {
-    "max_gamma": _parse_amplification,
-    "rate_limit": _parse_rate,
-    "sealing_keys": _parse_file,
-    "relay_keys": _parse_file,
-    "relay_url": _parse_address,
-}
-_EXPECTED = {
-    "max_gamma": "an amplification above 1, such as 19 or 9/2",
-    "rate_limit": "one rate, such as '1000 per hour', or 'off'",
-    "sealing_keys": "the name of a file of private keys, or no such variable",
-    "relay_keys": "the name of a file of private keys, or no such variable",
-    "relay_url": "the relay's address without a slash at its end, such as https://relay.example.org",
+_FILE = (_parse_file, "the name of a file of private keys, or no such variable")
+
+#: Parsers of values that a type alone does not describe, with descriptions of expected values.
+_PARSERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "max_gamma": (_parse_amplification, "an amplification above 1, such as 19 or 9/2"),
+    "rate_limit": (_parse_rate, "one rate, such as '1000 per hour', or 'off'"),
+    "sealing_keys": _FILE,
+    "relay_keys": _FILE,
+    "relay_url": (
+        _parse_address,
+        "the relay's address without a slash at its end, such as https://relay.example.org",
+    ),
 }

@@ -86,7 +86,8 @@ def existing_file(file: Path) -> Iterator[Database]:
     """Open the database in a file read-only."""
     if not file.is_file():
         raise ParameterError(f"file: {file} is not there; expected a back-up", field="file")
-    with _read_only(file) as database:
+    name, query = f"file:{quote(str(file.absolute()))}", {"mode": "ro", "uri": "true"}
+    with closing(Database(URL.create("sqlite", database=name, query=query))) as database:
         try:
             with database.reading() as connection:
                 version = read_version(connection)
@@ -102,12 +103,4 @@ def existing_file(file: Path) -> Iterator[Database]:
                 " version of this halftruth",
                 field="file",
             )
-        yield database
-
-
-@contextmanager
-def _read_only(file: Path) -> Iterator[Database]:
-    name = f"file:{quote(str(file.absolute()))}"
-    query = {"mode": "ro", "uri": "true"}
-    with closing(Database(URL.create("sqlite", database=name, query=query))) as database:
         yield database

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import msgspec
 from halftruth_shared import Relay, Survey
@@ -186,20 +186,14 @@ def has_reports(connection: Connection, number: int) -> bool:
 
 def as_stored(row: Row[*tuple[Any, ...]]) -> StoredSurvey:
     """Return a survey from its row."""
+    plain = ("number", "id", "digest", "document", "status")
+    times = ("published_at", "closed_at", "purged_at")
+    signed = row.signature_key is not None
     return StoredSurvey(
-        row.number,
-        row.id,
-        row.digest,
-        row.document,
-        cast(Status, row.status),
-        Terms(**{name: getattr(row, name) for name in Terms.__struct_fields__}),
-        None
-        if row.signature_key is None
-        else Signature(key=row.signature_key, value=row.signature),
-        not row.unlisted,
-        row.published_at,
-        row.closed_at,
-        row.purged_at,
+        **{name: getattr(row, name) for name in (*plain, *times)},
+        terms=Terms(**{name: getattr(row, name) for name in Terms.__struct_fields__}),
+        signature=Signature(key=row.signature_key, value=row.signature) if signed else None,
+        listed=not row.unlisted,
     )
 
 

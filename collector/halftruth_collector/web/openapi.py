@@ -84,12 +84,6 @@ _HEADERS = {
     503: _RETRY,
 }
 
-#: Links from a response to the calls that take the id of its survey.
-_LINKS: Json = {
-    name: {"operationId": name, "parameters": {"survey_id": "$response.body#/survey/id"}}
-    for name in ("getSurvey", "getCounts", "closeSurvey")
-}
-
 
 RELAY = """\
 Devices seal reports to a collector, and send them here. This relay passes them on in shuffled
@@ -211,8 +205,7 @@ def _answer(call: Call) -> Json:
     if call.analysis is not None:
         for format in formats.DATA[1:]:
             content[formats.MEDIA_TYPES[format]] = {"schema": {"type": "string"}}
-    answer: Json = {"description": _first_line(call.answer), "content": content}
-    return {**answer, "links": _LINKS} if call.id == "publishSurvey" else answer
+    return {"description": _first_line(call.answer), "content": content}
 
 
 def problems_of(call: Call) -> dict[int, dict[str, str]]:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 import requests
-from databases import on_both
 from flask import request
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.ops.settings import Config
@@ -123,7 +122,6 @@ def test_a_server_is_followed_by_another_program_on_its_socket_and_loses_nothing
     assert counted() == len(statuses)
 
 
-@on_both
 def test_a_server_that_ends_under_load_forgets_no_report_that_it_acknowledged(
     published, running, body, counted
 ):

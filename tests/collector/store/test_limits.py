@@ -13,10 +13,8 @@ import pytest
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import StoreUnavailable
-from halftruth_collector.ops.settings import Config
 from halftruth_collector.store import database as module
 from halftruth_collector.store.tables import REPORT_TABLES
-from halftruth_collector.web import create_app
 from wire import PATIENCE
 
 from .conftest import refuse, report
@@ -72,29 +70,6 @@ def test_a_lock_of_another_process_is_waited_for_in_vain_for_a_while_only(
         assert store.reports.daily_outcomes("health")[0].refused == {"too-large": 1}
         assert store.reports.add("health", published.digest, [report(1, 0, 0)]).accepted == 1
     assert true_counts()[1].total() == 1
-
-
-def test_reports_get_503_then_and_so_does_who_asks_whether_the_collector_is_ready(
-    impatient, published, held
-):
-    app = create_app(Config(database=impatient, rate_limit=None))
-    body = {"digest": published.digest, "reports": [{"id": "0" * 32, "values": [0, 0]}]}
-    url = "/v1/surveys/health/reports"
-
-    def asked() -> list[int]:
-        http = app.test_client()
-        return [http.get("/readyz").status_code, http.post(url, json=body).status_code]
-
-    now = [0]
-    app.extensions["halftruth"].readiness.clock = lambda: now[0]
-    assert asked() == [200, 202]
-    with held():
-        now[0] = 10
-        assert asked() == [503, 503]
-        assert app.test_client().get("/healthz").status_code == 200
-    now[0] = 20
-    assert asked() == [200, 202]
-    app.extensions["halftruth"].store.close()
 
 
 _NO_ROOM = """

@@ -218,24 +218,6 @@ def test_a_survey_is_closed_after_what_is_being_counted(database, store, publish
     assert true_counts() == {1: Counter({b"\1\1": 1})}
 
 
-def test_common_ids_in_opposite_orders_wait_in_one_order(several, published, true_counts):
-    """Four at the same moment bring the same new ids, each in an order of its own."""
-    together = threading.Barrier(4, timeout=PATIENCE)
-
-    def work(mine: Store, number: int) -> int:
-        chance = random.Random(number)
-        accepted = 0
-        for turn in range(10):
-            ids = chance.sample(range(1000 * turn, 1000 * turn + 500), k=500)
-            together.wait()
-            batch = [report(id, *cell_of(id)) for id in ids]
-            accepted += mine.reports.add("health", published.digest, batch).accepted
-        return accepted
-
-    assert sum(hammer(several(4), work, 4)) == 10 * 500
-    assert true_counts()[1].total() == 10 * 500
-
-
 def test_a_report_that_arrives_here_while_it_is_imported_counts_once(
     database, store, published, elsewhere, tmp_path, true_counts, monkeypatch
 ):

@@ -2,14 +2,11 @@
 
 from contextlib import contextmanager
 
-import pytest
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.store import reports as rows
 
 from .conftest import report, statements
-
-pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from shutil import copyfile
 from uuid import uuid4
 
 import pytest
-from databases import on_both
 from halftruth_collector import operations
 from halftruth_collector.collector_store import Store
 from halftruth_collector.errors import SchemaOutdated, StoreUnavailable, SurveyExists, UnknownSurvey
@@ -190,7 +189,6 @@ def write(store: Store, operation: str, file: Path) -> int:
     )
 
 
-@on_both
 @pytest.mark.parametrize("operation", ["back_up", "export"])
 def test_a_full_disk_leaves_nothing(store, published, folder, operation):
     batch = [report(n, n % 2, n % 3) for n in range(5000)]
@@ -213,7 +211,6 @@ def test_a_full_disk_leaves_nothing(store, published, folder, operation):
     write(store, operation, folder / "new.db")
 
 
-@on_both
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, ValueError])
 def test_what_was_interrupted_leaves_nothing(store, survey, folder, failure):
     fill(store, survey)
@@ -231,7 +228,6 @@ def test_what_was_interrupted_leaves_nothing(store, survey, folder, failure):
         assert list(folder.iterdir()) == []
 
 
-@on_both
 def test_a_store_that_is_not_empty_takes_no_back_up(store, survey, elsewhere, folder):
     """Nor of another version; and a back-up of several surveys is no export."""
     file = folder / "all.db"
@@ -251,7 +247,6 @@ def test_a_store_that_is_not_empty_takes_no_back_up(store, survey, elsewhere, fo
     assert contents(elsewhere) == before
 
 
-@on_both
 def test_what_is_no_back_up_is_refused_in_one_line(store, folder):
     file, before = folder / "some.db", contents(store)
     with closing(sqlite3.connect(file)) as connection:
@@ -295,7 +290,6 @@ def test_a_restore_that_fails_leaves_nothing_and_can_be_repeated(store, survey, 
     assert contents(elsewhere)["cells"] == contents(store)["cells"]
 
 
-@on_both
 def test_an_export_holds_one_survey_and_no_secrets(store, survey, folder):
     fill(store, survey)
     assert operations.export_reports(store, "second", folder / "second.db") == 50
@@ -372,7 +366,6 @@ def test_collectors_are_merged_and_each_report_counts_once(
     assert store.reports.daily_outcomes("health")[0].counted == 80
 
 
-@on_both
 def test_imported_reports_are_of_the_days_on_which_they_were_counted(
     store, published, elsewhere, move, monkeypatch
 ):
@@ -400,7 +393,6 @@ class Clock:
         return datetime(2026, 5, self.day, tzinfo=zone)
 
 
-@on_both
 def test_an_older_file_of_a_collector_adds_nothing(store, published, elsewhere, folder):
     """Whether or not the survey is closed by then."""
     operations.publish_survey(elsewhere, published)
@@ -417,7 +409,6 @@ def test_an_older_file_of_a_collector_adds_nothing(store, published, elsewhere, 
     assert store.surveys.get("health").status == "closed"
 
 
-@on_both
 @pytest.mark.parametrize("first", ["here", "imported"])
 def test_reports_that_both_have_cannot_be_told_apart_and_stop_the_import(
     store, published, elsewhere, dump, move, first
@@ -435,7 +426,6 @@ def test_reports_that_both_have_cannot_be_told_apart_and_stop_the_import(
     assert dump() == before
 
 
-@on_both
 def test_one_invitation_counts_once_through_back_up_and_restore(
     store, published, restored, move, dump, tmp_path
 ):
@@ -462,7 +452,6 @@ def test_one_invitation_counts_once_through_back_up_and_restore(
     assert dump() == before
 
 
-@on_both
 def test_an_unknown_survey_is_published_as_the_other_collector_has_it(
     store, survey, elsewhere, folder, true_counts
 ):
@@ -482,7 +471,6 @@ def test_an_unknown_survey_is_published_as_the_other_collector_has_it(
     assert counted(elsewhere) == counted(store) == {(0, 0): 1, (1, 2): 1}
 
 
-@on_both
 def test_another_survey_of_the_same_id_is_refused(store, published, elsewhere, folder, dump):
     other = Survey("health", "Another", published.schema, published.mechanism)
     operations.publish_survey(elsewhere, other)
@@ -509,7 +497,6 @@ DAMAGES = [
 ]
 
 
-@on_both
 def test_a_damaged_export_is_refused(store, published, elsewhere, folder):
     batch = [report(n, n % 2, n % 3) for n in range(3)]
     store.reports.add("health", published.digest, batch)
@@ -524,7 +511,6 @@ def test_a_damaged_export_is_refused(store, published, elsewhere, folder):
     operations.import_reports(elsewhere, folder / "there.db")
 
 
-@on_both
 def test_a_signature_of_a_key_that_was_revoked_here_is_not_imported(
     store, survey, elsewhere, folder
 ):
