@@ -5,10 +5,11 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -233,10 +234,21 @@ def store(database: str) -> Iterator[Store]:
 
 
 @pytest.fixture
-def app(database: str, store: Store) -> Iterator[Flask]:
-    made = create_app(Config(database=database, rate_limit=None, min_reports=1))
-    yield made
-    made.extensions["halftruth"].store.close()
+def make_app(database: str) -> Iterator[Callable[..., Flask]]:
+    """Make collectors with settings, and close them after the test."""
+    with ExitStack() as stack:
+
+        def make(**settings: Any) -> Flask:
+            made = create_app(Config(database=database, **settings))
+            stack.callback(made.extensions["halftruth"].store.close)
+            return made
+
+        yield make
+
+
+@pytest.fixture
+def app(make_app: Callable[..., Flask], store: Store) -> Flask:
+    return make_app(rate_limit=None, min_reports=1)
 
 
 @pytest.fixture
@@ -252,11 +264,9 @@ def sealing_key(key_file: Path) -> str:
 
 
 @pytest.fixture
-def sealing_app(database: str, key_file: Path, sealing_key: str) -> Iterator[Flask]:
+def sealing_app(make_app: Callable[..., Flask], key_file: Path, sealing_key: str) -> Flask:
     """A collector that opens sealed reports."""
-    made = create_app(Config(database=database, sealing_keys=key_file))
-    yield made
-    made.extensions["halftruth"].store.close()
+    return make_app(sealing_keys=key_file)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ class Readiness:
     def __init__(
         self, check: Callable[[], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._check = check
+        self.check = check
         self.clock = clock
         self._checked = -math.inf
         self._error: HalftruthError | None = None
@@ -34,7 +34,7 @@ class Readiness:
             if self.clock() - self._checked < INTERVAL:
                 return False
             try:
-                self._check()
+                self.check()
                 self._error = None
             except HalftruthError as error:
                 self._error = error

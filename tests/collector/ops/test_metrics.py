@@ -13,8 +13,6 @@ import pytest
 import requests
 import yaml
 from halftruth_collector import operations
-from halftruth_collector.ops.settings import Config
-from halftruth_collector.web import create_app
 from prometheus_client.parser import text_string_to_metric_families
 from wire import PATIENCE, REPORTS, answers, connect, post, wait_until
 
@@ -118,12 +116,11 @@ def test_requests_are_timed_by_the_template_of_their_path(http, scrape):
     assert "secret" not in repr(found).lower()
 
 
-def test_two_collectors_in_one_process_count_apart(database, http, batch, monitor):
-    other = create_app(Config(database=database))
+def test_two_collectors_in_one_process_count_apart(make_app, http, batch, monitor):
+    other = make_app()
     http.post("/v1/surveys/health/reports", json=batch([0, 0]))
     here = other.test_client().get("/metrics", headers=monitor).get_data(as_text=True)
     assert value(numbers(here), "halftruth_reports_total", survey="health", outcome="counted") == 0
-    other.extensions["halftruth"].store.close()
 
 
 def test_every_worker_tells_the_numbers_of_all(running, published, body, monitor):

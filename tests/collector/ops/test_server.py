@@ -18,7 +18,6 @@ import requests
 from flask import request
 from halftruth_collector.errors import StoreUnavailable
 from halftruth_collector.ops.settings import Config
-from halftruth_collector.web import create_app
 from halftruth_collector.web.readiness import Readiness
 from halftruth_shared import ParameterError
 from halftruth_shared.protocol.sealing import create_sealing_key
@@ -207,11 +206,11 @@ def metrics_folder(pid: int) -> Path:
 def test_whoever_asks_for_readiness_makes_the_database_write_once_in_ten_seconds(app, http, caplog):
     collector = app.extensions["halftruth"]
     now, writes, works = 0.0, [], True
-    probe = collector.store.database.probe
+    check = collector.readiness.check
 
     def written():
         writes.append(now)
-        probe()
+        check()
         if not works:
             raise StoreUnavailable("the database does not answer (SQLITE_FULL)")
 
@@ -219,7 +218,7 @@ def test_whoever_asks_for_readiness_makes_the_database_write_once_in_ten_seconds
         return {http.get("/readyz").status_code for _ in range(50)}
 
     caplog.set_level(logging.INFO)
-    collector.store.database.probe = written
+    collector.readiness.check = written
     collector.readiness.clock = lambda: now
     assert asked() == {200}
     works, now = False, 9.9
@@ -267,13 +266,12 @@ def test_a_collector_that_stops_wants_no_more_requests(app, http):
 
 
 @pytest.mark.parametrize(("proxies", "seen"), [(0, "127.0.0.1"), (1, "3.3.3.3"), (2, "2.2.2.2")])
-def test_only_trusted_proxies_say_who_asks(database, proxies, seen):
-    app = create_app(Config(database=database, proxies=proxies))
+def test_only_trusted_proxies_say_who_asks(make_app, proxies, seen):
+    app = make_app(proxies=proxies)
     app.add_url_rule("/who", "who", lambda: f"{request.remote_addr} {request.scheme}")
     forwarded = {"X-Forwarded-For": "1.1.1.1, 2.2.2.2, 3.3.3.3", "X-Forwarded-Proto": "https,https"}
     said = app.test_client().get("/who", headers=forwarded).get_data(as_text=True)
     assert said == f"{seen} {'https' if proxies else 'http'}"
-    app.extensions["halftruth"].store.close()
 
 
 def test_settings_are_read_from_the_environment():

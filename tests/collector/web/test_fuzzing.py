@@ -19,8 +19,6 @@ import msgspec
 import pytest
 from calls import PLACES, SURVEY, calls
 from halftruth_collector import operations
-from halftruth_collector.ops.settings import Config
-from halftruth_collector.web import create_app
 from halftruth_collector.web.calls import declared
 from halftruth_shared import Survey
 from halftruth_shared.analyses.reading import write
@@ -229,25 +227,17 @@ class Fuzzer:
     def _changed(self, found):
         """A JSON value with one change somewhere inside."""
         rng = self._rng
-        if isinstance(found, dict) and found and rng.random() < 0.85:
-            key = rng.choice(list(found))
+        if isinstance(found, dict | list) and found and rng.random() < 0.85:
+            key = rng.choice(list(found) if isinstance(found, dict) else range(len(found)))
             chance = rng.random()
             if chance < 0.08:
                 del found[key]
-            elif chance < 0.16:
-                found[rng.choice((*TEXTS, "invitation", "sealed", "values"))] = found[key]
-            else:
+            elif chance >= 0.16:
                 found[key] = self._changed(found[key])
-            return found
-        if isinstance(found, list) and found and rng.random() < 0.85:
-            place = rng.randrange(len(found))
-            chance = rng.random()
-            if chance < 0.08:
-                del found[place]
-            elif chance < 0.16:
-                found.insert(place, found[place])
+            elif isinstance(found, list):
+                found.insert(key, found[key])
             else:
-                found[place] = self._changed(found[place])
+                found[rng.choice((*TEXTS, "invitation", "sealed", "values"))] = found[key]
             return found
         choices = [rng.choice(NUMBERS), rng.choice(TEXTS), None, [], {}, [found], {"x": found}]
         return rng.choice(choices)
@@ -328,7 +318,7 @@ def lines():
 
 
 @pytest.fixture
-def fuzzed(database, store, tmp_path):
+def fuzzed(make_app, store, tmp_path):
     """An application with four surveys on different terms, and what mutates requests to them."""
     keys = tmp_path / "sealing.pem"
     public = create_sealing_key(keys)
@@ -344,11 +334,8 @@ def fuzzed(database, store, tmp_path):
     ]
     tokens.append(operations.create_token(store, "analyst", "health"))
     operations.revoke_token(store, store.tokens.bearer(tokens[3]).id)
-    app = create_app(
-        Config(database=database, max_body=MAX_BODY, sealing_keys=keys, rate_limit=None)
-    )
-    yield app, Fuzzer(surveys, public, tokens, invitations, seed=20), [*tokens, *invitations]
-    app.extensions["halftruth"].store.close()
+    app = make_app(max_body=MAX_BODY, sealing_keys=keys, rate_limit=None)
+    return app, Fuzzer(surveys, public, tokens, invitations, seed=20), [*tokens, *invitations]
 
 
 def ask(app, asked):

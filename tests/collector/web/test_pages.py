@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 from halftruth_collector import operations
 from halftruth_collector.analyses import ANALYSES
-from halftruth_collector.ops.settings import Config
-from halftruth_collector.web import create_app
 from halftruth_collector.web.pages.languages import chosen, direction_of
 from halftruth_shared import (
     Attribute,
@@ -382,8 +380,8 @@ def test_other_origins_may_fetch_a_survey_and_send_a_report_and_nothing_else(
         assert allowed(answer) is None
 
 
-def test_the_forms_ask_with_the_amplification_of_the_configuration(http, database):
-    app = create_app(Config(database=database, max_gamma="5/2"))
+def test_the_forms_ask_with_the_amplification_of_the_configuration(http, make_app):
+    app = make_app(max_gamma="5/2")
     [form] = Page(app.test_client().get("/s/health").get_data(as_text=True)).all("halftruth-form")
     assert form["max-gamma"] == "5/2"
 

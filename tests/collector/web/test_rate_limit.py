@@ -9,8 +9,6 @@ import pytest
 import requests
 from halftruth_collector import operations
 from halftruth_collector.intake.opening import open_reports
-from halftruth_collector.ops.settings import Config
-from halftruth_collector.web import create_app
 from halftruth_shared.protocol.sealing import create_sealing_key, seal
 from halftruth_shared.protocol.terms import Terms
 from serving import run_collector
@@ -42,18 +40,11 @@ def clock(monkeypatch):
 
 
 @pytest.fixture
-def limited(database, store, survey):
+def limited(make_app, published):
     """Make an application with a limit; the value is a test client."""
-    operations.publish_survey(store, survey)
-    made = []
-
-    def make(rate_limit="10 per minute", **settings):
-        made.append(create_app(Config(database=database, rate_limit=rate_limit, **settings)))
-        return made[-1].test_client()
-
-    yield make
-    for app in made:
-        app.extensions["halftruth"].store.close()
+    return lambda rate_limit="10 per minute", **settings: make_app(
+        rate_limit=rate_limit, **settings
+    ).test_client()
 
 
 def send(http, body, address="192.0.2.1", **headers):
