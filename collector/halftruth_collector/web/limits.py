@@ -13,7 +13,6 @@ from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
 
-from ..blocking import check_may_block
 from ..errors import StoreUnavailable, TooLarge, TooManyReports
 
 #: An address with a port, as some proxies write it.
