@@ -88,10 +88,9 @@ def _read(variable: str, text: str, name: str, kind: Any) -> Any:
     try:
         return parse(text) if parse else msgspec.convert(text, kind, strict=False)
     except (msgspec.ValidationError, ValueError):
-        schema = msgspec.json.schema(kind)
-        expected = (
-            expected or schema.get("description") or " or ".join(schema.get("enum", ["text"]))
-        )
+        if expected is None:
+            schema = msgspec.json.schema(kind)
+            expected = schema.get("description") or " or ".join(schema.get("enum", ["text"]))
         raise ParameterError(f"{variable}: expected {expected}", field=variable) from None
 
 
