@@ -13,7 +13,7 @@ from halftruth_shared.shuffling import Shuffled, shuffled
 
 from ..estimation.planning.sets import LengthPrecision, precision_of_lengths
 from ..executors import Map
-from .linking import LinkingRisk, linking_risk_of, shape_of
+from .linking import linking_risk_of, shape_of
 from .posterior import (
     AnswerPosterior,
     FalseReports,
@@ -36,19 +36,30 @@ LIMIT = 0.5
 
 @dataclass(frozen=True)
 class Linking:
-    """Risk that known quasi-identifiers of a pilot's people are linked; see `linking`."""
+    """Risk that known quasi-identifiers of a pilot's people are linked; see `linking`.
+
+    Attributes
+    ----------
+    one_by_one : float or None
+        Largest risk if quasi-identifiers and answer are re-identified one by one; None unless
+        attributes are perturbed independently.
+    at_once : float
+        Largest risk if whole reports are re-identified.
+    above : float
+        Share of the people whose larger risk of the two is above `LIMIT`.
+    prior : float
+        Probability by the table alone of the answer about which a report reveals most.
+    posterior : float
+        Its mean posterior with a person's report.
+    """
 
     quasi: tuple[str, ...]
     sensitive: str
-    risks: LinkingRisk
-
-    @property
-    def one_by_one(self) -> float | None:
-        """Largest risk if quasi-identifiers and answer are re-identified one by one.
-
-        None unless attributes are perturbed independently.
-        """
-        return None if self.risks.record is self.risks.whole else self.risks.maximum
+    one_by_one: float | None
+    at_once: float
+    above: float
+    prior: float
+    posterior: float
 
 
 @dataclass(frozen=True)
@@ -157,7 +168,16 @@ def _linking(
         raise ParameterError(f"{missing}: expected too, for the risk of linking", field=missing)
     shape_of(survey, quasi, sensitive)
     risks = linking_risk_of(survey, quasi, sensitive, people([*quasi, sensitive]))
-    return Linking(tuple(quasi), sensitive, risks)
+    whole = risks.of_whole_reports
+    return Linking(
+        tuple(quasi),
+        sensitive,
+        risks.maximum if risks.record is not risks.whole else None,
+        whole.maximum,
+        risks.of_the_larger.above(LIMIT),
+        float(risks.share[risks.most_revealed]),
+        float(risks.sensitive[risks.most_revealed]),
+    )
 
 
 def _false_reports(

@@ -263,25 +263,24 @@ def _counts(audit: Audit) -> Section | None:
 
 
 def _linking(audit: Audit) -> Section | None:
-    linking = audit.linking
-    if linking is None or audit.pilot is None:
+    risks = audit.linking
+    if risks is None or audit.pilot is None:
         return None
-    risks, one_by_one, several = linking.risks, linking.one_by_one, ""
-    if one_by_one is not None:
-        several = f", or {_at_most(one_by_one)} where answers are linked one by one"
-    above = risks.of_the_larger.above(LIMIT)
-    prior, posterior = (float(of[risks.most_revealed]) for of in (risks.share, risks.sensitive))
+    one_by_one = ""
+    if risks.one_by_one is not None:
+        one_by_one = f", or {_at_most(risks.one_by_one)} where answers are linked one by one"
     return Section(
         "Someone who knows quasi-identifiers",
         (
-            f"Someone who knows {listing(linking.quasi)} of {_people(audit.pilot)}, and all reports"
+            f"Someone who knows {listing(risks.quasi)} of {_people(audit.pilot)}, and all reports"
             " but not whose each is, may put reports back to what they were drawn from. So they"
-            f" link a person with their answer to {linking.sensitive} with a risk of"
-            f" {_at_most(risks.of_whole_reports.maximum)} at most{several}. For {_at_most(above)}"
-            f" of the people {'a risk' if several else 'the risk'} is above {percent(LIMIT)}.",
+            f" link a person with their answer to {risks.sensitive} with a risk of"
+            f" {_at_most(risks.at_once)} at most{one_by_one}. For {_at_most(risks.above)} of the"
+            f" people {'a risk' if one_by_one else 'the risk'} is above {percent(LIMIT)}.",
             "Risk is no belief: the answer of which a report tells most beyond the table is"
-            f" {_at_most(prior)} likely by the table alone, and {_at_most(posterior)} to who knows"
-            " whose report is which, on average over the reports that this person may send.",
+            f" {_at_most(risks.prior)} likely by the table alone, and {_at_most(risks.posterior)}"
+            " to who knows whose report is which, on average over the reports that this person may"
+            " send.",
         ),
     )
 

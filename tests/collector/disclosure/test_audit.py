@@ -68,12 +68,13 @@ def test_an_audit_tells_what_the_other_commands_tell():
     assert len(found.answers) == 8
     linked = linking_risk_of(survey, ["town", "sex"], "illness", people(["town", "sex", "illness"]))
     assert found.linking.one_by_one == linked.maximum
+    assert found.linking.at_once == linked.of_whole_reports.maximum
     with pytest.raises(FrozenInstanceError):
         found.respondents = 1
 
 
 def test_people_above_the_limit_are_those_of_whom_either_risk_is(monkeypatch):
-    monkeypatch.setattr("halftruth_collector.disclosure.statement.LIMIT", 0.1)
+    monkeypatch.setattr("halftruth_collector.disclosure.audit.LIMIT", 0.1)
     # Of some of these people only the one risk is above the limit, of others only the other.
     pilot = np.array(
         [[[22, 0, 3], [12, 18, 14]], [[16, 0, 24], [2, 0, 10]], [[0, 7, 3], [2, 0, 40]]]
@@ -96,7 +97,7 @@ def test_people_above_the_limit_are_those_of_whom_either_risk_is(monkeypatch):
         for risks in (each[:1], each[1:], each)
     ]
     assert at_risk[2] > max(at_risk[:2])
-    assert found.linking.risks.of_the_larger.above(0.1) == pytest.approx(at_risk[2] / pilot.sum())
+    assert found.linking.above == pytest.approx(at_risk[2] / pilot.sum())
     assert "of the people a risk is above" in said(found)["Someone who knows quasi-identifiers"]
 
 
