@@ -205,8 +205,8 @@ def test_a_bad_question_is_one_line_that_names_the_field(study, get, path, asked
         assert "\n" not in line
 
 
-#: The first bad question about each field of each analysis.
-ONE_OF_EACH = {(path, field): (path, asked, field, said) for path, asked, field, said in BAD[::-1]}
+#: The first bad question of each analysis.
+ONE_OF_EACH = {path: (path, asked, field, said) for path, asked, field, said in BAD[::-1]}
 
 
 @pytest.mark.parametrize(("path", "asked", "field", "said"), ONE_OF_EACH.values())

@@ -166,7 +166,7 @@ def test_a_rule_has_the_share_of_its_consequent_among_its_antecedent(study_of_pa
     [one] = rules_of(by_name)
     assert (one.value, one.standard_error) == pytest.approx((rule.value, rule.standard_error))
     check_share(one, model, lambda table: table[1, 2].sum() / table[:, 2].sum())
-    check_share(one.value, model, lambda table: table[1, 2].sum())
+    check_share(one.support, model, lambda table: table[1, 2].sum())
     lift = delta(model, lambda t: t[1, 2].sum() / t[:, 2].sum() / t[1].sum())[0]
     assert rule.measures[0].value == pytest.approx(lift, rel=1e-6)
 
