@@ -188,7 +188,7 @@ def test_there_is_one_invitation_for_each_record(stub, client, session, record, 
 
 
 def test_one_refused_report_gives_up_itself_alone(stub, client, record, tmp_path, monkeypatch):
-    # As many as a collector takes in one request; here three requests are to be made of ten reports.
+    # A request takes as many reports as a collector does; here ten reports are three requests.
     assert client_module.BATCH == 1_000
     monkeypatch.setattr(client_module, "BATCH", 4)
     stub.terms = Terms(invitations=True)
