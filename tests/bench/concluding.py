@@ -38,16 +38,13 @@ def records_as_frame() -> pd.DataFrame:
 def find(survey: Survey, counts: Counts) -> Rules:
     """The rules with the highest confidence, with nothing remembered of these counts."""
     fresh = Counts.from_cells(survey, counts.cells, counts.counts)
-    rules = Estimator(survey, fresh).rules(
+    return Estimator(survey, fresh).rules(
         MIN_SUPPORT,
         MIN_CONFIDENCE,
         max_length=len(SCHEMA.names),
         measures=MEASURE_NAMES,
         limit=RULES,
     )
-    for column in rules.measures:
-        _ = column.interval(1 - rules.alpha)
-    return rules
 
 
 def rules(notes: list[str]) -> Iterator[Comparison]:

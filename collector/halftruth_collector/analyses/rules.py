@@ -72,7 +72,7 @@ def _of_measures(rules: Rules) -> Iterator[Caveat]:
     """Say what measures of rules are about."""
     if rules.measures:
         yield note("sides")
-    if {"chi_squared", "g_squared"} & {each.name for each in rules.measures}:
+    if {"chi_squared", "g_squared"} & set(rules.measures):
         yield note("association estimates")
 
 

@@ -24,7 +24,7 @@ from halftruth_shared.results.wording import quoted, quoted_items
 from msgspec.structs import replace
 
 from ..estimation.bounds import Array, normal_quantile
-from ..estimation.calibration import Margin, Weighted, calibrate, known_margins, rake
+from ..estimation.calibration import Margin, WeightedTable, calibrate, known_margins, rake
 from ..estimation.estimates import columns, covariance_of
 from ..estimation.intervals import SHARE, table_intervals
 from ..estimation.variances import error_parts
@@ -44,7 +44,7 @@ class _Question(NamedTuple):
     parts: Sequence[Estimates]
     covariance: Sequence[Array]
     precision: Caveat
-    weighted: Weighted
+    weighted: WeightedTable
     people: float
 
 
@@ -101,12 +101,11 @@ def _weighted(
     others = [margin.attribute.name for margin in margins]
     table = counted.estimator.table([name, *others])
     method = {"raking": rake, "calibration": calibrate}[query.method]
-    estimate = method(table.value, table.identified_covariance(), margins)
+    estimate = method(table, margins)
     by_itself = counted.estimator.table([name], answering=others)
     before = by_itself.variance()
-    variance = np.diag(estimate.covariance)
+    variance = estimate.variance()
     error = np.sqrt(np.where(variance > 0, variance, np.nan))
-    of_these = estimate.gradient @ table.alone.covariance() @ estimate.gradient.T
     half_width = normal_quantile(1 - query.confidence) * error
     effective = by_itself.effective_reports / (estimate.design_effect or 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -114,10 +113,10 @@ def _weighted(
     parts = [
         columns(
             SHARE,
-            estimate.share,
+            estimate.value,
             error,
-            (estimate.share - half_width, estimate.share + half_width),
-            errors=error_parts(error**2, np.diag(of_these)),
+            (estimate.value - half_width, estimate.value + half_width),
+            errors=error_parts(error**2, estimate.alone.variance()),
             undefined=estimate.undefined,
         ),
         columns(
@@ -136,7 +135,11 @@ def _weighted(
         name,
         attribute.categories,
         parts,
-        [estimate.covariance, by_itself.covariance(), np.full_like(estimate.covariance, np.nan)],
+        [
+            estimate.covariance(),
+            by_itself.covariance(),
+            np.full_like(estimate.covariance(), np.nan),
+        ],
         precision(half_width, effective, question=name),
         estimate,
         float(table.reports if people is None else people),

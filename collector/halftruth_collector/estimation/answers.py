@@ -12,13 +12,7 @@ from .bounds import Array
 
 
 def category_code(attribute: Attribute, category: str, field: str) -> int:
-    """Return the code of a category that a field of a query names.
-
-    Raises
-    ------
-    ParameterError
-        If the attribute has no such category.
-    """
+    """Return the code of a category that a field of a query names."""
     if category not in attribute.categories:
         raise ParameterError(
             f"{field}: '{attribute.name}' has no category '{category}'; expected one of:"
@@ -31,13 +25,7 @@ def category_code(attribute: Attribute, category: str, field: str) -> int:
 def category_codes(
     attribute: Attribute, categories: str | Sequence[str], field: str
 ) -> tuple[int, ...]:
-    """Return the codes of one or several categories that a field of a query names.
-
-    Raises
-    ------
-    ParameterError
-        If no category is given, or an unknown one.
-    """
+    """Return the codes of one or several categories that a field of a query names."""
     if not categories:
         raise ParameterError(
             f"{field}: '{attribute.name}' has no answer; expected one or more", field=field
@@ -99,18 +87,7 @@ def answered(
 ) -> tuple[Array, Array]:
     """Return the cells of a table without missing values, with their covariance.
 
-    Parameters
-    ----------
-    support : ndarray
-        An axis for each attribute.
-    covariance : ndarray, shape (cells, cells)
-    names : sequence of str
-        The attributes.
-
-    Returns
-    -------
-    support, covariance : ndarray
-        Of the remaining cells; their sum is 1 minus the share of missing values.
+    Their sum is 1 minus the share of missing values.
     """
     kept = np.ix_(*(answer_codes(schema.attributes[schema.position(name)]) for name in names))
     cells = np.arange(support.size).reshape(support.shape)[kept].ravel()

@@ -27,16 +27,9 @@ _MODELLED_CELLS = 2**14
 def prefers_model(survey: Survey, counts: Counts, attributes: Sequence[str]) -> bool:
     """Return whether the model of all pairs is the default estimate of a table.
 
-    It is the default if the reports do not identify the table, or if the expected margins of the
-    moment estimate are more than `WIDER` times those of a model of these attributes.
-
-    Parameters
-    ----------
-    survey : Survey
-    counts : Counts
-        With at least one report; only the number of reports of each view is used.
-    attributes : sequence of str
-        Attributes of the table and of its domain.
+    It is the default if the reports do not identify the table of these attributes (with those of
+    its domain), or if the expected margins of the moment estimate are more than `WIDER` times those
+    of a model of them. Of the counts, only the number of reports of each view is used.
     """
     # The model of all pairs is saturated for a table of two attributes.
     if len(attributes) < 3:

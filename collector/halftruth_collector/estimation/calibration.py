@@ -8,21 +8,24 @@ and that response probabilities are products of one factor for each margin. *Cal
 of the estimated margins is known, and the correlated part of every other error is removed (Deville
 & Särndal 1992, with the optimal coefficients of Montanari 1987).
 
-Both need only an unbiased table of answer × margins and its covariance, whatever the mechanism.
+Both need only an unbiased table of answer × margins and its covariance, whatever the mechanism,
+and return a table of the answers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
 import scipy
-from halftruth_shared import Attribute, ParameterError, Schema
+from halftruth_shared import Attribute, EstimateError, ParameterError, Schema
+from halftruth_shared.analyses.base import Target
 from halftruth_shared.errors import listing
 from halftruth_shared.results.wording import number
 
 from .answers import category_code
 from .bounds import NEARLY_LINEAR, TOO_SMALL, Array
+from .table import DerivedTable, ReportDistribution, Table
 
 #: Relative tolerance of the sum of a margin, since shares are written with few digits.
 _WRITTEN = 1e-3
@@ -49,17 +52,18 @@ class Margin:
     shares: Array
 
 
-@dataclass(frozen=True, eq=False)
-class Weighted:
-    """Weighted distribution of the answers to a question with C categories.
+@dataclass(eq=False)
+class WeightedTable(DerivedTable):
+    """Weighted distribution of the answers to a question, with errors by linearization.
 
     Attributes
     ----------
-    share : ndarray, shape (C,)
+    joint : Table
+        Of the question, then the questions of the margins.
+    shares : ndarray, shape (C,)
         NaN if undefined.
-    covariance : ndarray, shape (C, C)
     gradient : ndarray, shape (C, cells)
-        Derivatives of the shares by the cells of the table.
+        Of the shares by the cells of `joint`, in row-major order.
     weights : ndarray or None
         Raking weights of all combinations of the margins, with mean 1 over the respondents.
     design_effect : float or None
@@ -70,13 +74,40 @@ class Weighted:
         Why the distribution is undefined.
     """
 
-    share: Array
-    covariance: Array
+    shares: Array
     gradient: Array
     weights: Array | None = None
     design_effect: float | None = None
     p_value: float | None = None
     undefined: str | None = None
+
+    @property
+    def axes(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.joint.axes[:1]
+
+    @property
+    def value(self) -> Array:
+        return self.shares
+
+    @property
+    def effective_reports(self) -> Array:
+        groups = tuple(range(1, self.joint.value.ndim))
+        return np.asarray(self.joint.effective_reports.sum(axis=groups)) / (
+            self.design_effect or 1.0
+        )
+
+    def report_distributions(self, shares: Array) -> Iterator[ReportDistribution]:
+        """Refuse: score tests need the distribution of unweighted reports."""
+        raise EstimateError(
+            "margins: weighted shares have no score test; expected a table without margins",
+            field="margins",
+        )
+
+    def _variance(self, target: Target) -> Array:
+        return np.maximum(np.diag(self._kept_covariance(target)), 0.0)
+
+    def _covariance(self, target: Target) -> Array:
+        return np.asarray(self.gradient @ self.joint.identified_covariance() @ self.gradient.T)
 
 
 def known_margins(
@@ -122,7 +153,7 @@ def known_margins(
     return margins, next(iter(counted.values()), None)
 
 
-def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weighted:
+def rake(table: Table, margins: Sequence[Margin]) -> WeightedTable:
     """Estimate shares by raking: weight the respondents to the margins of the population.
 
     The factors of iterative proportional fitting solve Σ_h w_h π̂_h z_h = t, with w the product of
@@ -137,25 +168,24 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
 
     Parameters
     ----------
-    support : ndarray, shape (C, d_1, …, d_K)
-        π̂, answers first, then an axis for each margin.
-    covariance : ndarray, shape (cells, cells)
-        Covariance of the cells in row-major order; NaN if not identified.
+    table : Table
+        Answers first, then an axis for each margin.
 
     Returns
     -------
-    Weighted
+    WeightedTable
         Undefined if a category with a positive margin is less than `NEARLY_LINEAR` standard errors
         above zero, if the margins are too collinear to identify their factors, or if no weights
         give these margins.
     """
+    support, covariance = table.value, table.identified_covariance()
     kept = [np.flatnonzero(margin.shares) for margin in margins]
     inside = np.ix_(np.arange(len(support)), *kept)
     cells = np.arange(support.size).reshape(support.shape)[inside].ravel()
-    table, spread = support[inside], covariance[np.ix_(cells, cells)]
-    answers, groups = len(table), table[0].size
+    shares, spread = support[inside], covariance[np.ix_(cells, cells)]
+    answers, groups = len(shares), shares[0].size
     joint = spread.reshape(answers, groups, answers, groups)
-    base, spread_base = table.sum(axis=0), joint.sum(axis=(0, 2))
+    base, spread_base = shares.sum(axis=0), joint.sum(axis=(0, 2))
     indicators = _indicators(base.shape)
     variance = np.einsum("hk,hl,kl->h", indicators, indicators, spread_base)
     error = np.sqrt(np.maximum(variance, 0.0))
@@ -166,13 +196,13 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
         attribute = margins[axis].attribute
         name = f"{attribute.name}={attribute.categories[kept[axis][code]]}"
         return _undefined(
-            support,
+            table,
             f"nothing can be weighted by the share of respondents with {name}, {TOO_SMALL}",
         )
     known = [margin.shares[codes] for margin, codes in zip(margins, kept, strict=True)]
     factors = raking_factors(base, known)
     if factors is None:
-        return _undefined(support, "no weights give the respondents these margins")
+        return _undefined(table, "no weights give the respondents these margins")
     weights = factors.ravel()
     weighted = weights * base.ravel()
     # One category of each margin follows from the others.
@@ -182,10 +212,10 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
     if not _identified(slopes, departures, weights, spread_base, known):
         names = listing([margin.attribute.name for margin in margins])
         return _undefined(
-            support,
+            table,
             f"weights by {names} are not identified: these answers may be too dependent",
         )
-    rows = table.reshape(answers, groups)
+    rows = shares.reshape(answers, groups)
     share = rows @ weights
     beta = np.linalg.solve(slopes, departures @ (weights * rows).T)
     predicted = share[:, None] + beta.T @ departures
@@ -194,16 +224,11 @@ def rake(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weight
     gradient[:, cells] = of_kept.reshape(answers, -1)
     everywhere = np.zeros(support.shape[1:])
     everywhere[np.ix_(*kept)] = factors
-    return Weighted(
-        share,
-        gradient @ covariance @ gradient.T,
-        gradient,
-        everywhere,
-        design_effect=float(weighted @ weights),
-    )
+    effect = float(weighted @ weights)
+    return WeightedTable(table, share, gradient, everywhere, design_effect=effect)
 
 
-def calibrate(support: Array, covariance: Array, margins: Sequence[Margin]) -> Weighted:
+def calibrate(table: Table, margins: Sequence[Margin]) -> WeightedTable:
     """Estimate shares by calibration to known margins of the target (regression estimator).
 
     The estimator π̂ + V_πt V_tt⁻¹ (t − t̂) has variance V − V_πt V_tt⁻¹ V_tπ. It reproduces the
@@ -212,20 +237,20 @@ def calibrate(support: Array, covariance: Array, margins: Sequence[Margin]) -> W
 
     Parameters
     ----------
-    support, margins
-        As for :func:`rake`.
-    covariance : ndarray, shape (cells, cells)
-        Covariance for the target of the margins: the respondents, or the sampled population.
+    table, margins
+        As for :func:`rake`; the sampling fraction is that of the target of the margins: the
+        respondents, or the sampled population.
 
     Returns
     -------
-    Weighted
+    WeightedTable
         Undefined if the covariance is not identified, or if unperturbed margins contradict the
         given ones.
     """
+    support, covariance = table.value, table.identified_covariance()
     answers, groups = len(support), support[0].size
     if np.isnan(covariance).any():
-        return _undefined(support, "the reports determine no error")
+        return _undefined(table, "the reports determine no error")
     free = np.concatenate([np.arange(len(m.shares)) < len(m.shares) - 1 for m in margins])
     known = np.concatenate([margin.shares for margin in margins])[free]
     sums = np.tile(_indicators(support.shape[1:])[free], (1, answers))
@@ -238,16 +263,15 @@ def calibrate(support: Array, covariance: Array, margins: Sequence[Margin]) -> W
     gap = known - sums @ support.ravel()
     along = vectors.T @ gap
     if np.abs(gap - vectors @ along).max(initial=0.0) > _AGREES:
-        return _undefined(support, "the reports themselves tell margins without error, and others")
+        return _undefined(table, "the reports themselves tell margins without error, and others")
     per_answer = with_margins.reshape(len(sums), answers, groups).sum(axis=2)
     correction = per_answer.T @ vectors
-    of_answers = covariance.reshape(answers, groups, answers, groups).sum(axis=(1, 3))
     distance = along @ (along / eigenvalues)
     gradient = np.repeat(np.eye(answers), groups, axis=1)
     gradient -= (correction / eigenvalues) @ vectors.T @ sums
-    return Weighted(
+    return WeightedTable(
+        table,
         support.reshape(answers, groups).sum(axis=1) + correction @ (along / eigenvalues),
-        of_answers - (correction / eigenvalues) @ correction.T,
         gradient,
         p_value=float(scipy.special.chdtrc(len(along), distance)) if len(along) else None,
     )
@@ -257,10 +281,10 @@ def _refused(message: str) -> ParameterError:
     return ParameterError(f"margins: {message}", field="margins")
 
 
-def _undefined(support: Array, reason: str) -> Weighted:
-    answers = len(support)
-    share, gradient = np.full(answers, np.nan), np.full((answers, support.size), np.nan)
-    return Weighted(share, np.outer(share, share), gradient, undefined=reason)
+def _undefined(table: Table, reason: str) -> WeightedTable:
+    answers = len(table.value)
+    share, gradient = np.full(answers, np.nan), np.full((answers, table.value.size), np.nan)
+    return WeightedTable(table, share, gradient, undefined=reason)
 
 
 def _indicators(shape: Sequence[int]) -> Array:

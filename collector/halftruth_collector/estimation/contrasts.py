@@ -48,16 +48,15 @@ class Contrasts:
     value, standard_error : ndarray, shape (K,)
         NaN where undefined. The standard error of a ratio is that of its logarithm.
     lower, upper : ndarray, shape (K,)
-        Ends of the intervals; an infinite upper end if an interval is unbounded.
+        An infinite upper end if an interval is unbounded.
     p_value : ndarray, shape (K,)
-        P-value of the test of no effect; NaN if undefined. Empty without tests.
+        Of the test of no effect; NaN if undefined. Empty without tests.
     parts : pair of ndarray, optional
         Perturbation errors and sampling errors.
     undefined : sequence of str or None
         Why there is no value.
     gradient : ndarray, shape (K, V)
-        Gradient of each estimate, or of the logarithm of a ratio, in the V variables; empty if it
-        is not needed.
+        Of each estimate, or of the logarithm of a ratio, in V variables; empty if not needed.
     table : Table, optional
         Table whose shares these are, if they are all of its shares.
     """
@@ -97,16 +96,8 @@ def ends_of_contrast(
     """Return interval ends of weighted sums from the intervals of their terms (MOVER).
 
     The distance of each end follows from the ends of the terms (Zou & Donner 2008), which preserves
-    asymmetry.
-
-    Parameters
-    ----------
-    estimates : Contrasts
-        Of shape (K, S).
-    weights : ndarray
-        Weights, broadcast against the estimates.
-    correlation : ndarray, shape (K, S, S), optional
-        Correlation of the estimates within each row; independent by default.
+    asymmetry. The estimates have the shape (K, S), and their correlation within each row
+    (K, S, S); they are independent by default.
     """
     below, above = estimates.value - estimates.lower, estimates.upper - estimates.value
 
@@ -148,13 +139,7 @@ class Groups:
     def of_table(
         cls, table: Table, names: Sequence[str], chosen: Sequence[int], answer: int
     ) -> "Groups":
-        """Take groups (rows) and one answer (a column) from a table.
-
-        Raises
-        ------
-        DomainTooLarge
-            If the table is too large for its covariance.
-        """
+        """Take groups (rows) and one answer (a column) from a table."""
         rows, columns = table.value.shape
         is_answer = np.arange(columns) == answer
         merge = np.kron(np.eye(rows)[list(chosen)], np.stack([~is_answer, is_answer]))
@@ -203,7 +188,9 @@ class Groups:
         return ends_of_contrast(Contrasts(shares.value, error, *ends), weights, correlation)
 
     def p_values(self, slopes: Array, pooled: Array | None = None) -> Array:
-        """Return p-values of tests that all shares in a contrast are equal.
+        """Return p-values of tests that all shares in a contrast are equal, shape (K,).
+
+        They are NaN if the variance under the null hypothesis is 0.
 
         Parameters
         ----------
@@ -212,11 +199,6 @@ class Groups:
             of the contrast are slopes · base, which add up to 0.
         pooled : ndarray, shape (K, G), optional
             Groups that are pooled under the null hypothesis; by default those in the contrast.
-
-        Returns
-        -------
-        ndarray, shape (K,)
-            NaN if the variance under the null hypothesis is 0.
         """
         base, giving = self.base, self.support[:, 1]
         members = slopes != 0 if pooled is None else pooled
@@ -262,17 +244,8 @@ def compare_groups(
 ) -> Contrasts:
     """Estimate and test the effect of each group against a reference or all other groups.
 
-    Parameters
-    ----------
-    groups : Groups
-        Two or more.
-    reference : int or None
-        Position of the reference group; None to compare each group with all others together.
-
-    Returns
-    -------
-    Contrasts
-        Of all groups but the reference, in their order.
+    There are two groups or more. The contrasts are of all groups but the reference, in their
+    order; without a reference, each group is compared with all others together.
     """
     cells, quantile = groups.cells, normal_quantile(1 - confidence)
     compared = [g for g in range(len(groups.names)) if g != reference]

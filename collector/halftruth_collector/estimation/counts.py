@@ -42,18 +42,9 @@ class Counts:
 
     @classmethod
     def from_reports(cls, survey: Survey, reports: ArrayLike) -> "Counts":
-        """Count reports.
+        """Count reports, given as integers of shape (N, columns).
 
-        Parameters
-        ----------
-        survey : Survey
-            Whose reports they are.
-        reports : array_like of int, shape (N, columns)
-
-        Raises
-        ------
-        ReportError
-            If an array of this shape with values inside the columns was not given.
+        An array of another shape, or with values outside of the columns, raises ReportError.
         """
         array = _array(reports, "reports")
         return cls.from_cells(survey, array, np.ones(array.shape[:1], dtype=np.int64))
@@ -64,7 +55,6 @@ class Counts:
 
         Parameters
         ----------
-        survey : Survey
         cells : array_like of int, shape (K, columns)
         counts : array_like of int, shape (K,)
             At least 0.

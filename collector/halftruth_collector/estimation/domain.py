@@ -26,14 +26,9 @@ class Domain(Schema):
     whole : Schema
     where : mapping of str to str or sequence of str
         The filter: people who give one of these answers to each of these attributes. Empty for all
-        people.
+        people. If no attribute is left, it is refused.
     answered : bool
         Whether each table excludes people with a missing answer to one of its questions.
-
-    Raises
-    ------
-    SchemaError, ParameterError
-        If an attribute or an answer is unknown, or no attribute is left.
     """
 
     whole: Schema
@@ -111,8 +106,6 @@ class Domain(Schema):
         ----------
         joint : callable
             Returns the table of all people, for names of the whole schema.
-        attributes : sequence of str
-            An axis for each, in this order.
         answering : sequence of str
             If missing answers are excluded, people who did not answer these are also excluded.
         """
@@ -123,12 +116,7 @@ class Domain(Schema):
         return everybody.given(len(attributes), (*self.kept(names), *self.codes))
 
     def check_cells(self, attributes: Sequence[str]) -> None:
-        """Refuse a table if its covariance is needed and too large.
-
-        Raises
-        ------
-        DomainTooLarge
-        """
+        """Refuse a table if its covariance is needed and too large."""
         cells = math.prod(len(self._attribute(n).categories) for n in [*attributes, *self.where])
         if cells > COVARIANCE_CELLS and not self.is_slice(attributes):
             field = "missing" if self.leaves_out(attributes) else "where"
@@ -141,10 +129,7 @@ class Domain(Schema):
     def slice(self, table: Array) -> Array:
         """Condition a nonnegative table of the whole schema on the filter of the domain.
 
-        Raises
-        ------
-        EstimateError
-            If the estimated share of the domain is 0.
+        If the estimated share of the domain is 0, it is refused.
         """
         if not self.where:
             return table

@@ -53,8 +53,6 @@ def columns(
         of numbers that are known otherwise.
     errors : pair of ndarray, optional
         Perturbation and sampling error.
-    statistic, p_value, adjusted : array_like, optional
-        Of the test that there is no effect.
     undefined : sequence of str or None, optional
         Why there is no value.
     """

@@ -6,7 +6,6 @@ from itertools import combinations, permutations
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Survey
 from halftruth_shared.analyses.base import (
-    AnsweredQuery,
     Answers,
     Items,
     Merge,
@@ -21,7 +20,7 @@ from halftruth_shared.results import Estimates
 from msgspec.structs import replace
 
 from .association import MAX_ASSOCIATED, estimate_associations, measure_columns
-from .bounds import Array, check_confidence, check_field, check_target, checked
+from .bounds import Array, check_confidence, check_field, checked
 from .counts import Counts
 from .independence import Departures, JointTest
 from .itemsets import Itemsets, mine_itemsets
@@ -31,7 +30,7 @@ from .merging import Merging, rare_merged
 from .model.fit import LoglinearModel
 from .model.tables import ModelTables
 from .rules import RuleMargins, Rules, arrange, check_order, mine_rules, sides_of_rule
-from .tables import Tables, sampled_fraction
+from .tables import Tables
 
 
 class Estimator(Tables):
@@ -112,25 +111,23 @@ class Estimator(Tables):
         possible: bool = False,
         merge: Merge | None = None,
     ) -> None:
-        counts.check(survey)
-        check_target(target)
-        check_field(AnsweredQuery, "missing", missing)
-        self.missing: Missing = missing
-        self.model = model
-        self.population = population
-        self.target: Target = target
         if model is not None and population is not None:
             raise ParameterError(
                 "population: a model is of a large one; expected none, or unbiased estimates",
                 field="population",
             )
-        source = None if model is None else ModelTables(model)
-        fraction = 0.0 if population is None else sampled_fraction(counts.reports, population)
-        if target == "respondents":
-            fraction = 1.0
-        exclude = missing == "exclude"
-        super().__init__(survey, counts, where, exclude, source, fraction, possible, merge)
-        self._whole = WholeTable(self)
+        super().__init__(
+            survey,
+            counts,
+            where,
+            missing,
+            None if model is None else ModelTables(model),
+            population,
+            target=target,
+            possible=possible,
+            merge=merge,
+        )
+        self.model, self._whole = model, WholeTable(self)
 
     def where(self, answers: Answers) -> "Estimator":
         """Return the estimator for a domain; raises the same errors as `Estimator`."""
@@ -154,14 +151,10 @@ class Estimator(Tables):
         )
 
     def support(self, attributes: Sequence[str], estimate: Method = "moment") -> Array:
-        """Support of each cell of a table, shape as of :meth:`table`.
+        """Return the share of each cell of a table, shape as of :meth:`table`.
 
-        Parameters
-        ----------
-        attributes : sequence of str
-        estimate : {"moment", "likelihood", "model"}
-            The last two are margins of one estimate of the table of all attributes, so that the
-            supports of different tables agree with each other.
+        Estimates by likelihood and model are margins of one estimate of the table of all
+        attributes, so that the shares of different tables agree with each other.
         """
         check_field(ItemsetsQuery, "estimate", estimate)
         if estimate in ("moment", "model"):
@@ -194,7 +187,7 @@ class Estimator(Tables):
 
         Examples
         --------
-        >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
+            >>> from halftruth_shared import Attribute, GammaDiagonal, Schema, Survey
         >>> schema = Schema([Attribute("smoker", ["no", "yes"], items=["yes"])])
         >>> survey = Survey("health", "Health", schema, GammaDiagonal("19"))
         >>> counts = Counts.from_cells(survey, [[0], [1]], [680, 320])
@@ -258,20 +251,9 @@ class Estimator(Tables):
         confidence: float = 0.95,
         measures: Sequence[str] | None = None,
     ) -> Rules:
-        """Estimate one rule X ⇒ Y, regardless of its support.
+        """Estimate one rule X ⇒ Y, regardless of its support, with all measures by default.
 
-        Parameters
-        ----------
-        antecedent, consequent : mapping of str to str
-            Items of X and of Y, by attribute.
-        confidence : float
-            Confidence level of each interval. measures : sequence of str, optional Measures of the
-            association of X and Y; all of them by default.
-
-        Raises
-        ------
-        EstimateError
-            If the estimated support of X is not positive, so that its confidence is undefined.
+        If the estimated support of X is not positive, its confidence is undefined: EstimateError.
         """
         query = RulesQuery(
             min_support=1,
@@ -309,7 +291,11 @@ class Estimator(Tables):
         measures: Sequence[str] | None = None,
         confidence: float = 0.95,
     ) -> Estimates:
-        """Estimate association measures of some attributes (Guo Table 3.6), with standard errors.
+        """Estimate association measures of some attributes (Guo Table 3.6), a row for each.
+
+        Standard errors are by the delta method (Guo §3.3.1), which assumes that the measure is
+        nearly linear within the error of the table. Near independence this does not hold for
+        nonnegative measures such as χ²; these are corrected to second order.
 
         Parameters
         ----------
@@ -323,14 +309,6 @@ class Estimator(Tables):
             Names of measures; by default all that apply to these attributes.
         confidence : float
             Of each single interval.
-
-        Returns
-        -------
-        Estimates
-            One row for each measure. Standard errors are by the delta method (Guo §3.3.1), which
-            assumes that the measure is nearly linear within the error of the table. Near
-            independence this does not hold for nonnegative measures such as χ²; these are corrected
-            to second order.
         """
         check_confidence(confidence)
         table = self.table(attributes)

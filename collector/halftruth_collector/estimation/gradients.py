@@ -27,15 +27,7 @@ _ROUNDING = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Jet:
-    """An array of values, each with its gradient in n variables.
-
-    Attributes
-    ----------
-    value : ndarray
-        Of any shape.
-    gradient : ndarray
-        That shape, and one axis of length n at the end.
-    """
+    """An array of values, each with its gradient in n variables (the last axis)."""
 
     value: Array
     gradient: Array
@@ -46,12 +38,9 @@ class Jet:
         return cls(values, np.eye(values.size).reshape(*values.shape, values.size))
 
     def standard_error(self, covariance: Array) -> Array:
-        """Of each value by the delta method; NaN where it is unknown.
+        """Return the errors by the delta method; NaN where unknown.
 
-        Parameters
-        ----------
-        covariance : ndarray, shape (n, n), or one for each value
-            Of the variables.
+        The covariance of the variables has the shape (n, n), or is one for each value.
         """
         with np.errstate(invalid="ignore", over="ignore"):
             through = (self.gradient[..., None, :] @ covariance)[..., 0, :]
@@ -146,16 +135,8 @@ class Jet:
 class SecondOrder:
     """Measures of R tables as columns, NaN where undefined.
 
-    Attributes
-    ----------
-    plain : ndarray, shape (R,)
-        g of the estimated tables.
-    bias : ndarray, shape (R,)
-        b.
-    growth : ndarray, shape (R,)
-        κ.
-    least : ndarray, shape (R,)
-        ½ tr((H V)²), the variance at independence.
+    `plain` is g of the estimated tables, `bias` is b, `growth` is κ, and `least` is ½ tr((H V)²),
+    the variance at independence.
     """
 
     plain: Array
@@ -165,7 +146,7 @@ class SecondOrder:
 
     @classmethod
     def of(cls, plain: Jet, slopes: Jet, covariance: Array) -> "SecondOrder":
-        """From the measure, and its gradient with what that changes by along the columns of V.
+        """Make it from the measure, and its gradient with what that changes by along V.
 
         Parameters
         ----------

@@ -108,19 +108,9 @@ def share_interval(
 ) -> tuple[Array, Array]:
     """Return the ends of normal intervals of shares, or of their union with logit intervals.
 
-    For estimates within 0 to 1, a logit interval has a realistic upper end but always excludes 0.
-    The result is then the smallest interval that contains the logit interval and the normal
-    interval, truncated to 0 to 1.
-
-    Parameters
-    ----------
-    share, error : ndarray
-        With their standard errors.
-    quantile : float
-        Half-width in standard errors.
-    logit : bool
-        Whether estimates are always within 0 to 1. The interval of an estimate of exactly 0 or 1
-        then has width 0.
+    For estimates within 0 to 1 (`logit`), a logit interval has a realistic upper end but always
+    excludes 0. The result is then the smallest interval that contains the logit interval and the
+    normal interval, truncated to 0 to 1; that of an estimate of exactly 0 or 1 has width 0.
     """
     lowest, highest = share - quantile * error, share + quantile * error
     if not logit:
@@ -169,11 +159,6 @@ def table_intervals(table: Table, confidence: float = 0.95) -> tuple[Array, Arra
     """Return the interval ends of each share of a table, not truncated to 0 to 1.
 
     NaN if the reports do not identify the variance.
-
-    Raises
-    ------
-    ParameterError
-        Unless 0 < confidence < 1.
     """
     check_confidence(confidence)
     return intervals_at(table, normal_quantile(1 - confidence))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 from itertools import combinations, count
 from math import comb
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy
@@ -64,12 +64,8 @@ Mask = NDArray[np.bool_]
 class Unexamined:
     """Why itemsets of some length and longer ones were not examined.
 
-    Attributes
-    ----------
-    length : int
-    margin : float or None
-        Margin of error of the most precise itemsets at the threshold, which it exceeds; None if
-        there are too many combinations of attributes.
+    `margin` is the margin of error of the most precise itemsets at the threshold, which it exceeds;
+    None if there are too many combinations of attributes.
     """
 
     length: int
@@ -77,93 +73,59 @@ class Unexamined:
 
 
 @dataclass(frozen=True, eq=False)
-class Itemsets:
-    """Listed itemsets as columns, by length and then by decreasing support.
+class Mined:
+    """Itemsets or rules that are listed because their estimates reach thresholds.
 
     Attributes
     ----------
-    codes : ndarray of int, shape (R, M)
-        Category code of each attribute, −1 for attributes that the itemset leaves open.
-    support, standard_error : ndarray, shape (R,)
-        The standard error is NaN where the reports do not determine one.
-    lower, upper : ndarray, shape (R,)
-        Ends of the intervals, which have a false coverage rate; NaN where unknown.
-    adjusted : ndarray, shape (R,)
-        Adjusted p-value (false discovery rate) of the two-sided test that the support equals the
-        threshold; NaN without a test.
-    frequent : ndarray of bool, shape (R,)
-        Whether the adjusted p-value is at most 1 − confidence.
-    grade : ndarray of int, shape (R,)
-        Position in `RELIABILITIES`.
+    keys : list of Key
+        What identifies each estimate.
+    estimates : Estimates
     candidates : int
-        Number of possible itemsets of the examined lengths, before pruning.
-    precision : tuple of LengthPrecision
+        Number of possible itemsets or rules of the examined lengths, before pruning.
     unexamined : Unexamined or None
     """
 
-    schema: Schema
-    codes: NDArray[np.int64]
-    support: Array
-    standard_error: Array
-    lower: Array
-    upper: Array
-    adjusted: Array
-    frequent: Mask
-    grade: NDArray[np.int64]
+    keys: list[Key]
+    estimates: Estimates
     candidates: int
-    precision: tuple[LengthPrecision, ...]
-    unexamined: Unexamined | None = None
-
-    @cached_property
-    def keys(self) -> list[Key]:
-        """The itemsets."""
-        return [Key(name="itemset", kind="answers", values=answer_sets(self.schema, self.codes))]
-
-    @cached_property
-    def estimates(self) -> Estimates:
-        """Supports as columns of a result."""
-        return columns(
-            QUANTITIES["support"],
-            self.support,
-            self.standard_error,
-            (self.lower, self.upper),
-            grade=self.grade,
-            adjusted=self.adjusted,
-        )
+    unexamined: Unexamined | None = field(default=None, kw_only=True)
 
     @property
     def rows(self) -> Rows:
-        """Rows with an itemset and its support, created on access."""
+        """Rows with the keys and an estimate, created on access."""
         return Rows(self)
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """Category code of each attribute, −1 for attributes that the first key leaves open."""
+        return cast(AnswerSets, self.keys[0].values).codes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Itemsets(Mined):
+    """Supports of the listed itemsets, by length and then by decreasing support.
+
+    The intervals have a false coverage rate. The adjusted p-values (false discovery rate) are of
+    two-sided tests that the support equals the threshold.
+
+    Attributes
+    ----------
+    frequent : ndarray of bool, shape (R,)
+        Whether the adjusted p-value is at most 1 − confidence.
+    precision : tuple of LengthPrecision
+    """
+
+    frequent: Mask
+    precision: tuple[LengthPrecision, ...]
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """Number of items of each itemset."""
         return np.asarray((self.codes >= 0).sum(axis=1))
-
-    def guessed(self, typical: Sequence[TypicalError]) -> "Itemsets":
-        """Return the itemsets with best guesses, which have typical errors instead of intervals."""
-        precision = [
-            replace(unbiased, half_width=None, guess=guess)
-            for unbiased, guess in zip(self.precision, typical, strict=False)
-        ]
-        grade = np.array(
-            [RELIABILITIES.index(each.reliability) for each in precision], dtype=np.int64
-        )
-        none = np.full(len(self), np.nan)
-        return replace(
-            self,
-            standard_error=none,
-            lower=none,
-            upper=none,
-            adjusted=none,
-            frequent=np.zeros(len(self), dtype=np.bool_),
-            grade=grade[self.lengths - 1],
-            precision=tuple(precision),
-        )
-
-    def __len__(self) -> int:
-        return len(self.support)
 
 
 def answer_sets(
@@ -177,12 +139,7 @@ def answer_sets(
 def mine_itemsets(
     tables: Tables, whole: WholeTable, query: MiningQuery[Any], estimate: Method = "moment"
 ) -> Itemsets:
-    """Return the itemsets whose estimated support reaches the threshold of a query.
-
-    Parameters
-    ----------
-    estimate : {"moment", "likelihood", "model"}
-        Estimator of the supports.
+    """Return the itemsets whose support, by some estimator, reaches the threshold of a query.
 
     Raises
     ------
@@ -193,13 +150,11 @@ def mine_itemsets(
     """
     max_length, unexamined = examined_length(tables, query)
     examined = examine(tables, query, max_length)
-    schema, support = tables.schema, examined.support
+    support, typical_error = examined.support, None
     if estimate == "likelihood":
         support = supports_within(whole.estimate, examined.codes)
-    found = select_itemsets(schema, examined, support, query, max_length)
-    if estimate == "likelihood":
-        lengths = range(1, found.lengths.max(initial=0) + 1)
-        found = found.guessed([whole.typical_error(schema.names[:k]) for k in lengths])
+        typical_error = whole.typical_error
+    found = select_itemsets(tables.schema, examined, support, query, max_length, typical_error)
     return replace(found, unexamined=unexamined)
 
 
@@ -212,15 +167,8 @@ def examined_length(
 ) -> tuple[int, Unexamined | None]:
     """Return the length of the longest itemsets to examine, and why longer ones are not.
 
-    Parameters
-    ----------
-    too_many : callable, optional
-        A further reason to stop if the query has no `max_length`.
-
-    Raises
-    ------
-    ParameterError
-        If the query names more attributes than reports identify together.
+    `too_many` is a further reason to stop if the query has no `max_length`. One that is longer
+    than what reports identify raises ParameterError.
     """
     schema, together = tables.schema, tables.max_order
     if query.max_length is not None:
@@ -273,13 +221,7 @@ def _least_variances(survey: Survey, target: Target, share: float) -> dict[tuple
 
 
 def examine(tables: Tables, query: MiningQuery[Any], max_length: int) -> "Examined":
-    """Estimate the itemsets up to a length that are not pruned by a subset.
-
-    Raises
-    ------
-    DomainTooLarge
-        If there are too many.
-    """
+    """Estimate the itemsets up to a length that are not pruned by a subset."""
     if tables.at_once:
         return examine_margins(tables.schema, tables.whole, tables.reports, query, max_length)
     return examine_levels(tables.schema, tables.subsets, query, max_length)
@@ -291,8 +233,8 @@ class Examined:
 
     Attributes
     ----------
-    codes, support, standard_error : ndarray
-        As in `Itemsets`.
+    codes : ndarray of int, shape (K, M)
+        Category code of each attribute, −1 for attributes that the itemset leaves open.
     filled : ndarray
         Approximate number of reports that inform about each support.
     logit : bool
@@ -330,15 +272,7 @@ def _ruled_out(
 def examine_margins(
     schema: Schema, table: Table, reports: int, query: MiningQuery[Any], max_length: int
 ) -> Examined:
-    """Examine the itemsets of all margins together.
-
-    Parameters
-    ----------
-    table : Table
-        Of all attributes.
-    max_length : int
-        Most items.
-    """
+    """Examine the itemsets of all margins of the table of all attributes together."""
     axes = range(len(schema.attributes))
     support = table.margins
     error = np.sqrt(table.margin_variance())
@@ -363,16 +297,10 @@ def examine_margins(
 
 @lru_cache(maxsize=4)
 def _margin_grid(schema: Schema) -> tuple[NDArray[np.int64], ...]:
-    """The cells of all margins of a schema.
+    """Return codes, lengths and table sizes of the cells of all margins of a schema.
 
-    Returns
-    -------
-    codes : ndarray, shape (cells, M)
-        −1 where an attribute is left open.
-    lengths : ndarray, shape (d_1 + 1, …, d_M + 1)
-        Number of items; 0 where a category is none.
-    sizes : ndarray, shape (cells,)
-        Cells of the table of the attributes that are not left open.
+    Codes, of shape (cells, M), are −1 where an attribute is left open. The number of items of a
+    cell, of shape (d_1 + 1, …, d_M + 1), is 0 where a category is none.
     """
     shape = tuple(size + 1 for size in schema.shape)
     codes = np.indices(shape).reshape(len(shape), -1).T.copy()
@@ -391,18 +319,7 @@ def examine_levels(
 ) -> Examined:
     """Estimate the itemsets of each attribute subset in turn, shortest first (Apriori).
 
-    Parameters
-    ----------
-    subsets : callable
-        Estimated tables of the attributes at some positions.
-    max_length : int
-        Most items.
-
-    Raises
-    ------
-    DomainTooLarge
-        If more than `MAX_SUBSETS` attribute subsets or `MAX_ITEMSETS` itemsets would have to be
-        examined.
+    More than `MAX_SUBSETS` attribute subsets or `MAX_ITEMSETS` itemsets raise DomainTooLarge.
     """
     examined = []
     known: dict[tuple[int, ...], tuple[Array, Array]] = {}
@@ -411,7 +328,7 @@ def examine_levels(
     for _ in range(max_length):
         level = _next_level(schema, possible, MAX_SUBSETS - examined_subsets)
         examined_subsets += len(level)
-        check_end(level, max_length, examined_subsets, MAX_SUBSETS)
+        check_end(level, max_length, examined_subsets)
         possible = {}
         for (positions, candidates), table in zip(level.items(), subsets(level), strict=True):
             support, variance = table.value, table.variance()
@@ -438,23 +355,10 @@ def examine_levels(
     return Examined(codes, filled, support, error, logit, known)
 
 
-def check_end(
-    level: Collection[tuple[int, ...]], max_length: int, examined: int, most: int
-) -> None:
+def check_end(level: Collection[tuple[int, ...]], max_length: int, examined: int) -> None:
     """Refuse a large level of attribute subsets if the following levels could be too large.
 
-    Parameters
-    ----------
-    level : collection of tuple of int
-        Subsets of one length.
-    max_length : int
-        Longest subsets to examine.
-    examined : int
-        How many there are so far, these included.
-
-    Raises
-    ------
-    DomainTooLarge
+    `examined` is the number of subsets so far, these included.
     """
     if len(level) <= _FEW:
         return
@@ -464,11 +368,11 @@ def check_end(
     attributes = next(n for n in count(length) if comb(n, length) >= len(level))
     for longer in range(length + 1, max_length + 1):
         examined += comb(attributes, longer)
-        if examined > most:
+        if examined > MAX_SUBSETS:
             raise DomainTooLarge(
-                f"max_length: there may be more than {most} combinations of attributes to examine"
-                f" at length {longer}; expected max_length = {longer - 1} at most, or a higher"
-                " min_support",
+                f"max_length: there may be more than {MAX_SUBSETS} combinations of attributes to"
+                f" examine at length {longer}; expected max_length = {longer - 1} at most, or a"
+                " higher min_support",
                 field="max_length",
             )
 
@@ -479,56 +383,61 @@ def select_itemsets(
     estimate: Array,
     query: MiningQuery[Any],
     max_length: int,
+    typical_error: Callable[[Sequence[str]], TypicalError] | None = None,
 ) -> Itemsets:
     """List the itemsets whose estimate reaches the threshold, and decide which are frequent.
 
     Decisions control the false discovery rate over all candidates, at half of 1 − confidence. The
     intervals of the list have a false coverage rate of 1 − confidence. Therefore the interval of a
-    frequent itemset is above the threshold.
-
-    Parameters
-    ----------
-    estimate : ndarray
-        Support of each itemset by the method asked for.
-    max_length : int
-        Most items.
+    frequent itemset is above the threshold. Best guesses have a `typical_error` for the table of
+    some attributes instead of intervals.
     """
     error, alpha = examined.standard_error, 1 - query.confidence
     candidates = count_candidates(schema, max_length)
-    # Two-sided tests at 1 − confidence call an itemset frequent at half of it.
-    p_values = np.minimum(2 * _one_sided_p_values(examined, query.min_support), 1.0)
-    adjusted = adjusted_p_values(p_values, candidates)
     lengths, ordinary = examined.lengths, normal_quantile(alpha)
-    precision = []
-    for length in range(1, lengths.max(initial=0) + 1):
-        alike = lengths == length
-        half_widths, filled = ordinary * error[alike], median(examined.filled[alike])
-        width = typical(half_widths)
-        precision.append(LengthPrecision(length, half_widths.size, width, filled))
     chosen = np.flatnonzero(estimate >= query.min_support)
     order = chosen[np.lexsort((-estimate[chosen], lengths[chosen]))]
+    codes = np.take(examined.codes, order, axis=0)
+    keys = [Key(name="itemset", kind="answers", values=answer_sets(schema, codes))]
+    precision = []
+    examined_lengths = lengths if typical_error is None else lengths[order]
+    for length in range(1, examined_lengths.max(initial=0) + 1):
+        alike = lengths == length
+        half_widths, filled = ordinary * error[alike], median(examined.filled[alike])
+        width, guess = typical(half_widths), None
+        if typical_error is not None:
+            width, guess = None, typical_error(schema.names[:length])
+        precision.append(LengthPrecision(length, half_widths.size, width, filled, guess))
+    if typical_error is not None:
+        grade = np.array([RELIABILITIES.index(each.reliability) for each in precision], np.int64)
+        guesses = columns(
+            QUANTITIES["support"],
+            estimate[order],
+            ends=(np.full(len(order), np.nan),) * 2,
+            grade=grade[lengths[order] - 1],
+        )
+        nothing = np.zeros(len(order), np.bool_)
+        return Itemsets(keys, guesses, candidates, nothing, tuple(precision))
+    # Two-sided tests at 1 − confidence call an itemset frequent at half of it.
+    p_values = np.minimum(2 * _one_sided_p_values(examined, query.min_support), 1.0)
+    adjusted = adjusted_p_values(p_values, candidates)[order]
     quantile = normal_quantile(listed_alpha(query.confidence, len(order), candidates))
     support, spread = examined.support[order], error[order]
-    lower, upper = share_interval(support, spread, quantile, logit=examined.logit)
     # The reliability uses intervals that are not widened for the selection.
     own = share_interval(support, spread, ordinary, logit=examined.logit)
-    return Itemsets(
-        schema,
-        np.take(examined.codes, order, axis=0),
+    estimates = columns(
+        QUANTITIES["support"],
         estimate[order],
         spread,
-        lower,
-        upper,
-        adjusted[order],
-        adjusted[order] <= alpha,
-        grades(margin(*own)),
-        candidates,
-        tuple(precision),
+        share_interval(support, spread, quantile, logit=examined.logit),
+        grade=grades(margin(*own)),
+        adjusted=adjusted,
     )
+    return Itemsets(keys, estimates, candidates, adjusted <= alpha, tuple(precision))
 
 
 def _one_sided_p_values(examined: Examined, threshold: float) -> Array:
-    """Return p-values of the hypotheses that a support is at most the threshold; shape (K,).
+    """Return p-values of the hypotheses that a support is at most the threshold.
 
     Few reports inform about a rare itemset, and their weights are skewed: if the estimate is too
     high by chance, so is its estimated error. The Wald test, with the estimated error, is therefore

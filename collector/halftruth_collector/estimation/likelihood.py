@@ -160,7 +160,7 @@ class WholeTable:
     ) -> float:
         """Estimate the error of a guess by the unbiased estimates from other reports."""
         domain = self._tables.domain
-        tables = Tables(self._tables.survey, part, domain.where, domain.answered)
+        tables = Tables(self._tables.survey, part, domain.where, self._tables.missing)
         guess = domain.slice(guess)
         squares = []
         for positions in subsets:

@@ -45,10 +45,10 @@ class Part:
 
     Attributes
     ----------
-    table : Table
     kept : ndarray of bool, shape (cells,)
-        The cells that the equation uses. places : ndarray of int, shape (n,) Columns of the
-        equation that depend on its attributes alone.
+        The cells that the equation uses.
+    places : ndarray of int, shape (n,)
+        Columns of the equation that depend on its attributes alone.
     columns : ndarray, shape (cells, n)
         Their values.
     used : ndarray of bool, shape (n, n)
@@ -75,13 +75,7 @@ class Part:
 
 
 def fit_linear_table(table: Table, model: Equation, kept: NDArray[np.bool_]) -> Regression:
-    """Fit a linear equation to the table of the predictors and the outcome.
-
-    Parameters
-    ----------
-    kept : ndarray of bool
-        The cells of the table that the equation is about.
-    """
+    """Fit a linear equation to some cells of the table of the predictors and the outcome."""
     if table.reports < 2:
         return without_numbers(len(model.predictors.terms), "one report shows no error")
     sizes = [*(len(each.values) for each in model.predictors.each), len(model.outcome.scores)]
@@ -104,12 +98,7 @@ def fit_linear_table(table: Table, model: Equation, kept: NDArray[np.bool_]) -> 
 def fit_linear_pairs(tables: Tables, model: Equation) -> Regression:
     """Fit a linear equation to the tables of pairs of its answers, for the population.
 
-    Raises
-    ------
-    ParameterError
-        If an answer can be missing: pairs do not tell who answered all questions.
-    DomainTooLarge, EstimateError, ParameterError
-        If there is no table of some pair.
+    If an answer can be missing, pairs do not tell who answered all questions: ParameterError.
     """
     parts = list(_parts(tables, model))
     size = len(model.predictors.terms) + 1
@@ -192,12 +181,8 @@ def _fit(
 ) -> Regression:
     """Fit the equation to its moments.
 
-    Parameters
-    ----------
-    units : ndarray, shape (k,)
-        One over the largest value of each column.
-    covariance_of : callable
-        Covariance of K forms l M r, from the rows l and r of each, shapes (K, z).
+    `units` are one over the largest value of each column, shape (k,); `covariance_of` is the
+    covariance of K forms l M r, from the rows l and r of each, shapes (K, z).
     """
     values, vectors = np.linalg.eigh(moments[:-1, :-1] * np.outer(units, units))
     directions = np.pad(vectors.T * units, ((0, 0), (0, 1)))

@@ -32,21 +32,12 @@ _ROUNDING = 1e-12
 
 
 class Cells:
-    """A table of supports π and its margins, under the names of the literature.
+    """A table of shares π and its margins, under the names of the literature.
 
-    Parameters
-    ----------
-    table : Jet
-        π, one axis for each attribute, then any axes that tell tables of one batch apart. Where
-        categories are absence and presence, place 1 of an axis is presence.
-    attributes : int
-        How many axes are those of attributes.
-
-    Attributes
-    ----------
-    margins : tuple of Jet
-        Share of each category, attribute by attribute, of a shape that broadcasts with π; NaN
-        where it is not positive.
+    The first axes of π are those of attributes, then come any that tell tables of one batch apart.
+    Where categories are absence and presence, place 1 of an axis is presence. `margins` are the
+    shares of each category, attribute by attribute, of a shape that broadcasts with π; NaN where
+    they are not positive.
     """
 
     def __init__(self, table: Jet, attributes: int) -> None:
@@ -443,13 +434,7 @@ def check_measures(names: Sequence[str]) -> None:
 
 
 def find_measure(name: str) -> Measure:
-    """The measure of this name, or of the name that rules have for it.
-
-    Raises
-    ------
-    ParameterError
-        If there is none.
-    """
+    """Return the measure of this name, or of the name that rules have for it."""
     if name not in _BY_NAME:
         raise ParameterError(
             f"measures: unknown measure '{name}'; expected some of: {', '.join(_BY_NAME)}",

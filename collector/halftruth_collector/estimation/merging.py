@@ -112,8 +112,8 @@ class MergedTable(DerivedTable):
         for each in self.joint.report_distributions(finer):
             yield replace(each, weights=each.weights @ self._map.T)
 
-    def covariance_of(self, forms: Array) -> Array:
-        return self.joint.covariance_of(forms[:, self._cell])
+    def _covariance_of(self, forms: Array) -> Array:
+        return self.joint.covariance(forms[:, self._cell])
 
     def unit_variance(self) -> UnitVariance | None:
         """Return the mean variance of the parts of a merged cell, exact at the estimated share."""

@@ -25,19 +25,11 @@ def chosen_code(option: Attribute) -> int:
 
 
 def mean_number(estimator: Estimator, options: Sequence[Attribute]) -> tuple[float, float]:
-    """Estimate the mean number of chosen options among people who answered.
+    """Estimate the mean number of chosen options among people who answered, with its error.
 
-    Parameters
-    ----------
-    estimator : Estimator
-        With all categories of the options.
-
-    Returns
-    -------
-    mean, standard_error : float
-        NaN where the share of those who answered is less than `NEARLY_LINEAR` standard errors above
-        zero. The error is NaN where reports identify one question at a time, unless there is a
-        single option.
+    The estimator has all categories of the options. Both are NaN where the share of those who
+    answered is less than `NEARLY_LINEAR` standard errors above zero. The error is NaN where reports
+    identify one question at a time, unless there is a single option.
     """
     gradients: dict[str, Array] = {}
     mean = 0.0
@@ -59,10 +51,7 @@ def mean_share(
 ) -> tuple[float, float]:
     """Estimate the share of a category that all options have, as the mean over the options.
 
-    Returns
-    -------
-    share, standard_error : float
-        See :func:`mean_number` for the error.
+    For its error see :func:`mean_number`.
     """
     gradients = {
         option.name: (np.array(option.categories) == category) / len(options) for option in options

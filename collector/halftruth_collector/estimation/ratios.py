@@ -33,15 +33,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Quotients:
-    """Ratios a/x of two estimates each, such as confidences of rules (Guo Result 3), elementwise.
-
-    Attributes
-    ----------
-    numerator, denominator : ndarray
-        Estimates a and x.
-    var_numerator, var_denominator, cov : ndarray
-        Their variances and covariance.
-    """
+    """Ratios a/x of two estimates each, such as confidences of rules (Guo Result 3)."""
 
     numerator: Array
     denominator: Array
@@ -70,11 +62,8 @@ class Quotients:
     def sets(self, quantile: float, *, logit: bool = False) -> ConfidenceSets:
         """Return confidence sets for a normal quantile, in row-major order.
 
-        Parameters
-        ----------
-        logit : bool
-            Whether to use intervals on the logit scale (delta method), for ratios within 0 to 1,
-            instead of Fieller's sets.
+        For ratios within 0 to 1 (`logit`) they are intervals on the logit scale (delta method)
+        instead of Fieller's sets.
         """
         if not logit:
             return self._fieller(quantile)
@@ -170,13 +159,7 @@ def _bases(support: Array, covariance: Array, given: Sequence[int]) -> tuple[Arr
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """Estimates with errors by the delta method, as columns.
-
-    Attributes
-    ----------
-    jet : Jet, shape (K,)
-    covariance : ndarray, shape (V, V) or (K, V, V)
-    """
+    """K estimates with errors by the delta method, from the covariance of their variables."""
 
     jet: Jet
     covariance: Array
@@ -201,12 +184,7 @@ class Linear:
 class Ratios(Linear):
     """Ratios as columns, with the standard errors of their logarithms.
 
-    Attributes
-    ----------
-    jet : Jet, shape (K,)
-        The logarithm, NaN where a numerator or a denominator is not positive.
-    covariance : ndarray, shape (V, V) or (K, V, V)
-    numerators, denominators : sequence of Jet
+    The jet is the logarithm, NaN where a numerator or a denominator is not positive.
     """
 
     numerators: Sequence[Jet]

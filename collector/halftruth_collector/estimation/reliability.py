@@ -87,7 +87,6 @@ class LengthPrecision:
 
     Attributes
     ----------
-    length, examined : int
     half_width : float or None
         Typical half-width of an interval; None where unknown, and of best guesses.
     filled : float

@@ -16,7 +16,6 @@ from halftruth_shared import DomainTooLarge, ParameterError, Schema
 from halftruth_shared.analyses.base import Items
 from halftruth_shared.analyses.rules import RulesQuery
 from halftruth_shared.results import QUANTITIES, Estimates, Key
-from halftruth_shared.results.long_table import Rows
 from numpy.typing import NDArray
 
 from .answers import category_code
@@ -28,8 +27,8 @@ from .intervals import ConfidenceSets, share_interval
 from .itemsets import (
     Examined,
     Itemsets,
+    Mined,
     TooMany,
-    Unexamined,
     answer_sets,
     examine,
     examined_length,
@@ -38,7 +37,7 @@ from .itemsets import (
 )
 from .measures import NAMES, Cells, check_measures, find_measure
 from .ratios import Quotients
-from .reliability import Grades, grades, margin
+from .reliability import grades, margin
 from .selection import listed_alpha
 from .table import Table
 from .tables import Tables
@@ -69,16 +68,9 @@ def check_order(query: RulesQuery) -> None:
 
 @dataclass(frozen=True, eq=False)
 class RuleSupports:
-    """Supports of a batch of rules, with their covariance.
+    """Supports of R rules: of X and Y together, of X, and of Y, shape (3, R), with covariance.
 
-    Attributes
-    ----------
-    support : ndarray, shape (3, R)
-        Of X and Y together, of X, and of Y.
-    covariance : ndarray, shape (3, 3, R)
-        Of these three; NaN where the reports do not determine a variance.
-    logit : bool
-        Whether intervals are on the logit scale.
+    The covariance, of shape (3, 3, R), is NaN where the reports do not determine a variance.
     """
 
     support: Array
@@ -123,115 +115,41 @@ def _cells(support: Array) -> Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class Rules:
-    """Rules as columns, sorted by reliability, then bounded ones first, then as requested.
+class Rules(Mined):
+    """Confidences of rules, then their supports, then each measure.
+
+    Rules are sorted by reliability, then bounded ones first, then as requested.
 
     Attributes
     ----------
-    codes : ndarray of int, shape (R, M)
-        Category code of each attribute, −1 for attributes that the rule leaves open.
-    in_antecedent : ndarray of bool, shape (R, M)
-        Which attributes stand in X; the others that have a code stand in Y.
-    supports : RuleSupports
-    fieller : ConfidenceSets
-        Of the confidences.
-    measures : tuple of MeasureColumn
-        Those asked for.
-    grade : ndarray of int
-        Position of each in `RELIABILITIES`.
+    measures : sequence of str
+        Names of the measures asked for.
     alpha : float
         Level of each single interval, α.
-    judged_at : float
-        Confidence that was asked for, which the reliability follows from.
     left_out : int
         Number of rules that are not listed because their support is not significantly above zero.
-    candidates, listed : int
-        Numbers of possible rules of the lengths that were examined, and of those that fulfil the
-        query.
+    listed : int
+        Number of rules that fulfil the query.
     surest : int or None
-        Place of the rule with the largest lower bound.
+        Row of the rule with the largest lower bound.
     at_least : float or None
         That bound, at a level that holds for the best of all candidates.
-    unexamined : Unexamined or None
-        Why longer rules were not examined.
     """
 
-    schema: Schema
-    codes: Codes
-    in_antecedent: Sides
-    supports: RuleSupports
-    fieller: ConfidenceSets
-    measures: tuple[MeasureColumn, ...]
-    grade: Grades
+    measures: Sequence[str]
     alpha: float
-    judged_at: float
     left_out: int
-    candidates: int
     listed: int
     surest: int | None
     at_least: float | None
-    unexamined: Unexamined | None = None
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    @cached_property
-    def keys(self) -> list[Key]:
-        """Both sides of each rule, for each of its quantities."""
-        of_rows = np.tile(np.arange(len(self)), 2 + len(self.measures))
-        sides = {"antecedent": self.in_antecedent, "consequent": ~self.in_antecedent}
-        return [
-            Key(
-                name=name,
-                kind="answers",
-                values=answer_sets(self.schema, np.where(side, self.codes, -1), of_rows),
-            )
-            for name, side in sides.items()
-        ]
-
-    @cached_property
-    def estimates(self) -> Estimates:
-        """Confidences, then supports, then each measure, as columns of a result."""
-        error = np.sqrt(self.supports.covariance[0, 0])
-        ordinary = margin(*self.supports.interval(normal_quantile(1 - self.judged_at)))
-        confidence, at = self.supports.confidence, 1 - self.alpha
-        return Estimates.concatenate(
-            [
-                columns(
-                    QUANTITIES["confidence"],
-                    confidence.value,
-                    np.sqrt(confidence.variance),
-                    self.fieller,
-                    grade=self.grade,
-                ),
-                columns(
-                    QUANTITIES["support"],
-                    self.supports.support[0],
-                    error,
-                    self.supports.interval(normal_quantile(self.alpha)),
-                    grade=grades(ordinary),
-                ),
-                *(each.columns(at, judged_at=self.judged_at) for each in self.measures),
-            ]
-        )
-
-    @property
-    def rows(self) -> Rows:
-        """Each quantity of each rule, made when it is read."""
-        return Rows(self)
 
 
 @dataclass(frozen=True, eq=False)
 class RuleMargins:
     """Margins of the attributes at some positions of a schema, from which rules are estimated.
 
-    Attributes
-    ----------
-    positions : tuple of int
-    support, variance : ndarray, shape (d_1 + 1, …, d_k + 1)
-        The last place along each axis is the sum over it.
-    table : callable
-        The table with these margins, for covariances: few of many have a rule that is asked for.
+    The last place along each axis of `support` and `variance` is the sum over it. `table` returns
+    the table with these margins, for covariances: few of many have a rule that is asked for.
     """
 
     positions: tuple[int, ...]
@@ -263,8 +181,10 @@ class RuleMargins:
 
         Confidences need no covariances with Y, which are NaN.
         """
-        places = self._places(codes, in_antecedent)
-        support = np.stack([self.support[tuple(place.T)] for place in places])
+        places, support = (
+            self._places(codes, in_antecedent),
+            self.only_supports(codes, in_antecedent),
+        )
         cov = np.full((3, 3, len(codes)), np.nan)
         for i, place in enumerate(places):
             cov[i, i] = self.variance[tuple(place.T)]
@@ -308,14 +228,8 @@ def mine_rules(tables: Tables, query: RulesQuery) -> Rules:
 
     Rules whose antecedent has no positive estimated support are left out, because their confidence
     is undefined. Rules that are not usable or have no bounds come last, because the largest ratios
-    occur for antecedents with the smallest supports.
-
-    Raises
-    ------
-    ParameterError
-        If rules are longer than the tables that reports identify.
-    DomainTooLarge
-        If there are too many itemsets, or more than `MAX_RULES` ways to split them.
+    occur for antecedents with the smallest supports. More than `MAX_RULES` ways to split the
+    itemsets raise DomainTooLarge.
     """
     schema = tables.schema
     max_length, unexamined = examined_length(tables, query, _too_many_rules(tables, query))
@@ -416,7 +330,7 @@ def arrange(
     candidates: int | None = None,
     left_out: int = 0,
 ) -> Rules:
-    """Rules in the order asked for, with their intervals and measures.
+    """Return rules in the order asked for, with their intervals and measures.
 
     Parameters
     ----------
@@ -444,18 +358,46 @@ def arrange(
     unknown = np.isnan(supports.confidence.variance)
     order = np.lexsort((-supports.support[0], -by, unknown, grades(margins)))[: query.limit]
     chosen = completed(order) if query.measures else supports[order]
+    measures, confidence = query.measures or (), chosen.confidence
+    ordinary = margin(*chosen.interval(quantile))
+    estimates = [
+        columns(
+            QUANTITIES["confidence"],
+            confidence.value,
+            np.sqrt(confidence.variance),
+            chosen.sets(normal_quantile(alpha)),
+            grade=grades(margins[order]),
+        ),
+        columns(
+            QUANTITIES["support"],
+            chosen.support[0],
+            np.sqrt(chosen.covariance[0, 0]),
+            chosen.interval(normal_quantile(alpha)),
+            grade=grades(ordinary),
+        ),
+        *(
+            each.columns(1 - alpha, judged_at=query.confidence)
+            for each in chosen.measures(measures, reports)
+        ),
+    ]
+    of_rows = np.tile(np.arange(len(order)), len(estimates))
+    left = in_antecedent[order]
+    sides = {"antecedent": left, "consequent": ~left}
+    keys = [
+        Key(
+            name=name,
+            kind="answers",
+            values=answer_sets(schema, np.where(side, codes[order], -1), of_rows),
+        )
+        for name, side in sides.items()
+    ]
     return Rules(
-        schema,
-        codes[order],
-        in_antecedent[order],
-        chosen,
-        chosen.sets(normal_quantile(alpha)),
-        chosen.measures(query.measures or (), reports),
-        grades(margins[order]),
-        alpha,
-        query.confidence,
-        left_out,
+        keys,
+        Estimates.concatenate(estimates),
         candidates or 1,
+        measures,
+        alpha,
+        left_out,
         listed,
         *_surest(chosen, listed_alpha(query.confidence, 1, candidates or 1)),
     )
@@ -472,14 +414,10 @@ def _surest(supports: RuleSupports, alpha: float) -> tuple[int | None, float | N
 
 
 def sides_of_rule(schema: Schema, antecedent: Items, consequent: Items) -> tuple[Codes, Sides]:
-    """A rule X ⇒ Y as codes and antecedent, arrays of shape (1, M).
+    """Return a rule X ⇒ Y as codes and antecedent, arrays of shape (1, M).
 
-    Raises
-    ------
-    SchemaError
-        If an attribute is unknown.
-    ParameterError
-        If a side is empty, names an unknown category or an attribute of the other side.
+    A side that is empty, names an unknown category or an attribute of the other side raises
+    ParameterError.
     """
     codes = np.full((1, len(schema.attributes)), -1, dtype=np.int64)
     in_antecedent = np.zeros_like(codes, dtype=np.bool_)

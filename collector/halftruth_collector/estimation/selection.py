@@ -51,12 +51,7 @@ def adjusted_p_values(p_values: Array, candidates: int | None = None) -> Array:
 def discoveries(p_values: Array, rate: float, candidates: int | None = None) -> Mask:
     """Return which hypotheses are rejected at a false discovery rate.
 
-    Parameters
-    ----------
-    p_values, candidates
-        As for :func:`adjusted_p_values`.
-    rate : float
-        q: on average at most this share of the rejected hypotheses is true.
+    On average at most this share of the rejected hypotheses is true.
 
     Examples
     --------
@@ -70,17 +65,7 @@ def discoveries(p_values: Array, rate: float, candidates: int | None = None) -> 
 def listed_alpha(confidence: float, listed: int, candidates: int) -> float:
     """Return the level α of each interval of a list, so that its false coverage rate holds.
 
-    Parameters
-    ----------
-    confidence : float
-        One minus the false coverage rate.
-    listed, candidates : int
-        R that are listed, by a rule that looks at their estimates, of m candidates.
-
-    Returns
-    -------
-    float
-        (1 − confidence)·R/m (Benjamini & Yekutieli 2005).
+    It is (1 − confidence)·R/m for R listed of m candidates (Benjamini & Yekutieli 2005).
 
     Examples
     --------

@@ -35,12 +35,10 @@ Kept = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, eq=False)
 class ReportDistribution:
-    """Identically distributed reports, with their weights in an estimated table.
+    """Identically distributed reports: their number, their probabilities, and their weights.
 
     Attributes
     ----------
-    reports : float
-        Actual or expected number of reports.
     chances : ndarray, shape (K,)
         Probability of each of K distinct reports.
     weights : ndarray, shape (K, cells)
@@ -84,8 +82,7 @@ class Table(ABC):
         _ = self._covariances  # create the cache that both tables share
         table = copy(self)
         table.fraction = fraction
-        for name in ("_fixed_covariance", "alone"):
-            table.__dict__.pop(name, None)
+        table.__dict__.pop("alone", None)
         return table
 
     @cached_property
@@ -123,28 +120,19 @@ class Table(ABC):
         """Return the distribution of the reports if the true table had the given shares.
 
         Constants that all reports contribute may be omitted.
-
-        Parameters
-        ----------
-        shares : ndarray, shape as `value`
         """
 
     def null_covariance(self, shares: Array, forms: Array) -> Array:
         """Return the covariance of linear forms of the estimates under given true shares.
 
         Score tests use this covariance, evaluated under the null hypothesis instead of at the
-        estimates.
+        estimates. It is for a large population or, if `fraction` is 1, for these respondents; NaN
+        with fewer than two reports.
 
         Parameters
         ----------
         shares : ndarray, shape as `value`
         forms : ndarray, shape (K, cells)
-
-        Returns
-        -------
-        ndarray, shape (K, K)
-            For a large population or, if `fraction` is 1, for these respondents; NaN with fewer
-            than two reports.
         """
         if self.reports < 2:
             return np.full((len(forms), len(forms)), np.nan)
@@ -198,21 +186,19 @@ class Table(ABC):
         table = DomainTable(self, axes, kept)
         return replace(table, reports=max(1, round(self.reports * table.base)))
 
-    def covariance(self) -> Array:
-        """Return the covariance of the supports, shape (cells, cells), cells in row-major order.
+    def covariance(self, forms: Array | None = None) -> Array:
+        """Return the covariance of the cells, or of K linear forms of them, shape (K, K).
 
-        It is computed once, and read-only; NaN for fewer than two reports.
-
-        Raises
-        ------
-        DomainTooLarge
-            For more than `COVARIANCE_CELLS` cells.
+        It is read-only, and NaN for fewer than two reports. Cells are in row-major order. More than
+        `COVARIANCE_CELLS` of them raise DomainTooLarge.
         """
+        if forms is not None:
+            return self._covariance_of(forms)
         cells = self.value.size
         check_cells("covariance", cells)
         if self.reports < 2:
             return np.full((cells, cells), np.nan)
-        return self._fixed_covariance
+        return self._mixed(self._kept_covariance)
 
     def identified_covariance(self) -> Array:
         """Return `covariance`, or NaN if the reports do not identify any variance.
@@ -224,20 +210,8 @@ class Table(ABC):
         unknown = np.isnan(self.variance()).all()
         return np.full_like(covariance, np.nan) if unknown else covariance
 
-    def covariance_of(self, forms: Array) -> Array:
-        """Return the covariance of K linear forms of the supports, shape (K, K).
-
-        Parameters
-        ----------
-        forms : ndarray, shape (K, cells)
-        """
+    def _covariance_of(self, forms: Array) -> Array:
         return np.asarray(forms @ self.covariance() @ forms.T)
-
-    @cached_property
-    def _fixed_covariance(self) -> Array:
-        covariance = self._mixed(self._kept_covariance)
-        covariance.flags.writeable = False
-        return covariance
 
     @cached_property
     def _covariances(self) -> dict[Target, Array]:
@@ -246,6 +220,7 @@ class Table(ABC):
     def _kept_covariance(self, target: Target) -> Array:
         if target not in self._covariances:
             self._covariances[target] = self._covariance(target)
+            self._covariances[target].flags.writeable = False
         return self._covariances[target]
 
     @cached_property
@@ -258,16 +233,12 @@ class Table(ABC):
         return self._mixed(self._margin_variance)
 
     def margin_covariance(self, first: Places, second: Places) -> Array:
-        """Return covariances of pairs of cells of margins.
+        """Return covariances of pairs of cells of margins, shape (R,).
 
         Parameters
         ----------
         first, second : ndarray of int, shape (R, k)
             Places of the cells. Where both name a category of one axis it is the same.
-
-        Returns
-        -------
-        ndarray, shape (R,)
         """
         return self._mixed(partial(self._margin_covariance, first, second))
 
@@ -355,8 +326,7 @@ class DomainTable(DerivedTable):
 
     The share of a cell within the domain is a ratio p = s/b of linear forms of a larger table: s is
     the share of the cell among all people, possibly a sum of several cells, and the *base* b is the
-    share of the domain. A domain table has the interface of any other table, for every mechanism
-    and sampling fraction, so all analyses apply to domains.
+    share of the domain. So all analyses apply to domains, for every mechanism.
 
     The delta method neglects the product of the errors of s and b. In simulations (two and five
     cells, normal with equal errors) the coverage of 95 % intervals, given that the base is
@@ -366,14 +336,12 @@ class DomainTable(DerivedTable):
 
     Attributes
     ----------
-    dimensions : int
-        Number of axes of the table: the first axes of `joint`. The other axes are summed over.
-    kept : tuple of tuple of int
-        Codes of the selected answers, for each axis of `joint`.
+    dimensions, kept
+        The axes and codes of `Table.given`.
     reports : int
         Estimated number of respondents in the domain, at least 1.
     design : callable, optional
-        Unit variance of the table of `attributes` for all people, as a function of `fraction`.
+        Unit variance of the table of `axes` for all people, as a function of `fraction`.
     """
 
     dimensions: int
@@ -458,11 +426,11 @@ class DomainTable(DerivedTable):
         covariance = self.joint.covariance()[np.ix_(chosen, chosen)]
         return np.asarray(covariance.reshape(size, each, size, each).sum(axis=(1, 3)))
 
-    def covariance_of(self, forms: Array) -> Array:
+    def _covariance_of(self, forms: Array) -> Array:
         slopes = (forms - (forms @ self.value.ravel())[:, None]) / self.base
         of_joint = np.zeros((len(forms), self.joint.value.size))
         of_joint[:, self._chosen] = slopes[:, :, None]
-        return self.joint.covariance_of(of_joint)
+        return self.joint.covariance(of_joint)
 
     def cells_variance(self) -> Array:
         """Variance of `cells`; NaN where the reports do not determine one."""
@@ -629,10 +597,7 @@ class TableSource(ABC):
     def table(self, counts: Counts, attributes: Sequence[str]) -> Table:
         """Estimate the table of some attributes, an axis for each in this order; see `check`.
 
-        Raises
-        ------
-        EstimateError
-            If there are too few reports.
+        Too few reports raise EstimateError.
         """
 
     @abstractmethod
@@ -652,36 +617,23 @@ class Reconstruction(TableSource):
         """Return the table for a number of reports with exactly the expected frequencies.
 
         Its estimates are the assumed shares; its covariance is that of a survey of such a
-        population.
-
-        Parameters
-        ----------
-        attributes : sequence of str
-            For which `check` has to pass.
-        shares : ndarray
-            Assumed share of each cell, an axis for each attribute; they add up to 1.
-        reports : int
-            N.
+        population. The attributes have to pass `check`.
         """
 
     @abstractmethod
     def contributions(
         self, counts: Counts, forms: Mapping[tuple[str, ...], Array]
     ) -> Iterator[tuple[Array, Array]]:
-        """Yield reports with their centred contributions (influence values) to K estimates.
+        """Yield numbers of reports with their centred contributions (influence values), (R, K).
 
-        Each estimate is a sum of linear forms of several tables, whose joint table need not be
-        identified. N times its error is approximately the sum of the contributions of all reports.
+        Each of K estimates is a sum of linear forms of several tables, whose joint table need not
+        be identified. N times its error is approximately the sum of the contributions of all
+        reports.
 
         Parameters
         ----------
         forms : mapping of tuple of str to ndarray, shape (*table, K)
             Weights of the cells of the table of some attributes, by their names.
-
-        Yields
-        ------
-        numbers : ndarray, shape (R,)
-        contributions : ndarray, shape (R, K)
         """
 
     @abstractmethod
@@ -691,9 +643,4 @@ class Reconstruction(TableSource):
         An estimated share is the mean of the weights of N reports, so one report, genuine or not,
         changes it by at most this value divided by N. The expected weight of a genuine report is 1
         or 0.
-
-        Raises
-        ------
-        DomainTooLarge
-            If there are too many cells.
         """

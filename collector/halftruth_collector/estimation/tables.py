@@ -7,10 +7,26 @@ from functools import cached_property, partial
 
 import numpy as np
 from halftruth_shared import DomainTooLarge, EstimateError, ParameterError, Schema, Survey
-from halftruth_shared.analyses.base import Answers, Group, Interval, Merge
+from halftruth_shared.analyses.base import (
+    AnsweredQuery,
+    Answers,
+    Group,
+    Interval,
+    Merge,
+    Missing,
+    Target,
+)
 from halftruth_shared.results.wording import half_width, items, percent
 
-from .bounds import NEARLY_LINEAR, TOO_SMALL, Array, check_confidence, normal_quantile
+from .bounds import (
+    NEARLY_LINEAR,
+    TOO_SMALL,
+    Array,
+    check_confidence,
+    check_field,
+    check_target,
+    normal_quantile,
+)
 from .counts import Counts
 from .design_fit import most_likely_table
 from .domain import Domain
@@ -36,19 +52,8 @@ class Tables:
     Every method raises SchemaError for an unknown or repeated attribute, DomainTooLarge for a table
     with too many cells, and ParameterError if reports do not identify the table.
 
-    Parameters
-    ----------
-    where, answered
-        See `Domain`.
-    source : TableSource, optional
-        Source of the tables; by default, unbiased estimates from the reports.
-    fraction : float
-        Sampling fraction: see `Table`.
-    possible : bool
-        Whether to use maximum likelihood tables without negative shares instead of unbiased ones,
-        because the reports contradict the design.
-    merge : mapping of str to sequence of sequences of str, optional
-        Categories to merge: see `Merging`. Other parameters name the merged categories.
+    Parameters and their errors are those of `Estimator`; `source` are the tables of a model instead
+    of unbiased ones.
 
     Attributes
     ----------
@@ -56,11 +61,6 @@ class Tables:
         The attributes that can be asked about, all but those of `where`.
     merging : Merging
     domain : Domain
-
-    Raises
-    ------
-    EstimateError
-        If the share of the domain `where` is less than `NEARLY_LINEAR` standard errors above zero.
     """
 
     def __init__(
@@ -68,18 +68,27 @@ class Tables:
         survey: Survey,
         counts: Counts,
         where: Answers | None = None,
-        answered: bool = False,
+        missing: Missing = "keep",
         source: TableSource | None = None,
-        fraction: float = 0.0,
+        population: int | None = None,
+        *,
+        target: Target = "population",
         possible: bool = False,
         merge: Merge | None = None,
     ) -> None:
-        self.survey, self.counts, self.fraction = survey, counts, fraction
+        counts.check(survey)
+        check_target(target)
+        check_field(AnsweredQuery, "missing", missing)
+        self.survey, self.counts, self.missing = survey, counts, missing
+        self.population, self.target = population, target
+        self.fraction = _sampled_fraction(counts.reports, population)
+        if target == "respondents":
+            self.fraction = 1.0
         self.possible = possible
         self.reconstruction = source or reconstruction(survey)
         self.merging = Merging(survey.schema, merge or {}).among(self.reconstruction.schema)
         whole = self.merging.schema
-        self.domain = Domain(whole, where or {}, answered)
+        self.domain = Domain(whole, where or {}, missing == "exclude")
         self.schema: Schema = self.domain if self.domain.restricted else whole
         self._where = list(self.domain.where)
         if where:
@@ -138,15 +147,9 @@ class Tables:
             yield self._estimate(names)
 
     def with_margins(self, positions: tuple[int, ...]) -> tuple[tuple[int, ...], Table]:
-        """Return a table that contains the attributes at some positions, and possibly all others.
+        """Return positions and a table that contains the attributes at some positions.
 
         All attributes are included if their margins can be estimated in one step.
-
-        Returns
-        -------
-        positions : tuple of int
-            Positions of the attributes of its axes.
-        table : Table
         """
         if self.at_once:
             return tuple(range(len(self.schema.shape))), self.whole
@@ -279,14 +282,10 @@ class Tables:
             )
 
 
-def sampled_fraction(reports: int, people: int) -> float:
-    """Return the sampled share of a finite population.
-
-    Raises
-    ------
-    ParameterError
-        If there are more reports than people.
-    """
+def _sampled_fraction(reports: int, people: int | None) -> float:
+    """Return the sampled share of a population; 0 for a large one."""
+    if people is None:
+        return 0.0
     if reports > people:
         raise ParameterError(
             f"population: {reports} reports have been counted; expected at least as many people",

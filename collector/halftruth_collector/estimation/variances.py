@@ -24,14 +24,8 @@ def check_target(target: str) -> None:
 def error_parts(variance: Array, alone: Array) -> tuple[Array, Array]:
     """Split standard errors into perturbation error and sampling error, whose squares add up.
 
-    This applies to linear and linearized functions of a table.
-
-    Parameters
-    ----------
-    variance : ndarray
-        NaN where it is undefined.
-    alone : ndarray
-        The variance for exactly these respondents.
+    This applies to linear and linearized functions of a table. `alone` is the variance for exactly
+    these respondents.
 
     Returns
     -------
@@ -71,12 +65,8 @@ class UnitVariance(NamedTuple):
     def of_weights(cls, own: Array, even: Array, largest: Array, target: Target) -> "UnitVariance":
         """Make the variance of an estimate that is a mean of one weight for each report.
 
-        Parameters
-        ----------
-        own, even, largest : ndarray
-            Expected squared weight of the reports of those in a cell, and of the others: if these
-            are uniform, and if all are in the cell where it is largest.
-        target : {"population", "respondents"}
+        `own`, `even` and `largest` are the expected squared weight of the reports of those in a
+        cell, and of the others: if these are uniform, and if all are in the largest cell.
         """
         slope = own - largest
         if target == "respondents":
@@ -148,16 +138,7 @@ def ratio_covariance(
 ) -> Array:
     """Covariance of ratios r = a/x and q = c/y, times xy (delta method); elementwise.
 
-    Parameters
-    ----------
-    product : ndarray
-        cov(a, c).
-    first, second : ndarray
-        r and q.
-    first_base, second_base : ndarray
-        cov(x, c) and cov(a, y).
-    bases : ndarray or float
-        cov(x, y).
+    The arguments are cov(a, c), r and q, cov(x, c) and cov(a, y), and cov(x, y).
     """
     return np.asarray(product - first * first_base - second * second_base + first * second * bases)
 
@@ -165,24 +146,14 @@ def ratio_covariance(
 def covariance(
     product: Array, first: Array, second: Array, common: Array, reports: int, target: Target
 ) -> Array:
-    """Covariance of two estimated shares.
+    """Covariance of two estimated shares; NaN where N < 2.
 
     Parameters
     ----------
     product : ndarray
         Mean over the reports of the product of their two weights.
-    first, second : ndarray
-        The two estimates.
     common : ndarray
         Estimated share of the records that both count.
-    reports : int
-        N.
-    target : {"population", "respondents"}
-
-    Returns
-    -------
-    ndarray
-        NaN where N < 2.
     """
     if reports < 2:
         return np.full(np.shape(product), np.nan)

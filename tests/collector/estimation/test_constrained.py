@@ -67,7 +67,7 @@ def mined(estimator):
 def test_supports_of_itemsets_are_margins_of_tables(estimator, at_once, monkeypatch):
     monkeypatch.setattr("halftruth_collector.estimation.tables._AT_ONCE", at_once)
     found = mined(estimator)
-    supports = dict(zip(map(tuple, found.codes.tolist()), found.support, strict=True))
+    supports = dict(zip(map(tuple, found.codes.tolist()), found.estimates.value, strict=True))
     whole = estimator.support(["a", "b", "c"], "likelihood")
     # So that supports are shares, and never grow with an itemset.
     assert whole.min() >= 0
@@ -90,13 +90,13 @@ def test_selecting_by_an_estimate_goes_by_the_one_asked_for(survey_of_thousands)
     estimator = Estimator(survey, Counts.from_reports(survey, reports))
     every = mined(estimator)
     found = estimator.itemsets(0.05, 3, estimate="likelihood")
-    assert found.support.min() >= 0.05
+    assert found.estimates.value.min() >= 0.05
     chosen = {tuple(codes) for codes in found.codes.tolist()}
-    reached = {tuple(c) for c in every.codes[every.support >= 0.05].tolist()}
+    reached = {tuple(c) for c in every.codes[every.estimates.value >= 0.05].tolist()}
     assert chosen == reached != set()
-    keys = list(zip(found.lengths, -found.support, strict=True))
+    keys = list(zip(found.lengths, -found.estimates.value, strict=True))
     assert keys == sorted(keys)
-    assert [itemset.value for itemset in found.rows] == found.support.tolist()
+    assert [itemset.value for itemset in found.rows] == found.estimates.value.tolist()
 
 
 def test_public_answers_are_their_own_estimate(public_survey):

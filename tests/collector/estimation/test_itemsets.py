@@ -55,12 +55,14 @@ def assert_mined(mined, expected, examined):
     found = {as_itemset(codes): row for row, codes in enumerate(mined.codes.tolist())}
     assert len(found) == len(mined)
     assert found.keys() == expected.keys()
+    columns = ("value", "standard_error", "lower", "upper")
+    numbers = np.stack([mined.estimates.numbers(name) for name in columns], axis=1)
     for itemset, (support, error, lower, upper, decision) in expected.items():
         row = found[itemset]
-        assert mined.support[row] == pytest.approx(support, abs=1e-10)
+        beyond = np.nan if lower > 1 else 0
+        possible = support, error, max(lower, 0) + beyond, min(upper, 1) + beyond
+        assert numbers[row] == pytest.approx(possible, abs=1e-9, nan_ok=True)
         assert mined.frequent[row] == (decision == "frequent")
-        numbers = mined.standard_error[row], mined.lower[row], mined.upper[row]
-        assert numbers == pytest.approx((error, lower, upper), abs=1e-9, nan_ok=True)
     for entry in mined.precision:
         halves = [half for x, half in examined.items() if len(x) == entry.length]
         assert entry.examined == len(halves)
@@ -140,9 +142,6 @@ def test_itemsets_come_shortest_first_then_most_frequent_first(
         expected = [(name, f"c{code}") for name, code in codes if code >= 0]
         assert list(itemset["itemset"].items()) == expected
         assert mined.lengths[row] == len(expected)
-        assert itemset.value == mined.support[row]
-        assert itemset.standard_error == mined.standard_error[row]
-        assert itemset.interval == (max(mined.lower[row], 0), min(mined.upper[row], 1))
 
 
 def test_nothing_is_ruled_out_by_the_itemset_without_items(make_survey, check):
@@ -157,7 +156,7 @@ def test_a_support_exactly_at_the_threshold_is_reached(public_survey):
     survey = public_survey((2, 2))
     counts = Counts.from_cells(survey, [[0, 0], [1, 1]], [1, 3])
     mined = aimed(Estimator(survey, counts), "respondents").itemsets(0.25, max_length=1)
-    assert sorted(mined.support.tolist()) == [0.25, 0.25, 0.75, 0.75]
+    assert sorted(mined.estimates.value.tolist()) == [0.25, 0.25, 0.75, 0.75]
     assert mined.frequent.all()
 
 
@@ -170,7 +169,6 @@ def test_no_itemset_at_all_is_a_result(make_survey, make_reports, kind, cells, m
     assert len(mined) == 0
     assert list(mined.rows) == []
     assert mined.codes.shape == (0, 4)
-    assert mined.lower.shape == mined.upper.shape == mined.lengths.shape == (0,)
     assert [entry.length for entry in mined.precision] == [1]
 
 

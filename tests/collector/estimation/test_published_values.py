@@ -123,7 +123,7 @@ def test_mining_the_unperturbed_census_finds_the_published_numbers_with_the_true
     survey = public_survey((4, 5, 5, 5, 2, 2))
     found = Estimator(survey, Counts.from_reports(survey, census)).itemsets(0.02, 6)
     assert np.bincount(found.lengths)[1:].tolist() == CENSUS_ITEMSETS
-    for codes, support in zip(found.codes, found.support, strict=True):
+    for codes, support in zip(found.codes, found.estimates.value, strict=True):
         fixed = codes >= 0
         true = np.count_nonzero((census[:, fixed] == codes[fixed]).all(axis=1))
         assert support * len(census) == pytest.approx(true, abs=1e-6)

@@ -136,7 +136,7 @@ def test_a_frequent_itemset_has_an_interval_above_the_threshold(make_survey, mak
     for threshold in (0.02, 0.05, 0.1, 0.2):
         mined = Estimator(survey, counts).itemsets(threshold, max_length=4)
         decided += mined.frequent.sum()
-        assert (mined.lower[mined.frequent] >= threshold).all()
+        assert (mined.estimates.numbers("lower")[mined.frequent] >= threshold).all()
     assert decided > 5
 
 
@@ -163,12 +163,13 @@ def rates(mechanism, surveys, seed):
         wrong = mined.frequent & (truth < 0.05)
         false["any frequent"].append(wrong.any())
         false["frequent"].append(wrong.sum() / max(mined.frequent.sum(), 1))
-        misses = (mined.lower > truth) | (mined.upper < truth)
-        false["itemsets"].append(misses.mean())
+        lower, upper = (mined.estimates.numbers(name) for name in ("lower", "upper"))
+        false["itemsets"].append(((lower > truth) | (upper < truth)).mean())
         rules = estimator.rules(0.02, 0.22, max_length=2)
-        sets = rules.fieller
-        outside = np.isfinite(sets.half_width) & ((sets.lower > 0.2) | (sets.upper < 0.2))
-        false["rules"].append(outside.mean())
+        confidences = rules.estimates.take(slice(len(rules)))
+        lower, upper = (confidences.numbers(name) for name in ("lower", "upper"))
+        is_empty = np.array([each == "empty" for each in confidences.texts("set")])
+        false["rules"].append((is_empty | (lower > 0.2) | (upper < 0.2)).mean())
         false["surest"].append((rules.at_least or 0.0) > 0.2)
     return {name: np.mean(values) for name, values in false.items()}
 

@@ -5,7 +5,15 @@ import pandas as pd
 import pytest
 from halftruth_collector.estimation import Counts, Estimator
 from halftruth_collector.estimation.calibration import Margin, calibrate, known_margins, rake
-from halftruth_shared import Attribute, HalftruthError, RandomizedResponse, Schema, Survey
+from halftruth_collector.estimation.table import Table
+from halftruth_shared import (
+    Attribute,
+    EstimateError,
+    HalftruthError,
+    RandomizedResponse,
+    Schema,
+    Survey,
+)
 from respondents import SCHEMA, SURVEYS, codes_of, estimators, people
 from sources import aim, estimator_of
 
@@ -45,6 +53,29 @@ def a_table(seed=1, scale=0.003, shape=(3, 2, 3)):
     return support, root @ root.T
 
 
+class Stated(Table):
+    """A table of a thousand reports with this covariance."""
+
+    reports, effective_reports = 1_000, None
+
+    def __init__(self, value, covariance):
+        self.shares, self.stated = value, covariance
+        self.axes = tuple(f"a{axis}" for axis in range(value.ndim))
+
+    @property
+    def value(self):
+        return self.shares
+
+    def report_distributions(self, shares):
+        raise AssertionError
+
+    def _variance(self, target):
+        return np.diag(self.stated).reshape(self.shares.shape)
+
+    def _covariance(self, target):
+        return self.stated.copy()
+
+
 def margin(*shares):
     names = [f"c{code}" for code in range(len(shares))]
     return Margin(Attribute(f"m{len(shares)}", names), np.array(shares))
@@ -82,8 +113,8 @@ def test_shares_are_those_of_weighted_records_where_nothing_is_perturbed():
         expected = weight.groupby(asked["vote"], observed=True).sum() / weight.sum()
         margins, population = known_margins(survey.schema, {name: known[name] for name in names})
         table = estimator.table(["vote", *names])
-        weighted = rake(table.value, table.covariance(), margins)
-        assert weighted.share == pytest.approx(expected[VOTES].to_numpy(), abs=1e-9)
+        weighted = rake(table, margins)
+        assert weighted.value == pytest.approx(expected[VOTES].to_numpy(), abs=1e-9)
         effect = len(weight) * (weight**2).sum() / weight.sum() ** 2
         assert weighted.design_effect == pytest.approx(effect, rel=1e-9)
         of_each = asked.groupby(names, observed=True).indices.values()
@@ -94,24 +125,25 @@ def test_shares_are_those_of_weighted_records_where_nothing_is_perturbed():
 
 def test_raking_has_the_shares_of_proportional_fitting_and_the_variance_of_its_linearization():
     support, covariance = a_table()
-    weighted = rake(support, covariance, KNOWN)
+    weighted = rake(Stated(support, covariance), KNOWN)
     slopes = differences(lambda table: by_proportional_fitting(table, KNOWN), support)
-    assert weighted.share == pytest.approx(by_proportional_fitting(support, KNOWN), abs=1e-9)
-    assert weighted.covariance == pytest.approx(slopes @ covariance @ slopes.T, rel=1e-4, abs=1e-11)
+    assert weighted.value == pytest.approx(by_proportional_fitting(support, KNOWN), abs=1e-9)
+    assert weighted.covariance() == pytest.approx(
+        slopes @ covariance @ slopes.T, rel=1e-4, abs=1e-11
+    )
 
 
 def test_a_category_with_a_margin_of_nobody_is_left_out():
     support, covariance = a_table()
-    whole = rake(support, covariance, [margin(0.3, 0.7), margin(0.4, 0.0, 0.6)])
+    whole = rake(Stated(support, covariance), [margin(0.3, 0.7), margin(0.4, 0.0, 0.6)])
     inside = np.ix_(range(3), range(2), [0, 2])
     cells = np.arange(18).reshape(3, 2, 3)[inside].ravel()
     rest = rake(
-        support[inside],
-        covariance[np.ix_(cells, cells)],
+        Stated(support[inside], covariance[np.ix_(cells, cells)]),
         [margin(0.3, 0.7), margin(0.4, 0.6)],
     )
-    assert whole.share == pytest.approx(rest.share)
-    assert whole.covariance == pytest.approx(rest.covariance)
+    assert whole.value == pytest.approx(rest.value)
+    assert whole.covariance() == pytest.approx(rest.covariance())
     assert (whole.weights[:, 1] == 0).all()
 
 
@@ -131,9 +163,9 @@ def test_negative_cells_stay_as_they_are_since_cutting_them_off_would_be_a_bias(
     assert np.mean(tables[:, 1] < 0) > 0.2
     kept, cut = [], []
     for table in tables.reshape(-1, 2, 2, 2):
-        weighted = rake(table, root @ root.T, known)
+        weighted = rake(Stated(table, root @ root.T), known)
         assert weighted.undefined is None
-        kept.append(weighted.share - truth)
+        kept.append(weighted.value - truth)
         cut.append(by_proportional_fitting(np.maximum(table, 0), known, 15) - truth)
     assert scores(kept).max() < 4
     # Of the same tables, so that what they have in common drops out.
@@ -149,24 +181,26 @@ def test_calibration_gives_the_margins_themselves_and_no_larger_variance(target)
     ]
     table = estimator.table(["vote", "sex", "town"])
     covariance = aim(table, target).covariance()
-    weighted = calibrate(table.value, covariance, known)
+    weighted = calibrate(aim(table, target), known)
     before = covariance.reshape(3, 4, 3, 4).sum(axis=(1, 3))
-    assert (np.diag(weighted.covariance) <= np.diag(before)).all()
-    assert (np.linalg.eigvalsh(before - weighted.covariance) > -1e-15).all()
+    assert (np.diag(weighted.covariance()) <= np.diag(before)).all()
+    assert (np.linalg.eigvalsh(before - weighted.covariance()) > -1e-15).all()
     # Of a question that is itself a margin, the table with the margins is diagonal.
     pair = estimator.table(["sex", "town"])
     for axis, margin_of in enumerate(known):
         same = np.indices((2, 2))[axis].ravel() == np.arange(2)[:, None]
         copied = (same[:, :, None] * np.eye(4)).reshape(8, 4)
         support = (copied @ pair.value.ravel()).reshape(2, 2, 2)
-        itself = calibrate(support, copied @ aim(pair, target).covariance() @ copied.T, known)
-        assert itself.share == pytest.approx(margin_of.shares, abs=1e-12)
-        assert np.abs(itself.covariance).max() < 1e-12
+        itself = calibrate(
+            Stated(support, copied @ aim(pair, target).covariance() @ copied.T), known
+        )
+        assert itself.value == pytest.approx(margin_of.shares, abs=1e-12)
+        assert np.abs(itself.covariance()).max() < 1e-12
 
 
 def test_no_other_linear_correction_has_a_smaller_variance():
     support, covariance = a_table(2)
-    optimal = np.diag(calibrate(support, covariance, KNOWN).covariance)
+    optimal = np.diag(calibrate(Stated(support, covariance), KNOWN).covariance())
     rng = np.random.default_rng(6)
     sums = np.zeros((3, 3, 2, 3))
     sums[0, :, 0], sums[1, :, :, 0], sums[2, :, :, 1] = 1, 1, 1
@@ -197,13 +231,13 @@ def test_intervals_cover_what_pandas_counts_among_all_people(kind):
     for estimator in estimators(SURVEYS[kind], reached):
         table = estimator.table(["vote", "sex", "town"])
         covariance = table.identified_covariance()
-        weighted = rake(table.value, covariance, both)
-        raked.append(covered(weighted.share, weighted.covariance, truth))
+        weighted = rake(table, both)
+        raked.append(covered(weighted.value, weighted.covariance(), truth))
         of_votes = covariance.reshape(3, 4, 3, 4).sum(axis=(1, 3))
         unweighted.append(covered(table.value.sum(axis=(1, 2)), of_votes, truth))
         # Each survey is a simple random sample of those who are reached.
-        weighted = calibrate(table.value, covariance, theirs)
-        calibrated.append(covered(weighted.share, weighted.covariance, of_reached))
+        weighted = calibrate(table, theirs)
+        calibrated.append(covered(weighted.value, weighted.covariance(), of_reached))
         rejected.append(weighted.p_value < 0.05)
     assert 0.93 <= np.mean(raked) <= 0.97
     assert 0.93 <= np.mean(calibrated) <= 0.97
@@ -214,23 +248,33 @@ def test_intervals_cover_what_pandas_counts_among_all_people(kind):
 @pytest.mark.parametrize("method", [rake, calibrate])
 def test_each_cell_counts_with_the_derivative_of_the_shares(method):
     support, covariance = a_table()
-    slopes = differences(lambda table: method(table, covariance, KNOWN).share, support)
+    slopes = differences(lambda table: method(Stated(table, covariance), KNOWN).value, support)
     # Of what leaves the sum of all cells as it is.
     moved = np.eye(support.size) - 1 / support.size
-    assert method(support, covariance, KNOWN).gradient @ moved == pytest.approx(
+    assert method(Stated(support, covariance), KNOWN).gradient @ moved == pytest.approx(
         slopes @ moved, abs=1e-6
     )
+
+
+@pytest.mark.parametrize("method", [rake, calibrate])
+def test_weighted_shares_are_a_table_of_the_answers_without_a_score_test(method):
+    support, covariance = a_table()
+    weighted = method(Stated(support, covariance), KNOWN)
+    assert (weighted.axes, weighted.reports) == (("a0",), 1_000)
+    assert weighted.variance() == pytest.approx(np.diag(weighted.covariance()))
+    with pytest.raises(EstimateError, match=r"^margins: weighted shares have no score test"):
+        weighted.null_covariance(weighted.value, np.eye(3))
 
 
 def test_what_cannot_be_weighted_is_undefined_and_says_why():
     support, covariance = a_table()
     support[:, 1] *= 0.01
-    weighted = rake(support, covariance, KNOWN)
+    weighted = rake(Stated(support, covariance), KNOWN)
     assert weighted.undefined.startswith(
         "nothing can be weighted by the share of respondents with m2=c1, which is less than five"
     )
-    assert np.isnan(weighted.share).all()
-    assert np.isnan(weighted.covariance).all()
+    assert np.isnan(weighted.value).all()
+    assert np.isnan(weighted.covariance()).all()
     # Who is one is the other.
     same = np.array([np.diag([0.2, 0.3]), np.diag([0.4, 0.1])])
     root = np.random.default_rng(7).normal(scale=0.002, size=(8, 8))
@@ -238,14 +282,14 @@ def test_what_cannot_be_weighted_is_undefined_and_says_why():
     noise = np.random.default_rng(8).normal(scale=0.002, size=same.shape)
     halves = [margin(0.5, 0.5), margin(0.5, 0.5)]
     for known in (halves, [margin(0.4, 0.6), margin(0.6, 0.4)]):
-        weighted = rake(same + noise - noise.mean(), root @ root.T, known)
+        weighted = rake(Stated(same + noise - noise.mean(), root @ root.T), known)
         assert weighted.undefined is not None
-        assert np.isnan(weighted.share).all()
+        assert np.isnan(weighted.value).all()
     support, covariance = a_table()
     for method in (rake, calibrate):
-        weighted = method(support, np.full_like(covariance, np.nan), KNOWN)
+        weighted = method(Stated(support, np.full_like(covariance, np.nan)), KNOWN)
         assert weighted.undefined is not None
-        assert np.isnan(weighted.share).all()
+        assert np.isnan(weighted.value).all()
 
 
 def test_margins_that_the_reports_tell_otherwise_without_error_cannot_be_calibrated_to():
@@ -255,16 +299,15 @@ def test_margins_that_the_reports_tell_otherwise_without_error_cannot_be_calibra
     survey = Survey("s", "S", Schema(public), RandomizedResponse(keep))
     estimator = estimator_of(survey, codes_of(asked), np.random.default_rng(9))
     table = estimator.table(["vote", "sex", "town"])
-    covariance = table.alone.covariance()
-    weighted = calibrate(table.value, covariance, margins_of(asked, "sex", "town"))
+    weighted = calibrate(table.alone, margins_of(asked, "sex", "town"))
     alone = estimator.table(["vote", "town"])
-    expected = calibrate(alone.value, alone.alone.covariance(), margins_of(asked, "town"))
+    expected = calibrate(alone.alone, margins_of(asked, "town"))
     assert weighted.undefined is None
-    assert weighted.share == pytest.approx(expected.share)
-    assert weighted.covariance == pytest.approx(expected.covariance)
+    assert weighted.value == pytest.approx(expected.value)
+    assert weighted.covariance() == pytest.approx(expected.covariance())
     others = [Margin(SCHEMA.attributes[0], np.array([0.5, 0.5]))]
     two = estimator.table(["vote", "sex"])
-    weighted = calibrate(two.value, two.alone.covariance(), others)
+    weighted = calibrate(two.alone, others)
     assert "tell margins without error, and others" in weighted.undefined
 
 
@@ -315,9 +358,9 @@ def test_a_margin_of_one_question_post_stratifies():
     )
     table = Estimator(survey, counts).table(["armed", "region"])
     margins, _ = known_margins(schema, {"region": {"north": 0.7, "south": 0.3}})
-    weighted = rake(table.value, table.identified_covariance(), margins)
+    weighted = rake(table, margins)
     reported = yes / reports
-    assert weighted.share[1] == pytest.approx(known @ (reported - 0.3) / 0.4)
+    assert weighted.value[1] == pytest.approx(known @ (reported - 0.3) / 0.4)
     variance = known**2 @ (reported * (1 - reported) / reports) / 0.4**2
     # That of a simple random sample has n − 1 in the place of n.
-    assert weighted.covariance[1, 1] == pytest.approx(variance * 500 / 499)
+    assert weighted.covariance()[1, 1] == pytest.approx(variance * 500 / 499)

@@ -72,7 +72,7 @@ class ModelTable(Table):
         squares = np.einsum("cp,cp->c", self.slopes @ self.parameters, self.slopes)
         return self.or_nan(np.maximum(squares, 0.0).reshape(self.value.shape), target)
 
-    def covariance_of(self, forms: Array) -> Array:
+    def _covariance_of(self, forms: Array) -> Array:
         through = forms @ self.slopes
         return np.asarray(through @ self.parameters @ through.T)
 

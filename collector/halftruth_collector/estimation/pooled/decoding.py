@@ -55,14 +55,12 @@ class _Cache:
 
 @dataclass(frozen=True, eq=False)
 class _Alike:
-    """Decoded reports of views of one shape.
+    """Decoded reports of S views of one shape.
 
     Attributes
     ----------
-    numbers : ndarray of int, shape (S,)
-        Of these views.
-    positions : ndarray of int, shape (S, k)
-        Of the attributes that each is about.
+    numbers, positions : ndarray of int, shapes (S,) and (S, k)
+        Of these views, and of the attributes that each is about.
     cells : ndarray, shape (S, *sizes)
         Reports of each that have a symbol of each cell.
     """
@@ -184,13 +182,8 @@ class Decoded:
         """Yield the reports of each view with their contributions, as of `Reconstruction`.
 
         A view may have one report. So the mean contribution of its reports is that by the pooled
-        components, not their own.
-
-        Parameters
-        ----------
-        weights : mapping
-            Of each component, by the positions of its public attributes and of the others; shape
-            (*public, *others, K).
+        components, not their own. `weights` are those of each component, by the positions of its
+        public attributes and of the others; shape (*public, *others, K).
         """
         columns, asked = self._columns, self.by_view * self._columns.strength
         for number in np.flatnonzero(self.by_view).tolist():

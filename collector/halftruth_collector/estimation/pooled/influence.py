@@ -34,14 +34,10 @@ class ReportInfluence:
 
     Attributes
     ----------
-    columns : Views
-        The views as columns of a table.
     positions : tuple of int
         Of the attributes of the table that are not public, in increasing order.
     by_view : ndarray, shape (V,)
         N_v, or what is proportional to it.
-    overlaps : Overlaps
-        Of the table.
     """
 
     views: Sequence[View]

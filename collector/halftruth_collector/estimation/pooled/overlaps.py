@@ -25,56 +25,45 @@ from . import agreement
 _AT_ONCE = 2**22
 
 
-@dataclass(frozen=True)
-class ReportMoments:
-    """Moments of one report about a cell of a view, for kernels R whose rows add up to 0.
+def report_moments(response: SubsetResponse) -> tuple[float, float, float]:
+    """Return κ and the moments of one report about a cell of a view.
 
-    A report of symbol y has the weight Σ_u R(c,u)·[y ∈ A_u]/κ. Its mean is (Rπ)(c); its mean
-    square is constant·ΣR² + slope·(R²π)(c), R² being elementwise. That is exact for k-ary
-    randomized response. In a geometry λ₃ stands for the number of symbols that three points have in
-    common, which it is in the mean: λ₂ where they are in a line, and else less.
+    They are for kernels R whose rows add up to 0. A report of symbol y has the weight
+    Σ_u R(c,u)·[y ∈ A_u]/κ. Its mean is (Rπ)(c); its mean square is constant·ΣR² + slope·(R²π)(c),
+    R² being elementwise. That is exact for k-ary randomized response. In a geometry λ₃ stands for
+    the number of symbols that three points have in common, which it is in the mean: λ₂ where they
+    are in a line, and else less.
 
-    Attributes
-    ----------
-    scale : float
-        κ.
+    Returns
+    -------
+    scale, constant, slope : float
+        κ comes first.
     """
-
-    scale: float
-    constant: float
-    slope: float
-
-    @classmethod
-    def of(cls, response: SubsetResponse) -> "ReportMoments":
-        gamma, share = response.gamma, response.share
-        own = response.subset_size - response.common
-        apart = response.common - response.common_to_three
-        scale = share * (gamma - 1) * own
-        constant = share * (own + (gamma - 1) * apart) / scale**2
-        slope = share * (gamma - 1) * (own - 2 * apart) / scale**2
-        return cls(float(scale), float(constant), float(slope))
+    gamma, share = response.gamma, response.share
+    own = response.subset_size - response.common
+    apart = response.common - response.common_to_three
+    scale = share * (gamma - 1) * own
+    constant = share * (own + (gamma - 1) * apart) / scale**2
+    slope = share * (gamma - 1) * (own - 2 * apart) / scale**2
+    return float(scale), float(constant), float(slope)
 
 
 class Views:
-    """The views of a survey as columns.
-
-    Parameters
-    ----------
-    attributes : int
-        M.
+    """The views of a survey as columns, shape (V,).
 
     Attributes
     ----------
     asked : ndarray of bool, shape (V, M)
-    weights : ndarray, shape (V,)
+        Which of M attributes each asks about.
+    weights : ndarray
         Probability of each.
-    strength : ndarray, shape (V,)
+    strength : ndarray
         i/n, the weight of a report in pooled estimates.
-    scale : ndarray, shape (V,)
+    scale : ndarray
         κ.
     responses : list of SubsetResponse
         The different ones.
-    kind : ndarray of int, shape (V,)
+    kind : ndarray of int
         Which of them each view has.
     """
 
@@ -83,11 +72,9 @@ class Views:
         self.responses = responses = list(dict.fromkeys(every))
         number = {response: row for row, response in enumerate(responses)}
         self.kind = of_view = np.array([number[response] for response in every], dtype=np.int64)
-        moments = list(map(ReportMoments.of, responses))
+        scale, constant, slope = np.reshape(list(map(report_moments, responses)), (-1, 3)).T
         cells = np.array([response.cells for response in responses], dtype=np.float64)
         strength = np.array([float(r.information) for r in responses]) / cells
-        constant = np.array([m.constant for m in moments]) * cells
-        slope = np.array([m.slope for m in moments])
         # By columns, which are what is looked at.
         self.asked = np.zeros((len(views), attributes), dtype=bool, order="F")
         for row, view in enumerate(views):
@@ -95,18 +82,17 @@ class Views:
         total = sum(view.weight for view in views)
         self.weights = np.array([view.weight / total for view in views])
         self.strength = strength[of_view]
-        self.scale = np.array([m.scale for m in moments])[of_view]
-        self._sums = np.stack([strength, constant * strength**2, slope * strength**2, strength**2])
+        self.scale = scale[of_view]
+        self._sums = np.stack(
+            [strength, constant * cells * strength**2, slope * strength**2, strength**2]
+        )
 
     def overlaps(
         self, positions: Sequence[int], sizes: Sequence[int], reports: Array
     ) -> "Overlaps":
-        """With the attributes at some positions, of so many categories.
+        """Return the overlaps with the attributes at some positions, of so many categories.
 
-        Parameters
-        ----------
-        reports : ndarray, shape (V,)
-            N_v, or what is proportional to it.
+        `reports` are N_v, or what is proportional to it, shape (V,).
         """
         overlap = np.zeros(len(self.asked), dtype=np.int64)
         for position in positions:
@@ -118,21 +104,11 @@ class Views:
         return Overlaps(tuple(sizes), agreement.superset_sums(pooled), *sums)
 
 
-@dataclass(frozen=True, eq=False)
-class SecondMoments:
-    """Second moments of the weights for two cells that agree on common attributes.
-
-    The sum over the views of N_v times the mean product is constant·g + Σ_B by_margin[B]·π_B, from
-    which Σ_W by_overlap[W]·E_W·E'_W has to be subtracted, with the product of the means.
-
-    Attributes
-    ----------
-    by_margin, by_overlap : ndarray, shape (2^m,)
-    """
-
-    constant: float
-    by_margin: Array
-    by_overlap: Array
+#: Second moments of the weights for two cells that agree on common attributes: `constant`,
+#: `by_margin` and `by_overlap`, the last two of shape (2^m,). The sum over the views of N_v times
+#: the mean product is constant·g + Σ_B by_margin[B]·π_B, from which Σ_W by_overlap[W]·E_W·E'_W has
+#: to be subtracted, with the product of the means.
+SecondMoments = tuple[float, Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,24 +209,15 @@ class Overlaps:
             by_agreement += self.slopes[rows] @ (kernels * other)
         cells = agreement.products(self.sizes)
         scale = 1 / cells[first] / cells[second]
-        return SecondMoments(
-            float(scale * constant),
-            scale * agreement.subset_differences(by_agreement),
-            scale * self.squares,
-        )
+        by_margin = scale * agreement.subset_differences(by_agreement)
+        return float(scale * constant), by_margin, scale * self.squares
 
     def unit_variance(self, others: int, shape: tuple[int, ...], target: Target) -> UnitVariance:
         """N times the variance of each cell, where `reports` was the probability of each view.
 
-        Parameters
-        ----------
-        others : int
-            Number of public cells.
-        shape : tuple of int
-            Of the table.
-        target : {"population", "respondents"}
+        `others` is the number of public cells, and `shape` that of the table.
         """
-        moments = self.second_moments(corrected=False)
+        constant, by_margin, by_overlap = self.second_moments(corrected=False)
         cells = agreement.products(self.sizes)
         own = agreement.subset_sums(self.dimensions * self.shares)
         everything = cells[-1] * others
@@ -260,15 +227,15 @@ class Overlaps:
             known = share + (cells[-1] - 1) * even
             margins = share + (cells[-1] / cells - 1) * even
             means = (share - even) * own
-            total = moments.constant * known + moments.by_margin @ margins
-            total -= moments.by_overlap @ means**2
+            total = constant * known + by_margin @ margins
+            total -= by_overlap @ means**2
             total += (1 - known) * (2 * share - known / cells[-1]) / cells[-1]
             return float(total - share * (1 - share) * (target == "respondents"))
 
         nobody, half, everybody = map(variance, (0.0, 0.5, 1.0))
         quadratic = 2 * nobody - 4 * half + 2 * everybody
         # Mean squared weight of the reports of those who agree with a cell on some attributes.
-        squares = agreement.subset_sums(moments.by_margin) + moments.constant - cells[-1] ** -2.0
+        squares = agreement.subset_sums(by_margin) + constant - cells[-1] ** -2.0
         squares[-1] += 2 / cells[-1]
         largest = squares[:-1].max(initial=0.0)
         of_weights = UnitVariance.of_weights(squares[-1], largest, largest, target)

@@ -31,7 +31,7 @@ class PooledReconstruction(Reconstruction):
     """Reconstruction of the answers from reports about views.
 
     Given how many reports each view has, all estimates are unbiased. Their variances have a closed
-    form, exact but for the approximation in `overlaps.ReportMoments` for geometries.
+    form, exact but for the approximation in `overlaps.report_moments` for geometries.
     """
 
     def __init__(self, perturbation: Perturbation) -> None:
@@ -187,7 +187,7 @@ class PooledReconstruction(Reconstruction):
         """Forecast the variance of a table, if every view has its share of the reports.
 
         `worst` is an upper bound: the value if shares of views were unknown.
-        It holds as far as `overlaps.ReportMoments` do.
+        It holds as far as `overlaps.report_moments` do.
         """
         self.check(attributes)
         positions = self.schema.positions(attributes)

@@ -57,13 +57,7 @@ class Grid:
 
     @classmethod
     def of(cls, shares: Array, components: Components, overlaps: Overlaps, reports: int) -> "Grid":
-        """Put a table together.
-
-        Parameters
-        ----------
-        shares : ndarray
-            Of the public cells.
-        """
+        """Put a table together from the shares of the public cells and its components."""
         sizes, public = overlaps.sizes, shares.shape
         grids = np.zeros((2, *public, *(size + 1 for size in sizes)))
         grids[0][_at(-1, sizes)] = shares
@@ -100,17 +94,17 @@ class Grid:
         sizes, reports, table = self.overlaps.sizes, self.reports, self.table
         if reports < 2:
             return np.full(table.shape, np.nan)
-        moments = self.overlaps.second_moments()
+        constant, by_margin, by_overlap = self.overlaps.second_moments()
         everybody = _at(slice(-1, None), sizes)
         shares = self.support[everybody]
-        result = agreement.expand(moments.by_margin, sizes) * self.support
-        result -= agreement.expand(moments.by_overlap, sizes) * self.means**2
-        result[everybody] += moments.constant * shares
+        result = agreement.expand(by_margin, sizes) * self.support
+        result -= agreement.expand(by_overlap, sizes) * self.means**2
+        result[everybody] += constant * shares
         for axis, size in enumerate(sizes, self.public):
             result = np.add(*np.split(result, [size], axis))
         even = shares / prod(sizes)
         result += (1 - shares) * (2 * table - even) / prod(sizes) / (reports - 1)
-        known = moments.constant + 1 / reports
+        known = constant + 1 / reports
         return _determined(_of(result, table, table**2, reports, target), known, target)
 
     def unit_variance(self, target: Target) -> UnitVariance:
@@ -315,12 +309,12 @@ class PooledTable(Table):
         known = (*free.tolist(), *masks)
         if known not in self._moments:
             self._moments[known] = overlaps.second_moments(*masks)
-        moments = self._moments[known]
+        constant, by_margin, by_overlap = self._moments[known]
         axes = np.tile(self._public, (len(overlaps.pooled), 1))
         axes[:, free] = agreement.members(len(free))
         both = at(support, np.minimum(first, second), axes)
-        result = moments.constant * both[0] + moments.by_margin @ both
-        result -= moments.by_overlap @ (at(means, first, axes) * at(means, second, axes))
+        result = constant * both[0] + by_margin @ both
+        result -= by_overlap @ (at(means, first, axes) * at(means, second, axes))
         # Of the public answers of each cell and of both, the shares; and those of all its answers.
         one, other = (at(support, places, axes[[0, -1]]) for places in (first, second))
         cells = agreement.products(overlaps.sizes)[list(masks)]
