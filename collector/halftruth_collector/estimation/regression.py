@@ -141,13 +141,13 @@ def fit_table(
 
     def errors(influence: Array) -> Array:
         """Return the standard errors of functions of the shares, from their derivatives."""
-        return _errors(table.covariance_of(_placed(influence, cells, table)))
+        return _errors(table.covariance(_placed(influence, cells, table)))
 
     support = table.value.ravel()[cells].reshape(-1, len(outcome.scores))
     equations = _Equations(columns, support, outcome)
     try:
         by_shares = equations.by_shares
-        covariance = table.covariance_of(_placed(by_shares, cells, table))
+        covariance = table.covariance(_placed(by_shares, cells, table))
         if table.logit:
             z = equations.coefficients / _errors(covariance)
         else:
