@@ -31,7 +31,7 @@ def mine(survey: Survey, counts: Counts) -> Itemsets:
     """Mine with nothing remembered of these counts, and work out the bounds."""
     fresh = Counts.from_cells(survey, counts.cells, counts.counts)
     itemsets = Estimator(survey, fresh).itemsets(MIN_SUPPORT, len(SCHEMA.names))
-    _ = itemsets.lower, itemsets.upper
+    _ = itemsets.estimates.lower, itemsets.estimates.upper
     return itemsets
 
 
