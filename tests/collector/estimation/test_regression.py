@@ -81,8 +81,7 @@ def exactly(shares, covariance=None, reports=1_000_000):
         value=shares,
         reports=reports,
         logit=False,
-        covariance=lambda: whole,
-        covariance_of=lambda forms: forms @ whole @ forms.T,
+        covariance=lambda forms=None: whole if forms is None else forms @ whole @ forms.T,
     )
 
 
