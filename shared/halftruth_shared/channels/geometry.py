@@ -3,7 +3,8 @@
 Points are one-dimensional subspaces of F_q^t, represented by the vector whose first nonzero
 coordinate is 1. They are numbered by the place of that 1, and then by the following coordinates,
 read as digits of a number: first the q^{t−1} points (1, y'), then the points of PG(t−2, q) with a
-0 in front.
+0 in front. Exact samplers take one point at a time, with integers of any size; functions with a
+plural name do the same for arrays.
 """
 
 from collections.abc import Iterator
@@ -46,6 +47,57 @@ def cubing_modulus(symbols: int) -> int:
     return candidate
 
 
+def point_of_cell(cell: int, symbols: int) -> int:
+    """Return the index of the point that represents a cell, a different one for each cell.
+
+    In their original order, cells would be collinear. Cubing them, modulo a prime that is no
+    smaller than the number of points, spreads them like random points.
+    """
+    ring = cubing_modulus(symbols)
+    point = cell
+    while True:
+        point = (point + ring // 3) ** 3 % ring
+        if point < symbols:
+            return point
+
+
+def coordinates(point: int, prime: int, dimension: int) -> tuple[int, ...]:
+    """Return the coordinates of a point; the first nonzero coordinate is 1.
+
+    >>> [coordinates(point, 2, 2) for point in range(3)]
+    [(1, 0), (1, 1), (0, 1)]
+    """
+    place, block = 0, prime ** (dimension - 1)
+    while point >= block:
+        point -= block
+        place, block = place + 1, block // prime
+    digits = []
+    for _ in range(dimension - 1 - place):
+        point, digit = divmod(point, prime)
+        digits.append(digit)
+    return (0,) * place + (1, *reversed(digits))
+
+
+def point_of(vector: tuple[int, ...], prime: int) -> int:
+    """Return the index of the point of a nonzero vector: the inverse of `coordinates`."""
+    dimension, place, value = len(vector), 0, 0
+    while not vector[place]:
+        place += 1
+    scale = 1 if vector[place] == 1 else pow(vector[place], -1, prime)
+    for entry in vector[place + 1 :]:
+        value = value * prime + entry * scale % prime
+    return count_points(prime, dimension) - count_points(prime, dimension - place) + value
+
+
+def digits(value: int, base: int, count: int) -> tuple[int, ...]:
+    """Return the last `count` digits of a number, the most significant first."""
+    digits = []
+    for _ in range(count):
+        value, digit = divmod(value, base)
+        digits.append(digit)
+    return tuple(reversed(digits))
+
+
 def solve_coordinates(vectors: Integers, rest: Integers, product: Integers, prime: int) -> Integers:
     """Return the vectors y with a given ⟨u,y⟩ and given coordinates except at the pivot of u.
 
@@ -64,11 +116,7 @@ def solve_coordinates(vectors: Integers, rest: Integers, product: Integers, prim
 
 
 def points_of_cells(cells: Integers, count: int) -> Integers:
-    """Return the index, below `count`, of the point of each cell, a different one for each cell.
-
-    In their original order, cells would be collinear. Cubing them, modulo a prime that is no
-    smaller than the number of points, spreads them like random points.
-    """
+    """Return `point_of_cell` of many cells, among `count` points."""
     ring = np.uint64(cubing_modulus(count))
     third = ring // np.uint64(3)
     indices = cells.astype(np.uint64)
@@ -82,7 +130,7 @@ def points_of_cells(cells: Integers, count: int) -> Integers:
 
 
 def digits_of_numbers(values: Integers, base: int, count: int) -> Integers:
-    """Return the last `count` digits of numbers, the most significant first, shape (count, N)."""
+    """Return `digits` of many numbers, shape (count, N)."""
     digits = np.empty((count, len(values)), dtype=np.int64)
     for j in reversed(range(count)):
         # This is much faster than the remainder operator.
@@ -93,11 +141,7 @@ def digits_of_numbers(values: Integers, base: int, count: int) -> Integers:
 
 
 def coordinates_of_points(indices: Integers, prime: int, dimension: int) -> Integers:
-    """Return the coordinates of points, shape (t, N); the first nonzero coordinate is 1.
-
-    >>> coordinates_of_points(np.arange(3), 2, 2).T.tolist()
-    [[1, 0], [1, 1], [0, 1]]
-    """
+    """Return `coordinates` of many points, shape (t, N)."""
     blocks = _blocks(prime, dimension)
     place = np.searchsorted(blocks, indices, side="right") - 1
     coordinates = digits_of_numbers(indices - blocks[place], prime, dimension)
@@ -106,7 +150,7 @@ def coordinates_of_points(indices: Integers, prime: int, dimension: int) -> Inte
 
 
 def points_of_vectors(vectors: Integers, prime: int) -> Integers:
-    """Return the indices of the points of nonzero vectors (t, N), the inverse of coordinates."""
+    """Return `point_of` of many vectors of shape (t, N)."""
     dimension = len(vectors)
     place = np.argmax(vectors != 0, axis=0)
     scale = _inverses(prime)[vectors[place, np.arange(len(place))]]

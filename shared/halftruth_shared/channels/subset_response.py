@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,13 @@ from .axes import Array
 from .base import Operator
 from .geometry import (
     Integers,
+    coordinates,
     coordinates_of_points,
+    digits,
     digits_of_numbers,
     orthogonal_sums,
+    point_of,
+    point_of_cell,
     points_of_cells,
     points_of_vectors,
     solve_coordinates,
@@ -154,28 +159,33 @@ class SubsetResponse(Operator):
     def draw(self, cell: int, randbelow: RandBelow) -> int:
         """Draw a symbol for a cell."""
         own, other = self.gamma.as_integer_ratio()
-        drawn, chances = randbelow(self.outcomes), own * self.subset_size
+        drawn = randbelow(self.outcomes)
+        chances = own * self.subset_size
         in_subset = drawn < chances
         place = drawn // own if in_subset else (drawn - chances) // other
-        return int(self._symbols(*map(np.array, ([cell], [in_subset], [place])))[0])
+        prime, rest_of = self.prime, self.dimension - 1
+        if self.is_direct:
+            return cell if in_subset else place + (place >= cell)
+        vector = coordinates(point_of_cell(cell, self.symbols), prime, rest_of + 1)
+        pivot = vector.index(1)
+        # An orthogonal point is given by all coordinates but the pivot, which follows from
+        # ⟨u,y⟩ = 0. Every other point has one vector with ⟨u,y⟩ = 1, found in the same way.
+        rest = (coordinates if in_subset else digits)(place, prime, rest_of)
+        # All coordinates of u before its pivot are 0.
+        across = sum(map(mul, vector[pivot + 1 :], rest[pivot:]))
+        answer = ((not in_subset) - across) % prime
+        return point_of((*rest[:pivot], answer, *rest[pivot:]), prime)
 
     def draw_many(self, cells: Integers, draw: DrawBelow) -> Integers:
         """Draw a symbol for each of many cells; requires at most 2⁶² outcomes."""
         own, other = self.gamma.as_integer_ratio()
-        drawn, chances = draw(self.outcomes, len(cells)), own * self.subset_size
-        in_subset = drawn < chances
-        return self._symbols(
-            cells, in_subset, np.where(in_subset, drawn // own, (drawn - chances) // other)
-        )
-
-    def _symbols(self, cells: Integers, in_subset: NDArray[np.bool_], place: Integers) -> Integers:
-        """Return the symbols at places within the subset of a cell, or among all other symbols."""
+        drawn = draw(self.outcomes, len(cells))
+        in_subset = drawn < own * self.subset_size
+        place = np.where(in_subset, drawn // own, (drawn - own * self.subset_size) // other)
         if self.is_direct:
             return np.where(in_subset, cells, place + (place >= cells))
         prime, dimension = self.prime, self.dimension
         vectors = coordinates_of_points(points_of_cells(cells, self.symbols), prime, dimension)
-        # An orthogonal point is given by all coordinates but the pivot, which follows from
-        # ⟨u,y⟩ = 0. Every other point has one vector with ⟨u,y⟩ = 1, found in the same way.
         rest = digits_of_numbers(place, prime, dimension - 1)
         orthogonal = np.flatnonzero(in_subset)
         rest[:, orthogonal] = coordinates_of_points(place[orthogonal], prime, dimension - 1)

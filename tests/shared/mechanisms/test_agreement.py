@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from halftruth_shared.channels.geometry import (
-    coordinates_of_points,
+    coordinates,
     count_points,
     orthogonal_sums,
     points_of_cells,
@@ -15,9 +15,10 @@ from halftruth_shared.mechanisms.split_questionnaire.responses import response
 
 def orthogonal(prime, dimension):
     """Which points are orthogonal, by all products of their coordinates."""
-    points = np.arange(count_points(prime, dimension))
-    vectors = coordinates_of_points(points, prime, dimension)
-    return vectors.T @ vectors % prime == 0
+    vectors = np.array(
+        [coordinates(point, prime, dimension) for point in range(count_points(prime, dimension))]
+    )
+    return vectors @ vectors.T % prime == 0
 
 
 @pytest.mark.parametrize(

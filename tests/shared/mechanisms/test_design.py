@@ -16,7 +16,7 @@ import pytest
 from halftruth_collector.demo.census import SCHEMA as CENSUS
 from halftruth_collector.estimation.planning.bound import information_bound
 from halftruth_shared import Attribute, ParameterError, Schema, SplitQuestionnaire
-from halftruth_shared.channels.geometry import coordinates_of_points, count_points
+from halftruth_shared.channels.geometry import coordinates, count_points
 from halftruth_shared.mechanisms.split_questionnaire.design import EXPONENT, choose_views
 from halftruth_shared.mechanisms.split_questionnaire.responses import (
     choose_direct,
@@ -269,8 +269,8 @@ def test_information_is_that_of_the_channel(prime, dimension, cells):
     gamma = Fraction(5, 2)
     answered = response(gamma, cells, prime, direct=1)
     assert answered.symbols == count_points(prime, dimension)
-    vectors = coordinates_of_points(np.arange(answered.symbols), prime, dimension)
-    orthogonal = vectors.T @ vectors % prime == 0
+    vectors = np.array([coordinates(point, prime, dimension) for point in range(answered.symbols)])
+    orthogonal = (vectors @ vectors.T) % prime == 0
     rng = np.random.default_rng(11)
     contrasts = np.eye(cells) - 1 / cells
     variances = []

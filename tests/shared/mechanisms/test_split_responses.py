@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from halftruth_shared.channels.geometry import (
     count_points,
-    cubing_modulus,
     is_prime,
+    point_of_cell,
     points_of_cells,
 )
 from halftruth_shared.mechanisms.split_questionnaire.responses import (
@@ -49,21 +49,18 @@ def test_cells_share_as_many_symbols_as_a_response_says(prime, dimension):
 
 @pytest.mark.parametrize("count", [7, 13, 15, 31, 381, 1_000, 7_240])
 def test_every_cell_has_a_point_of_its_own(count):
-    placement = points_of_cells(np.arange(count), count).tolist()
+    placement = [point_of_cell(cell, count) for cell in range(count)]
     assert sorted(placement) == list(range(count))
+    assert points_of_cells(np.arange(count), count).tolist() == placement
     assert placement == dense_split.placement(count, count)
 
 
 def test_the_largest_geometry_is_placed_without_rounding():
     count = count_points(MAX_PRIME, 3)
-    ring = cubing_modulus(count)
-
-    def placed(point):
-        point = (point + ring // 3) ** 3 % ring
-        return point if point < count else placed(point)
-
     cells = [0, 1, 2, 3, 12_345, MAX_CELLS - 1]
-    assert points_of_cells(np.array(cells), count).tolist() == list(map(placed, cells))
+    assert points_of_cells(np.array(cells), count).tolist() == [
+        point_of_cell(cell, count) for cell in cells
+    ]
 
 
 @pytest.mark.parametrize(
